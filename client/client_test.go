@@ -163,6 +163,8 @@ type testBundle struct {
 	client    *client.Client
 	// refuse, if set, is asked before each connection.
 	refuse func() error
+	// stop ends the host.
+	stop func()
 }
 
 func setup(t *testing.T, opts ...client.Option) *testBundle {
@@ -174,6 +176,7 @@ func setup(t *testing.T, opts ...client.Option) *testBundle {
 	crusterv1.RegisterDeferredServiceServer(server, b.host)
 	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)
 	crusterv1.RegisterEntityServiceServer(server, b.entities)
+	b.stop = server.Stop
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

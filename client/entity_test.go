@@ -18,12 +18,18 @@ type fakeEntities struct {
 	crusterv1.UnimplementedEntityServiceServer
 	asked     []*crusterv1.Operation
 	failure   *crusterv1.Error
-	away      int // calls that find no host, though they arrive
+	away      int    // calls that find no host, though they arrive
+	lose      func() // if set, ends the host while it has a call
 	destroyed *crusterv1.DestroyRequest
 }
 
-func (f *fakeEntities) Call(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (f *fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	f.asked = append(f.asked, req.GetOperation())
+	if f.lose != nil {
+		go f.lose()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if f.away--; f.away >= 0 {
 		return nil, status.Error(codes.Unavailable, "away")
 	}

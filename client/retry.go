@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 )
@@ -49,52 +51,86 @@ var repeatable = map[string]bool{
 type retrier struct{ budget time.Duration }
 
 func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	repeat := mayRepeat(method, req)
-	if !repeat {
-		r.awaitConnection(ctx, cc)
-	}
-	var deadline time.Time // of repetitions: the budget starts with the first failure
+	repeat, left := mayRepeat(method, req), budget{spare: r.budget}
+	lost := false // a try had a connection and no answer: it may have arrived
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		if !repeat || isMarked(req) {
+			if err := left.awaitConnection(ctx, cc); err != nil && !lost {
+				return err
+			}
+		}
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		delay, again := r.delay(err, repeat, backoff)
-		if !again {
+		if !again || !pause(ctx, err, delay, left.start()) {
 			return rpcerror.From(err)
 		}
 		if status.Code(err) == codes.Unavailable {
-			req = asRepeated(req)
-		}
-		if deadline.IsZero() {
-			deadline = time.Now().Add(r.budget)
-		}
-		if !pause(ctx, err, delay, deadline) {
-			return rpcerror.From(err)
+			req, lost = asRepeated(req), true
 		}
 	}
 }
 
 func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if !repeatable[method] {
-		r.awaitConnection(ctx, cc)
+		left := budget{spare: r.budget}
+		if err := left.awaitConnection(ctx, cc); err != nil {
+			return nil, err
+		}
 	}
 	return open(ctx, desc, cc, method, opts...)
 }
 
-// awaitConnection waits for a connection before a call that may be made only once: what was
-// never sent is safe to send later. It gives up after the budget or with ctx; the call is made
-// all the same then, and its error says why there is no connection.
-func (r retrier) awaitConnection(ctx context.Context, cc *grpc.ClientConn) {
-	if r.budget <= 0 {
-		return
+// A budget bounds for how long one call waits for connections and is repeated, together. It is
+// used up by waiting, and from the first failure on; not by a first try that takes its time.
+type budget struct {
+	spare time.Duration // before the first failure
+	end   time.Time     // zero before the first failure
+}
+
+// start begins the repetitions, unless they have begun, and returns their deadline.
+func (b *budget) start() time.Time {
+	if b.end.IsZero() {
+		b.end = time.Now().Add(b.spare)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.budget)
+	return b.end
+}
+
+// awaitConnection waits for a connection before a call that may be made only once, or that is
+// marked if it may have arrived: what was never sent is safe to send later, and nothing else
+// tells whether it was. It gives up with the budget or with ctx; the call is made all the same
+// then, and its error says why there is no connection. The error of a deadline would not, so
+// that it is returned here.
+func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error {
+	if b.spare <= 0 {
+		return nil
+	}
+	begun, end := time.Now(), b.end
+	if end.IsZero() {
+		end = begun.Add(b.spare)
+	}
+	defer func() { b.spare -= time.Since(begun) }()
+	wait, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	for {
 		cc.Connect() // an idle connection stays so until it is asked for
 		state := cc.GetState()
-		if state == connectivity.Ready || state == connectivity.Shutdown || !cc.WaitForStateChange(ctx, state) {
-			return
+		if state == connectivity.Ready || state == connectivity.Shutdown {
+			return nil
 		}
+		if cc.WaitForStateChange(wait, state) {
+			continue
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return abi.Errorf(abi.CodeUnreachable, "no host answers: the deadline passed before there was a connection; it was not sent")
+		}
+		return nil
 	}
+}
+
+// isMarked tells whether a request is marked if it may have arrived before.
+func isMarked(req any) bool {
+	_, ok := req.(*crusterv1.CallRequest)
+	return ok
 }
 
 // asRepeated says of a request to an entity that it was made before: only the host knows

@@ -201,16 +201,27 @@ func TestWaitingForAHostIsBounded(t *testing.T) {
 	for name, call := range onceOnly {
 		t.Run(name+"/Budget", func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, client.WithRetryFor(200*time.Millisecond))
-			var calls, tries atomic.Int32
-			b.refuse = func() error {
-				tries.Add(1)
-				return errNoHost
-			}
+			const budget = 200 * time.Millisecond
+			b := setup(t, client.WithRetryFor(budget))
+			b.refuse = func() error { return errNoHost }
+			var calls atomic.Int32
+			begun := time.Now()
 			err := call(t.Context(), b, &calls)
+			require.GreaterOrEqual(t, time.Since(begun), budget, "it is used up")
 			require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 			require.ErrorContains(t, err, "no host answers: no listener")
-			require.Greater(t, tries.Load(), int32(1))
+			require.Zero(t, calls.Load())
+		})
+		t.Run(name+"/Deadline", func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, client.WithRetryFor(time.Hour))
+			b.refuse = func() error { return errNoHost }
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			var calls atomic.Int32
+			err := call(ctx, b, &calls)
+			require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err), err)
+			require.ErrorContains(t, err, "it was not sent")
 			require.Zero(t, calls.Load())
 		})
 		t.Run(name+"/Context", func(t *testing.T) {
@@ -228,4 +239,98 @@ func TestWaitingForAHostIsBounded(t *testing.T) {
 			require.Zero(t, calls.Load())
 		})
 	}
+}
+
+// TestOnlyWhatHasLeftIsMarked: a host refuses to run some operations a second time, so that a call
+// that found no connection must not look like one.
+func TestOnlyWhatHasLeftIsMarked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var tries atomic.Int32
+	b.refuse = func() error {
+		if tries.Add(1) < 4 {
+			return errNoHost
+		}
+		return nil
+	}
+	b.entities.away = 1
+	deposit := client.Operation[int64, int64](b.client, "bank/Account", "deposit").On("ada")
+	_, err := deposit.Call(t.Context(), 5)
+	require.NoError(t, err)
+	require.Len(t, b.entities.asked, 2)
+	require.False(t, b.entities.asked[0].GetAgain(), "the tries before it had no connection")
+	require.True(t, b.entities.asked[1].GetAgain())
+}
+
+// An ending context has a deadline that passes when done is closed.
+type ending struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c ending) Done() <-chan struct{} { return c.done }
+
+func (c ending) Err() error {
+	select {
+	case <-c.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestADeadlineSaysWhatHasLeft: of a call whose first try was lost it is not known that nothing of
+// it was sent, whatever the others found.
+func TestADeadlineSaysWhatHasLeft(t *testing.T) {
+	t.Parallel()
+	for name, reached := range map[string]bool{"Lost": true, "Unsent": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, client.WithRetryFor(time.Hour))
+			ctx := ending{Context: t.Context(), done: make(chan struct{})}
+			var tries atomic.Int32
+			b.refuse = func() error {
+				n := tries.Add(1)
+				if reached && n == 1 {
+					return nil
+				}
+				if n == 3 {
+					close(ctx.done)
+				}
+				return errNoHost
+			}
+			b.entities.lose = b.stop
+			_, err := client.Operation[int64, int64](b.client, "bank/Account", "deposit").On("ada").Call(ctx, 5)
+			want := abi.CodeUnreachable
+			if reached {
+				want = abi.CodeDeadline
+			}
+			require.Equal(t, want, abi.CodeOf(err), err)
+		})
+	}
+}
+
+// TestWaitingAndRepeatingShareABudget: a call that has waited for a connection is not repeated
+// for the whole budget once more.
+func TestWaitingAndRepeatingShareABudget(t *testing.T) {
+	t.Parallel()
+	const budget, outage = time.Minute, time.Second
+	b := setup(t, client.WithRetryFor(budget))
+	begun := time.Now()
+	b.refuse = func() error {
+		if time.Since(begun) < outage {
+			return errNoHost
+		}
+		return nil
+	}
+	var calls atomic.Int32
+	b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+		if calls.Add(1) > 1 {
+			return &crusterv1.ResolveResponse{}, nil
+		}
+		// Within the budget, but for the time without a host.
+		return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), budget-outage/2).Err()
+	}
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)))
+	require.EqualValues(t, 1, calls.Load())
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,26 +39,45 @@ func TestCommandsWaitOutARestart(t *testing.T) {
 		p.Kill()
 		var out bytes.Buffer
 		cmd := command(p, &out, args...)
-		hangUpOnce(t, p.GRPC, func() { require.NoError(t, cmd.Start()) })
+		exited := hangUpOnce(t, p.GRPC, cmd, &out)
 		p.Start()
-		require.NoError(t, cmd.Wait(), "%s\n%s", args, &out)
+		require.NoError(t, <-exited, "%s\n%s", args, &out)
 	}
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/yes"), `"status": "approved"`)
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/no"), `"status": "rejected"`)
 	require.Contains(t, run("module", "list"), "orders")
 }
 
-// hangUpOnce proves that someone looked for a host in vain: it answers the first connection that
-// is made to the address after start, closes it, and answers no other.
-func hangUpOnce(t *testing.T, addr string, start func()) {
+// hangUpOnce starts a command, and proves that it looked for a host in vain: it answers the first
+// connection that is made to the address, closes it, and answers no other. It returns how the
+// command ends.
+func hangUpOnce(t *testing.T, addr string, cmd *exec.Cmd, out *bytes.Buffer) <-chan error {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)
 	defer l.Close()
-	start()
-	conn, err := l.Accept()
-	require.NoError(t, err)
-	require.NoError(t, conn.Close())
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(harness.Patience)))
+	require.NoError(t, cmd.Start())
+	exited, accepted := make(chan error, 1), make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			err = conn.Close()
+		}
+		accepted <- err
+	}()
+	select {
+	case err = <-accepted:
+		if err == nil {
+			return exited
+		}
+		require.NoError(t, cmd.Process.Kill())
+		<-exited // out is whole
+	case err = <-exited:
+	}
+	require.FailNow(t, "the command looked for no host", "%v\n%s", err, out)
+	return nil
 }
 
 func command(p *harness.Process, out *bytes.Buffer, args ...string) *exec.Cmd {

@@ -26,13 +26,38 @@ class Method(Protocol[Answer]):
     def __call__(self, request: Any, timeout: float | None = ..., metadata: Any = ...) -> Answer: ...
 
 
-#: Waits, for some seconds at most, until there is a connection; tells whether there is one.
+#: Waits, for some seconds at most, until there is a connection; tells whether there is one. It
+#: raises ValueError if the client is closed.
 Ready = Callable[[float], bool]
 
 
 def request_id(given: str | None) -> str:
     """An id for a request, by which a host knows it again."""
     return given or secrets.token_hex(16)
+
+
+class Budget:
+    """Bounds for how many seconds one call waits for connections and is repeated, together. It is
+    used up by waiting, and from the first failure on; not by a first attempt that takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._spare = seconds
+        self._end: float | None = None  # unknown before the first failure
+
+    def end(self) -> float:
+        """When it ends, if it is used from now on."""
+        return time.monotonic() + self._spare if self._end is None else self._end
+
+    def start(self) -> float:
+        """Begins the repetitions, unless they have begun, and tells when they end."""
+        self._end = self.end()
+        return self._end
+
+    def waited(self, seconds: float) -> None:
+        self._spare -= seconds
+
+    def use_up(self) -> None:
+        self._end = time.monotonic()
 
 
 class Caller:
@@ -58,34 +83,39 @@ class Caller:
         marks the request as one that may have arrived: what had no connection has not."""
         limit = timeout if timeout is not None else self._timeout
         deadline = None if limit is None else time.monotonic() + limit
-        budget: float | None = None  # of repetitions: it starts with the first failure
+        budget = Budget(self._retry_for)
+        lost = False  # an attempt had a connection and no answer: it may have arrived
         backoff = FIRST_BACKOFF
         while True:
-            if again is not None or not repeat:
-                budget = self._connect(budget, deadline)
+            if (again is not None or not repeat) and not self._connect(budget, deadline) and not lost:
+                raise _errors.of(_errors.UNREACHABLE, _errors.UNSENT)
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
                 return method(request, timeout=left, metadata=self._metadata)
             except grpc.RpcError as error:
                 delay = _delay(error, repeat, backoff)
                 now = time.monotonic()
-                budget = now + self._retry_for if budget is None else budget
-                ends = budget if deadline is None else min(budget, deadline)
+                ends = budget.start() if deadline is None else min(budget.start(), deadline)
                 if delay is None or now + delay > ends:
                     raise _errors.from_rpc(error, late=deadline is not None and now >= deadline) from error
                 if again is not None and error.code() == grpc.StatusCode.UNAVAILABLE:
                     again()
+                    lost = True
             time.sleep(delay)
             backoff = min(2 * backoff, MAX_BACKOFF)
 
-    def _connect(self, budget: float | None, deadline: float | None) -> float | None:
+    def _connect(self, budget: Budget, deadline: float | None) -> bool:
         """Waits for a connection, because a status does not tell whether a call had one: what
-        fails without one has not left, and what fails with one may have arrived. Returns the
-        budget, which is spent if there is none: the next attempt says why, and is the last."""
-        now = time.monotonic()
-        ends = now + self._retry_for if budget is None else budget
-        ends = ends if deadline is None else min(ends, deadline)
-        return budget if self._ready(max(0.0, ends - now)) else ends
+        fails without one has not left, and what fails with one may have arrived. If there is
+        none within the budget, the next attempt says why, and is the last. Tells whether there
+        is a next attempt: there is none if the deadline ends the waiting."""
+        begun, ends = time.monotonic(), budget.end()
+        until = ends if deadline is None else min(ends, deadline)
+        if self._ready(max(0.0, until - begun)):
+            budget.waited(time.monotonic() - begun)
+            return True
+        budget.use_up()
+        return until == ends
 
 
 def _delay(error: grpc.RpcError, repeat: bool, backoff: float) -> float | None:

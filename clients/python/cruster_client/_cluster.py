@@ -30,6 +30,8 @@ _OPTIONS = [
     ("grpc.enable_retries", 0),
 ]
 
+_CLOSED = "the cluster is closed"
+
 
 class Cluster:
     """A host, or a cluster of hosts. It is safe to use from several threads; one a process is
@@ -70,14 +72,16 @@ class Cluster:
     def _ready(self, seconds: float) -> bool:
         with self._lock:
             if self._closed:
-                return False
+                raise ValueError(_CLOSED)
             ready = grpc.channel_ready_future(self._channel)
             self._awaited.add(ready)
         try:
             ready.result(timeout=seconds)
             return True
-        except (grpc.FutureTimeoutError, grpc.FutureCancelledError):
+        except grpc.FutureTimeoutError:
             return False
+        except grpc.FutureCancelledError:  # by close
+            raise ValueError(_CLOSED) from None
         finally:
             self._give_up([ready])
 

@@ -19,6 +19,7 @@ DEADLINE = "CR-5008"
 UNREACHABLE = "CR-5010"
 
 LATE = "the deadline passed before the host answered"
+UNSENT = "no host answers: the deadline passed before there was a connection; it was not sent"
 
 
 class CrusterError(Exception):

@@ -2,6 +2,7 @@
 
 import unittest
 from typing import Any
+from unittest import mock
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
@@ -83,6 +84,19 @@ def connected(_: float) -> bool:
     return True
 
 
+class Clock:
+    """Stands for the module time. Sleeping is the only thing that takes time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 class CallsTest(unittest.TestCase):
     def test_a_lost_call_is_repeated_and_marked(self) -> None:
         host, marks = Host(Failure(grpc.StatusCode.UNAVAILABLE)), []
@@ -106,6 +120,53 @@ class CallsTest(unittest.TestCase):
             with self.assertRaises(CrusterError):
                 caller.call(host, common_pb2.Error())
             self.assertEqual(1, host.calls)
+
+    def test_waiting_and_repeating_share_a_budget(self) -> None:
+        clock = Clock()
+
+        def soon(_: float) -> bool:
+            clock.sleep(6)
+            return True
+
+        host = Host(full(5))
+        with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError):
+            Caller(soon, 10, None, None).call(host, common_pb2.Error(), repeat=False)
+        self.assertEqual((1, 6.0), (host.calls, clock.now))
+
+    def test_a_first_attempt_takes_its_time(self) -> None:
+        clock = Clock()
+
+        class Slow(Host):
+            def __call__(self, request: Any, timeout: float | None = None, metadata: Any = ()) -> common_pb2.Error:
+                clock.sleep(60)
+                return super().__call__(request, timeout, metadata)
+
+        def soon(_: float) -> bool:
+            clock.sleep(1)
+            return True
+
+        host = Slow(Failure(grpc.StatusCode.UNAVAILABLE))
+        with mock.patch("cruster_client._calls.time", clock):
+            Caller(soon, 10, None, None).call(host, common_pb2.Error(), again=lambda: None)
+        self.assertEqual(2, host.calls)
+
+    def test_a_deadline_says_what_has_left(self) -> None:
+        for lost, want in ((False, "CR-5010"), (True, "CR-5008")):
+            clock = Clock()
+            found = [lost, False]
+
+            def ready(seconds: float) -> bool:
+                if found.pop(0):
+                    return True
+                clock.sleep(seconds)
+                return False
+
+            failures = [Failure(grpc.StatusCode.UNAVAILABLE)] if lost else []
+            host = Host(*failures, Failure(grpc.StatusCode.DEADLINE_EXCEEDED))
+            with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
+                Caller(ready, 30, 10, None).call(host, common_pb2.Error(), again=lambda: None)
+            self.assertEqual((2 * lost, want), (host.calls, raised.exception.code))
+            self.assertEqual(not lost, "it was not sent" in raised.exception.message)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Metadata, status, type CallOptions as GrpcOptions, type ClientUnaryCall, type ServiceError } from "@grpc/grpc-js";
 
-import { fromService, retryDelay } from "./errors.js";
+import { fromService, retryDelay, unsent } from "./errors.js";
 
 const FIRST_BACKOFF = 50;
 const MAX_BACKOFF = 2000;
@@ -37,8 +37,36 @@ export function requestId(given: string | undefined): string {
 /** Whether a call may be made again when it is not known whether the first one arrived. */
 export type Repeat = "repeat" | "once";
 
-/** Waits until there is a connection, or until a point in time; tells whether there is one. */
+/** Waits until there is a connection, or until a point in time; tells whether there is one. It fails if the client is closed. */
 export type Ready = (deadline: number) => Promise<boolean>;
+
+/**
+ * Bounds for how many milliseconds one call waits for connections and is repeated, together. It is
+ * used up by waiting, and from the first failure on; not by a first attempt that takes its time.
+ */
+class Budget {
+  private ends: number | undefined; // unknown before the first failure
+
+  constructor(private spare: number) {}
+
+  /** When it ends, if it is used from now on. */
+  end(): number {
+    return this.ends ?? Date.now() + this.spare;
+  }
+
+  /** Begins the repetitions, unless they have begun, and tells when they end. */
+  start(): number {
+    return (this.ends = this.end());
+  }
+
+  waited(time: number): void {
+    this.spare -= time;
+  }
+
+  useUp(): void {
+    this.ends = Date.now();
+  }
+}
 
 /** Calls methods with what each call carries. */
 export class Caller {
@@ -53,10 +81,11 @@ export class Caller {
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
-    let budget: number | undefined; // of repetitions: it starts with the first failure
+    const budget = new Budget(this.retryFor);
+    let lost = false; // an attempt had a connection and no answer: it may have arrived
     for (let backoff = FIRST_BACKOFF; ; backoff = Math.min(2 * backoff, MAX_BACKOFF)) {
-      if (again !== undefined || repeat === "once") {
-        budget = await this.connect(budget, deadline);
+      if ((again !== undefined || repeat === "once") && !(await this.connect(budget, deadline)) && !lost) {
+        throw unsent();
       }
       const answer = await this.once(method, deadline);
       if (!(answer instanceof Failure)) {
@@ -65,12 +94,12 @@ export class Caller {
       const { error } = answer;
       const delay = delayOf(error, repeat, backoff);
       const now = Date.now();
-      budget ??= now + this.retryFor;
-      if (delay === undefined || now + delay > Math.min(budget, deadline)) {
+      if (delay === undefined || now + delay > Math.min(budget.start(), deadline)) {
         throw fromService(error, now >= deadline);
       }
       if (error.code === status.UNAVAILABLE) {
         again?.();
+        lost = true;
       }
       await sleep(delay);
     }
@@ -78,12 +107,19 @@ export class Caller {
 
   /**
    * Waits for a connection, because a status does not tell whether a call had one: what fails
-   * without one has not left, and what fails with one may have arrived. Returns the budget, which
-   * is spent if there is none: the next attempt says why, and is the last.
+   * without one has not left, and what fails with one may have arrived. If there is none within the
+   * budget, the next attempt says why, and is the last. Tells whether there is a next attempt: there
+   * is none if the deadline ends the waiting.
    */
-  private async connect(budget: number | undefined, deadline: number): Promise<number | undefined> {
-    const ends = Math.min(budget ?? Date.now() + this.retryFor, deadline);
-    return (await this.ready(ends)) ? budget : ends;
+  private async connect(budget: Budget, deadline: number): Promise<boolean> {
+    const begun = Date.now();
+    const ends = budget.end();
+    if (await this.ready(Math.min(ends, deadline))) {
+      budget.waited(Date.now() - begun);
+      return true;
+    }
+    budget.useUp();
+    return ends <= deadline;
   }
 
   private once<Res>(method: Method<Res>, deadline: number): Promise<Res | Failure> {

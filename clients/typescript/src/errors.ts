@@ -53,6 +53,11 @@ function of(code: keyof typeof CODES, message: string): CrusterError {
   return new CrusterError(WireError.create({ code, message, hint, retryable }));
 }
 
+/** The error of a call whose deadline has passed while there was no connection. */
+export function unsent(): CrusterError {
+  return of("CR-5010", "no host answers: the deadline passed before there was a connection; it was not sent");
+}
+
 /** The error of a call; `late` tells whether its deadline has passed. */
 export function fromService(error: ServiceError, late: boolean): CrusterError {
   const wire = find(error, "cruster.v1.Error", WireError);

@@ -28,13 +28,16 @@ export class Stubs {
     this.entities = new EntityServiceClient(address, credentials, { ...options, channelOverride });
   }
 
-  /** Waits until there is a connection, or until a point in time; tells whether there is one. */
+  /** Waits until there is a connection, or until a point in time; tells whether there is one. It fails once the connection is closed. */
   ready(deadline: number): Promise<boolean> {
     const channel = this.workflows.getChannel();
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const look = (late?: Error) => {
         // Asked for its state, a channel that is closed would connect again.
-        if (late !== undefined || this.closed) {
+        if (this.closed) {
+          return reject(new Error("the cluster is closed"));
+        }
+        if (late !== undefined) {
           return resolve(false);
         }
         const state = channel.getConnectivityState(true);

@@ -98,3 +98,51 @@ test("repetitions have a budget", async () => {
     assert.equal(calls(), 1);
   }
 });
+
+test("waiting and repeating share a budget", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const soon = async () => {
+    t.mock.timers.tick(1500);
+    return true;
+  };
+  const { method, calls } = host(full(1));
+  await assert.rejects(new Caller(soon, 2000, undefined, undefined).call(method, {}, "once"));
+  assert.equal(calls(), 1);
+});
+
+test("a first attempt takes its time", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const soon = async () => {
+    t.mock.timers.tick(100);
+    return true;
+  };
+  const { method, calls } = host(failure(status.UNAVAILABLE));
+  const slow: Method<string> = (...args) => {
+    t.mock.timers.tick(60_000);
+    return method(...args);
+  };
+  await new Caller(soon, 2000, undefined, undefined).call(slow, {}, "repeat", () => {});
+  assert.equal(calls(), 2);
+});
+
+test("a deadline says what has left", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  for (const lost of [false, true]) {
+    const found = [lost, false];
+    const ready = async (deadline: number) => {
+      if (found.shift()) {
+        return true;
+      }
+      t.mock.timers.tick(deadline - Date.now());
+      return false;
+    };
+    const failures = lost ? [failure(status.UNAVAILABLE)] : [];
+    const { method, calls } = host(...failures, failure(status.DEADLINE_EXCEEDED));
+    const call = new Caller(ready, 30_000, 10_000, undefined).call(method, {}, "repeat", () => {});
+    await assert.rejects(call, (e) => {
+      assert.ok(e instanceof CrusterError);
+      assert.deepEqual([calls(), e.code, e.reason.includes("it was not sent")], lost ? [2, "CR-5008", false] : [0, "CR-5010", true]);
+      return true;
+    });
+  }
+});

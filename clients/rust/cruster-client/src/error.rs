@@ -55,6 +55,13 @@ impl Error {
         Error::of(&DEADLINE, "the deadline passed before the host answered")
     }
 
+    /// The deadline of the caller has passed, or is too near for another attempt, and no attempt
+    /// had a connection.
+    pub(crate) fn never_left(status: &tonic::Status) -> Self {
+        let message = format!("no host answers: {}; it was not sent", cause(status));
+        Error::of(&UNREACHABLE, message)
+    }
+
     /// What a host, or gRPC itself, has answered.
     pub(crate) fn from_status(status: &tonic::Status) -> Self {
         for detail in details(status) {

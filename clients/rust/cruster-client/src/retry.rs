@@ -70,16 +70,23 @@ impl Cluster {
                 Ok(response) => return Ok(response.into_inner()),
                 Err(status) => status,
             };
+            attempt.again |= lost(&status) && !unsent(&status);
+            let never_left = unsent(&status) && !attempt.again;
             // A host gives up at the deadline as well, and may end the call first.
             if lost(&status) && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(Error::late());
+                return Err(match never_left {
+                    true => Error::never_left(&status),
+                    false => Error::late(),
+                });
             }
             let Some(delay) = delay(&status, repeat, backoff) else {
                 return Err(Error::from_status(&status));
             };
-            attempt.again |= lost(&status) && !unsent(&status);
             let next = Instant::now() + delay;
             let end = *budget.get_or_insert(Instant::now() + self.shared.retry_for);
+            if deadline.is_some_and(|deadline| next > deadline) && never_left {
+                return Err(Error::never_left(&status));
+            }
             if next > end || deadline.is_some_and(|deadline| next > deadline) {
                 return Err(Error::from_status(&status));
             }

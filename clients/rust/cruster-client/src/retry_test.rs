@@ -85,3 +85,22 @@ async fn repetitions_have_a_budget() {
     let (made, _, outcome) = attempts(&hurried, Repeat::Yes, 1, lost).await;
     assert_eq!((made, outcome.is_err()), (1, true));
 }
+
+/// Of what found no connection by the deadline the caller learns that it was not sent.
+#[tokio::test]
+async fn a_deadline_says_what_has_left() {
+    let request = proto::ResolveRequest::default();
+    let refused = nowhere(LONG).deferreds().resolve(request).await;
+    let refused = refused.expect_err("nothing listens there");
+    let gone = Status::unavailable("gone");
+    for timeout in [Duration::ZERO, Duration::from_millis(1)] {
+        let hurried = nowhere(LONG).with_timeout(timeout);
+        let (made, _, outcome) = attempts(&hurried, Repeat::No, 1, || refused.clone()).await;
+        let error = outcome.expect_err("the deadline passes");
+        assert_eq!((made, error.code()), (1, "CR-5010"));
+        assert!(error.message().ends_with("; it was not sent"), "{error}");
+    }
+    let late = nowhere(LONG).with_timeout(Duration::ZERO);
+    let (_, _, outcome) = attempts(&late, Repeat::Yes, 1, || gone.clone()).await;
+    assert_eq!(outcome.expect_err("it may have left").code(), "CR-5008");
+}
