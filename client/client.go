@@ -38,6 +38,7 @@ type options struct {
 	dial      []grpc.DialOption
 	namespace string
 	retryFor  time.Duration
+	waits     func(forAtMost time.Duration)
 	token     string
 }
 
@@ -58,6 +59,12 @@ func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }
 
+// WithNotice has told be called, once by each call that finds no host and goes on trying, with the
+// time that it tries for at most: a person who waits wants to know what for. It must not block.
+func WithNotice(told func(forAtMost time.Duration)) Option {
+	return func(o *options) { o.waits = told }
+}
+
 // WithTransportCredentials secures the connection. Defaults to none: the host
 // speaks plain text unless something in front of it does not.
 func WithTransportCredentials(creds credentials.TransportCredentials) Option {
@@ -76,7 +83,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	retry := retrier{budget: o.retryFor}
+	retry := retrier{budget: o.retryFor, waits: o.waits}
 	dial := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(o.creds),
 		// Set, so that the transport does not search for the best size by pings.

@@ -48,10 +48,14 @@ var repeatable = map[string]bool{
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.
-type retrier struct{ budget time.Duration }
+type retrier struct {
+	budget time.Duration
+	// waits is told once by each call that finds no host, and goes on trying; may be nil.
+	waits func(forAtMost time.Duration)
+}
 
 func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	repeat, left := mayRepeat(method, req), budget{spare: r.budget}
+	repeat, left := mayRepeat(method, req), r.newBudget()
 	lost := false // a try had a connection and no answer: it may have arrived
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		if !repeat || isMarked(req) {
@@ -61,6 +65,9 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		}
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		delay, again := r.delay(err, repeat, backoff)
+		if again && status.Code(err) == codes.Unavailable {
+			left.tellWaiting()
+		}
 		if !again || !pause(ctx, err, delay, left.start()) {
 			return rpcerror.From(err)
 		}
@@ -72,7 +79,7 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 
 func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if !repeatable[method] {
-		left := budget{spare: r.budget}
+		left := r.newBudget()
 		if err := left.awaitConnection(ctx, cc); err != nil {
 			return nil, err
 		}
@@ -85,6 +92,17 @@ func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 type budget struct {
 	spare time.Duration // before the first failure
 	end   time.Time     // zero before the first failure
+	waits func(forAtMost time.Duration)
+}
+
+func (r retrier) newBudget() budget { return budget{spare: r.budget, waits: r.waits} }
+
+// tellWaiting says that there is no host, once.
+func (b *budget) tellWaiting() {
+	if b.waits != nil && b.spare > 0 {
+		b.waits(b.spare)
+	}
+	b.waits = nil
 }
 
 // start begins the repetitions, unless they have begun, and returns their deadline.
@@ -101,7 +119,7 @@ func (b *budget) start() time.Time {
 // then, and its error says why there is no connection. The error of a deadline would not, so
 // that it is returned here.
 func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error {
-	if b.spare <= 0 {
+	if b.spare <= 0 || cc.GetState() == connectivity.Ready {
 		return nil
 	}
 	begun, end := time.Now(), b.end
@@ -116,6 +134,9 @@ func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error
 		state := cc.GetState()
 		if state == connectivity.Ready || state == connectivity.Shutdown {
 			return nil
+		}
+		if state == connectivity.TransientFailure {
+			b.tellWaiting()
 		}
 		if cc.WaitForStateChange(wait, state) {
 			continue

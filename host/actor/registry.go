@@ -3,6 +3,7 @@ package actor
 import (
 	"slices"
 	"sync"
+	"time"
 )
 
 // Actor is what a [Registry] delivers messages to. The registry calls its methods
@@ -23,6 +24,15 @@ type Actor[M any] interface {
 	Forgotten()
 }
 
+// Resting is an actor that at times wants to be left alone for a while, after a failure. It waits as
+// data, with all that is posted to it meanwhile: its place is for others, whose work may be what it
+// waits for.
+type Resting interface {
+	// Rests is asked after Receive and Park, and tells for how long, from now on; 0 means
+	// that it goes on.
+	Rests() time.Duration
+}
+
 // Registry keeps the actors that are in memory, by key. An actor that has messages
 // waits for a place among those at work, as data: a hundred thousand that are woken at
 // the same moment are a hundred thousand boxes, not goroutines.
@@ -30,6 +40,7 @@ type Registry[K comparable, M any, A Actor[M]] struct {
 	newActor func(K) A
 	places   *FairQueue[K]
 	resized  func(actors int)
+	after    func(d time.Duration, f func())
 
 	mu     sync.Mutex
 	boxes  map[K]*box[M, A] // guarded by mu
@@ -42,7 +53,7 @@ type box[M any, A Actor[M]] struct {
 	actor   A
 	made    bool // there is an actor
 	queue   []M
-	active  bool // it is at work, or waits for a place
+	active  bool // it is at work, waits for a place, or rests
 	working bool // a goroutine is at work on it
 	holds   int  // by those who want it kept in memory
 	claimed bool // one of the holds is a claim: it does not work
@@ -53,8 +64,13 @@ type box[M any, A Actor[M]] struct {
 // lock held, when they receive their first message, and work in places. Resized is told
 // how many actors there are, with the registry's lock held.
 func NewRegistry[K comparable, M any, A Actor[M]](places *FairQueue[K], newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
-	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, boxes: map[K]*box[M, A]{}}
+	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, after: after, boxes: map[K]*box[M, A]{}}
 }
+
+// RestBy has actors rest by a clock of the caller's: after calls f after a time. It is called before
+// anything is posted.
+func (r *Registry[K, M, A]) RestBy(after func(d time.Duration, f func())) { r.after = after }
 
 // Post puts a message into an actor's box. If the actor is not in memory it is
 // made.
@@ -213,10 +229,35 @@ func (r *Registry[K, M, A]) borrow(key K) *box[M, A] {
 // giveBack ends the work on a borrowed actor, and has it go on in a place.
 func (r *Registry[K, M, A]) giveBack(key K, b *box[M, A], again []M) {
 	r.putBack(b, again)
+	if r.rest(key, b) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b.active, b.working = false, false
 	r.activateLocked(key, b)
+}
+
+// rest has an actor rest if it wants to, and reports whether it does.
+func (r *Registry[K, M, A]) rest(key K, b *box[M, A]) bool {
+	resting, ok := any(b.actor).(Resting)
+	if !ok {
+		return false
+	}
+	d := resting.Rests()
+	if d <= 0 {
+		return false
+	}
+	r.mu.Lock()
+	b.working = false
+	r.mu.Unlock()
+	r.after(d, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		b.active = false
+		r.activateLocked(key, b)
+	})
+	return true
 }
 
 // Each calls f for each actor, with the registry's lock held. It is for the end,
@@ -276,10 +317,16 @@ func (r *Registry[K, M, A]) drain(key K, b *box[M, A]) {
 		r.mu.Unlock()
 		if len(messages) > 0 {
 			r.putBack(b, b.actor.Receive(messages))
+			if r.rest(key, b) {
+				return
+			}
 			continue
 		}
 		if again := b.actor.Park(); len(again) > 0 {
 			r.putBack(b, again)
+			if r.rest(key, b) {
+				return
+			}
 			continue
 		}
 		if parked, forgotten := r.tryPark(key, b); parked {

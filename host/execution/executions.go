@@ -159,6 +159,7 @@ func New(deps Deps) *Executions {
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
+	x.runs.RestBy(func(d time.Duration, f func()) { deps.Clock.AfterFunc(d, f) })
 	x.resident = residency.New(residency.Config{
 		Budget: deps.Memory, Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Registerer: deps.Registerer,
 	})

@@ -52,6 +52,7 @@ type run struct {
 	fuel      int64                                 // what the turns of the guest have used, those of a replay included
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
+	rest      time.Duration                         // that it wants after the last of them
 	rowWrites uint64                                // counts the writes of the row, and when it may have been written
 	savedSeq  uint64                                // the entry after which its state was last saved
 	asked     bool                                  // something was asked of it since its last turn; more may follow
@@ -406,10 +407,18 @@ func (r *run) unload() {
 	r.ledger.forgetOps()
 }
 
-// backOff waits a little after a failure, longer each time, or until the host ends.
+// backOff has the run rest a little after a failure, longer each time. What it was about to do it does
+// then; the caller sees to it that there is something to receive.
 func (r *run) backOff(doing string, err error) {
 	r.setbacks++
-	delay := min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)
-	r.log.Warn("could not go on; trying again", "doing", doing, "error", err, "delay", delay)
-	r.wait(r.Host.Context(), delay)
+	r.rest = min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)
+	r.log.Warn("could not go on; trying again", "doing", doing, "error", err, "delay", r.rest)
+}
+
+// Rests implements actor.Resting: a run that waits for memory must not keep those from working that
+// have it.
+func (r *run) Rests() time.Duration {
+	rest := r.rest
+	r.rest = 0
+	return rest
 }

@@ -42,6 +42,7 @@ func TestCommandsWaitOutARestart(t *testing.T) {
 		exited := hangUpOnce(t, p.GRPC, cmd, &out)
 		p.Start()
 		require.NoError(t, <-exited, "%s\n%s", args, &out)
+		require.Contains(t, out.String(), "no host answers at "+p.GRPC+"; trying for ")
 	}
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/yes"), `"status": "approved"`)
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/no"), `"status": "rejected"`)

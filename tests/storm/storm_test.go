@@ -49,7 +49,7 @@ func TestRecoveryWithinTheBudget(t *testing.T) {
 		budget int64
 	}{
 		"go":   {"tests/guests/storm", scaled(3000, 120), int64(scaled(100, 8) * goInstance)},
-		"rust": {"tests/guests/storm/rust", scaled(15_000, 2600), 16 * mib},
+		"rust": {"tests/guests/storm/rust", scaled(15_000, 6000), 16 * mib},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()

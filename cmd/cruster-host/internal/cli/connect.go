@@ -2,8 +2,11 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/client"
@@ -15,7 +18,11 @@ func (a *app) withClient(do func(c *client.Client) error) error {
 	if err := checkAddr(a.addr); err != nil {
 		return err
 	}
-	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor))
+	var once sync.Once
+	waiting := func(forAtMost time.Duration) {
+		once.Do(func() { fmt.Fprintf(a.stderr, "no host answers at %s; trying for %v\n", a.addr, forAtMost.Round(100*time.Millisecond)) })
+	}
+	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor), client.WithNotice(waiting))
 	if err != nil {
 		return err
 	}
