@@ -33,6 +33,7 @@ func TestOneThatRestsLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var tasks TaskGroup
+		defer tasks.Close()
 		actors := map[string]*resting{"tired": {rest: time.Minute}, "other": {}}
 		r := NewRegistry(NewFairQueue[string](&tasks, 1), func(key string) *resting { return actors[key] }, func(int) {})
 		r.Post("tired", "first")
