@@ -326,6 +326,9 @@ func (r *run) logCrashed(turn guest.Turn, err error) {
 		return
 	}
 	if i := slices.IndexFunc(turn.Log, reportsCrash); i >= 0 {
+		for i > 0 && turn.Log[i-1].Message == "" { // it may begin with an empty line
+			i--
+		}
 		turn.Log = turn.Log[:i]
 	}
 	r.logTo(r.log.With("crashed", true), turn, true)

@@ -47,7 +47,7 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 			return err
 		} else if err != nil {
 			failed := abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, abi.AsError(err).Message)
-			if strings.Contains(failed.Message, "already exists") {
+			if strings.Contains(failed.Message, "already exists") || strings.Contains(failed.Message, "that another migration made") {
 				failed = failed.WithHint("If the table is that of another deployment or namespace: on the embedded store all are in one file. " +
 					"Rename it, give this one a store of its own, or use Postgres; see docs/recipes.md.")
 			}

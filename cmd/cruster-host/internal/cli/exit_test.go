@@ -69,15 +69,15 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		},
 		{
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
-			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c --namespace staging, once the cause is gone\n",
+			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c --namespace staging  # once the cause is gone\n",
 		},
 		{
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: abi.Errorf(abi.CodeCrashLoop, "no")},
 			"error: CR-2010: a/B/c is paused: no\nhint: " + abi.CodeCrashLoop.Info().Hint + "\n" +
-				"next: cruster-host workflow move a/B/c --to latest --namespace staging, once the fixed module is pushed\n" +
-				"next: cruster-host workflow resume a/B/c --namespace staging, if the cause was elsewhere and is gone\n" +
-				"next: cruster-host workflow interrupt a/B/c --resume --namespace staging, to end it with its cleanup, if its code gets there\n" +
-				"next: cruster-host workflow fail a/B/c --reason WHY --namespace staging, to end it without\n",
+				"next: cruster-host workflow move a/B/c --to latest --namespace staging  # once the fixed module is pushed\n" +
+				"next: cruster-host workflow resume a/B/c --namespace staging  # if the cause was elsewhere and is gone\n" +
+				"next: cruster-host workflow interrupt a/B/c --resume --namespace staging  # to end it with its cleanup, if its code gets there\n" +
+				"next: cruster-host workflow fail a/B/c --reason WHY --namespace staging  # to end it without\n",
 		},
 		{
 			&client.Misfit{

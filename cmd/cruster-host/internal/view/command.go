@@ -33,15 +33,15 @@ func failCommand(execution string) string {
 }
 
 // RescueSteps is how a paused execution goes on or ends, by the code of its pause, one step a
-// line: what the code of the workflow caused ends with other code. A step that is sure to pause it
+// line, to be pasted: what the code of the workflow caused ends with other code. A step that is sure to pause it
 // again is not among them. A request to stop is delivered after what was in hand when it was paused:
 // one whose code fails each time it runs does not get there.
 func RescueSteps(code abi.Code, execution, addrFlag string) []string {
-	move := moveCommand(execution) + addrFlag + ", once the fixed module is pushed"
+	move := moveCommand(execution) + addrFlag + "  # once the fixed module is pushed"
 	resume := ResumeCommand(execution) + addrFlag
-	elsewhere := resume + ", if the cause was elsewhere and is gone"
-	stop := stopCommand(execution) + addrFlag + ", to end it with its cleanup"
-	fail := failCommand(execution) + addrFlag + ", to end it without"
+	elsewhere := resume + "  # if the cause was elsewhere and is gone"
+	stop := stopCommand(execution) + addrFlag + "  # to end it with its cleanup"
+	fail := failCommand(execution) + addrFlag + "  # to end it without"
 	switch code {
 	case abi.CodeNondeterminism, abi.CodeWorkflowManifestLie, abi.CodeUnknownInvoke:
 		return []string{move, elsewhere, fail + " its cleanup"}
@@ -50,12 +50,12 @@ func RescueSteps(code abi.Code, execution, addrFlag string) []string {
 	case abi.CodeExecutionTooLong:
 		return []string{stop, fail}
 	case abi.CodeTooManyOps, abi.CodeGuestMemory: // those that no host of this size can run
-		return []string{move, resume + ", once the host has more memory", fail + " its cleanup"}
+		return []string{move, resume + "  # once the host has more memory", fail + " its cleanup"}
 	default:
 		if strings.HasPrefix(string(code), "CR-4") { // the code's own, each time it runs
 			return []string{move, fail + " its cleanup"}
 		}
-		return []string{resume + ", once the cause is gone"}
+		return []string{resume + "  # once the cause is gone"}
 	}
 }
 
