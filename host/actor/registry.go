@@ -64,12 +64,11 @@ type box[M any, A Actor[M]] struct {
 // lock held, when they receive their first message, and work in places. Resized is told
 // how many actors there are, with the registry's lock held.
 func NewRegistry[K comparable, M any, A Actor[M]](places *FairQueue[K], newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
-	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, after: after, boxes: map[K]*box[M, A]{}}
+	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, boxes: map[K]*box[M, A]{}}
 }
 
-// RestBy has actors rest by a clock of the caller's: after calls f after a time. It is called before
-// anything is posted.
+// RestBy gives actors that are [Resting] a clock: after calls f after a time. Without one they do not
+// rest. It is called before anything is posted.
 func (r *Registry[K, M, A]) RestBy(after func(d time.Duration, f func())) { r.after = after }
 
 // Post puts a message into an actor's box. If the actor is not in memory it is
@@ -241,7 +240,7 @@ func (r *Registry[K, M, A]) giveBack(key K, b *box[M, A], again []M) {
 // rest has an actor rest if it wants to, and reports whether it does.
 func (r *Registry[K, M, A]) rest(key K, b *box[M, A]) bool {
 	resting, ok := any(b.actor).(Resting)
-	if !ok {
+	if !ok || r.after == nil {
 		return false
 	}
 	d := resting.Rests()

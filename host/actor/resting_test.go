@@ -36,6 +36,7 @@ func TestOneThatRestsLeavesItsPlace(t *testing.T) {
 		defer tasks.Close()
 		actors := map[string]*resting{"tired": {rest: time.Minute}, "other": {}}
 		r := NewRegistry(NewFairQueue[string](&tasks, 1), func(key string) *resting { return actors[key] }, func(int) {})
+		r.RestBy(func(d time.Duration, f func()) { time.AfterFunc(d, f) })
 		r.Post("tired", "first")
 		synctest.Wait()
 		r.Post("tired", "second")
