@@ -128,7 +128,7 @@ func (p *page) run(t *testing.T, tools string) {
 func clone(t *testing.T, tools string) string {
 	dir := filepath.Join(t.TempDir(), "cruster")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin", "modules"), 0o700))
-	for _, shared := range []string{"abi", "api", "go.mod", "go.sum", "guest-sdk"} {
+	for _, shared := range []string{"abi", "api", "client", "go.mod", "go.sum", "guest-sdk"} {
 		require.NoError(t, os.Symlink(filepath.Join(harness.Root(), shared), filepath.Join(dir, shared)))
 	}
 	require.NoError(t, os.Symlink(filepath.Join(tools, "cruster-host"), filepath.Join(dir, "bin", "cruster-host")))
