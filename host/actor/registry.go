@@ -26,7 +26,7 @@ type Actor[M any] interface {
 
 // Resting is an actor that at times wants to be left alone for a while, after a failure. It waits as
 // data, with all that is posted to it meanwhile: its place is for others, whose work may be what it
-// waits for.
+// waits for. It has work to do all the same, and its group is not idle.
 type Resting interface {
 	// Rests is asked after Receive and Park, and tells for how long, from now on; 0 means
 	// that it goes on.
@@ -244,13 +244,14 @@ func (r *Registry[K, M, A]) rest(key K, b *box[M, A]) bool {
 		return false
 	}
 	d := resting.Rests()
-	if d <= 0 {
+	if d <= 0 || !r.places.group.join() {
 		return false
 	}
 	r.mu.Lock()
 	b.working = false
 	r.mu.Unlock()
 	r.after(d, func() {
+		defer r.places.group.done() // it goes on by then
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		b.active = false

@@ -45,6 +45,7 @@ func TestOneThatRestsLeavesItsPlace(t *testing.T) {
 		require.Equal(t, []string{"first"}, actors["tired"].received)
 		require.Equal(t, []string{"meanwhile"}, actors["other"].received)
 		require.True(t, r.Has("tired"))
+		require.False(t, isClosed(tasks.Idle()), "it has work to do")
 		require.False(t, r.Borrow("tired", func(*resting) []string { return nil }), "it is left alone")
 
 		time.Sleep(time.Minute)
@@ -52,5 +53,6 @@ func TestOneThatRestsLeavesItsPlace(t *testing.T) {
 		require.Equal(t, []string{"first", "first", "second"}, actors["tired"].received)
 		require.True(t, actors["tired"].forgotten)
 		require.False(t, r.Has("tired"))
+		require.True(t, isClosed(tasks.Idle()))
 	})
 }

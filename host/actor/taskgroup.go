@@ -69,6 +69,18 @@ func (g *TaskGroup) rest(next chan func()) bool {
 	return true
 }
 
+// join counts what runs on no goroutine, until done. It reports false, and counts nothing, if the
+// group is closed.
+func (g *TaskGroup) join() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.n++
+	return true
+}
+
 func (g *TaskGroup) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -159,7 +159,7 @@ func New(deps Deps) *Executions {
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
-	x.runs.RestBy(func(d time.Duration, f func()) { deps.Clock.AfterFunc(d, f) })
+	x.runs.RestBy(x.after)
 	x.resident = residency.New(residency.Config{
 		Budget: deps.Memory, Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Registerer: deps.Registerer,
 	})
@@ -230,6 +230,16 @@ func (x *Executions) DropGuests() {
 
 // now is the wall clock, Unix nanoseconds.
 func (x *Executions) now() int64 { return x.Clock.Now().UnixNano() }
+
+// after calls f after a time, or when the host ends.
+func (x *Executions) after(d time.Duration, f func()) {
+	ctx, cancel := context.WithCancel(x.Host.Context())
+	timer := x.Clock.AfterFunc(d, cancel)
+	context.AfterFunc(ctx, func() {
+		timer.Stop()
+		f()
+	})
+}
 
 // wait sleeps unless ctx ends first.
 func (x *Executions) wait(ctx context.Context, d time.Duration) {
