@@ -100,6 +100,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 	}, o.dial...)
+	dial = append(dial, grpc.WithChainUnaryInterceptor((&shared{}).unary))
 	if o.token != "" {
 		token := bearer(o.token)
 		if err := token.check(); err != nil {

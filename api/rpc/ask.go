@@ -37,6 +37,8 @@ func (w *workflowService) ask(ctx context.Context, q question, a asking) (*crust
 	}
 	ctx, cancel := w.lifetime.bound(ctx)
 	defer cancel()
+	ctx, end := ahead(ctx)
+	defer end()
 	outcome, err := w.sendTyped(ctx, ns, q, a)
 	if err != nil {
 		return nil, nil, explainMessage("the input of "+a.kind, q.GetName(), err)

@@ -33,6 +33,7 @@ type entityEngine interface {
 
 type entityService struct {
 	crusterv1.UnimplementedEntityServiceServer
+	around   *interceptors
 	engine   entityEngine
 	lifetime *lifetime
 }
@@ -40,6 +41,14 @@ type entityService struct {
 var _ crusterv1.EntityServiceServer = (*entityService)(nil)
 
 func (s *entityService) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+	ctx, cancel := s.lifetime.bound(ctx)
+	defer cancel()
+	ctx, end := ahead(ctx)
+	defer end()
+	return s.perform(ctx, req)
+}
+
+func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetOperation().GetInput())
 	if err != nil {
 		return nil, err
@@ -48,8 +57,6 @@ func (s *entityService) Call(ctx context.Context, req *crusterv1.CallRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := s.lifetime.bound(ctx)
-	defer cancel()
 	outcome, err := s.engine.CallEntity(ctx, call)
 	if err != nil {
 		return nil, err
@@ -69,6 +76,8 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	ctx, end := ahead(ctx)
+	defer end()
 	if err := s.engine.SendEntity(ctx, call); err != nil {
 		return nil, err
 	}

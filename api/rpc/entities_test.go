@@ -16,6 +16,8 @@ import (
 
 // fakeEntities is the part of the fake engine that serves entities.
 type fakeEntities struct {
+	call      func(ctx context.Context, req host.EntityRequest) (abi.Outcome, error) // if set, performs calls
+	send      func(ctx context.Context)                                              // if set, is told of messages
 	asked     []host.EntityRequest
 	sent      []host.EntityRequest
 	outcome   abi.Outcome
@@ -35,12 +37,18 @@ func (f *fakeEngine) EntityOperation(_ context.Context, _, entityType, operation
 	return &abi.OperationInfo{Name: operation, Input: &abi.Schema{Type: abi.TypeInt}}, nil
 }
 
-func (f *fakeEngine) CallEntity(_ context.Context, req host.EntityRequest) (abi.Outcome, error) {
+func (f *fakeEngine) CallEntity(ctx context.Context, req host.EntityRequest) (abi.Outcome, error) {
+	if f.entities.call != nil {
+		return f.entities.call(ctx, req)
+	}
 	f.entities.asked = append(f.entities.asked, req)
 	return f.entities.outcome, f.entities.err
 }
 
-func (f *fakeEngine) SendEntity(_ context.Context, req host.EntityRequest) error {
+func (f *fakeEngine) SendEntity(ctx context.Context, req host.EntityRequest) error {
+	if f.entities.send != nil {
+		f.entities.send(ctx)
+	}
 	f.entities.sent = append(f.entities.sent, req)
 	return f.entities.err
 }

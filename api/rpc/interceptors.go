@@ -42,26 +42,40 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 	// Failing to send a header means that the caller is gone, which shows soon
 	// enough.
 	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDHeader, id))
-	begin := in.clock.Now()
-	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
-	err = in.guard(ctx, func() error {
+	err = in.call(ctx, info.FullMethod, id, func() (err error) {
 		if err := checkSize(req); err != nil {
 			return err
 		}
-		var err error
 		resp, err = handler(ctx, req)
 		return err
 	})
 	return resp, err
 }
 
+// call stands around one call, of its own or of a stream.
+func (in *interceptors) call(ctx context.Context, method, id string, handle func() error) (err error) {
+	begin := in.clock.Now()
+	defer func() { in.record(ctx, method, id, begin, err) }()
+	return in.guard(ctx, handle)
+}
+
 func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx := ss.Context()
 	id := requestID(ctx)
 	_ = ss.SetHeader(metadata.Pairs(RequestIDHeader, id))
-	begin := in.clock.Now()
-	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
-	return in.guard(ctx, func() error { return handler(srv, ss) })
+	return in.call(ctx, info.FullMethod, id, func() error { return handler(srv, namedStream{ss, id}) })
+}
+
+// namedStream is a stream whose handler asks for its id.
+type namedStream struct {
+	grpc.ServerStream
+	id string
+}
+
+type requestIDKey struct{}
+
+func (s namedStream) Context() context.Context {
+	return context.WithValue(s.ServerStream.Context(), requestIDKey{}, s.id)
 }
 
 // guard runs a handler: a panic costs the call and nothing else, and an error
@@ -107,8 +121,12 @@ func (in *interceptors) record(ctx context.Context, method, id string, begin tim
 	in.log.LogAttrs(ctx, level, "call", attrs...)
 }
 
-// requestID takes the caller's id if it is one that a log can hold.
+// requestID takes the id that the call has already, or the caller's if it is one that a log can
+// hold.
 func requestID(ctx context.Context) string {
+	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
+		return id
+	}
 	for _, id := range metadata.ValueFromIncomingContext(ctx, RequestIDHeader) {
 		if id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return id
@@ -117,9 +135,10 @@ func requestID(ctx context.Context) string {
 	return uuid.NewString()
 }
 
-// statusOf makes a status of what a handler returned. The caller's context comes
-// first: if the caller gave up or its deadline passed, the status says so, whatever
-// the handler returned.
+// statusOf makes a status of what a handler returned. A wait that the end of the host has cut
+// short comes first. Then comes the caller's context: if the caller gave up or its deadline
+// passed, the status says so, whatever the handler returned; if that is a deadline too, in the
+// handler's words.
 func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	if err == nil {
 		return nil
@@ -127,15 +146,14 @@ func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	if _, ok := status.FromError(err); ok {
 		return err
 	}
+	coded := abi.AsError(err)
 	switch {
+	case shuttingDown && isWaitCutShort(err, coded):
+		coded = abi.Errorf(abi.CodeShuttingDown, "the host is shutting down; the execution goes on once it is back")
 	case errors.Is(ctx.Err(), context.Canceled):
 		return status.FromContextError(context.Canceled).Err()
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && coded.Code != abi.CodeDeadline:
 		return rpcerror.Status(abi.Errorf(abi.CodeDeadline, "the deadline passed before the answer was there"), 0).Err()
-	}
-	coded := abi.AsError(err)
-	if shuttingDown && isWaitCutShort(err, coded) {
-		coded = abi.Errorf(abi.CodeShuttingDown, "the host is shutting down; the execution goes on once it is back")
 	}
 	st := rpcerror.Status(coded, host.RetryDelay(err))
 	var misfit *host.Misfit

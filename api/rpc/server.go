@@ -108,7 +108,7 @@ func New(cfg Config) (*Server, error) {
 	workflows := &workflowService{engine: cfg.Engine, lifetime: s.lifetime}
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, workflows)
 	crusterv1.RegisterScheduleServiceServer(s.grpc, &scheduleService{engine: cfg.Engine, starts: workflows})
-	crusterv1.RegisterEntityServiceServer(s.grpc, &entityService{engine: cfg.Engine, lifetime: s.lifetime})
+	crusterv1.RegisterEntityServiceServer(s.grpc, &entityService{around: in, engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})
 	reflection.Register(s.grpc)

@@ -9,6 +9,7 @@ package crusterv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -227,6 +228,246 @@ func (x *CallResponse) GetError() *Error {
 	return nil
 }
 
+// CallsRequest is some of the calls of a stream.
+type CallsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The calls, at most 1000. At most 10000 of a stream are under way at a time.
+	Calls []*StreamedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
+	// The ids of earlier ones whose callers no longer wait; they are not answered.
+	GivenUp       []uint64 `protobuf:"varint,2,rep,packed,name=given_up,json=givenUp,proto3" json:"given_up,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsRequest) Reset() {
+	*x = CallsRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsRequest) ProtoMessage() {}
+
+func (x *CallsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsRequest.ProtoReflect.Descriptor instead.
+func (*CallsRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CallsRequest) GetCalls() []*StreamedCall {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *CallsRequest) GetGivenUp() []uint64 {
+	if x != nil {
+		return x.GivenUp
+	}
+	return nil
+}
+
+// StreamedCall is one of the calls of a stream.
+type StreamedCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tells it from the others of the stream: above that of the call before.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What to perform.
+	Request *CallRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// For how long the caller waits; absent means for as long as the stream is there.
+	Timeout       *durationpb.Duration `protobuf:"bytes,3,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamedCall) Reset() {
+	*x = StreamedCall{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamedCall) ProtoMessage() {}
+
+func (x *StreamedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamedCall.ProtoReflect.Descriptor instead.
+func (*StreamedCall) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *StreamedCall) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamedCall) GetRequest() *CallRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *StreamedCall) GetTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.Timeout
+	}
+	return nil
+}
+
+// CallsResponse is some of the answers of a stream.
+type CallsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answers.
+	Answers []*StreamedAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	// In the last message of a host that ends the stream: the id of the last call that
+	// it took, 0 if none. Those above it were not performed, and can be made again.
+	LastTaken     *uint64 `protobuf:"varint,2,opt,name=last_taken,json=lastTaken,proto3,oneof" json:"last_taken,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsResponse) Reset() {
+	*x = CallsResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsResponse) ProtoMessage() {}
+
+func (x *CallsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsResponse.ProtoReflect.Descriptor instead.
+func (*CallsResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CallsResponse) GetAnswers() []*StreamedAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+func (x *CallsResponse) GetLastTaken() uint64 {
+	if x != nil && x.LastTaken != nil {
+		return *x.LastTaken
+	}
+	return 0
+}
+
+// StreamedAnswer answers one of the calls of a stream.
+type StreamedAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The call.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The outcome.
+	Response *CallResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	// If there is no outcome, why: what the status of a Call would be, a
+	// google.rpc.Status.
+	Status        []byte `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamedAnswer) Reset() {
+	*x = StreamedAnswer{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamedAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamedAnswer) ProtoMessage() {}
+
+func (x *StreamedAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamedAnswer.ProtoReflect.Descriptor instead.
+func (*StreamedAnswer) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StreamedAnswer) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamedAnswer) GetResponse() *CallResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *StreamedAnswer) GetStatus() []byte {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
 // SendRequest asks for an operation whose caller does not wait.
 type SendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -238,7 +479,7 @@ type SendRequest struct {
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[3]
+	mi := &file_cruster_v1_entity_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +491,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[3]
+	mi := &file_cruster_v1_entity_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +504,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{3}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SendRequest) GetOperation() *Operation {
@@ -282,7 +523,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[4]
+	mi := &file_cruster_v1_entity_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -294,7 +535,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[4]
+	mi := &file_cruster_v1_entity_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -307,7 +548,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{4}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{8}
 }
 
 // StateRequest asks for the state of an entity.
@@ -325,7 +566,7 @@ type StateRequest struct {
 
 func (x *StateRequest) Reset() {
 	*x = StateRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[5]
+	mi := &file_cruster_v1_entity_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +578,7 @@ func (x *StateRequest) String() string {
 func (*StateRequest) ProtoMessage() {}
 
 func (x *StateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[5]
+	mi := &file_cruster_v1_entity_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +591,7 @@ func (x *StateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRequest.ProtoReflect.Descriptor instead.
 func (*StateRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{5}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StateRequest) GetNamespace() string {
@@ -387,7 +628,7 @@ type StateResponse struct {
 
 func (x *StateResponse) Reset() {
 	*x = StateResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[6]
+	mi := &file_cruster_v1_entity_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +640,7 @@ func (x *StateResponse) String() string {
 func (*StateResponse) ProtoMessage() {}
 
 func (x *StateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[6]
+	mi := &file_cruster_v1_entity_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +653,7 @@ func (x *StateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateResponse.ProtoReflect.Descriptor instead.
 func (*StateResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{6}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StateResponse) GetEntity() *Entity {
@@ -452,7 +693,7 @@ type Entity struct {
 
 func (x *Entity) Reset() {
 	*x = Entity{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[7]
+	mi := &file_cruster_v1_entity_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +705,7 @@ func (x *Entity) String() string {
 func (*Entity) ProtoMessage() {}
 
 func (x *Entity) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[7]
+	mi := &file_cruster_v1_entity_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +718,7 @@ func (x *Entity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entity.ProtoReflect.Descriptor instead.
 func (*Entity) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{7}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Entity) GetName() string {
@@ -546,7 +787,7 @@ type ListEntitiesRequest struct {
 
 func (x *ListEntitiesRequest) Reset() {
 	*x = ListEntitiesRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[8]
+	mi := &file_cruster_v1_entity_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +799,7 @@ func (x *ListEntitiesRequest) String() string {
 func (*ListEntitiesRequest) ProtoMessage() {}
 
 func (x *ListEntitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[8]
+	mi := &file_cruster_v1_entity_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +812,7 @@ func (x *ListEntitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntitiesRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{8}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListEntitiesRequest) GetNamespace() string {
@@ -615,7 +856,7 @@ type ListEntitiesResponse struct {
 
 func (x *ListEntitiesResponse) Reset() {
 	*x = ListEntitiesResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[9]
+	mi := &file_cruster_v1_entity_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +868,7 @@ func (x *ListEntitiesResponse) String() string {
 func (*ListEntitiesResponse) ProtoMessage() {}
 
 func (x *ListEntitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[9]
+	mi := &file_cruster_v1_entity_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +881,7 @@ func (x *ListEntitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntitiesResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{9}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListEntitiesResponse) GetEntities() []*Entity {
@@ -672,7 +913,7 @@ type DestroyRequest struct {
 
 func (x *DestroyRequest) Reset() {
 	*x = DestroyRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[10]
+	mi := &file_cruster_v1_entity_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +925,7 @@ func (x *DestroyRequest) String() string {
 func (*DestroyRequest) ProtoMessage() {}
 
 func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[10]
+	mi := &file_cruster_v1_entity_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +938,7 @@ func (x *DestroyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroyRequest.ProtoReflect.Descriptor instead.
 func (*DestroyRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{10}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DestroyRequest) GetNamespace() string {
@@ -730,7 +971,7 @@ type DestroyResponse struct {
 
 func (x *DestroyResponse) Reset() {
 	*x = DestroyResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[11]
+	mi := &file_cruster_v1_entity_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +983,7 @@ func (x *DestroyResponse) String() string {
 func (*DestroyResponse) ProtoMessage() {}
 
 func (x *DestroyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[11]
+	mi := &file_cruster_v1_entity_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +996,7 @@ func (x *DestroyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroyResponse.ProtoReflect.Descriptor instead.
 func (*DestroyResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{15}
 }
 
 // ListLocksRequest asks for a page of locks.
@@ -773,7 +1014,7 @@ type ListLocksRequest struct {
 
 func (x *ListLocksRequest) Reset() {
 	*x = ListLocksRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[12]
+	mi := &file_cruster_v1_entity_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +1026,7 @@ func (x *ListLocksRequest) String() string {
 func (*ListLocksRequest) ProtoMessage() {}
 
 func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[12]
+	mi := &file_cruster_v1_entity_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +1039,7 @@ func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksRequest.ProtoReflect.Descriptor instead.
 func (*ListLocksRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListLocksRequest) GetNamespace() string {
@@ -835,7 +1076,7 @@ type ListLocksResponse struct {
 
 func (x *ListLocksResponse) Reset() {
 	*x = ListLocksResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[13]
+	mi := &file_cruster_v1_entity_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +1088,7 @@ func (x *ListLocksResponse) String() string {
 func (*ListLocksResponse) ProtoMessage() {}
 
 func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[13]
+	mi := &file_cruster_v1_entity_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +1101,7 @@ func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksResponse.ProtoReflect.Descriptor instead.
 func (*ListLocksResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListLocksResponse) GetLocks() []*EntityLock {
@@ -898,7 +1139,7 @@ type EntityLock struct {
 
 func (x *EntityLock) Reset() {
 	*x = EntityLock{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[14]
+	mi := &file_cruster_v1_entity_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +1151,7 @@ func (x *EntityLock) String() string {
 func (*EntityLock) ProtoMessage() {}
 
 func (x *EntityLock) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[14]
+	mi := &file_cruster_v1_entity_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +1164,7 @@ func (x *EntityLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityLock.ProtoReflect.Descriptor instead.
 func (*EntityLock) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EntityLock) GetEntity() string {
@@ -983,7 +1224,7 @@ type LockWaiter struct {
 
 func (x *LockWaiter) Reset() {
 	*x = LockWaiter{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[15]
+	mi := &file_cruster_v1_entity_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1236,7 @@ func (x *LockWaiter) String() string {
 func (*LockWaiter) ProtoMessage() {}
 
 func (x *LockWaiter) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[15]
+	mi := &file_cruster_v1_entity_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1249,7 @@ func (x *LockWaiter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockWaiter.ProtoReflect.Descriptor instead.
 func (*LockWaiter) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LockWaiter) GetExecution() string {
@@ -1045,7 +1286,7 @@ type UnlockRequest struct {
 
 func (x *UnlockRequest) Reset() {
 	*x = UnlockRequest{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[16]
+	mi := &file_cruster_v1_entity_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1298,7 @@ func (x *UnlockRequest) String() string {
 func (*UnlockRequest) ProtoMessage() {}
 
 func (x *UnlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[16]
+	mi := &file_cruster_v1_entity_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1311,7 @@ func (x *UnlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockRequest.ProtoReflect.Descriptor instead.
 func (*UnlockRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UnlockRequest) GetNamespace() string {
@@ -1098,7 +1339,7 @@ type UnlockResponse struct {
 
 func (x *UnlockResponse) Reset() {
 	*x = UnlockResponse{}
-	mi := &file_cruster_v1_entity_proto_msgTypes[17]
+	mi := &file_cruster_v1_entity_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1351,7 @@ func (x *UnlockResponse) String() string {
 func (*UnlockResponse) ProtoMessage() {}
 
 func (x *UnlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_entity_proto_msgTypes[17]
+	mi := &file_cruster_v1_entity_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1364,7 @@ func (x *UnlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockResponse.ProtoReflect.Descriptor instead.
 func (*UnlockResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UnlockResponse) GetHolder() string {
@@ -1138,7 +1379,7 @@ var File_cruster_v1_entity_proto protoreflect.FileDescriptor
 const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\n" +
 	"\x17cruster/v1/entity.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x01\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x01\n" +
 	"\tOperation\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x12\n" +
@@ -1152,7 +1393,23 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
 	"\fCallResponse\x12+\n" +
 	"\x06result\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x06result\x12'\n" +
-	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"B\n" +
+	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"Y\n" +
+	"\fCallsRequest\x12.\n" +
+	"\x05calls\x18\x01 \x03(\v2\x18.cruster.v1.StreamedCallR\x05calls\x12\x19\n" +
+	"\bgiven_up\x18\x02 \x03(\x04R\agivenUp\"\x86\x01\n" +
+	"\fStreamedCall\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x121\n" +
+	"\arequest\x18\x02 \x01(\v2\x17.cruster.v1.CallRequestR\arequest\x123\n" +
+	"\atimeout\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"x\n" +
+	"\rCallsResponse\x124\n" +
+	"\aanswers\x18\x01 \x03(\v2\x1a.cruster.v1.StreamedAnswerR\aanswers\x12\"\n" +
+	"\n" +
+	"last_taken\x18\x02 \x01(\x04H\x00R\tlastTaken\x88\x01\x01B\r\n" +
+	"\v_last_taken\"n\n" +
+	"\x0eStreamedAnswer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
+	"\bresponse\x18\x02 \x01(\v2\x18.cruster.v1.CallResponseR\bresponse\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\fR\x06status\"B\n" +
 	"\vSendRequest\x123\n" +
 	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\"\x0e\n" +
 	"\fSendResponse\"v\n" +
@@ -1213,9 +1470,10 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\"(\n" +
 	"\x0eUnlockResponse\x12\x16\n" +
-	"\x06holder\x18\x01 \x01(\tR\x06holder2\xdd\x03\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder2\x9f\x04\n" +
 	"\rEntityService\x129\n" +
-	"\x04Call\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x129\n" +
+	"\x04Call\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n" +
+	"\x05Calls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x010\x01\x129\n" +
 	"\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n" +
 	"\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n" +
 	"\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12B\n" +
@@ -1235,67 +1493,79 @@ func file_cruster_v1_entity_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_entity_proto_rawDescData
 }
 
-var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cruster_v1_entity_proto_goTypes = []any{
 	(*Operation)(nil),             // 0: cruster.v1.Operation
 	(*CallRequest)(nil),           // 1: cruster.v1.CallRequest
 	(*CallResponse)(nil),          // 2: cruster.v1.CallResponse
-	(*SendRequest)(nil),           // 3: cruster.v1.SendRequest
-	(*SendResponse)(nil),          // 4: cruster.v1.SendResponse
-	(*StateRequest)(nil),          // 5: cruster.v1.StateRequest
-	(*StateResponse)(nil),         // 6: cruster.v1.StateResponse
-	(*Entity)(nil),                // 7: cruster.v1.Entity
-	(*ListEntitiesRequest)(nil),   // 8: cruster.v1.ListEntitiesRequest
-	(*ListEntitiesResponse)(nil),  // 9: cruster.v1.ListEntitiesResponse
-	(*DestroyRequest)(nil),        // 10: cruster.v1.DestroyRequest
-	(*DestroyResponse)(nil),       // 11: cruster.v1.DestroyResponse
-	(*ListLocksRequest)(nil),      // 12: cruster.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),     // 13: cruster.v1.ListLocksResponse
-	(*EntityLock)(nil),            // 14: cruster.v1.EntityLock
-	(*LockWaiter)(nil),            // 15: cruster.v1.LockWaiter
-	(*UnlockRequest)(nil),         // 16: cruster.v1.UnlockRequest
-	(*UnlockResponse)(nil),        // 17: cruster.v1.UnlockResponse
-	(*Payload)(nil),               // 18: cruster.v1.Payload
-	(Encoding)(0),                 // 19: cruster.v1.Encoding
-	(*Error)(nil),                 // 20: cruster.v1.Error
-	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
+	(*CallsRequest)(nil),          // 3: cruster.v1.CallsRequest
+	(*StreamedCall)(nil),          // 4: cruster.v1.StreamedCall
+	(*CallsResponse)(nil),         // 5: cruster.v1.CallsResponse
+	(*StreamedAnswer)(nil),        // 6: cruster.v1.StreamedAnswer
+	(*SendRequest)(nil),           // 7: cruster.v1.SendRequest
+	(*SendResponse)(nil),          // 8: cruster.v1.SendResponse
+	(*StateRequest)(nil),          // 9: cruster.v1.StateRequest
+	(*StateResponse)(nil),         // 10: cruster.v1.StateResponse
+	(*Entity)(nil),                // 11: cruster.v1.Entity
+	(*ListEntitiesRequest)(nil),   // 12: cruster.v1.ListEntitiesRequest
+	(*ListEntitiesResponse)(nil),  // 13: cruster.v1.ListEntitiesResponse
+	(*DestroyRequest)(nil),        // 14: cruster.v1.DestroyRequest
+	(*DestroyResponse)(nil),       // 15: cruster.v1.DestroyResponse
+	(*ListLocksRequest)(nil),      // 16: cruster.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),     // 17: cruster.v1.ListLocksResponse
+	(*EntityLock)(nil),            // 18: cruster.v1.EntityLock
+	(*LockWaiter)(nil),            // 19: cruster.v1.LockWaiter
+	(*UnlockRequest)(nil),         // 20: cruster.v1.UnlockRequest
+	(*UnlockResponse)(nil),        // 21: cruster.v1.UnlockResponse
+	(*Payload)(nil),               // 22: cruster.v1.Payload
+	(Encoding)(0),                 // 23: cruster.v1.Encoding
+	(*Error)(nil),                 // 24: cruster.v1.Error
+	(*durationpb.Duration)(nil),   // 25: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
 }
 var file_cruster_v1_entity_proto_depIdxs = []int32{
-	18, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
+	22, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.CallRequest.operation:type_name -> cruster.v1.Operation
-	19, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
-	18, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
-	20, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
-	0,  // 5: cruster.v1.SendRequest.operation:type_name -> cruster.v1.Operation
-	19, // 6: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
-	7,  // 7: cruster.v1.StateResponse.entity:type_name -> cruster.v1.Entity
-	18, // 8: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
-	21, // 9: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
-	21, // 10: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: cruster.v1.ListEntitiesResponse.entities:type_name -> cruster.v1.Entity
-	14, // 12: cruster.v1.ListLocksResponse.locks:type_name -> cruster.v1.EntityLock
-	21, // 13: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
-	15, // 14: cruster.v1.EntityLock.waiters:type_name -> cruster.v1.LockWaiter
-	21, // 15: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
-	1,  // 16: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
-	3,  // 17: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
-	5,  // 18: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
-	8,  // 19: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
-	10, // 20: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
-	12, // 21: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
-	16, // 22: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
-	2,  // 23: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
-	4,  // 24: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
-	6,  // 25: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
-	9,  // 26: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
-	11, // 27: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
-	13, // 28: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
-	17, // 29: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
-	23, // [23:30] is the sub-list for method output_type
-	16, // [16:23] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	23, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
+	22, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
+	24, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
+	4,  // 5: cruster.v1.CallsRequest.calls:type_name -> cruster.v1.StreamedCall
+	1,  // 6: cruster.v1.StreamedCall.request:type_name -> cruster.v1.CallRequest
+	25, // 7: cruster.v1.StreamedCall.timeout:type_name -> google.protobuf.Duration
+	6,  // 8: cruster.v1.CallsResponse.answers:type_name -> cruster.v1.StreamedAnswer
+	2,  // 9: cruster.v1.StreamedAnswer.response:type_name -> cruster.v1.CallResponse
+	0,  // 10: cruster.v1.SendRequest.operation:type_name -> cruster.v1.Operation
+	23, // 11: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
+	11, // 12: cruster.v1.StateResponse.entity:type_name -> cruster.v1.Entity
+	22, // 13: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
+	26, // 14: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
+	26, // 15: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
+	11, // 16: cruster.v1.ListEntitiesResponse.entities:type_name -> cruster.v1.Entity
+	18, // 17: cruster.v1.ListLocksResponse.locks:type_name -> cruster.v1.EntityLock
+	26, // 18: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
+	19, // 19: cruster.v1.EntityLock.waiters:type_name -> cruster.v1.LockWaiter
+	26, // 20: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
+	1,  // 21: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
+	3,  // 22: cruster.v1.EntityService.Calls:input_type -> cruster.v1.CallsRequest
+	7,  // 23: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
+	9,  // 24: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
+	12, // 25: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
+	14, // 26: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
+	16, // 27: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
+	20, // 28: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
+	2,  // 29: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
+	5,  // 30: cruster.v1.EntityService.Calls:output_type -> cruster.v1.CallsResponse
+	8,  // 31: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
+	10, // 32: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
+	13, // 33: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
+	15, // 34: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
+	17, // 35: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
+	21, // 36: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
+	29, // [29:37] is the sub-list for method output_type
+	21, // [21:29] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_entity_proto_init() }
@@ -1304,13 +1574,14 @@ func file_cruster_v1_entity_proto_init() {
 		return
 	}
 	file_cruster_v1_common_proto_init()
+	file_cruster_v1_entity_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_entity_proto_rawDesc), len(file_cruster_v1_entity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	EntityService_Call_FullMethodName      = "/cruster.v1.EntityService/Call"
+	EntityService_Calls_FullMethodName     = "/cruster.v1.EntityService/Calls"
 	EntityService_Send_FullMethodName      = "/cruster.v1.EntityService/Send"
 	EntityService_State_FullMethodName     = "/cruster.v1.EntityService/State"
 	EntityService_List_FullMethodName      = "/cruster.v1.EntityService/List"
@@ -42,6 +43,12 @@ type EntityServiceClient interface {
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error)
+	// Calls performs many operations over one stream, for a client that has many
+	// under way at a time: several travel in one message, and each costs a fraction
+	// of a Call. Each is performed, bounded and answered by itself, in any order. A
+	// client that wants no more ends its side, and is answered what is under way. A
+	// host that ends the stream says up to which call it took them.
+	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error)
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error)
@@ -80,6 +87,19 @@ func (c *entityServiceClient) Call(ctx context.Context, in *CallRequest, opts ..
 	}
 	return out, nil
 }
+
+func (c *entityServiceClient) Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &EntityService_ServiceDesc.Streams[0], EntityService_Calls_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CallsRequest, CallsResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EntityService_CallsClient = grpc.BidiStreamingClient[CallsRequest, CallsResponse]
 
 func (c *entityServiceClient) Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -155,6 +175,12 @@ type EntityServiceServer interface {
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	Call(context.Context, *CallRequest) (*CallResponse, error)
+	// Calls performs many operations over one stream, for a client that has many
+	// under way at a time: several travel in one message, and each costs a fraction
+	// of a Call. Each is performed, bounded and answered by itself, in any order. A
+	// client that wants no more ends its side, and is answered what is under way. A
+	// host that ends the stream says up to which call it took them.
+	Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(context.Context, *SendRequest) (*SendResponse, error)
@@ -186,6 +212,9 @@ type UnimplementedEntityServiceServer struct{}
 
 func (UnimplementedEntityServiceServer) Call(context.Context, *CallRequest) (*CallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Call not implemented")
+}
+func (UnimplementedEntityServiceServer) Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error {
+	return status.Error(codes.Unimplemented, "method Calls not implemented")
 }
 func (UnimplementedEntityServiceServer) Send(context.Context, *SendRequest) (*SendResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Send not implemented")
@@ -243,6 +272,13 @@ func _EntityService_Call_Handler(srv interface{}, ctx context.Context, dec func(
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _EntityService_Calls_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(EntityServiceServer).Calls(&grpc.GenericServerStream[CallsRequest, CallsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EntityService_CallsServer = grpc.BidiStreamingServer[CallsRequest, CallsResponse]
 
 func _EntityService_Send_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SendRequest)
@@ -388,6 +424,13 @@ var EntityService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EntityService_Unlock_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Calls",
+			Handler:       _EntityService_Calls_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "cruster/v1/entity.proto",
 }
