@@ -80,8 +80,8 @@ func isPlain(ctx context.Context, opts []grpc.CallOption) bool {
 			return false
 		}
 	}
-	_, has := metadata.FromOutgoingContext(ctx)
-	return !has
+	own, _ := metadata.FromOutgoingContext(ctx)
+	return len(own) == 0
 }
 
 // enter counts a call, and returns the stream for it; nil if it is alone.
@@ -349,7 +349,7 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 	s.shared.forget(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shared.learn(s.answered, err)
+	s.shared.learn(s.answered || lastTaken != nil, err)
 	s.closed = true
 	arrived := s.sent
 	switch {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -21,9 +22,24 @@ type fakeEntities struct {
 	away      int    // calls that find no host, though they arrive
 	lose      func() // if set, ends the host while it has a call
 	destroyed *crusterv1.DestroyRequest
+	// call and calls, if set, are what a test has in place of the above.
+	call  func(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error)
+	calls func(stream callsStream) error
+}
+
+type callsStream = grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]
+
+func (f *fakeEntities) Calls(stream callsStream) error {
+	if f.calls == nil {
+		return f.UnimplementedEntityServiceServer.Calls(stream)
+	}
+	return f.calls(stream)
 }
 
 func (f *fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+	if f.call != nil {
+		return f.call(ctx, req)
+	}
 	f.asked = append(f.asked, req.GetOperation())
 	if f.lose != nil {
 		go f.lose()

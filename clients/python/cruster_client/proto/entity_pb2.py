@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from cruster_client.proto import common_pb2 as cruster_dot_v1_dot_common__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/entity.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x01\n\tOperation\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05input\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12\r\n\x05\x61gain\x18\x06 \x01(\x08\"_\n\x0b\x43\x61llRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\x12&\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32\x14.cruster.v1.Encoding\"U\n\x0c\x43\x61llResponse\x12#\n\x06result\x18\x01 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.cruster.v1.Error\"7\n\x0bSendRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\"\x0e\n\x0cSendResponse\"Y\n\x0cStateRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12&\n\x08\x65ncoding\x18\x03 \x01(\x0e\x32\x14.cruster.v1.Encoding\"W\n\rStateResponse\x12\"\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x12.cruster.v1.Entity\x12\"\n\x05state\x18\x02 \x01(\x0b\x32\x13.cruster.v1.Payload\"\xba\x01\n\x06\x45ntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x15\n\rstate_version\x18\x05 \x01(\r\x12.\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"]\n\x13ListEntitiesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"U\n\x14ListEntitiesResponse\x12$\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x12.cruster.v1.Entity\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x0e\x44\x65stroyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x11\n\x0f\x44\x65stroyResponse\"L\n\x10ListLocksRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"S\n\x11ListLocksResponse\x12%\n\x05locks\x18\x01 \x03(\x0b\x32\x16.cruster.v1.EntityLock\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\nEntityLock\x12\x0e\n\x06\x65ntity\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07waiters\x18\x05 \x03(\x0b\x32\x16.cruster.v1.LockWaiter\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\"]\n\nLockWaiter\x12\x11\n\texecution\x18\x01 \x01(\t\x12\x11\n\toperation\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"2\n\rUnlockRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\" \n\x0eUnlockResponse\x12\x0e\n\x06holder\x18\x01 \x01(\t2\xdd\x03\n\rEntityService\x12\x39\n\x04\x43\x61ll\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12\x39\n\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12\x42\n\x07\x44\x65stroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/entity.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x01\n\tOperation\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05input\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12\r\n\x05\x61gain\x18\x06 \x01(\x08\"_\n\x0b\x43\x61llRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\x12&\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32\x14.cruster.v1.Encoding\"U\n\x0c\x43\x61llResponse\x12#\n\x06result\x18\x01 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.cruster.v1.Error\"I\n\x0c\x43\x61llsRequest\x12\'\n\x05\x63\x61lls\x18\x01 \x03(\x0b\x32\x18.cruster.v1.StreamedCall\x12\x10\n\x08given_up\x18\x02 \x03(\x04\"p\n\x0cStreamedCall\x12\n\n\x02id\x18\x01 \x01(\x04\x12(\n\x07request\x18\x02 \x01(\x0b\x32\x17.cruster.v1.CallRequest\x12*\n\x07timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"d\n\rCallsResponse\x12+\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.cruster.v1.StreamedAnswer\x12\x17\n\nlast_taken\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\r\n\x0b_last_taken\"X\n\x0eStreamedAnswer\x12\n\n\x02id\x18\x01 \x01(\x04\x12*\n\x08response\x18\x02 \x01(\x0b\x32\x18.cruster.v1.CallResponse\x12\x0e\n\x06status\x18\x03 \x01(\x0c\"7\n\x0bSendRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\"\x0e\n\x0cSendResponse\"Y\n\x0cStateRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12&\n\x08\x65ncoding\x18\x03 \x01(\x0e\x32\x14.cruster.v1.Encoding\"W\n\rStateResponse\x12\"\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x12.cruster.v1.Entity\x12\"\n\x05state\x18\x02 \x01(\x0b\x32\x13.cruster.v1.Payload\"\xba\x01\n\x06\x45ntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x15\n\rstate_version\x18\x05 \x01(\r\x12.\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"]\n\x13ListEntitiesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"U\n\x14ListEntitiesResponse\x12$\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x12.cruster.v1.Entity\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x0e\x44\x65stroyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x11\n\x0f\x44\x65stroyResponse\"L\n\x10ListLocksRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"S\n\x11ListLocksResponse\x12%\n\x05locks\x18\x01 \x03(\x0b\x32\x16.cruster.v1.EntityLock\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\nEntityLock\x12\x0e\n\x06\x65ntity\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07waiters\x18\x05 \x03(\x0b\x32\x16.cruster.v1.LockWaiter\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\"]\n\nLockWaiter\x12\x11\n\texecution\x18\x01 \x01(\t\x12\x11\n\toperation\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"2\n\rUnlockRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\" \n\x0eUnlockResponse\x12\x0e\n\x06holder\x18\x01 \x01(\t2\x9f\x04\n\rEntityService\x12\x39\n\x04\x43\x61ll\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n\x05\x43\x61lls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x01\x30\x01\x12\x39\n\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12\x42\n\x07\x44\x65stroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,42 +35,50 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cruster.v1.entity_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z3github.com/cruster/cruster/api/cruster/v1;crusterv1'
-  _globals['_OPERATION']._serialized_start=98
-  _globals['_OPERATION']._serialized_end=229
-  _globals['_CALLREQUEST']._serialized_start=231
-  _globals['_CALLREQUEST']._serialized_end=326
-  _globals['_CALLRESPONSE']._serialized_start=328
-  _globals['_CALLRESPONSE']._serialized_end=413
-  _globals['_SENDREQUEST']._serialized_start=415
-  _globals['_SENDREQUEST']._serialized_end=470
-  _globals['_SENDRESPONSE']._serialized_start=472
-  _globals['_SENDRESPONSE']._serialized_end=486
-  _globals['_STATEREQUEST']._serialized_start=488
-  _globals['_STATEREQUEST']._serialized_end=577
-  _globals['_STATERESPONSE']._serialized_start=579
-  _globals['_STATERESPONSE']._serialized_end=666
-  _globals['_ENTITY']._serialized_start=669
-  _globals['_ENTITY']._serialized_end=855
-  _globals['_LISTENTITIESREQUEST']._serialized_start=857
-  _globals['_LISTENTITIESREQUEST']._serialized_end=950
-  _globals['_LISTENTITIESRESPONSE']._serialized_start=952
-  _globals['_LISTENTITIESRESPONSE']._serialized_end=1037
-  _globals['_DESTROYREQUEST']._serialized_start=1039
-  _globals['_DESTROYREQUEST']._serialized_end=1110
-  _globals['_DESTROYRESPONSE']._serialized_start=1112
-  _globals['_DESTROYRESPONSE']._serialized_end=1129
-  _globals['_LISTLOCKSREQUEST']._serialized_start=1131
-  _globals['_LISTLOCKSREQUEST']._serialized_end=1207
-  _globals['_LISTLOCKSRESPONSE']._serialized_start=1209
-  _globals['_LISTLOCKSRESPONSE']._serialized_end=1292
-  _globals['_ENTITYLOCK']._serialized_start=1295
-  _globals['_ENTITYLOCK']._serialized_end=1459
-  _globals['_LOCKWAITER']._serialized_start=1461
-  _globals['_LOCKWAITER']._serialized_end=1554
-  _globals['_UNLOCKREQUEST']._serialized_start=1556
-  _globals['_UNLOCKREQUEST']._serialized_end=1606
-  _globals['_UNLOCKRESPONSE']._serialized_start=1608
-  _globals['_UNLOCKRESPONSE']._serialized_end=1640
-  _globals['_ENTITYSERVICE']._serialized_start=1643
-  _globals['_ENTITYSERVICE']._serialized_end=2120
+  _globals['_OPERATION']._serialized_start=130
+  _globals['_OPERATION']._serialized_end=261
+  _globals['_CALLREQUEST']._serialized_start=263
+  _globals['_CALLREQUEST']._serialized_end=358
+  _globals['_CALLRESPONSE']._serialized_start=360
+  _globals['_CALLRESPONSE']._serialized_end=445
+  _globals['_CALLSREQUEST']._serialized_start=447
+  _globals['_CALLSREQUEST']._serialized_end=520
+  _globals['_STREAMEDCALL']._serialized_start=522
+  _globals['_STREAMEDCALL']._serialized_end=634
+  _globals['_CALLSRESPONSE']._serialized_start=636
+  _globals['_CALLSRESPONSE']._serialized_end=736
+  _globals['_STREAMEDANSWER']._serialized_start=738
+  _globals['_STREAMEDANSWER']._serialized_end=826
+  _globals['_SENDREQUEST']._serialized_start=828
+  _globals['_SENDREQUEST']._serialized_end=883
+  _globals['_SENDRESPONSE']._serialized_start=885
+  _globals['_SENDRESPONSE']._serialized_end=899
+  _globals['_STATEREQUEST']._serialized_start=901
+  _globals['_STATEREQUEST']._serialized_end=990
+  _globals['_STATERESPONSE']._serialized_start=992
+  _globals['_STATERESPONSE']._serialized_end=1079
+  _globals['_ENTITY']._serialized_start=1082
+  _globals['_ENTITY']._serialized_end=1268
+  _globals['_LISTENTITIESREQUEST']._serialized_start=1270
+  _globals['_LISTENTITIESREQUEST']._serialized_end=1363
+  _globals['_LISTENTITIESRESPONSE']._serialized_start=1365
+  _globals['_LISTENTITIESRESPONSE']._serialized_end=1450
+  _globals['_DESTROYREQUEST']._serialized_start=1452
+  _globals['_DESTROYREQUEST']._serialized_end=1523
+  _globals['_DESTROYRESPONSE']._serialized_start=1525
+  _globals['_DESTROYRESPONSE']._serialized_end=1542
+  _globals['_LISTLOCKSREQUEST']._serialized_start=1544
+  _globals['_LISTLOCKSREQUEST']._serialized_end=1620
+  _globals['_LISTLOCKSRESPONSE']._serialized_start=1622
+  _globals['_LISTLOCKSRESPONSE']._serialized_end=1705
+  _globals['_ENTITYLOCK']._serialized_start=1708
+  _globals['_ENTITYLOCK']._serialized_end=1872
+  _globals['_LOCKWAITER']._serialized_start=1874
+  _globals['_LOCKWAITER']._serialized_end=1967
+  _globals['_UNLOCKREQUEST']._serialized_start=1969
+  _globals['_UNLOCKREQUEST']._serialized_end=2019
+  _globals['_UNLOCKRESPONSE']._serialized_start=2021
+  _globals['_UNLOCKRESPONSE']._serialized_end=2053
+  _globals['_ENTITYSERVICE']._serialized_start=2056
+  _globals['_ENTITYSERVICE']._serialized_end=2599
 # @@protoc_insertion_point(module_scope)

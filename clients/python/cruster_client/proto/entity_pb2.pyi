@@ -1,6 +1,7 @@
 import datetime
 
 from cruster_client.proto import common_pb2 as _common_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -41,6 +42,42 @@ class CallResponse(_message.Message):
     result: _common_pb2.Payload
     error: _common_pb2.Error
     def __init__(self, result: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+
+class CallsRequest(_message.Message):
+    __slots__ = ("calls", "given_up")
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    GIVEN_UP_FIELD_NUMBER: _ClassVar[int]
+    calls: _containers.RepeatedCompositeFieldContainer[StreamedCall]
+    given_up: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, calls: _Optional[_Iterable[_Union[StreamedCall, _Mapping]]] = ..., given_up: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class StreamedCall(_message.Message):
+    __slots__ = ("id", "request", "timeout")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    request: CallRequest
+    timeout: _duration_pb2.Duration
+    def __init__(self, id: _Optional[int] = ..., request: _Optional[_Union[CallRequest, _Mapping]] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class CallsResponse(_message.Message):
+    __slots__ = ("answers", "last_taken")
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    LAST_TAKEN_FIELD_NUMBER: _ClassVar[int]
+    answers: _containers.RepeatedCompositeFieldContainer[StreamedAnswer]
+    last_taken: int
+    def __init__(self, answers: _Optional[_Iterable[_Union[StreamedAnswer, _Mapping]]] = ..., last_taken: _Optional[int] = ...) -> None: ...
+
+class StreamedAnswer(_message.Message):
+    __slots__ = ("id", "response", "status")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    response: CallResponse
+    status: bytes
+    def __init__(self, id: _Optional[int] = ..., response: _Optional[_Union[CallResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
 
 class SendRequest(_message.Message):
     __slots__ = ("operation",)

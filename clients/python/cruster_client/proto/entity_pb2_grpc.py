@@ -44,6 +44,11 @@ class EntityServiceStub:
                 request_serializer=cruster_dot_v1_dot_entity__pb2.CallRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_entity__pb2.CallResponse.FromString,
                 _registered_method=True)
+        self.Calls = channel.stream_stream(
+                '/cruster.v1.EntityService/Calls',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.CallsRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.CallsResponse.FromString,
+                _registered_method=True)
         self.Send = channel.unary_unary(
                 '/cruster.v1.EntityService/Send',
                 request_serializer=cruster_dot_v1_dot_entity__pb2.SendRequest.SerializeToString,
@@ -88,6 +93,17 @@ class EntityServiceServicer:
         """Call performs an operation and answers with its outcome. If the operation
         changes something, that is durable by then. If the caller's deadline passes
         first, the error says whether the call was accepted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Calls(self, request_iterator, context):
+        """Calls performs many operations over one stream, for a client that has many
+        under way at a time: several travel in one message, and each costs a fraction
+        of a Call. Each is performed, bounded and answered by itself, in any order. A
+        client that wants no more ends its side, and is answered what is under way. A
+        host that ends the stream says up to which call it took them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -149,6 +165,11 @@ def add_EntityServiceServicer_to_server(servicer, server):
                     servicer.Call,
                     request_deserializer=cruster_dot_v1_dot_entity__pb2.CallRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_entity__pb2.CallResponse.SerializeToString,
+            ),
+            'Calls': grpc.stream_stream_rpc_method_handler(
+                    servicer.Calls,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.CallsRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.CallsResponse.SerializeToString,
             ),
             'Send': grpc.unary_unary_rpc_method_handler(
                     servicer.Send,
@@ -213,6 +234,33 @@ class EntityService:
             '/cruster.v1.EntityService/Call',
             cruster_dot_v1_dot_entity__pb2.CallRequest.SerializeToString,
             cruster_dot_v1_dot_entity__pb2.CallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Calls(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/cruster.v1.EntityService/Calls',
+            cruster_dot_v1_dot_entity__pb2.CallsRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.CallsResponse.FromString,
             options,
             channel_credentials,
             insecure,

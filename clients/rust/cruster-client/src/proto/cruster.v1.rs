@@ -496,6 +496,54 @@ pub struct CallResponse {
     #[prost(message, optional, tag = "2")]
     pub error: ::core::option::Option<Error>,
 }
+/// CallsRequest is some of the calls of a stream.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallsRequest {
+    /// The calls, at most 1000. At most 10000 of a stream are under way at a time.
+    #[prost(message, repeated, tag = "1")]
+    pub calls: ::prost::alloc::vec::Vec<StreamedCall>,
+    /// The ids of earlier ones whose callers no longer wait; they are not answered.
+    #[prost(uint64, repeated, tag = "2")]
+    pub given_up: ::prost::alloc::vec::Vec<u64>,
+}
+/// StreamedCall is one of the calls of a stream.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StreamedCall {
+    /// Tells it from the others of the stream: above that of the call before.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// What to perform.
+    #[prost(message, optional, tag = "2")]
+    pub request: ::core::option::Option<CallRequest>,
+    /// For how long the caller waits; absent means for as long as the stream is there.
+    #[prost(message, optional, tag = "3")]
+    pub timeout: ::core::option::Option<::prost_types::Duration>,
+}
+/// CallsResponse is some of the answers of a stream.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallsResponse {
+    /// The answers.
+    #[prost(message, repeated, tag = "1")]
+    pub answers: ::prost::alloc::vec::Vec<StreamedAnswer>,
+    /// In the last message of a host that ends the stream: the id of the last call that
+    /// it took, 0 if none. Those above it were not performed, and can be made again.
+    #[prost(uint64, optional, tag = "2")]
+    pub last_taken: ::core::option::Option<u64>,
+}
+/// StreamedAnswer answers one of the calls of a stream.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StreamedAnswer {
+    /// The call.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// The outcome.
+    #[prost(message, optional, tag = "2")]
+    pub response: ::core::option::Option<CallResponse>,
+    /// If there is no outcome, why: what the status of a Call would be, a
+    /// google.rpc.Status.
+    #[prost(bytes = "vec", tag = "3")]
+    pub status: ::prost::alloc::vec::Vec<u8>,
+}
 /// SendRequest asks for an operation whose caller does not wait.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SendRequest {
@@ -779,6 +827,35 @@ pub mod entity_service_client {
             req.extensions_mut()
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "Call"));
             self.inner.unary(req, path, codec).await
+        }
+        /// Calls performs many operations over one stream, for a client that has many
+        /// under way at a time: several travel in one message, and each costs a fraction
+        /// of a Call. Each is performed, bounded and answered by itself, in any order. A
+        /// client that wants no more ends its side, and is answered what is under way. A
+        /// host that ends the stream says up to which call it took them.
+        pub async fn calls(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::CallsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::CallsResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/Calls",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "Calls"));
+            self.inner.streaming(req, path, codec).await
         }
         /// Send has an operation performed without waiting for it. It answers as soon as
         /// the message is durable.

@@ -7,14 +7,17 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientUnaryCall,
+  type handleBidiStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Duration } from "../../google/protobuf/duration.js";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { Encoding, Error, Payload } from "./common.js";
 
@@ -68,6 +71,52 @@ export interface CallResponse {
     | undefined;
   /** Why it failed. One that failed has changed nothing. */
   error: Error | undefined;
+}
+
+/** CallsRequest is some of the calls of a stream. */
+export interface CallsRequest {
+  /** The calls, at most 1000. At most 10000 of a stream are under way at a time. */
+  calls: StreamedCall[];
+  /** The ids of earlier ones whose callers no longer wait; they are not answered. */
+  givenUp: bigint[];
+}
+
+/** StreamedCall is one of the calls of a stream. */
+export interface StreamedCall {
+  /** Tells it from the others of the stream: above that of the call before. */
+  id: bigint;
+  /** What to perform. */
+  request:
+    | CallRequest
+    | undefined;
+  /** For how long the caller waits; absent means for as long as the stream is there. */
+  timeout: Duration | undefined;
+}
+
+/** CallsResponse is some of the answers of a stream. */
+export interface CallsResponse {
+  /** The answers. */
+  answers: StreamedAnswer[];
+  /**
+   * In the last message of a host that ends the stream: the id of the last call that
+   * it took, 0 if none. Those above it were not performed, and can be made again.
+   */
+  lastTaken?: bigint | undefined;
+}
+
+/** StreamedAnswer answers one of the calls of a stream. */
+export interface StreamedAnswer {
+  /** The call. */
+  id: bigint;
+  /** The outcome. */
+  response:
+    | CallResponse
+    | undefined;
+  /**
+   * If there is no outcome, why: what the status of a Call would be, a
+   * google.rpc.Status.
+   */
+  status: Buffer;
 }
 
 /** SendRequest asks for an operation whose caller does not wait. */
@@ -465,6 +514,332 @@ export const CallResponse: MessageFns<CallResponse> = {
       ? Payload.fromPartial(object.result)
       : undefined;
     message.error = (object.error !== undefined && object.error !== null) ? Error.fromPartial(object.error) : undefined;
+    return message;
+  },
+};
+
+function createBaseCallsRequest(): CallsRequest {
+  return { calls: [], givenUp: [] };
+}
+
+export const CallsRequest: MessageFns<CallsRequest> = {
+  encode(message: CallsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.calls) {
+      StreamedCall.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.givenUp.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.givenUp) {
+        if (BigInt.asUintN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field givenUp of type uint64 is too large");
+        }
+        writer.uint64(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CallsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCallsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.calls.push(StreamedCall.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.givenUp.push(reader.uint64() as bigint);
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.givenUp.push(reader.uint64() as bigint);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CallsRequest>): CallsRequest {
+    return CallsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CallsRequest>): CallsRequest {
+    const message = createBaseCallsRequest();
+    message.calls = object.calls?.map((e) => StreamedCall.fromPartial(e)) || [];
+    message.givenUp = object.givenUp?.map((e) => BigInt(e)) || [];
+    return message;
+  },
+};
+
+function createBaseStreamedCall(): StreamedCall {
+  return { id: 0n, request: undefined, timeout: undefined };
+}
+
+export const StreamedCall: MessageFns<StreamedCall> = {
+  encode(message: StreamedCall, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asUintN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.id);
+    }
+    if (message.request !== undefined) {
+      CallRequest.encode(message.request, writer.uint32(18).fork()).join();
+    }
+    if (message.timeout !== undefined) {
+      Duration.encode(message.timeout, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamedCall {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamedCall();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.request = CallRequest.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.timeout = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StreamedCall>): StreamedCall {
+    return StreamedCall.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StreamedCall>): StreamedCall {
+    const message = createBaseStreamedCall();
+    message.id = (object.id !== undefined && object.id !== null) ? BigInt(object.id) : 0n;
+    message.request = (object.request !== undefined && object.request !== null)
+      ? CallRequest.fromPartial(object.request)
+      : undefined;
+    message.timeout = (object.timeout !== undefined && object.timeout !== null)
+      ? Duration.fromPartial(object.timeout)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseCallsResponse(): CallsResponse {
+  return { answers: [], lastTaken: undefined };
+}
+
+export const CallsResponse: MessageFns<CallsResponse> = {
+  encode(message: CallsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.answers) {
+      StreamedAnswer.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.lastTaken !== undefined) {
+      if (BigInt.asUintN(64, message.lastTaken) !== message.lastTaken) {
+        throw new globalThis.Error("value provided for field message.lastTaken of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.lastTaken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CallsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCallsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.answers.push(StreamedAnswer.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.lastTaken = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CallsResponse>): CallsResponse {
+    return CallsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CallsResponse>): CallsResponse {
+    const message = createBaseCallsResponse();
+    message.answers = object.answers?.map((e) => StreamedAnswer.fromPartial(e)) || [];
+    message.lastTaken = (object.lastTaken !== undefined && object.lastTaken !== null)
+      ? BigInt(object.lastTaken)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseStreamedAnswer(): StreamedAnswer {
+  return { id: 0n, response: undefined, status: Buffer.alloc(0) };
+}
+
+export const StreamedAnswer: MessageFns<StreamedAnswer> = {
+  encode(message: StreamedAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asUintN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.id);
+    }
+    if (message.response !== undefined) {
+      CallResponse.encode(message.response, writer.uint32(18).fork()).join();
+    }
+    if (message.status.length !== 0) {
+      writer.uint32(26).bytes(message.status);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamedAnswer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamedAnswer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.response = CallResponse.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.status = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StreamedAnswer>): StreamedAnswer {
+    return StreamedAnswer.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StreamedAnswer>): StreamedAnswer {
+    const message = createBaseStreamedAnswer();
+    message.id = (object.id !== undefined && object.id !== null) ? BigInt(object.id) : 0n;
+    message.response = (object.response !== undefined && object.response !== null)
+      ? CallResponse.fromPartial(object.response)
+      : undefined;
+    message.status = object.status ?? Buffer.alloc(0);
     return message;
   },
 };
@@ -1612,6 +1987,22 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): CallResponse => CallResponse.decode(value),
   },
   /**
+   * Calls performs many operations over one stream, for a client that has many
+   * under way at a time: several travel in one message, and each costs a fraction
+   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * client that wants no more ends its side, and is answered what is under way. A
+   * host that ends the stream says up to which call it took them.
+   */
+  calls: {
+    path: "/cruster.v1.EntityService/Calls" as const,
+    requestStream: true as const,
+    responseStream: true as const,
+    requestSerialize: (value: CallsRequest): Buffer => Buffer.from(CallsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CallsRequest => CallsRequest.decode(value),
+    responseSerialize: (value: CallsResponse): Buffer => Buffer.from(CallsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CallsResponse => CallsResponse.decode(value),
+  },
+  /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
@@ -1699,6 +2090,14 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    */
   call: handleUnaryCall<CallRequest, CallResponse>;
   /**
+   * Calls performs many operations over one stream, for a client that has many
+   * under way at a time: several travel in one message, and each costs a fraction
+   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * client that wants no more ends its side, and is answered what is under way. A
+   * host that ends the stream says up to which call it took them.
+   */
+  calls: handleBidiStreamingCall<CallsRequest, CallsResponse>;
+  /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
    */
@@ -1747,6 +2146,16 @@ export interface EntityServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CallResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Calls performs many operations over one stream, for a client that has many
+   * under way at a time: several travel in one message, and each costs a fraction
+   * of a Call. Each is performed, bounded and answered by itself, in any order. A
+   * client that wants no more ends its side, and is answered what is under way. A
+   * host that ends the stream says up to which call it took them.
+   */
+  calls(): ClientDuplexStream<CallsRequest, CallsResponse>;
+  calls(options: Partial<CallOptions>): ClientDuplexStream<CallsRequest, CallsResponse>;
+  calls(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<CallsRequest, CallsResponse>;
   /**
    * Send has an operation performed without waiting for it. It answers as soon as
    * the message is durable.
