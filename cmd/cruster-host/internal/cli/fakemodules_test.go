@@ -126,7 +126,13 @@ func pausedThere() *crusterv1.MoveResult {
 	}
 }
 
-func (*fakeModules) List(context.Context, *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+// emptyNamespace is one that nothing is deployed in.
+const emptyNamespace = "empty"
+
+func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+	if req.GetNamespace() == emptyNamespace {
+		return &crusterv1.ListModulesResponse{}, nil
+	}
 	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
 }
 

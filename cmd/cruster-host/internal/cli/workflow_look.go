@@ -111,7 +111,8 @@ func (a *app) workflowList() *cobra.Command {
 		Use:   "list",
 		Short: "List executions, newest first",
 		Long: `List executions, newest first. --workflow takes DEPLOYMENT/WORKFLOW, or
-DEPLOYMENT/ for all workflows of a deployment. --where selects by an attribute that
+DEPLOYMENT/ for all workflows of a deployment. A name that is neither deployed nor has
+executions is an error. --where selects by an attribute that
 executions publish: NAME=VALUE, or < <= > >= instead of =. Up to 4 of them can be
 given, and all must hold. With --workflow DEPLOYMENT/WORKFLOW a value is of the type
 that the workflow declares; otherwise it is what it looks like, and a text in double
@@ -138,6 +139,7 @@ quotes is a text.`,
 				if err != nil {
 					return err
 				}
+				a.noteEmptyNamespace(cmd.Context(), c, len(executions))
 				return a.printList(executions, next)
 			})
 		},
