@@ -309,7 +309,7 @@ func (fakeWorkflows) Restart(_ context.Context, req *crusterv1.RestartRequest) (
 		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
 	}
 	e.State, e.Error, e.Result, e.RunId = crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
-	return &crusterv1.RestartResponse{Execution: e}, nil
+	return &crusterv1.RestartResponse{Execution: e, Existed: req.GetRequestId() == "again"}, nil
 }
 
 func (fakeWorkflows) Delete(_ context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {
