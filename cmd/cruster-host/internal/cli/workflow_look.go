@@ -46,7 +46,7 @@ func (a *app) workflowHistory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history EXECUTION",
 		Short:   "Show the journal of an execution",
-		Long:    "Show the journal of an execution: what was delivered to it, in order, and which\nattempts of its activities failed.",
+		Long:    "Show the journal of an execution: what was delivered to it, in order, and which\nattempts of its activities failed. A journal has a hash of the arguments of a step,\nnot the arguments; 'workflow describe' shows the request of a child.",
 		Example: "  cruster-host workflow history orders/ProcessOrder/order-42 -o jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
