@@ -143,7 +143,8 @@ func TestUnknownNames(t *testing.T) {
 		require.Equal(t, code, abi.CodeOf(e.RequireWorkflow(t.Context(), "", workflow)), workflow)
 	}
 	for entityType, code := range map[string]abi.Code{
-		"": "", "tiny/": "", "tiny": abi.CodeUnknownEntity, "tiny/Account": abi.CodeUnknownEntity, "tinny/": abi.CodeDeploymentNotFound, "tinny/Account": abi.CodeDeploymentNotFound,
+		"": "", "tiny/": "", "tiny": abi.CodeUnknownEntity, "tiny/Account": abi.CodeUnknownEntity,
+		"tinny/": abi.CodeDeploymentNotFound, "tinny/Account": abi.CodeDeploymentNotFound,
 	} {
 		found, err := e.ListEntities(t.Context(), journal.EntityFilter{Type: entityType, Limit: 1})
 		require.Equal(t, code, abi.CodeOf(err), entityType)

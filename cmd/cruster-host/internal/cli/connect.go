@@ -57,7 +57,8 @@ func (a *app) whereUnreachable(err error) error {
 	switch _, cause, other := strings.Cut(at.Message, "error reading server preface: "); {
 	case strings.Contains(cause, "looked like an HTTP/1.1 header"):
 		at.Message = fmt.Sprintf("no host answers at %s: what listens there speaks HTTP, not gRPC", a.addr)
-		at.Hint = fmt.Sprintf("If it is the HTTP address of a host, name its gRPC address: %s, unless --grpc-addr of 'dev' or 'serve' says otherwise. A host prints both when it starts.", defaultAddr)
+		at.Hint = "If it is the HTTP address of a host, name its gRPC address: " + defaultAddr +
+			", unless --grpc-addr of 'dev' or 'serve' says otherwise. A host prints both when it starts."
 	case other:
 		at.Message = fmt.Sprintf("no host answers at %s: what listens there does not speak gRPC (%s)", a.addr, strings.TrimSuffix(cause, `"`))
 	}

@@ -44,9 +44,11 @@ func (a *app) workflowHistory() *cobra.Command {
 	var after uint64
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "history EXECUTION",
-		Short:   "Show the journal of an execution",
-		Long:    "Show the journal of an execution: what was delivered to it, in order, and which\nattempts of its activities failed. A journal has a hash of the arguments of a step,\nnot the arguments; 'workflow describe' shows the request of a child.",
+		Use:   "history EXECUTION",
+		Short: "Show the journal of an execution",
+		Long: `Show the journal of an execution: what was delivered to it, in order, and which
+attempts of its activities failed. A journal has a hash of the arguments of a step,
+not the arguments; 'workflow describe' shows the request of a child.`,
 		Example: "  cruster-host workflow history orders/ProcessOrder/order-42 -o jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
