@@ -264,7 +264,7 @@ func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Depl
 func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) error {
 	where := ""
 	if namespace != c.DefaultNamespace {
-		where = fmt.Sprintf(" in namespace %q", namespace)
+		where = fmt.Sprintf(" in namespace %.80q", namespace)
 	}
 	var names []string
 	// Without the names there is nothing to suggest; the answer is the same.
