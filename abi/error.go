@@ -3,6 +3,7 @@ package abi
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Error is the type of every error that a user can see, on either side of the
@@ -48,6 +49,15 @@ func (e *Error) Error() string {
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && t.Message == ""
+}
+
+// RanTooLong tells whether e is about a turn that ran for too long: by its code, or as the
+// crash that a workflow was paused for.
+func (e *Error) RanTooLong() bool {
+	if e == nil {
+		return false
+	}
+	return e.Code == CodeGuestTimeout || e.Code == CodeCrashLoop && strings.Contains(e.Message, string(CodeGuestTimeout)+": ")
 }
 
 // AsError finds the first *Error in err's chain, or wraps err as an internal

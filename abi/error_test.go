@@ -29,5 +29,11 @@ func TestErrors(t *testing.T) {
 	require.Equal(t, abi.CodeHTTPFailed, abi.CodeOf(wrapped))
 	require.Empty(t, abi.CodeOf(errors.New("other")))
 	require.Nil(t, abi.AsError(nil))
+
+	late := abi.Errorf(abi.CodeGuestTimeout, "it did not return")
+	require.True(t, late.RanTooLong())
+	require.True(t, abi.Errorf(abi.CodeCrashLoop, "it crashed 3 times; last: %v", late).RanTooLong())
+	require.False(t, abi.Errorf(abi.CodeCrashLoop, "it crashed 3 times; last: %v", e).RanTooLong())
+	require.False(t, (*abi.Error)(nil).RanTooLong())
 	require.Equal(t, abi.CodeInternal, abi.AsError(errors.New("other")).Code)
 }

@@ -244,8 +244,8 @@ func unknownField(s *Schema, name string) *misfit {
 	for i, f := range s.Fields {
 		names[i] = f.Name
 	}
-	if best := closest(name, names); best != "" {
-		return misfitf("unknown field %q; did you mean %q?", clip(name), best)
+	if meant := DidYouMean(name, names); meant != "" {
+		return misfitf("unknown field %q%s", clip(name), meant)
 	}
 	names = names[:min(len(names), 8)]
 	more := ""
@@ -410,6 +410,15 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// DidYouMean is the end of a message about an unknown name: the known one that was probably
+// meant, as in `; did you mean "orders"?`. It is empty if none is near.
+func DidYouMean(name string, known []string) string {
+	if best := closest(name, known); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	return ""
 }
 
 // closest finds the name that was probably meant; empty if none is near.

@@ -45,7 +45,8 @@ type CheckResult struct {
 // that need not be deployed. It writes nothing, and has no more executions in memory
 // at once than there are processors. Report is called for one execution after the
 // other, those that run first and the newest of them first, with how many are done and
-// how many there are. A deployment that does not exist is an error, but only if the
+// how many there are. Those that are paused because a turn ran for too long may do so again:
+// they come last, so that who does not want to wait for them can stop before. A deployment that does not exist is an error, but only if the
 // module is acceptable.
 func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
 	if err := e.state.Accepting(); err != nil {
@@ -115,8 +116,10 @@ func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Mod
 	return group.Wait()
 }
 
-// openExecutions lists the executions of a deployment that are not over.
+// openExecutions lists the executions of a deployment that are not over: see Check for
+// their order.
 func (e *Engine) openExecutions(ctx context.Context, namespace, deployment string) (ids []journal.ID, err error) {
+	var slow []journal.ID
 	seen := map[journal.ID]bool{} // one that is paused meanwhile is in both lists
 	for _, state := range []journal.State{journal.Running, journal.Paused} {
 		filter := journal.Filter{Namespace: namespace, Workflow: deployment + "/", State: state, Limit: 1000}
@@ -126,17 +129,22 @@ func (e *Engine) openExecutions(ctx context.Context, namespace, deployment strin
 				return nil, journal.Coded("list the executions of "+deployment, err)
 			}
 			for i := range page.Executions {
-				if id := page.Executions[i].ID; !seen[id] {
-					seen[id] = true
-					ids = append(ids, id)
+				row := &page.Executions[i]
+				switch {
+				case seen[row.ID]:
+				case state == journal.Paused && row.Error.RanTooLong():
+					slow = append(slow, row.ID)
+				default:
+					ids = append(ids, row.ID)
 				}
+				seen[row.ID] = true
 			}
 			if filter.After = page.Next; page.Next == "" {
 				break
 			}
 		}
 	}
-	return ids, nil
+	return append(ids, slow...), nil
 }
 
 // checkOne replays one execution on a module; nil if it is over. One that continues as a new

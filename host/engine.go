@@ -113,6 +113,7 @@ func (e *Engine) wire() {
 	}
 	e.writer = newWriter(cfg, e.state, &e.followers)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
+	e.catalog.DefaultNamespace = DefaultNamespace
 	e.catalog.Fault, e.catalog.Memory = injector, memory
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(guest.KeyDeps{Clock: cfg.Clock, Fuel: cfg.TurnFuel, Memory: memory, Registerer: cfg.Registerer, Slots: slots})

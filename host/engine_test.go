@@ -127,6 +127,31 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestUnknownNames says of a name that there is not which one was probably meant.
+func TestUnknownNames(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	_, err := e.Poll(t.Context(), "", "tinny/W/a")
+	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+	require.Equal(t, `there is no execution "tinny/W/a": there is no deployment "tinny"; did you mean "tiny"?`, abi.AsError(err).Message)
+	_, err = e.Poll(t.Context(), "shop", "tiny/W/a")
+	require.Equal(t, `there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop"`, abi.AsError(err).Message)
+	_, err = e.Poll(t.Context(), "", "tiny/W/a")
+	require.Equal(t, `there is no execution "tiny/W/a"`, abi.AsError(err).Message)
+
+	for workflow, code := range map[string]abi.Code{"tiny/": "", "tiny/W": "", "tiny/V": abi.CodeUnknownWorkflow, "tinny/": abi.CodeDeploymentNotFound} {
+		require.Equal(t, code, abi.CodeOf(e.RequireWorkflow(t.Context(), "", workflow)), workflow)
+	}
+	for entityType, code := range map[string]abi.Code{
+		"": "", "tiny/": "", "tiny": abi.CodeUnknownEntity, "tiny/Account": abi.CodeUnknownEntity,
+		"tinny/": abi.CodeDeploymentNotFound, "tinny/Account": abi.CodeDeploymentNotFound,
+	} {
+		found, err := e.ListEntities(t.Context(), journal.EntityFilter{Type: entityType, Limit: 1})
+		require.Equal(t, code, abi.CodeOf(err), entityType)
+		require.Empty(t, found)
+	}
+}
+
 // TestDescribeTellsTheLimitOfTheJournal: one that was asked to stop may have more.
 func TestDescribeTellsTheLimitOfTheJournal(t *testing.T) {
 	t.Parallel()

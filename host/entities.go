@@ -76,10 +76,20 @@ func (e *Engine) EntityState(ctx context.Context, namespace, name string) (*jour
 	return e.entities.State(ctx, ref)
 }
 
-// ListEntities pages through the entities that have a state.
+// ListEntities pages through the entities that have a state. A type that there is not is an
+// error, unless there are entities of it: an earlier module may have had it.
 func (e *Engine) ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error) {
 	f.Namespace = namespaceOf(f.Namespace)
-	return e.entities.List(ctx, f)
+	found, err := e.entities.List(ctx, f)
+	if err != nil || len(found) > 0 || f.Type == "" || f.After != nil {
+		return found, err
+	}
+	if deployment, all := strings.CutSuffix(f.Type, "/"); all {
+		_, err = e.catalog.Deployment(ctx, f.Namespace, deployment)
+	} else {
+		_, err = e.catalog.Entity(ctx, f.Namespace, f.Type)
+	}
+	return nil, err
 }
 
 // DestroyEntity deletes the state of an entity, behind the calls that came before.

@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"strings"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
 )
@@ -12,36 +14,36 @@ import (
 // first settlement stands and the error says so. A settlement that names its origin
 // may be repeated: the same one is not another.
 func (e *Engine) Settle(ctx context.Context, namespace, name string, d journal.Deferred) error {
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Settle(ctx, ref, d) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Settle(ctx, ref, d) })
 }
 
 // Interrupt asks an execution to stop. It returns once the request is durable; the
 // execution then runs its cleanup.
 func (e *Engine) Interrupt(ctx context.Context, namespace, name, reason string) error {
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Interrupt(ctx, ref, reason) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Interrupt(ctx, ref, reason) })
 }
 
 // ResumeToStop asks an execution to stop, as Interrupt does, and lets one that is paused go on for that: in
 // one step, so that it cleans up and ends.
 func (e *Engine) ResumeToStop(ctx context.Context, namespace, name, reason string) error {
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.ResumeToStop(ctx, ref, reason) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.ResumeToStop(ctx, ref, reason) })
 }
 
 // Resume lets a paused execution go on.
 func (e *Engine) Resume(ctx context.Context, namespace, name string) error {
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Resume(ctx, ref) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Resume(ctx, ref) })
 }
 
 // Fail ends a paused execution for good. Its guest does not run again, so that it
 // works whatever keeps the guest from running. It returns once the failure is
 // durable.
 func (e *Engine) Fail(ctx context.Context, namespace, name, reason string) error {
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
 }
 
 // Wait returns the execution once it is over or paused.
 func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
-	err = e.withRef(namespace, name, func(ref execution.Ref) error {
+	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Wait(ctx, ref)
 		return err
 	})
@@ -50,17 +52,26 @@ func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal
 
 // Poll reads an execution as it is.
 func (e *Engine) Poll(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
-	err = e.withRef(namespace, name, func(ref execution.Ref) error {
+	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Load(ctx, ref)
 		return err
 	})
 	return row, err
 }
 
-func (e *Engine) withRef(namespace, name string, f func(execution.Ref) error) error {
-	ref, err := execution.RefOf(namespaceOf(namespace), name)
+func (e *Engine) withRef(ctx context.Context, namespace, name string, f func(execution.Ref) error) error {
+	namespace = namespaceOf(namespace)
+	ref, err := execution.RefOf(namespace, name)
 	if err != nil {
 		return err
 	}
-	return f(ref)
+	if err = f(ref); abi.CodeOf(err) != abi.CodeExecutionNotFound {
+		return err
+	}
+	// A deployment that there is not is the likely mistake.
+	deployment, _, _ := strings.Cut(name, "/")
+	if _, missing := e.catalog.Deployment(ctx, namespace, deployment); abi.CodeOf(missing) == abi.CodeDeploymentNotFound {
+		return abi.Errorf(abi.CodeExecutionNotFound, "%s: %s", abi.AsError(err).Message, abi.AsError(missing).Message)
+	}
+	return err
 }

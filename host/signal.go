@@ -38,7 +38,7 @@ func (e *Engine) Signal(ctx context.Context, namespace, name string, req SignalR
 	if err != nil {
 		return err
 	}
-	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Signal(ctx, ref, *s) })
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Signal(ctx, ref, *s) })
 }
 
 // SignalWithStart sends a signal to an execution, and starts it first if it is not there:

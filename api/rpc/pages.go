@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -98,6 +99,11 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if len(page.Executions) == 0 && req.GetPageToken() == "" && req.GetWorkflow() != "" {
+		if err := w.requireListed(ctx, ns, req.GetWorkflow()); err != nil {
+			return nil, err
+		}
+	}
 	outlines, err := w.engine.Outlines(ctx, page.Executions)
 	if err != nil {
 		return nil, err
@@ -116,6 +122,14 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 		resp.Executions = append(resp.Executions, p)
 	}
 	return resp, nil
+}
+
+// requireListed refuses to answer with an empty list where the name is what is wrong.
+func (w *workflowService) requireListed(ctx context.Context, namespace, workflow string) error {
+	if !strings.Contains(workflow, "/") {
+		return convert.WorkflowGroup(workflow)
+	}
+	return w.engine.RequireWorkflow(ctx, namespace, workflow)
 }
 
 func pageSize(size int32) (int, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -113,6 +114,33 @@ func TestLargeHistory(t *testing.T) {
 			}
 			require.Equal(t, test.pages, pages)
 		})
+	}
+}
+
+// TestAnEmptyListOfAnUnknownWorkflow is an error, that of a known one and that of a further page are not.
+func TestAnEmptyListOfAnUnknownWorkflow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.list = func(context.Context, journal.Filter) (journal.Page, error) { return journal.Page{}, nil }
+	b.engine.require = func(_ context.Context, namespace, workflow string) error {
+		require.Equal(t, "acme", namespace)
+		if workflow == "shop/Buy" {
+			return nil
+		}
+		return abi.Errorf(abi.CodeUnknownWorkflow, "unknown")
+	}
+	for _, test := range []struct {
+		workflow, after string
+		code            abi.Code
+	}{
+		{"", "", ""},
+		{"shop/Buy", "", ""},
+		{"shop/By", "", abi.CodeUnknownWorkflow},
+		{"shop/By", "c1", ""},
+		{"shop", "", abi.CodeBadRequest},
+	} {
+		_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{Namespace: "acme", Workflow: test.workflow, PageToken: test.after})
+		require.Equal(t, test.code, abi.CodeOf(rpcerror.From(err)), "%+v: %v", test, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"sync"
 
@@ -42,6 +43,8 @@ type Deployment struct {
 
 // Catalog finds compiled modules by digest and deployments by name.
 type Catalog struct {
+	// DefaultNamespace is the one that messages need not name.
+	DefaultNamespace string
 	// Fault, if set, is told of the points that a push passes.
 	Fault faultpoint.Injector
 	// Memory, if set, is what compilations take theirs from.
@@ -244,16 +247,32 @@ func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Depl
 	if !deploymentName.MatchString(name) {
 		// It cannot have been pushed. The store need not see what it may not even be
 		// able to spell.
-		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %.80q", name)
+		return nil, c.noDeployment(ctx, namespace, name)
 	}
 	stored, err := c.store.Deployment(ctx, namespace, name)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
+		return nil, c.noDeployment(ctx, namespace, name)
 	}
 	if err != nil {
 		return nil, journal.Coded("load deployment "+name, err)
 	}
 	return c.remember(*stored, forgotten)
+}
+
+// noDeployment says that there is no deployment of that name, where, and which one was
+// probably meant.
+func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) error {
+	where := ""
+	if namespace != c.DefaultNamespace {
+		where = fmt.Sprintf(" in namespace %.80q", namespace)
+	}
+	var names []string
+	// Without the names there is nothing to suggest; the answer is the same.
+	all, _ := c.store.Deployments(ctx, namespace)
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %.80q%s%s", name, where, abi.DidYouMean(name, names))
 }
 
 // ForgetDeployments drops all deployments from memory: each is read again when it is

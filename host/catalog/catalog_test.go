@@ -32,7 +32,9 @@ func newCatalog(t *testing.T, store Store) *Catalog {
 	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
-	return New(runtime, store)
+	c := New(runtime, store)
+	c.DefaultNamespace = "default"
+	return c
 }
 
 var (

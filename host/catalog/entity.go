@@ -38,15 +38,15 @@ func (c *Catalog) Entity(ctx context.Context, namespace, entityType string) (*En
 }
 
 func unknownEntity(m *abi.Manifest, deployment, name string) error {
-	var names []string
+	var names, full []string
 	for i := range m.Entities {
-		names = append(names, deployment+"/"+m.Entities[i].Name)
+		names, full = append(names, m.Entities[i].Name), append(full, deployment+"/"+m.Entities[i].Name)
 	}
-	err := abi.Errorf(abi.CodeUnknownEntity, "deployment %q has no type of entity %.100q", deployment, name)
+	err := abi.Errorf(abi.CodeUnknownEntity, "deployment %q has no type of entity %.100q%s", deployment, name, abi.DidYouMean(name, names))
 	if len(names) == 0 {
 		return err.WithHint("Its module declares no entities.")
 	}
-	return err.WithHint("It has %s.", strings.Join(names, ", "))
+	return err.WithHint("It has %s.", strings.Join(full, ", "))
 }
 
 // Stateful tells whether entities of the type have a state.
@@ -61,6 +61,6 @@ func (e *Entity) Operation(name string) (*abi.OperationInfo, error) {
 		}
 		names = append(names, e.Operations[i].Name)
 	}
-	return nil, abi.Errorf(abi.CodeUnknownOperation, "the entity %q has no operation %.100q", e.Name, name).
+	return nil, abi.Errorf(abi.CodeUnknownOperation, "the entity %q has no operation %.100q%s", e.Name, name, abi.DidYouMean(name, names)).
 		WithHint("It has %s.", strings.Join(names, ", "))
 }

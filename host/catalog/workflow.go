@@ -38,10 +38,13 @@ func (c *Catalog) Workflow(ctx context.Context, namespace, workflow string) (*Wo
 }
 
 func unknownWorkflow(m *abi.Manifest, deployment, name string) error {
-	var names []string
+	var names, full []string
 	for _, w := range m.Workflows {
-		names = append(names, deployment+"/"+w.Name)
+		names, full = append(names, w.Name), append(full, deployment+"/"+w.Name)
 	}
-	return abi.Errorf(abi.CodeUnknownWorkflow, "deployment %q has no workflow %.100q", deployment, name).
-		WithHint("It has %s.", strings.Join(names, ", "))
+	err := abi.Errorf(abi.CodeUnknownWorkflow, "deployment %q has no workflow %.100q%s", deployment, name, abi.DidYouMean(name, names))
+	if len(names) == 0 {
+		return err.WithHint("Its module declares no workflows.")
+	}
+	return err.WithHint("It has %s.", strings.Join(full, ", "))
 }

@@ -33,6 +33,17 @@ func TestWorkflow(t *testing.T) {
 	}
 	_, err = c.Workflow(t.Context(), "default", "tiny/Other")
 	require.Equal(t, "It has tiny/W.", abi.AsError(err).Hint)
+	for workflow, message := range map[string]string{
+		"tiny/w":    `deployment "tiny" has no workflow "w"; did you mean "W"?`,
+		"tiny/Refd": `deployment "tiny" has no workflow "Refd"`,
+		"tinny/W":   `there is no deployment "tinny"; did you mean "tiny"?`,
+		"Tiny/W":    `there is no deployment "Tiny"; did you mean "tiny"?`,
+		"other/W":   `there is no deployment "other"`,
+	} {
+		_, err = c.Workflow(t.Context(), "default", workflow)
+		require.Equal(t, message, abi.AsError(err).Message)
+	}
 	_, err = c.Workflow(t.Context(), "elsewhere", "tiny/W")
+	require.Equal(t, `there is no deployment "tiny" in namespace "elsewhere"`, abi.AsError(err).Message)
 	require.Equal(t, abi.CodeDeploymentNotFound, abi.CodeOf(err), "a namespace sees its own deployments")
 }

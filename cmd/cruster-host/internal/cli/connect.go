@@ -53,6 +53,15 @@ func (a *app) whereUnreachable(err error) error {
 	}
 	at := *coded
 	at.Message = strings.Replace(at.Message, "no host answers", "no host answers at "+a.addr, 1)
+	// The words are those of the client of gRPC.
+	switch _, cause, other := strings.Cut(at.Message, "error reading server preface: "); {
+	case strings.Contains(cause, "looked like an HTTP/1.1 header"):
+		at.Message = fmt.Sprintf("no host answers at %s: what listens there speaks HTTP, not gRPC", a.addr)
+		at.Hint = "If it is the HTTP address of a host, name its gRPC address: " + defaultAddr +
+			", unless --grpc-addr of 'dev' or 'serve' says otherwise. A host prints both when it starts."
+	case other:
+		at.Message = fmt.Sprintf("no host answers at %s: what listens there does not speak gRPC (%s)", a.addr, strings.TrimSuffix(cause, `"`))
+	}
 	return &at
 }
 

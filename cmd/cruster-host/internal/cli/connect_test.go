@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +25,37 @@ func TestUnreachableHost(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "error: CR-5010: no host answers at "+l.Addr().String()+": ")
 	require.Contains(t, stderr, "hint: ")
+}
+
+// TestAddressesOfOthers: the HTTP address of a host is easily taken for the one of its API.
+func TestAddressesOfOthers(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	addr := web.Listener.Addr().String()
+	code, _, stderr := invoke(t, "workflow", "poll", "a/B/c", "--addr", addr, "--retry-for", "0s")
+	require.Equal(t, exitUnavailable, code)
+	require.Equal(t, "error: CR-5010: no host answers at "+addr+`: what listens there speaks HTTP, not gRPC
+hint: If it is the HTTP address of a host, name its gRPC address: 127.0.0.1:7600, unless --grpc-addr of 'dev' or 'serve' says otherwise. A host prints both when it starts.
+`, stderr)
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() { _ = silent.Close(); accepting.Wait() })
+	_, _, stderr = invoke(t, "workflow", "poll", "a/B/c", "--addr", silent.Addr().String(), "--retry-for", "0s")
+	require.Contains(t, stderr, "error: CR-5010: no host answers at "+silent.Addr().String()+": what listens there does not speak gRPC (EOF)\n")
 }
 
 func TestAddresses(t *testing.T) {

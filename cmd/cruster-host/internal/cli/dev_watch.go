@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
@@ -50,7 +52,21 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 // screen as a whole.
 type watchScreen struct {
 	app *app
-	mu  sync.Mutex // guards what is written to the app's standard output
+
+	mu     sync.Mutex      // guards what is written to the app's standard output
+	hinted map[string]bool // the deployments that it was said of how to run them; guarded by mu
+}
+
+// first tells whether it is to be said how the deployment is run. It is called by say.
+func (w *watchScreen) first(deployment string) bool {
+	if w.hinted[deployment] {
+		return false
+	}
+	if w.hinted == nil {
+		w.hinted = map[string]bool{}
+	}
+	w.hinted[deployment] = true
+	return true
 }
 
 // say prints an event: as a line of JSON, or as the text that table writes.
@@ -115,10 +131,19 @@ func asLines(s string) string {
 }
 
 // deploy sees which open executions the module fits, and deploys it in any case: no
-// execution goes on with it unless it is moved.
+// execution goes on with it unless it is moved. A module that is deployed already is left alone.
 func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte) error {
+	digest := fmt.Sprintf("%x", sha256.Sum256(binary))
+	// If the host does not say, the push does.
+	before, err := c.Modules().Describe(ctx, &crusterv1.DescribeModuleRequest{Namespace: w.app.namespace, Name: s.Name})
+	if d := before.GetDeployment(); err == nil && d.GetDigest() == digest {
+		w.say(view.Watched{Deployment: s.Name, Event: devloop.Unchanged, File: file, Version: d.GetVersion(), Digest: d.GetDigest()}, func() error {
+			return view.WriteUnchanged(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
+		})
+		return nil
+	}
 	w.say(view.Watched{Deployment: s.Name, Event: "deploying", File: file}, func() error { return w.line(s.Name, "deploying") })
-	summary, err := w.check(ctx, c, s.Name, binary)
+	summary, err := w.check(ctx, c, s.Name, digest, binary)
 	var resp *crusterv1.PushResponse
 	if err == nil {
 		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary})
@@ -141,25 +166,65 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 		if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlagAnywhere()); err != nil {
 			return err
 		}
-		return view.WriteRedeployed(w.app.stdout, d, w.app.addrFlagAnywhere())
+		return view.WriteRedeployed(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
 	})
 	return nil
 }
 
-// check is nil if nothing is open.
-func (w *watchScreen) check(ctx context.Context, c *client.Client, name string, binary []byte) (*view.Check, error) {
+// check is nil if nothing is open. Executions that are paused because a turn ran for too long are
+// not tried: on the same loop they would have each save wait for that long again. The host has
+// them last, so the check ends before them.
+func (w *watchScreen) check(ctx context.Context, c *client.Client, name, digest string, binary []byte) (*view.Check, error) {
 	summary := view.NewCheck(name)
-	for r, err := range c.Check(ctx, client.CheckRequest{Name: name, Binary: binary}) {
-		if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		summary.Add(r)
+	summary.Digest = digest
+	others, err := w.skipSlow(ctx, c, summary)
+	if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+		return nil, nil
 	}
-	if summary.Fit+summary.Differ == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if others {
+		for r, err := range c.Check(ctx, client.CheckRequest{Name: name, Binary: binary}) {
+			if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			summary.Add(r)
+			if int(r.GetDone())+summary.Skipped >= int(r.GetTotal()) {
+				break
+			}
+		}
+	}
+	if summary.Open() == 0 {
 		return nil, nil
 	}
 	return summary, nil
+}
+
+// skipSlow has the check skip the executions that are paused because a turn ran for too long, and
+// tells whether others are open.
+func (w *watchScreen) skipSlow(ctx context.Context, c *client.Client, summary *view.Check) (others bool, err error) {
+	for _, state := range []crusterv1.State{crusterv1.State_STATE_PAUSED, crusterv1.State_STATE_RUNNING} {
+		req := &crusterv1.ListRequest{Namespace: w.app.namespace, Workflow: summary.Deployment + "/", State: state, PageSize: pageLimit}
+		for more := true; more; more = req.GetPageToken() != "" {
+			page, err := c.Workflows().List(ctx, req)
+			if err != nil {
+				return false, err
+			}
+			for _, e := range page.GetExecutions() {
+				if state == crusterv1.State_STATE_PAUSED && rpcerror.FromProto(e.GetError()).RanTooLong() {
+					summary.Skip(e.GetName())
+					continue
+				}
+				others = true
+			}
+			if req.PageToken = page.GetNextPageToken(); others && state == crusterv1.State_STATE_RUNNING {
+				return true, nil
+			}
+		}
+	}
+	return others, nil
 }

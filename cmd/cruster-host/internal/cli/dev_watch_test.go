@@ -33,3 +33,49 @@ func TestWatchSaysThatItDeploys(t *testing.T) {
 		}
 	}
 }
+
+// watched is what the screen shows of deployments, one after the other, and what the host was asked.
+func watched(t *testing.T, deployments ...string) (screen string, asked []string) {
+	t.Helper()
+	host := &fakeHost{}
+	var out strings.Builder
+	a := newApp(Process{LookupEnv: environment(), Stdout: &out})
+	a.addr, a.namespace, a.output = host.start(t), defaultNamespace, "table"
+	w := &watchScreen{app: a}
+	require.NoError(t, a.withClient(func(c *client.Client) error {
+		for _, name := range deployments {
+			if err := w.deploy(t.Context(), c, devloop.Source{Name: name}, name+".wasm", []byte("module")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return strings.ReplaceAll(out.String(), " --addr "+a.addr, ""), host.forget()
+}
+
+// TestWatchLeavesADeployedModuleAlone, and says once how it is run.
+func TestWatchLeavesADeployedModuleAlone(t *testing.T) {
+	t.Parallel()
+	screen, asked := watched(t, "same", "same")
+	require.Equal(t, `same: unchanged: it is deployed already, as version 2, digest 120970d81283
+same: next:  cruster-host workflow execute same/Buy --input '{"price":1}'
+same: unchanged: it is deployed already, as version 2, digest 120970d81283
+`, screen)
+	require.Len(t, asked, 2, "it is asked for what is deployed, and for nothing else: %q", asked)
+}
+
+// TestWatchSkipsEndlessTurns: a check of them takes as long as they may run, on each save.
+func TestWatchSkipsEndlessTurns(t *testing.T) {
+	t.Parallel()
+	screen, asked := watched(t, "slow")
+	require.Contains(t, screen, `slow: 1 of 1 open executions are paused because a turn ran for too long, and were not tried on this code
+  to try one:                 cruster-host workflow move slow/Buy/loop --to latest
+`)
+	for _, call := range asked {
+		require.NotContains(t, call, "ModuleService/Check")
+	}
+	// Where others are open the check ends before those that are skipped, which come last.
+	screen, _ = watched(t, "mixed")
+	require.Contains(t, screen, "mixed: 1 of 2 open executions are paused because a turn ran for too long")
+	require.Contains(t, screen, "mixed: 1 of 2 open executions fit this code")
+}

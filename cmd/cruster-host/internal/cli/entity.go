@@ -125,9 +125,11 @@ func (a *app) entityList() *cobra.Command {
 	var entityType, after string
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List entities that have a state",
-		Long:    "List entities that have a state, by type and id. --type takes DEPLOYMENT/TYPE, or\nDEPLOYMENT/ for all types of a deployment.",
+		Use:   "list",
+		Short: "List entities that have a state",
+		Long: `List entities that have a state, by type and id. --type takes DEPLOYMENT/TYPE, or
+DEPLOYMENT/ for all types of a deployment. A type that is neither deployed nor has
+entities is an error.`,
 		Example: "  cruster-host entity list --type bank/Account",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,6 +141,7 @@ func (a *app) entityList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				a.noteEmptyNamespace(cmd.Context(), c, len(entities))
 				return a.printEntities(entities, next)
 			})
 		},

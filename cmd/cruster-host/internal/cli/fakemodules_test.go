@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +84,13 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 		return nil
 	case "none":
 		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
+	case "mixed":
+		fits := &crusterv1.CheckResponse{Done: 1, Total: 2, Execution: &crusterv1.Execution{Name: "mixed/Buy/running", Workflow: "mixed/Buy"}, Fits: true}
+		if err := stream.Send(fits); err != nil {
+			return err
+		}
+		<-stream.Context().Done() // the other one loops
+		return stream.Context().Err()
 	}
 	for i, key := range []string{"completed", "paused", "running"} {
 		e, err := execution("shop/Buy/" + key)
@@ -126,11 +134,22 @@ func pausedThere() *crusterv1.MoveResult {
 	}
 }
 
-func (*fakeModules) List(context.Context, *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+// emptyNamespace is one that nothing is deployed in.
+const emptyNamespace = "empty"
+
+func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+	if req.GetNamespace() == emptyNamespace {
+		return &crusterv1.ListModulesResponse{}, nil
+	}
 	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
 }
 
 func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+	if req.GetName() == "same" { // its module is the text "module"
+		d := shopDeployment()
+		d.Name, d.Digest = "same", fmt.Sprintf("%x", sha256.Sum256([]byte("module")))
+		return &crusterv1.DescribeModuleResponse{Deployment: d}, nil
+	}
 	if req.GetName() != "shop" {
 		return nil, refused(abi.CodeDeploymentNotFound, "there is no deployment %q", req.GetName())
 	}

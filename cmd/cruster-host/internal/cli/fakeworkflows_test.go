@@ -88,9 +88,28 @@ func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (
 	return resp, nil
 }
 
+// endless has an execution that is paused in a loop and, if the deployment is mixed, one that runs.
+func endless(deployment string, state crusterv1.State) *crusterv1.ListResponse {
+	resp := &crusterv1.ListResponse{}
+	switch {
+	case state == crusterv1.State_STATE_PAUSED:
+		late := abi.Errorf(abi.CodeCrashLoop, "the workflow crashed 3 times in a row; last: %v", abi.Errorf(abi.CodeGuestTimeout, "it did not return"))
+		resp.Executions = append(resp.Executions, &crusterv1.Execution{Name: deployment + "Buy/loop", State: state, Error: rpcerror.ToProto(late)})
+	case deployment == "mixed/":
+		resp.Executions = append(resp.Executions, &crusterv1.Execution{Name: deployment + "Buy/running", State: state})
+	}
+	return resp
+}
+
 // List has an execution of each state, and 2 of them on a page.
 func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
 	resp := &crusterv1.ListResponse{}
+	if req.GetNamespace() == emptyNamespace || req.GetNamespace() == "idle" {
+		return resp, nil
+	}
+	if name := req.GetWorkflow(); name == "slow/" || name == "mixed/" {
+		return endless(name, req.GetState()), nil
+	}
 	after := req.GetPageToken()
 	for _, k := range []string{"completed", "failed", "paused", "running"} {
 		if k <= after {
@@ -290,7 +309,7 @@ func (fakeWorkflows) Restart(_ context.Context, req *crusterv1.RestartRequest) (
 		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
 	}
 	e.State, e.Error, e.Result, e.RunId = crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
-	return &crusterv1.RestartResponse{Execution: e}, nil
+	return &crusterv1.RestartResponse{Execution: e, Existed: req.GetRequestId() == "again"}, nil
 }
 
 func (fakeWorkflows) Delete(_ context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {

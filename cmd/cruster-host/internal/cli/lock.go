@@ -29,6 +29,7 @@ func (a *app) entityLocks() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				a.noteEmptyNamespace(cmd.Context(), c, len(locks))
 				return a.printLocks(locks, next)
 			})
 		},

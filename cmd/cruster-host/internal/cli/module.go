@@ -139,7 +139,7 @@ func (a *app) moduleList() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List deployments",
-		Long:    "List the deployments of the namespace, by name.",
+		Long:    "List the deployments of the namespace, by name. A namespace is there from its first\npush on: one without deployments lists nothing, and is no error.",
 		Example: "  cruster-host module list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -147,6 +147,9 @@ func (a *app) moduleList() *cobra.Command {
 				resp, err := c.Modules().List(cmd.Context(), &crusterv1.ListModulesRequest{Namespace: a.namespace})
 				if err != nil {
 					return err
+				}
+				if len(resp.GetDeployments()) == 0 {
+					a.noteNothingDeployed()
 				}
 				views := []view.Deployment{}
 				for _, d := range resp.GetDeployments() {

@@ -120,6 +120,7 @@ func (a *app) scheduleList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				a.noteEmptyNamespace(cmd.Context(), c, len(schedules))
 				return a.printSchedules(schedules, next)
 			})
 		},

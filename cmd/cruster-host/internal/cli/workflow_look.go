@@ -44,9 +44,11 @@ func (a *app) workflowHistory() *cobra.Command {
 	var after uint64
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "history EXECUTION",
-		Short:   "Show the journal of an execution",
-		Long:    "Show the journal of an execution: what was delivered to it, in order, and which\nattempts of its activities failed.",
+		Use:   "history EXECUTION",
+		Short: "Show the journal of an execution",
+		Long: `Show the journal of an execution: what was delivered to it, in order, and which
+attempts of its activities failed. A journal has a hash of the arguments of a step,
+not the arguments; 'workflow describe' shows the request of a child.`,
 		Example: "  cruster-host workflow history orders/ProcessOrder/order-42 -o jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,7 +113,8 @@ func (a *app) workflowList() *cobra.Command {
 		Use:   "list",
 		Short: "List executions, newest first",
 		Long: `List executions, newest first. --workflow takes DEPLOYMENT/WORKFLOW, or
-DEPLOYMENT/ for all workflows of a deployment. --where selects by an attribute that
+DEPLOYMENT/ for all workflows of a deployment. A name that is neither deployed nor has
+executions is an error. --where selects by an attribute that
 executions publish: NAME=VALUE, or < <= > >= instead of =. Up to 4 of them can be
 given, and all must hold. With --workflow DEPLOYMENT/WORKFLOW a value is of the type
 that the workflow declares; otherwise it is what it looks like, and a text in double
@@ -138,6 +141,7 @@ quotes is a text.`,
 				if err != nil {
 					return err
 				}
+				a.noteEmptyNamespace(cmd.Context(), c, len(executions))
 				return a.printList(executions, next)
 			})
 		},

@@ -61,7 +61,7 @@ first.`,
 					return err
 				}
 				started := view.StartedExecutionOf(resp.GetExecution(), resp.GetExisted())
-				return a.emit(started, func() error { return view.WriteStart(a.stdout, started, a.addrFlag()) })
+				return a.emit(started, func() error { return view.WriteRestart(a.stdout, started, a.addrFlag()) })
 			})
 		},
 	}

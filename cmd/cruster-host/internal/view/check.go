@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
@@ -37,10 +38,19 @@ type Check struct {
 	Differ     int             `json:"differ"`
 	Workflows  []CheckWorkflow `json:"workflows"`
 	Kinds      []*MisfitKind   `json:"kinds"`
+	// There counts those of Fit that are on the module already, if Digest is known.
+	There int `json:"there,omitempty"`
+	// Skipped counts those that were not tried: see Skip.
+	Skipped int `json:"skipped,omitempty"`
+
+	// Digest of the module; empty if it is not known.
+	Digest string `json:"-"`
 
 	misfits Misfits
 	// The first that runs and the first that is paused of those that differ; empty if there is none.
 	running, paused string
+	pausedCode      abi.Code // what that one is paused with
+	skipped         string   // the first that was not tried
 }
 
 // CheckWorkflow is the JSON of how many executions of one workflow fit.
@@ -65,18 +75,31 @@ func (c *Check) Add(r *crusterv1.CheckResponse) {
 	if r.GetFits() {
 		c.Fit++
 		c.Workflows[i].Fit++
+		if c.Digest != "" && r.GetExecution().GetDigest() == c.Digest {
+			c.There++
+		}
 		return
 	}
 	c.Differ++
 	c.Workflows[i].Differ++
 	c.misfits.Add(r.GetExecution(), r.GetReason(), r.GetDiff())
 	c.Kinds = c.misfits.Kinds()
-	if client.StateOf(r.GetExecution().GetState()) == client.Paused {
-		c.paused = cmp.Or(c.paused, r.GetExecution().GetName())
-	} else {
+	switch {
+	case client.StateOf(r.GetExecution().GetState()) != client.Paused:
 		c.running = cmp.Or(c.running, r.GetExecution().GetName())
+	case c.paused == "":
+		c.paused, c.pausedCode = r.GetExecution().GetName(), abi.Code(r.GetExecution().GetError().GetCode())
 	}
 }
+
+// Skip counts an execution that was not tried, as it is paused because a turn ran for too long.
+func (c *Check) Skip(execution string) {
+	c.Skipped++
+	c.skipped = cmp.Or(c.skipped, execution)
+}
+
+// Open is how many open executions the check knows of.
+func (c *Check) Open() int { return c.Fit + c.Differ + c.Skipped }
 
 // WriteCheck writes a table of workflows, then what differs.
 func WriteCheck(w io.Writer, c *Check) error {

@@ -59,6 +59,19 @@ func RescueSteps(code abi.Code, execution, addrFlag string) []string {
 	}
 }
 
+// canStop tells whether a request to stop ends an execution that is paused with the code, and
+// what may be in the way.
+func canStop(code abi.Code) (can bool, unless string) {
+	switch code {
+	case abi.CodeNondeterminism, abi.CodeWorkflowManifestLie, abi.CodeUnknownInvoke:
+		return false, ""
+	case abi.CodeCrashLoop:
+		return true, "  # if its code gets there"
+	default:
+		return !strings.HasPrefix(string(code), "CR-4"), ""
+	}
+}
+
 // WaitCommand waits for an execution.
 func WaitCommand(execution, addrFlag string) string {
 	return "cruster-host workflow wait " + terminal.QuoteWord(execution) + addrFlag

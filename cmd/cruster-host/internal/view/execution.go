@@ -124,6 +124,16 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 	)
 }
 
+// WriteRestart writes which execution a restart began again. That it existed is plain; only a request
+// that was repeated found a run that it had started before.
+func WriteRestart(w io.Writer, v Execution, addrFlag string) error {
+	lines := []terminal.Line{{Name: "execution", Value: terminal.OneLine(v.Name)}, {Name: "state", Value: string(v.State)}, {Name: "run", Value: v.RunID}}
+	if v.Existed != nil && *v.Existed {
+		lines = append(lines, terminal.Line{Name: "restarted", Value: "before, by the same request"})
+	}
+	return terminal.Lines(w, append(lines, terminal.Line{Name: "next", Value: WaitCommand(v.Name, addrFlag)})...)
+}
+
 // WriteExecutions writes a table of executions. What they publish has columns if any does.
 func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	var rows [][]string

@@ -33,47 +33,65 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 		if err := WriteCheck(w, c); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s: %d of %d open executions do not fit this code, and stay on the module that they are on\n", name, c.Differ, c.Fit+c.Differ)
+		fmt.Fprintf(w, "\n%s: %d of %d open executions do not fit this code, and stay on the module that they are on\n", name, c.Differ, c.Open())
 		c.writeMisfitSteps(w, addrFlag)
 	}
-	if c.Fit == 0 {
-		return nil
+	if c.Skipped > 0 {
+		fmt.Fprintf(w, "%s: %d of %d open executions are paused because a turn ran for too long, and were not tried on this code\n", name, c.Skipped, c.Open())
+		writeStep(w, "to try one", moveCommand(c.skipped)+addrFlag)
 	}
-	_, err := fmt.Fprintf(w, `%s: %d of %d open executions fit this code, and stay on the module that they are on
-  to move them to it:         cruster-host workflow move --workflow %s%s
-`, name, c.Fit, c.Fit+c.Differ, terminal.QuoteWord(c.Deployment+"/"), addrFlag)
-	return err
+	if c.There > 0 {
+		fmt.Fprintf(w, "%s: %d of %d open executions are on this module already\n", name, c.There, c.Open())
+	}
+	if c.Fit > c.There {
+		fmt.Fprintf(w, "%s: %d of %d open executions fit this code, and stay on the module that they are on\n", name, c.Fit-c.There, c.Open())
+		writeStep(w, "to move them to it", "cruster-host workflow move --workflow "+terminal.QuoteWord(c.Deployment+"/")+addrFlag)
+	}
+	return nil
 }
+
+// writeStep writes a command or an advice below what it is about.
+func writeStep(w io.Writer, label, step string) { fmt.Fprintf(w, "  %-28s%s\n", label+":", step) }
 
 // writeMisfitSteps writes what to do about executions that do not fit. One that is paused is not
 // ended by a request to stop alone.
 func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
-	line := func(label, step string) { fmt.Fprintf(w, "  %-28s%s\n", label+":", step) }
 	if c.running != "" {
-		line("to have them fit", "keep the steps that have run, or guard the change with Patched, and save")
+		writeStep(w, "to have them fit", "keep the steps that have run, or guard the change with Patched, and save")
 	}
 	if c.paused != "" {
-		line("to have paused ones fit", "fix what they are paused for, keep the steps that have run, and save")
+		writeStep(w, "to have paused ones fit", "fix what they are paused for, keep the steps that have run, and save")
 	}
-	line("to run one from a step on", "cruster-host workflow fork "+terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))+" --at SEQ --to latest"+addrFlag)
+	writeStep(w, "to run one from a step on", "cruster-host workflow fork "+terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))+" --at SEQ --to latest"+addrFlag)
 	if c.running != "" {
-		line("to end one", "cruster-host workflow interrupt "+terminal.QuoteWord(terminal.OneLine(c.running))+addrFlag)
+		writeStep(w, "to end one", "cruster-host workflow interrupt "+terminal.QuoteWord(terminal.OneLine(c.running))+addrFlag)
 	}
 	if c.paused != "" {
-		line("to end a paused one", stopCommand(c.paused)+addrFlag)
-		line("or without its cleanup", failCommand(c.paused)+addrFlag)
+		fail := "to end a paused one"
+		if stops, unless := canStop(c.pausedCode); stops {
+			writeStep(w, fail, stopCommand(c.paused)+addrFlag+unless)
+			fail = "or without its cleanup"
+		}
+		writeStep(w, fail, failCommand(c.paused)+addrFlag)
 	}
 }
 
 // WriteRedeployed says what was deployed and, the first time, a command that runs it.
-func WriteRedeployed(w io.Writer, d *crusterv1.Deployment, addrFlag string) error {
+func WriteRedeployed(w io.Writer, d *crusterv1.Deployment, first bool, addrFlag string) error {
+	return writeDeployed(w, d, fmt.Sprintf("deployed version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first, addrFlag)
+}
+
+// WriteUnchanged is WriteRedeployed for a module that was deployed before.
+func WriteUnchanged(w io.Writer, d *crusterv1.Deployment, first bool, addrFlag string) error {
+	return writeDeployed(w, d, fmt.Sprintf("unchanged: it is deployed already, as version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first, addrFlag)
+}
+
+func writeDeployed(w io.Writer, d *crusterv1.Deployment, what string, first bool, addrFlag string) error {
 	name := terminal.OneLine(d.GetName())
-	if _, err := fmt.Fprintf(w, "%s: deployed version %d, digest %s\n", name, d.GetVersion(), shortDigest(d.GetDigest())); err != nil {
+	_, err := fmt.Fprintf(w, "%s: %s\n", name, what)
+	if err != nil || !first || len(d.GetWorkflows()) == 0 {
 		return err
 	}
-	if len(d.GetWorkflows()) == 0 || d.GetVersion() > 1 {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "%s: next:  %s\n", name, executeCommand(d, d.GetWorkflows()[0], addrFlag))
+	_, err = fmt.Fprintf(w, "%s: next:  %s\n", name, executeCommand(d, d.GetWorkflows()[0], addrFlag))
 	return err
 }
