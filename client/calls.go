@@ -8,14 +8,13 @@ import (
 	"sync"
 	"time"
 
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-
-	spb "google.golang.org/genproto/googleapis/rpc/status"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
@@ -139,7 +138,7 @@ type callStream struct {
 	closed   bool                      // guarded by mu; takes no more calls
 	awaited  map[uint64]*awaited       // guarded by mu; by id
 	queue    []*crusterv1.StreamedCall // guarded by mu; to be sent, ids ascend
-	givenUp  []uint64                  // guarded by mu; sent, and nobody waits
+	givenUp  []uint64                  // guarded by mu; sent, and their callers wait no longer
 	last     uint64                    // guarded by mu; the id of the last call
 	sent     uint64                    // guarded by mu; the last that was handed to the transport
 	lookedAt uint64                    // guarded by mu; what last was at the last look
@@ -319,7 +318,7 @@ func (s *callStream) hand(answers []*crusterv1.StreamedAnswer) {
 	for _, answer := range answers {
 		a := s.awaited[answer.GetId()]
 		if a == nil {
-			continue // nobody waits
+			continue // its caller waits no longer
 		}
 		delete(s.awaited, answer.GetId())
 		s.answered = true

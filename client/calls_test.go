@@ -259,7 +259,7 @@ func TestStreamedCallsAreGivenUp(t *testing.T) {
 		if req.GetGivenUp()[0] == id {
 			told <- req.GetGivenUp()
 		}
-		// An answer that comes too late is nobody's.
+		// An answer that comes too late is for no caller.
 		if err := stream.Send(&crusterv1.CallsResponse{Answers: []*crusterv1.StreamedAnswer{{Id: id, Response: &crusterv1.CallResponse{}}}}); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -249,7 +248,7 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 			stream := openCalls(t.Context(), t, b)
 			for _, req := range tc.requests {
 				if err := stream.Send(req); err != nil {
-					require.True(t, errors.Is(err, io.EOF), "the stream was ended: %v", err)
+					require.ErrorIs(t, err, io.EOF, "the stream was ended")
 				}
 			}
 			require.Equal(t, tc.want, abi.CodeOf(rpcerror.From(stream.failure())))
