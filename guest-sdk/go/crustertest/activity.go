@@ -45,6 +45,7 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	}
 	r.world.after(took, func() {
 		if _, ok := r.pending[op]; ok && r.outcome == nil {
+			r.opened.entries++
 			r.history.add(Event{Time: r.world.now, Type: Retried, Op: op, Err: out.Error})
 		}
 	})

@@ -210,7 +210,7 @@ func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delive
 		r.closeOp(op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
 		r.turn(func() *abi.Outcome {
-			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()})
+			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Entries: uint64(r.opened.entries), Time: r.world.now.UnixNano()})
 		})
 	})
 }
