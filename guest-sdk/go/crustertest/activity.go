@@ -3,6 +3,7 @@ package crustertest
 import (
 	"fmt"
 	"log/slog"
+	"testing"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -123,6 +124,13 @@ func (h *attemptHost) Log(level int32, record string) {
 
 func (w *world) log(execution string, level int32, text string) {
 	w.cfg.logf("%s %s %s: %s", w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
+}
+
+// crashed logs the whole stack of a panic in a test that is to say more (go test -v): errors have the author's lines only.
+func (w *world) crashed(what, stack string) {
+	if testing.Testing() && testing.Verbose() {
+		w.log(what, abi.LogError, "the stack of the panic:\n"+stack)
+	}
 }
 
 // Do performs an immediate call.

@@ -455,6 +455,9 @@ func (r *run) Log(level int32, text string) {
 	}
 }
 
+// Crashed takes the whole stack of a panic of the workflow.
+func (r *run) Crashed(stack string) { r.world.crashed(r.id, stack) }
+
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {
 	var names []string

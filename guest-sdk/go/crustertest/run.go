@@ -198,8 +198,11 @@ func Record(h *History) Option {
 }
 
 // TurnLimit bounds the real time that the workflow may run without waiting for a
-// durable call. One that loops, or waits for something outside of it, fails with an error after
-// that time; one that waits for itself fails at once. Defaults to ten seconds.
+// durable call. One that loops, or waits for something outside of it, fails after that time: with CR-4005 if it
+// computes, with CR-4012 if it waits. One that waits for itself fails at once. Defaults to ten seconds.
+//
+// A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
+// goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }
