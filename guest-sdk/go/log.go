@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // logHandler hands slog records to the host, with their attributes; the keys of groups are joined
@@ -31,7 +32,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		attrs = appendAttr(attrs, h.prefix, a)
 		return true
 	})
-	h.to.Log(int32(r.Level), string(abi.EncodeLog(r.Message, attrs)))
+	guest.LogAt(h.to, r.PC, int32(r.Level), string(abi.EncodeLog(r.Message, attrs)))
 	return nil
 }
 

@@ -2,8 +2,6 @@ package crustertest
 
 import (
 	"fmt"
-	"log/slog"
-	"testing"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -107,7 +105,10 @@ type attemptHost struct {
 	tx        Transaction
 }
 
-var _ guest.Host = (*attemptHost)(nil)
+var (
+	_ guest.Host    = (*attemptHost)(nil)
+	_ guest.Locator = (*attemptHost)(nil)
+)
 
 // Issue refuses: durable ops are only available in workflows.
 func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
@@ -118,19 +119,11 @@ func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
 func (h *attemptHost) Cancel(uint32) {}
 
 // Log passes a record on to the test.
-func (h *attemptHost) Log(level int32, record string) {
-	h.world.log(h.execution, level, abi.LogText([]byte(record)))
-}
+func (h *attemptHost) Log(level int32, record string) { h.LogAt(0, level, record) }
 
-func (w *world) log(execution string, level int32, text string) {
-	w.cfg.logf("%s %s %s: %s", w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
-}
-
-// crashed logs the whole stack of a panic in a test that is to say more (go test -v): errors have the author's lines only.
-func (w *world) crashed(what, stack string) {
-	if testing.Testing() && testing.Verbose() {
-		w.log(what, abi.LogError, "the stack of the panic:\n"+stack)
-	}
+// LogAt is Log of a record whose place is known.
+func (h *attemptHost) LogAt(pc uintptr, level int32, record string) {
+	h.world.logAt(pc, h.execution, level, abi.LogText([]byte(record)))
 }
 
 // Do performs an immediate call.

@@ -63,7 +63,10 @@ type deferred struct {
 	waiters []uint32
 }
 
-var _ guest.Host = (*run)(nil)
+var (
+	_ guest.Host    = (*run)(nil)
+	_ guest.Locator = (*run)(nil)
+)
 
 func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 	r := &run{
@@ -449,9 +452,12 @@ func refuseCall(name string) *abi.Error {
 }
 
 // Log passes a record on to the test.
-func (r *run) Log(level int32, text string) {
+func (r *run) Log(level int32, text string) { r.LogAt(0, level, text) }
+
+// LogAt is Log of a record whose place is known.
+func (r *run) LogAt(pc uintptr, level int32, text string) {
 	if r.mayLog(len(text)) {
-		r.world.log(r.id, level, abi.LogText([]byte(text)))
+		r.world.logAt(pc, r.id, level, abi.LogText([]byte(text)))
 	}
 }
 

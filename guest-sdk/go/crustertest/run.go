@@ -13,10 +13,11 @@ import (
 
 // Run executes a workflow to its end and returns its result, or the error that a
 // client would see. The error of an interrupted workflow also matches
-// [cruster.ErrInterrupted]. The workflow's log goes to the log of the test.
+// [cruster.ErrInterrupted]. The workflow's log goes to the output of the test, each line with the place where it was
+// logged. The error of a workflow that panics has the author's lines; its whole stack is in the output of go test -v.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
-	return Execute(wf, req, append([]Option{logTo(t.Logf), failTo(t.Errorf)}, opts...)...)
+	return Execute(wf, req, append([]Option{logTo(t), failTo(t.Errorf)}, opts...)...)
 }
 
 // Execute is [Run] without a test, for examples and fuzzing.
@@ -150,10 +151,6 @@ func newConfig(opts []Option) *config {
 
 func failTo(errorf func(string, ...any)) Option {
 	return func(c *config) { c.errorf = errorf }
-}
-
-func logTo(logf func(string, ...any)) Option {
-	return func(c *config) { c.logf = logf }
 }
 
 // StartTime is when the execution starts: in 2000 at the earliest. Defaults to the first of January
