@@ -49,3 +49,23 @@ func TestWorkflowsThatHang(t *testing.T) { //nolint:paralleltest // tests beside
 		require.NotContains(t, err.Error(), "\n")
 	}
 }
+
+var hangingChild = cruster.NewWorkflow("test.hangingChild", func(ctx cruster.Context, on string) (int, error) {
+	return hanging.Client().Execute(ctx, on)
+})
+
+func TestChildrenThatHang(t *testing.T) { //nolint:paralleltest // as above
+	_, err := crustertest.Run(t, hangingChild, "sync.Mutex.Lock", crustertest.TurnLimit(time.Hour))
+	require.ErrorContains(t, err, "CR-4012: deadlock: every task waits and nothing is pending: goroutine ")
+}
+
+// Tests that hang beside each other do not wait for each other.
+func TestWorkflowsThatHangBesideEachOther(t *testing.T) { //nolint:paralleltest,tparallel // as above; those below are alone
+	for _, name := range []string{"one", "other"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := crustertest.Run(t, hanging, "sync.Mutex.Lock", crustertest.TurnLimit(time.Hour), crustertest.ExecutionID("test/hanging/"+name))
+			require.Equal(t, "CR-4012", cruster.ErrorCode(err), "%v", err)
+		})
+	}
+}

@@ -12,14 +12,9 @@ import (
 // logHandler hands slog records to the host, with their attributes; the keys of groups are joined
 // with dots. The host adds time and execution.
 type logHandler struct {
-	to     recorder
+	to     guest.Logger
 	prefix string // put in front of attribute keys, from WithGroup
 	attrs  []abi.LogAttr
-}
-
-// recorder takes log records: see [abi.EncodeLog].
-type recorder interface {
-	Log(level int32, record string)
 }
 
 var _ slog.Handler = (*logHandler)(nil)

@@ -1,6 +1,7 @@
 package crustertest
 
 import (
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,17 +39,20 @@ func newBubble() *bubble {
 		inside := false
 		// Goroutines that the workflow has left behind make Test panic when it ends.
 		defer func() {
-			switch left := recover(); {
-			case left != nil && inside:
-				abandoned.Store(b.number, true)
-			case left != nil:
+			switch failed := recover() != nil; {
+			case failed && inside:
+				known.Store(b.number, left)
+			case failed:
 				entered <- false
+			default:
+				known.Delete(b.number)
 			}
 		}()
 		synctest.Test(new(testing.T), func(*testing.T) {
 			inside = true
 			root, _ := stacks.Current()
 			b.number = root.Bubble
+			known.Store(b.number, live)
 			entered <- true
 			for act := range b.work {
 				act()
@@ -111,7 +115,7 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for pause := firstLook; ; pause = min(2*pause, rarestLooks) {
-		timer.Reset(min(pause, time.Until(deadline)))
+		timer.Reset(min(pause+rand.N(pause), time.Until(deadline))) // tests that look at the same time see each other run
 		select {
 		case <-b.done:
 			return nil
@@ -126,7 +130,7 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 		}
 		if problem != nil {
 			b.stuck = true
-			abandoned.Store(b.number, true)
+			known.Store(b.number, left)
 			return problem
 		}
 	}

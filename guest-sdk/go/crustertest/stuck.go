@@ -16,8 +16,8 @@ import (
 // testing/synctest tells at once when all of a bubble wait for each other, except for what goroutines outside may let go
 // of: locks, and channels and wait groups that were not made in the bubble. On a host there is no outside. In a test there
 // may be: a test beside it that has the same lock, an activity, a goroutine of the test. So it is a deadlock if all that is in
-// the bubble waits and no goroutine outside could let go of anything: none runs, sleeps or waits in code of the author.
-// If one does, the turn is waited for as long as [TurnLimit] says.
+// the bubble waits and no goroutine outside could let go of anything: none runs, sleeps or waits in code of the author,
+// except in turns that are stuck alike. If one does, the turn is waited for as long as [TurnLimit] says.
 //
 // A snapshot of the goroutines is of one moment, since Go stops all of them for it. A deadlock is one that is seen twice, so that
 // a short timer of the test (time.AfterFunc), which is no goroutine, has its chance.
@@ -62,7 +62,7 @@ func judge(all []stacks.Goroutine, bubble string, late bool) (inside []stacks.Go
 		}
 		return inside, abi.Errorf(abi.CodeGuestTimeout, "the module did not return from its turn before its deadline%s", inside[i].Where())
 	}
-	if !late && (!slices.ContainsFunc(inside, func(g stacks.Goroutine) bool { return !g.Durable }) || slices.ContainsFunc(outside, mayWake)) {
+	if !late && (isDurable(inside) || mayWake(outside)) {
 		return inside, nil // testing/synctest sees to it, or someone outside
 	}
 	if i := slices.IndexFunc(inside, func(g stacks.Goroutine) bool { return g.State == "sleep" }); i >= 0 {
@@ -80,26 +80,48 @@ func isBlocked(g stacks.Goroutine) bool {
 	return strings.HasPrefix(g.State, "chan ") || strings.HasPrefix(g.State, "select") || strings.HasPrefix(g.State, "sync.")
 }
 
-// mayWake tells whether a goroutine outside of a bubble could let go of what is waited for inside.
-func mayWake(g stacks.Goroutine) bool {
-	blocked := isBlocked(g)
+// isDurable tells whether testing/synctest knows that all of a bubble wait for each other. It moves the clock then.
+func isDurable(bubble []stacks.Goroutine) bool {
+	return !slices.ContainsFunc(bubble, func(g stacks.Goroutine) bool { return !g.Durable })
+}
+
+// mayWake tells whether one of the goroutines outside of a bubble could let go of what is waited for inside.
+func mayWake(outside []stacks.Goroutine) bool {
+	bubbles := map[string][]stacks.Goroutine{}
+	for _, g := range outside {
+		bubbles[g.Bubble] = append(bubbles[g.Bubble], g)
+	}
+	for number, all := range bubbles {
+		kind, _ := known.Load(number)
+		waitsOn := kind == left || kind == live && !isDurable(all)
+		if slices.ContainsFunc(all, func(g stacks.Goroutine) bool { return mayAct(g, waitsOn) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayAct tells whether a goroutine may go on by itself, in code of the author. waitsOn says that what waits in its bubble
+// waits until someone outside lets go of something.
+func mayAct(g stacks.Goroutine, waitsOn bool) bool {
 	switch {
 	case len(g.Frames) == 0, g.In("os/signal.signal_recv"):
 		return false
 	case g.State == "running", g.State == "runnable":
 		return true
-	case blocked && isAbandoned(g.Bubble):
-		return false
-	case blocked && strings.HasPrefix(g.Frames[0].Function, "testing."):
-		return false // a test that waits for others
+	case isBlocked(g) && (waitsOn || g.In("/crustertest.(*bubble).do") || strings.HasPrefix(g.Frames[0].Function, "testing.")):
+		return false // the others wait for a turn in another bubble, or for other tests
 	}
 	return slices.ContainsFunc(g.Frames, stacks.Frame.IsAuthors)
 }
 
-// abandoned are the bubbles that were left with goroutines in them. What waits there waits for good.
-var abandoned sync.Map
+// known has the bubbles of the kit by their numbers: those that are live, and those that were left with goroutines in them,
+// which wait for good.
+var known sync.Map
 
-func isAbandoned(bubble string) bool {
-	_, is := abandoned.Load(bubble)
-	return is
-}
+type bubbleState int
+
+const (
+	live bubbleState = iota + 1
+	left
+)

@@ -58,6 +58,8 @@ func TestJudge(t *testing.T) {
 	const waits = "CR-4012: deadlock: every task waits and nothing is pending: " +
 		"goroutine 11, in orders.(*Book).sell, waits (sync.Mutex.Lock) at orders/book.go:12; " +
 		"goroutine 12, in orders.reserve.func1, waits (coroutine) at orders/orders.go:40"
+	known.Store("left", left)
+	known.Store("live", live)
 	in := func(state string) string { return strings.Replace(outsideOf, "STATE", state, 1) }
 	for name, c := range map[string]struct {
 		stacks     []string
@@ -69,6 +71,12 @@ func TestJudge(t *testing.T) {
 		"one that waits for a peer":  {[]string{parked, locks, in("IO wait")}, "", waits},
 		"one of another bubble":      {[]string{parked, locks, in("chan receive (durable), synctest bubble other")}, "", waits},
 		"one of a bubble that ended": {[]string{parked, locks, in("chan receive (durable), synctest bubble left")}, waits, waits},
+		"one of a turn that is stuck alike": {[]string{
+			parked, locks, in("sync.Mutex.Lock, synctest bubble live"), in("chan receive (durable), synctest bubble live"),
+			"goroutine 40 [select]:\ngithub.com/cruster/cruster/guest-sdk/go/crustertest.(*bubble).do(0x1)\n\t/sdk/b.go:1 +0x3\norders.TestOther(0x1)\n\t/src/orders/o_test.go:70 +0x3",
+		}, waits, waits},
+		"one of a turn that computes":        {[]string{parked, locks, in("runnable, synctest bubble live"), in("sync.Mutex.Lock, synctest bubble live")}, "", waits},
+		"one of a turn whose clock moves on": {[]string{parked, locks, in("select (durable), synctest bubble live")}, "", waits},
 		"a server that has no call": {[]string{
 			parked, locks,
 			"goroutine 30 [IO wait]:\ninternal/poll.runtime_pollWait(0x1)\n\t/go/src/runtime/netpoll.go:351 +0x3",
@@ -78,7 +86,8 @@ func TestJudge(t *testing.T) {
 			"goroutine 31 [chan receive]:\ntesting.(*T).Parallel(0x1)\n\t/go/src/testing/testing.go:1700 +0x3\norders.TestOther(0x1)\n\t/src/orders/orders_test.go:70 +0x3",
 		}, waits, waits},
 		"a goroutine of the workflow that computes": {
-			[]string{parked, locks, in("runnable, synctest bubble 3")}, "",
+			[]string{parked, locks, in("runnable, synctest bubble 3")},
+			"",
 			"CR-4005: the module did not return from its turn before its deadline (in orders.helper orders/orders_test.go:50)",
 		},
 		"a goroutine of the workflow that sleeps": {
@@ -88,7 +97,6 @@ func TestJudge(t *testing.T) {
 		},
 		"all that synctest sees": {[]string{parked}, "", strings.Replace(waits, "goroutine 11, in orders.(*Book).sell, waits (sync.Mutex.Lock) at orders/book.go:12; ", "", 1)},
 	} {
-		abandoned.Store("left", true)
 		all := stacks.Parse(strings.Join(append([]string{waitsForTurn}, c.stacks...), "\n\n"))
 		for late, want := range map[bool]string{false: c.want, true: c.late} {
 			_, problem := judge(all, "3", late)

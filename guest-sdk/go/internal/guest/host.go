@@ -37,12 +37,15 @@ type Locator interface {
 }
 
 // LogAt writes a record that was logged at a place.
-func LogAt(to interface {
-	Log(level int32, text string)
-}, pc uintptr, level int32, text string) {
+func LogAt(to Logger, pc uintptr, level int32, text string) {
 	if l, ok := to.(Locator); ok {
 		l.LogAt(pc, level, text)
 		return
 	}
 	to.Log(level, text)
+}
+
+// Logger takes log records: see [abi.EncodeLog].
+type Logger interface {
+	Log(level int32, text string)
 }
