@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 		"one of a bubble that ended": {[]string{parked, locks, in("chan receive (durable), synctest bubble left")}, waits, waits},
 		"one of a turn that is stuck alike": {[]string{
 			parked, locks, in("sync.Mutex.Lock, synctest bubble live"), in("chan receive (durable), synctest bubble live"),
-			"goroutine 40 [select]:\ngithub.com/cruster/cruster/guest-sdk/go/crustertest.(*bubble).do(0x1)\n\t/sdk/b.go:1 +0x3\norders.TestOther(0x1)\n\t/src/orders/o_test.go:70 +0x3",
+			"goroutine 40 [select]:\nx/crustertest.(*bubble).do(0x1)\n\t/sdk/b.go:1 +0x3\norders.TestOther(0x1)\n\t/src/orders/o_test.go:70 +0x3",
 		}, waits, waits},
 		"one of a turn that computes":        {[]string{parked, locks, in("runnable, synctest bubble live"), in("sync.Mutex.Lock, synctest bubble live")}, "", waits},
 		"one of a turn whose clock moves on": {[]string{parked, locks, in("select (durable), synctest bubble live")}, "", waits},
