@@ -150,3 +150,37 @@ func TestWorkflowsContinueByTheLengthOfTheirJournal(t *testing.T) {
 	require.Equal(t, []int{10_000, 10_000, 3}, lengths)
 	require.NoError(t, h.Replay())
 }
+
+// stumble fails at its first attempt.
+var stumble = cruster.NewActivity("test.stumble", func(ctx *cruster.ActivityContext, _ int) (int, error) {
+	if ctx.Attempt() == 1 {
+		return 0, errors.New("stumbled")
+	}
+	return ctx.Attempt(), nil
+}, cruster.Retries(1))
+
+// stumbling goes on as a new run when its journal has six entries, and tells how many steps each run took.
+var stumbling = cruster.NewWorkflow("test.stumbling", func(ctx cruster.Context, earlier []int) ([]int, error) {
+	steps := 0
+	for cruster.HistoryLen(ctx) < 6 {
+		if _, err := stumble.Call(ctx, steps); err != nil {
+			return nil, err
+		}
+		steps++
+	}
+	if earlier = append(earlier, steps, cruster.HistoryLen(ctx)); len(earlier) == 4 {
+		return earlier, nil
+	}
+	return nil, cruster.ContinueAsNew(earlier)
+})
+
+// A host has an entry for each attempt that failed.
+func TestFailedAttemptsAreInTheLengthOfTheJournal(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	lengths, err := crustertest.Run(t, stumbling, nil, crustertest.Record(&h))
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 6, 3, 6}, lengths)
+	require.Len(t, h.Before, 1)
+	require.NoError(t, h.Replay())
+}

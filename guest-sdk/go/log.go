@@ -6,19 +6,15 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // logHandler hands slog records to the host, with their attributes; the keys of groups are joined
 // with dots. The host adds time and execution.
 type logHandler struct {
-	to     recorder
+	to     guest.Logger
 	prefix string // put in front of attribute keys, from WithGroup
 	attrs  []abi.LogAttr
-}
-
-// recorder takes log records: see [abi.EncodeLog].
-type recorder interface {
-	Log(level int32, record string)
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -31,7 +27,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		attrs = appendAttr(attrs, h.prefix, a)
 		return true
 	})
-	h.to.Log(int32(r.Level), string(abi.EncodeLog(r.Message, attrs)))
+	guest.LogAt(h.to, r.PC, int32(r.Level), string(abi.EncodeLog(r.Message, attrs)))
 	return nil
 }
 

@@ -2,7 +2,6 @@ package crustertest
 
 import (
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -45,6 +44,7 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	}
 	r.world.after(took, func() {
 		if _, ok := r.pending[op]; ok && r.outcome == nil {
+			r.opened.entries++
 			r.history.add(Event{Time: r.world.now, Type: Retried, Op: op, Err: out.Error})
 		}
 	})
@@ -105,7 +105,10 @@ type attemptHost struct {
 	tx        Transaction
 }
 
-var _ guest.Host = (*attemptHost)(nil)
+var (
+	_ guest.Host    = (*attemptHost)(nil)
+	_ guest.Locator = (*attemptHost)(nil)
+)
 
 // Issue refuses: durable ops are only available in workflows.
 func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
@@ -116,12 +119,11 @@ func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
 func (h *attemptHost) Cancel(uint32) {}
 
 // Log passes a record on to the test.
-func (h *attemptHost) Log(level int32, record string) {
-	h.world.log(h.execution, level, abi.LogText([]byte(record)))
-}
+func (h *attemptHost) Log(level int32, record string) { h.LogAt(0, level, record) }
 
-func (w *world) log(execution string, level int32, text string) {
-	w.cfg.logf("%s %s %s: %s", w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
+// LogAt is Log of a record whose place is known.
+func (h *attemptHost) LogAt(pc uintptr, level int32, record string) {
+	h.world.logAt(pc, h.execution, level, abi.LogText([]byte(record)))
 }
 
 // Do performs an immediate call.

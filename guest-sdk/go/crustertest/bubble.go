@@ -1,12 +1,13 @@
 package crustertest
 
 import (
-	"runtime"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // bubble is where the code of one execution runs, with a clock of its own: time.Now and all
@@ -22,8 +23,9 @@ import (
 type bubble struct {
 	work   chan func()
 	done   chan struct{}
-	shared bool // it is the test's
-	stuck  bool // its last turn has not ended
+	number string // as stacks show it
+	shared bool   // it is the test's
+	stuck  bool   // its last turn has not ended
 }
 
 // forever is how long a coroutine that waits for something else than the host is waited for. In
@@ -31,18 +33,26 @@ type bubble struct {
 const forever = 100 * 365 * 24 * time.Hour
 
 func newBubble() *bubble {
-	b := &bubble{work: make(chan func()), done: make(chan struct{})}
+	b := &bubble{work: make(chan func()), done: make(chan struct{}, 1)}
 	entered := make(chan bool)
 	go func() {
 		inside := false
 		// Goroutines that the workflow has left behind make Test panic when it ends.
 		defer func() {
-			if recover() != nil && !inside {
+			switch failed := recover() != nil; {
+			case failed && inside:
+				known.Store(b.number, left)
+			case failed:
 				entered <- false
+			default:
+				known.Delete(b.number)
 			}
 		}()
 		synctest.Test(new(testing.T), func(*testing.T) {
 			inside = true
+			root, _ := stacks.Current()
+			b.number = root.Bubble
+			known.Store(b.number, live)
 			entered <- true
 			for act := range b.work {
 				act()
@@ -99,17 +109,30 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 		act()
 		return nil
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	deadline := time.Now().Add(limit)
+	w := watch{bubble: b.number}
 	b.work <- act
-	select {
-	case <-b.done:
-		return nil
-	case <-timer.C:
-		b.stuck = true
-		stacks := make([]byte, 1<<16)
-		return abi.Errorf(abi.CodeGuestDeadlock, "the workflow made no durable call for %v: it waits for something that is not there, or loops\n\n%s",
-			limit, stacks[:runtime.Stack(stacks, true)])
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := firstLook; ; pause = min(2*pause, rarestLooks) {
+		timer.Reset(min(pause+rand.N(pause), time.Until(deadline))) // tests that look at the same time see each other run
+		select {
+		case <-b.done:
+			return nil
+		case <-timer.C:
+		}
+		late := time.Now().After(deadline)
+		problem := w.look(stacks.Take(), late)
+		select {
+		case <-b.done: // just now
+			return nil
+		default:
+		}
+		if problem != nil {
+			b.stuck = true
+			known.Store(b.number, left)
+			return problem
+		}
 	}
 }
 
@@ -124,9 +147,5 @@ func moveTo(at time.Time) *abi.Error {
 	return nil
 }
 
-// close ends the bubble.
-func (b *bubble) close() {
-	if !b.stuck {
-		close(b.work)
-	}
-}
+// close ends the bubble. One that is stuck ends when its turn comes back, if it ever does.
+func (b *bubble) close() { close(b.work) }

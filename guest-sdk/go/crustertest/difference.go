@@ -99,8 +99,7 @@ func renderEnd(o abi.Outcome) string {
 	case o.Error != nil && o.Error.Code == abi.CodeGuestDeadlock:
 		return "waits for good"
 	case o.Error != nil:
-		first, _, _ := strings.Cut(o.Error.Error(), "\n\n") // a stack comes behind it
-		return "ended with the error " + first
+		return "ended with the error " + o.Error.Error()
 	case o.Continue != nil:
 		return "continued as new with " + showEncoded(o.Continue.Input)
 	}

@@ -36,7 +36,7 @@ type storedState struct {
 // which [Call] runs. Logs go to t, which may be nil.
 func NewEntities(t testing.TB, opts ...Option) *Entities {
 	if t != nil {
-		opts = append([]Option{logTo(t.Logf)}, opts...)
+		opts = append([]Option{logTo(t)}, opts...)
 	}
 	return &Entities{opts: opts, states: map[string]storedState{}}
 }

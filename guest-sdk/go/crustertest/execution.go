@@ -63,7 +63,10 @@ type deferred struct {
 	waiters []uint32
 }
 
-var _ guest.Host = (*run)(nil)
+var (
+	_ guest.Host    = (*run)(nil)
+	_ guest.Locator = (*run)(nil)
+)
 
 func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 	r := &run{
@@ -210,7 +213,7 @@ func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delive
 		r.closeOp(op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
 		r.turn(func() *abi.Outcome {
-			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()})
+			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Entries: uint64(r.opened.entries), Time: r.world.now.UnixNano()})
 		})
 	})
 }
@@ -449,11 +452,17 @@ func refuseCall(name string) *abi.Error {
 }
 
 // Log passes a record on to the test.
-func (r *run) Log(level int32, text string) {
+func (r *run) Log(level int32, text string) { r.LogAt(0, level, text) }
+
+// LogAt is Log of a record whose place is known.
+func (r *run) LogAt(pc uintptr, level int32, text string) {
 	if r.mayLog(len(text)) {
-		r.world.log(r.id, level, abi.LogText([]byte(text)))
+		r.world.logAt(pc, r.id, level, abi.LogText([]byte(text)))
 	}
 }
+
+// Crashed takes the whole stack of a panic of the workflow.
+func (r *run) Crashed(stack string) { r.world.crashed(r.id, stack) }
 
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {

@@ -21,7 +21,7 @@ type opened struct {
 	// ops are those of the turn; the first wait for an interrupt is not counted.
 	ops     int
 	bytes   int // of all ops that are pending
-	entries int // deliveries
+	entries int // of the journal: deliveries, and attempts that failed and are repeated
 	waits   bool
 	logged  int // bytes of the log of the turn
 }

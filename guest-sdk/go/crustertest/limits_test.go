@@ -1,7 +1,6 @@
 package crustertest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -41,25 +40,15 @@ var talkative = cruster.NewWorkflow("limitsTalk", func(ctx cruster.Context, n in
 	return n, cruster.Sleep(ctx, time.Hour)
 })
 
-// loud counts the lines of a log.
-type loud struct {
-	testing.TB
-	lines int
-	last  string
-}
-
-func (l *loud) Logf(format string, args ...any) {
-	l.lines, l.last = l.lines+1, fmt.Sprintf(format, args...)
-}
-
 // A host keeps 256 KiB of the log of a turn.
 func TestTooMuchLog(t *testing.T) {
 	t.Parallel()
 	log := &loud{TB: t}
 	_, err := crustertest.Run(log, talkative, 1000)
 	require.NoError(t, err)
-	require.Less(t, log.lines, 262)
-	require.Contains(t, log.last, "a host drops the rest of what the workflow logs in this turn: it is more than 262144 bytes")
+	lines := log.lines()
+	require.Less(t, len(lines), 262)
+	require.Contains(t, lines[len(lines)-1], "a host drops the rest of what the workflow logs in this turn: it is more than 262144 bytes")
 }
 
 type hoard struct {

@@ -2,7 +2,6 @@ package crustertest
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -156,7 +155,9 @@ func (o *operation) crashed(err error) *abi.Error {
 func (w *world) runOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "panic: %v\n\n%s", p, debug.Stack())}
+			err, stack := guest.Crash(abi.CodeGuestTrap, p)
+			w.crashed(o.entity, stack)
+			out = &abi.Outcome{Error: o.crashed(err)}
 		}
 	}()
 	_, out = o.module.Start(&operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}, inv, guest.Options{})

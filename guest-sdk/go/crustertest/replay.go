@@ -34,9 +34,9 @@ func (h *History) Replay() error {
 		}
 	}
 	seen := *h
-	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
+	r := &replayer{history: &seen, now: h.Start, bubble: newBubble()}
+	seen.Events, r.entries = visible(h.Events)
 	h = &seen
-	r := &replayer{history: h, now: h.Start, bubble: newBubble()}
 	defer r.close()
 	out, err := r.play()
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *replayer) play() (*abi.Outcome, error) {
 	})
 	for out == nil && err == nil && r.problem == nil {
 		if op, ok := r.nextUnpatched(); ok {
-			out, err = r.resume(abi.Delivery{Op: op, Value: abi.MustMarshal(false)})
+			out, err = r.resume(0, abi.Delivery{Op: op, Value: abi.MustMarshal(false)})
 			continue
 		}
 		if r.next >= len(h.Events) {
@@ -81,14 +81,30 @@ func (r *replayer) play() (*abi.Outcome, error) {
 		}
 		r.next, r.now = r.next+1, e.Time
 		r.closeOp(e.Op)
-		out, err = r.resume(abi.Delivery{Error: e.Err, Op: e.Op, Value: e.Value})
+		out, err = r.resume(r.entries[r.next-1], abi.Delivery{Error: e.Err, Op: e.Op, Value: e.Value})
 	}
 	return out, err
 }
 
-func (r *replayer) resume(d abi.Delivery) (*abi.Outcome, error) {
+// visible are the events that a workflow sees, without attempts that are repeated; and for each how many entries the
+// journal has with it.
+func visible(all []Event) (events []Event, entries []uint64) {
+	n := uint64(0)
+	for _, e := range all {
+		if e.Type == Delivered || e.Type == Retried {
+			n++
+		}
+		if e.Type != Retried {
+			events, entries = append(events, e), append(entries, n)
+		}
+	}
+	return events, entries
+}
+
+// resume delivers an outcome. Entries is how many the journal has with it; 0 if it is not in the journal.
+func (r *replayer) resume(entries uint64, d abi.Delivery) (*abi.Outcome, error) {
 	return r.turn(func() *abi.Outcome {
-		return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{d}, Time: r.now.UnixNano()})
+		return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{d}, Entries: entries, Time: r.now.UnixNano()})
 	})
 }
 
@@ -120,6 +136,7 @@ type replayer struct {
 	history *History
 	bubble  *bubble
 	ex      *guest.Execution
+	entries []uint64 // of the journal, with each event
 	next    int
 	now     time.Time
 	ops     uint32
@@ -231,17 +248,22 @@ func sameOutcome(a, b abi.Outcome) bool {
 	if (a.Error == nil) != (b.Error == nil) {
 		return false
 	}
-	if a.Error != nil && (a.Error.Code == abi.CodeGuestDeadlock || a.Error.Code == abi.CodeBlockingSleep) {
-		return b.Error.Code == a.Error.Code
-	}
-	if a.Error != nil && a.Error.Code == abi.CodeGuestTrap {
-		// The stack differs, the panic does not.
-		first, _, _ := strings.Cut(a.Error.Message, "\n\n")
-		second, _, _ := strings.Cut(b.Error.Message, "\n\n")
-		return b.Error.Code == abi.CodeGuestTrap && first == second
-	}
 	if a.Error != nil {
+		switch a.Error.Code {
+		case abi.CodeGuestDeadlock, abi.CodeBlockingSleep, abi.CodeGuestTimeout:
+			return b.Error.Code == a.Error.Code
+		case abi.CodeGuestTrap:
+			return b.Error.Code == a.Error.Code && withoutLines(a.Error.Message) == withoutLines(b.Error.Message)
+		}
 		return a.Error.Code == b.Error.Code && a.Error.Message == b.Error.Message && a.Error.Type == b.Error.Type
 	}
 	return sameValue(a.Value, b.Value)
+}
+
+// withoutLines is what is said of a panic, without the lines that it went through: a change of the code moves them.
+func withoutLines(message string) string {
+	if i := strings.LastIndex(message, " (in "); i >= 0 {
+		return message[:i]
+	}
+	return message
 }

@@ -13,10 +13,11 @@ import (
 
 // Run executes a workflow to its end and returns its result, or the error that a
 // client would see. The error of an interrupted workflow also matches
-// [cruster.ErrInterrupted]. The workflow's log goes to the log of the test.
+// [cruster.ErrInterrupted]. The workflow's log goes to the output of the test, each line with the place where it was
+// logged. The error of a workflow that panics has the author's lines; its whole stack is in the output of go test -v.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
-	return Execute(wf, req, append([]Option{logTo(t.Logf), failTo(t.Errorf)}, opts...)...)
+	return Execute(wf, req, append([]Option{logTo(t), failTo(t.Errorf)}, opts...)...)
 }
 
 // Execute is [Run] without a test, for examples and fuzzing.
@@ -152,10 +153,6 @@ func failTo(errorf func(string, ...any)) Option {
 	return func(c *config) { c.errorf = errorf }
 }
 
-func logTo(logf func(string, ...any)) Option {
-	return func(c *config) { c.logf = logf }
-}
-
 // StartTime is when the execution starts: in 2000 at the earliest. Defaults to the first of January
 // 2030, UTC; in a test that is in a bubble of testing/synctest, to the time of the bubble.
 func StartTime(t time.Time) Option {
@@ -198,8 +195,11 @@ func Record(h *History) Option {
 }
 
 // TurnLimit bounds the real time that the workflow may run without waiting for a
-// durable call. One that loops, or waits for something outside of it, fails with an error after
-// that time; one that waits for itself fails at once. Defaults to ten seconds.
+// durable call. One that loops, or waits for something outside of it, fails after that time: with CR-4005 if it
+// computes, with CR-4012 if it waits. One that waits for itself fails at once. Defaults to ten seconds.
+//
+// A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
+// goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }

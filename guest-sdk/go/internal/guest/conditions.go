@@ -37,7 +37,7 @@ func (ex *Execution) checkConditions() {
 	if ex.opts.RecoverPanics {
 		defer func() {
 			if p := recover(); p != nil {
-				ex.outcome = panicked(p)
+				ex.outcome = ex.panicked(p)
 			}
 		}()
 	}

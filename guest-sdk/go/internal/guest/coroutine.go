@@ -3,9 +3,7 @@ package guest
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -81,16 +79,11 @@ func (co *Coroutine) end() {
 func (co *Coroutine) recoverPanic() {
 	ex := co.ex
 	if r := recover(); r != nil {
-		ex.outcome = panicked(r)
+		ex.outcome = ex.panicked(r)
 	} else if !co.returned && !ex.closed.Load() {
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "a coroutine of the workflow ended itself with runtime.Goexit")}
 	}
 	co.end()
-}
-
-// panicked is the outcome of a workflow whose code panics, while the stack is that of the panic.
-func panicked(value any) *abi.Outcome {
-	return &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v\n\n%s", value, debug.Stack())}
 }
 
 // dispatch runs coroutines until all of them wait or the workflow has ended.
@@ -126,25 +119,6 @@ func (ex *Execution) handOver(co *Coroutine) {
 	}
 	co.wake <- struct{}{}
 	ex.awaitYield(co)
-}
-
-// awaitYield waits until the coroutine gives control back, but no longer than the limit.
-func (ex *Execution) awaitYield(co *Coroutine) {
-	if ex.opts.StallLimit <= 0 {
-		<-ex.yield
-		return
-	}
-	timer := time.NewTimer(ex.opts.StallLimit)
-	defer timer.Stop()
-	select {
-	case <-ex.yield:
-	case <-timer.C:
-		ex.stalled = co
-		stacks := make([]byte, 1<<16)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-			"coroutine %d does not come back: it blocks on a channel or lock that is never released\n\n%s", co.id, stacks)}
-	}
 }
 
 // beginCall begins a durable call; what names it in the message of a refusal.

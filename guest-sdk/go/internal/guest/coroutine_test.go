@@ -3,6 +3,7 @@ package guest
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -64,14 +65,17 @@ func TestCrashesBecomeTheOutcome(t *testing.T) {
 
 func TestStalledCoroutine(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	r := setup(t, func(Scope, []byte) ([]byte, error) {
-		<-release
-		return abi.Nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan struct{})
+		r := setup(t, func(Scope, []byte) ([]byte, error) {
+			<-never
+			return abi.Nil, nil
+		})
+		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true, StallLimit: time.Hour})
+		require.Equal(t, abi.CodeGuestDeadlock, out.Error.Code)
+		require.Regexp(t, `^deadlock: every task waits and nothing is pending: `+
+			`goroutine \d+, in .*guest\.TestStalledCoroutine\.func1\.1, waits \(chan receive\) at guest/coroutine_test\.go:\d+$`, out.Error.Message)
+		close(never)
+		<-ex.yield // the coroutine ends
 	})
-	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true, StallLimit: time.Millisecond})
-	require.Equal(t, abi.CodeGuestDeadlock, out.Error.Code)
-	require.Contains(t, out.Error.Message, "coroutine 0 does not come back")
-	close(release)
-	<-ex.yield // the coroutine ends
 }

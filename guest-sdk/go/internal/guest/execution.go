@@ -210,7 +210,7 @@ func (ex *Execution) crash(err error) {
 	if ex.opts == (Options{}) {
 		panic(err)
 	}
-	ex.outcome = panicked(err)
+	ex.outcome = ex.panicked(err)
 }
 
 // Close ends the goroutines of coroutines that still wait. A module does not need

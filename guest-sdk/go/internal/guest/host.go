@@ -30,3 +30,22 @@ type Host interface {
 	// Log writes one record; level is that of log/slog.
 	Log(level int32, text string)
 }
+
+// Locator is a host that shows where a record was logged: that of a test. pc is 0 if that is not known.
+type Locator interface {
+	LogAt(pc uintptr, level int32, text string)
+}
+
+// LogAt writes a record that was logged at a place.
+func LogAt(to Logger, pc uintptr, level int32, text string) {
+	if l, ok := to.(Locator); ok {
+		l.LogAt(pc, level, text)
+		return
+	}
+	to.Log(level, text)
+}
+
+// Logger takes log records: see [abi.EncodeLog].
+type Logger interface {
+	Log(level int32, text string)
+}

@@ -26,13 +26,17 @@ func (r *OperationRun) next() {
 }
 
 type logRecord struct {
+	pc    uintptr
 	level int32
 	text  string
 }
 
 // Log keeps a record until the batch is over: the operation may run again before that.
-func (r *OperationRun) Log(level int32, text string) {
-	r.records = append(r.records, logRecord{level, text})
+func (r *OperationRun) Log(level int32, text string) { r.LogAt(0, level, text) }
+
+// LogAt is Log of a record whose place is known.
+func (r *OperationRun) LogAt(pc uintptr, level int32, text string) {
+	r.records = append(r.records, logRecord{pc, level, text})
 }
 
 // run runs operations of an entity with a state. A panic crashes the module: the host then
@@ -233,7 +237,7 @@ func (b *batch) outcome() *abi.Outcome {
 			len(b.replies), b.inv.Execution, len(value), abi.MaxPayload))
 	}
 	for _, r := range slices.Concat(b.records...) {
-		b.host.Log(r.level, r.text)
+		LogAt(b.host, r.pc, r.level, r.text)
 	}
 	return &abi.Outcome{Value: value}
 }

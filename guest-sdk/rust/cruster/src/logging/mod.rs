@@ -40,7 +40,11 @@ impl Log for HostLog {
         #[cfg(target_family = "wasm")]
         write(level_number(record.level()), &attrs.record(&text));
         #[cfg(not(target_family = "wasm"))]
-        write(level_number(record.level()), &format!("{text}{attrs}"));
+        write(
+            level_number(record.level()),
+            (record.file(), record.line()),
+            &format!("{text}{attrs}"),
+        );
     }
 
     fn flush(&self) {}

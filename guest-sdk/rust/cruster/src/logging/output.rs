@@ -35,6 +35,23 @@ impl Current {
         self.left = self.left.saturating_sub(cost);
         fits.then(|| &text[..end])
     }
+
+    /// The line of a record; none if a host drops it.
+    fn line(&mut self, level: i32, at: (Option<&str>, Option<u32>), text: &str) -> Option<String> {
+        let text = self.admit(text)?;
+        let name = match level {
+            8.. => "ERROR",
+            4.. => "WARN",
+            0.. => "INFO",
+            _ => "DEBUG",
+        };
+        let place = match at {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            _ => String::new(),
+        };
+        let Current { now, execution, .. } = self;
+        Some(format!("{place}{now} {name} {execution}: {text}"))
+    }
 }
 
 /// Assigns log records to an execution until it is dropped.
@@ -70,18 +87,11 @@ impl Drop for Scope {
     }
 }
 
-/// Writes one record.
-pub(crate) fn write(level: i32, text: &str) {
-    let name = match level {
-        8.. => "ERROR",
-        4.. => "WARN",
-        0.. => "INFO",
-        _ => "DEBUG",
-    };
+/// Writes one record, which was logged at a line of a file.
+pub(crate) fn write(level: i32, at: (Option<&str>, Option<u32>), text: &str) {
     CURRENT.with_borrow_mut(|current| {
-        let Some(current) = current else { return };
-        if let Some(text) = current.admit(text) {
-            println!("{} {name} {}: {text}", current.now, current.execution);
+        if let Some(line) = current.as_mut().and_then(|c| c.line(level, at, text)) {
+            println!("{line}");
         }
     });
 }
@@ -103,5 +113,24 @@ mod tests {
         }
         assert_eq!(current.admit(&long), None);
         assert_eq!(current.admit("short"), None, "the rest is dropped");
+    }
+
+    #[test]
+    fn a_line_begins_with_the_place_of_its_record() {
+        let mut current = Current {
+            now: Timestamp::UNIX_EPOCH,
+            execution: "shop/Order/42".to_owned(),
+            left: 256 << 10,
+        };
+        let mut line = |at| current.line(4, at, "charged cents=500").unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(
+            line((Some("src/lib.rs"), Some(41))),
+            format!("src/lib.rs:41: {now} WARN shop/Order/42: charged cents=500")
+        );
+        assert_eq!(
+            line((None, None)),
+            format!("{now} WARN shop/Order/42: charged cents=500")
+        );
     }
 }

@@ -45,11 +45,22 @@ pub(crate) struct OpLimits {
     /// The sizes of those that are open.
     open: RefCell<BTreeMap<u32, usize>>,
     bytes: Cell<usize>,
-    /// The deliveries: a journal has an entry for each.
+    /// The deliveries, and the attempts that failed and are repeated: a journal has an entry for
+    /// each.
     entries: Cell<u64>,
 }
 
 impl OpLimits {
+    /// How many entries the journal has.
+    pub(crate) fn entries(&self) -> i64 {
+        i64::try_from(self.entries.get()).unwrap_or(i64::MAX)
+    }
+
+    /// Counts an attempt that failed and is repeated.
+    pub(crate) fn retry(&self) {
+        self.entries.set(self.entries.get() + 1);
+    }
+
     /// Counts a delivery, unless a journal would be too long with it.
     pub(crate) fn deliver(&self) -> Checked {
         self.entries.set(self.entries.get() + 1);

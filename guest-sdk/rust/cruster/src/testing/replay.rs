@@ -44,7 +44,10 @@ pub(crate) fn copy(history: &History) -> Result<Execution, String> {
 
 /// A host that performs nothing: it compares each request with the history.
 struct Replayer {
+    /// Without attempts that are repeated, which the workflow does not see.
     history: History,
+    /// How many entries the journal has with each event.
+    entries: Vec<i64>,
     next: Cell<usize>,
     ops: Cell<u32>,
     limits: OpLimits,
@@ -66,10 +69,20 @@ const FIRST_FORGOTTEN: u32 = 3 << 30;
 impl Replayer {
     fn new(history: &History) -> Rc<Self> {
         let mut seen = history.clone();
-        seen.events
-            .retain(|event| !matches!(event.what, Happening::Retried { .. }));
+        let (mut entries, mut count) = (Vec::new(), 0);
+        seen.events.retain(|event| {
+            let retried = matches!(event.what, Happening::Retried { .. });
+            if retried || matches!(event.what, Happening::Delivered { .. }) {
+                count += 1;
+            }
+            if !retried {
+                entries.push(count);
+            }
+            !retried
+        });
         Rc::new(Replayer {
             history: seen,
+            entries,
             next: Cell::new(0),
             ops: Cell::new(0),
             limits: OpLimits::default(),
@@ -153,12 +166,13 @@ impl Replayer {
                 time: self.now.get().unix_nanos(),
             });
         }
-        let event = self.history.events.get(self.next.get())?;
+        let at = self.next.get();
+        let event = self.history.events.get(at)?;
         let Happening::Delivered { value, fault, .. } = &event.what else {
             self.differ(WAITS);
             return None;
         };
-        self.next.set(self.next.get() + 1);
+        self.next.set(at + 1);
         self.limits.remove(event.op);
         self.limits.begin_turn();
         self.now.set(event.time);
@@ -169,7 +183,7 @@ impl Replayer {
         };
         Some(Resume {
             deliveries: vec![delivery],
-            entries: 0,
+            entries: self.entries[at],
             time: event.time.unix_nanos(),
         })
     }

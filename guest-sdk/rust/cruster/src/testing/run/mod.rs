@@ -317,6 +317,7 @@ impl Run {
     pub(crate) fn retried(&self, op: u32, fault: &Fault) {
         let error = format!("{}: {}", fault.code, fault.message);
         if self.waits(op) {
+            self.limits.retry();
             let what = Happening::Retried { error };
             self.history.borrow_mut().add(self.world().now(), op, what);
         }
@@ -359,7 +360,7 @@ impl Run {
             let _log = logging::scope(now, &self.id);
             execution.resume(Resume {
                 deliveries: vec![delivery],
-                entries: 0,
+                entries: self.limits.entries(),
                 time: now.unix_nanos(),
             });
             self.keep(execution);

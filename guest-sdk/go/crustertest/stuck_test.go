@@ -1,0 +1,161 @@
+package crustertest_test
+
+import (
+	_ "embed"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+)
+
+//go:embed stuck_test.go
+var stuckSource string
+
+// stuckLine finds the line of this file that has a mark, as reports show it.
+func stuckLine(t *testing.T, mark string) string {
+	t.Helper()
+	for i, line := range strings.Split(stuckSource, "\n") {
+		if strings.HasSuffix(line, "// line: "+mark) {
+			return fmt.Sprintf("crustertest/stuck_test.go:%d", i+1)
+		}
+	}
+	t.Fatal("no line " + mark)
+	return ""
+}
+
+// What blocks workflows; the tests let go of them.
+var (
+	stuckLock    sync.Mutex
+	stuckReaders sync.RWMutex
+	stuckChannel chan int
+	stuckGroup   sync.WaitGroup
+)
+
+var hangs = cruster.NewWorkflow("stuckHangs", func(ctx cruster.Context, on string) (string, error) {
+	if err := cruster.Sleep(ctx, time.Hour); err != nil {
+		return "", err
+	}
+	switch on {
+	case "lock":
+		stuckLock.Lock() // line: lock
+		stuckLock.Unlock()
+	case "readers":
+		stuckReaders.RLock() // line: readers
+		stuckReaders.RUnlock()
+	case "channel":
+		<-stuckChannel // line: channel
+	case "group":
+		stuckGroup.Wait() // line: group
+	}
+	return on, nil
+})
+
+// A workflow that waits for what no one lets go of fails long before its limit, and says which lines wait.
+func TestHangingWorkflows(t *testing.T) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
+	stuckLock.Lock()
+	stuckReaders.Lock()
+	stuckGroup.Add(1)
+	stuckChannel = make(chan int)
+	for _, c := range []struct{ on, state string }{
+		{"lock", "sync.Mutex.Lock"}, {"readers", "sync.RWMutex.RLock"}, {"channel", "chan receive"}, {"group", "sync.WaitGroup.Wait"},
+	} {
+		_, err := crustertest.Run(t, hangs, c.on, crustertest.TurnLimit(time.Hour))
+		require.Regexp(t, `^CR-4012: deadlock: every task waits and nothing is pending: goroutine \d+, in .*crustertest_test\.init\.func\d+, waits \(`+c.state+
+			`\) at `+stuckLine(t, c.on)+`$`, err)
+	}
+	stuckLock.Unlock()
+	stuckReaders.Unlock()
+	close(stuckChannel)
+	stuckGroup.Done()
+}
+
+// loops until it is told to end.
+var loops = cruster.NewWorkflow("stuckLoops", func(cruster.Context, cruster.None) (int, error) {
+	for !loopEnds.Load() {
+	}
+	return 0, nil
+})
+
+var loopEnds atomic.Bool
+
+// A workflow that computes is no deadlock. It fails after its limit, as on a host.
+func TestLoopingWorkflow(t *testing.T) {
+	t.Parallel()
+	loopEnds.Store(false)
+	defer loopEnds.Store(true)
+	_, err := crustertest.Run(t, loops, cruster.None{}, crustertest.TurnLimit(100*time.Millisecond))
+	require.Regexp(t, `^CR-4005: the module did not return from its turn before its deadline \(in .*init\.func\d+ crustertest/stuck_test\.go:\d+\)$`, err)
+}
+
+var lent sync.Mutex
+
+var borrows = cruster.NewWorkflow("stuckBorrows", func(cruster.Context, cruster.None) (int, error) {
+	lent.Lock()
+	defer lent.Unlock()
+	return 1, nil
+})
+
+// A lock that a goroutine of the test lets go of is waited for.
+func TestBorrowedLock(t *testing.T) {
+	t.Parallel()
+	lent.Lock()
+	waits := func() bool {
+		stacks := make([]byte, 1<<20)
+		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "sync.Mutex.Lock, synctest bubble")
+	}
+	var helper sync.WaitGroup
+	helper.Go(func() {
+		for looks := 0; looks < 100; {
+			if waits() {
+				looks++
+			}
+			runtime.Gosched()
+		}
+		lent.Unlock()
+	})
+	got, err := crustertest.Run(t, borrows, cruster.None{}, crustertest.TurnLimit(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 1, got)
+	helper.Wait()
+}
+
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	_, err := crustertest.Run(t, crashes, cruster.None{})
+	require.Equal(t, "CR-4007", cruster.ErrorCode(err), "%v", err)
+	require.ErrorContains(t, err, ": the module crashed: panic: kaboom (in ")
+	require.ErrorContains(t, err, "crustertest_test.crashHere "+stuckLine(t, "crash")+" < ")
+	require.True(t, strings.HasSuffix(err.Error(), stuckLine(t, "crashes")+")"), "%v", err)
+	require.NotContains(t, err.Error(), "\n")
+}
+
+var crashes = cruster.NewWorkflow("stuckCrashes", func(cruster.Context, cruster.None) (int, error) {
+	crashHere() // line: crashes
+	return 0, nil
+})
+
+func crashHere() {
+	panic("kaboom") // line: crash
+}
+
+var moody = cruster.NewStatefulEntity[int]("StuckMoody")
+
+var sulk = cruster.NewOperation(moody, "sulk", func(*cruster.EntityContext, *int, cruster.None) (int, error) {
+	panic("unlucky") // line: sulk
+})
+
+func TestOperationCrashes(t *testing.T) {
+	t.Parallel()
+	_, err := crustertest.Call(crustertest.NewEntities(t), sulk, "a", cruster.None{})
+	require.ErrorContains(t, err, `operation "sulk": the module crashed: panic: unlucky (in `)
+	require.ErrorContains(t, err, stuckLine(t, "sulk"))
+	require.NotContains(t, err.Error(), "\n")
+}

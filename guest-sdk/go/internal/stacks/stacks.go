@@ -1,0 +1,179 @@
+// Package stacks reads the stacks of goroutines as Go writes them. The test kit says with it where a workflow hangs or
+// crashes, in the words of a host, which reads the same of a module (host/wasm). It imports nothing of the SDK. Start
+// with [Take].
+package stacks
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Goroutine is one of a snapshot.
+type Goroutine struct {
+	ID int
+	// State is what it does: "running", "chan receive", "sync.Mutex.Lock".
+	State string
+	// Durable says that only its bubble of testing/synctest can wake it.
+	Durable bool
+	// Bubble is the number of that bubble; empty if it is in none.
+	Bubble string
+	// Frames are the calls that are under way, innermost first.
+	Frames []Frame
+}
+
+// Frame is one call.
+type Frame struct {
+	// Function has its package: "orders.(*Book).sell".
+	Function string
+	// Place is the file and the line, "/src/orders/book.go:12".
+	Place string
+}
+
+// Take takes a snapshot of all goroutines. The one that calls comes first.
+func Take() []Goroutine { return Parse(text(true)) }
+
+// Current is the goroutine that calls, with its stack as Go writes it.
+func Current() (g Goroutine, stack string) {
+	stack = text(false)
+	if all := Parse(stack); len(all) > 0 {
+		g = all[0]
+	}
+	return g, stack
+}
+
+func text(all bool) string {
+	const most = 64 << 20
+	for size := 1 << 16; ; size *= 4 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, all); n < size || size >= most {
+			return string(buf[:n])
+		}
+	}
+}
+
+// Parse reads stacks.
+func Parse(stacks string) []Goroutine {
+	var all []Goroutine
+	for part := range strings.SplitSeq(stacks, "\n\n") {
+		lines := strings.Split(strings.TrimSpace(part), "\n")
+		if g, ok := parseHead(lines[0]); ok {
+			g.Frames = parseFrames(lines[1:])
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// parseHead reads "goroutine 7 [chan receive (durable), 2 minutes, synctest bubble 3]:".
+func parseHead(line string) (g Goroutine, ok bool) {
+	rest, isHead := strings.CutPrefix(line, "goroutine ")
+	number, rest, found := strings.Cut(rest, " ")
+	id, err := strconv.Atoi(number)
+	_, inside, opens := strings.Cut(rest, "[")
+	closes := strings.LastIndexByte(inside, ']')
+	if !isHead || !found || err != nil || !opens || closes < 0 {
+		return g, false
+	}
+	parts := strings.Split(inside[:closes], ", ")
+	g = Goroutine{ID: id, State: parts[0]}
+	for {
+		state, durable := strings.CutSuffix(g.State, " (durable)")
+		state = strings.TrimSuffix(strings.TrimSuffix(state, " (scan)"), " (leaked)")
+		g.Durable = g.Durable || durable
+		if state == g.State {
+			break
+		}
+		g.State = state
+	}
+	for _, part := range parts[1:] {
+		if bubble, ok := strings.CutPrefix(part, "synctest bubble "); ok {
+			g.Bubble = bubble
+		}
+	}
+	return g, true
+}
+
+// parseFrames reads pairs of lines, "main.f(0x1)" and "\t/src/main.go:12 +0x3". Who created the goroutine is left out.
+func parseFrames(lines []string) (frames []Frame) {
+	for i := 0; i+1 < len(lines) && !strings.HasPrefix(lines[i], "created by "); i += 2 {
+		function := lines[i]
+		if open := strings.LastIndexByte(function, '('); open > 0 {
+			function = function[:open]
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+		frames = append(frames, Frame{Function: function, Place: place})
+	}
+	return frames
+}
+
+// In tells whether a function is under way, by the end of its name.
+func (g *Goroutine) In(function string) bool {
+	return slices.ContainsFunc(g.Frames, func(f Frame) bool { return strings.HasSuffix(f.Function, function) })
+}
+
+// notAuthors are prefixes of functions that say nothing about the author's code.
+var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/"}
+
+// sdk is the guest SDK.
+const sdk = "github.com/cruster/cruster/guest-sdk/go"
+
+// IsAuthors tells whether a frame is the author's: neither of the SDK nor of what runs it.
+func (f Frame) IsAuthors() bool {
+	if rest, ok := strings.CutPrefix(f.Function, sdk); ok && rest != "" && (rest[0] == '.' || rest[0] == '/' || rest[0] == '_') {
+		return strings.Contains(f.Place, "_test.go:")
+	}
+	return !slices.ContainsFunc(notAuthors, func(p string) bool { return strings.HasPrefix(f.Function, p) })
+}
+
+// String is "orders.(*Book).sell orders/book.go:12".
+func (f Frame) String() string { return f.Function + " " + f.short() }
+
+// short is the place with the folder of the file only.
+func (f Frame) short() string { return path.Join(path.Base(path.Dir(f.Place)), path.Base(f.Place)) }
+
+// Bounds of what is said, as on a host.
+const (
+	maxFrames = 3
+	maxWaits  = 21
+)
+
+// Where says which of the author's functions a goroutine is in: " (in main.f a/main.go:12 < main.g a/main.go:30)". It is empty
+// if it is in none.
+func (g *Goroutine) Where() string {
+	var names []string
+	for _, f := range g.Frames {
+		if f.IsAuthors() && len(names) < maxFrames {
+			names = append(names, f.String())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (in " + strings.Join(names, " < ") + ")"
+}
+
+// WhoWaits says at which of the author's lines each goroutine waits: ": goroutine 7, in main.f, waits (chan receive) at
+// a/main.go:12; goroutine 8, …". Those without such a line are left out, and the one that has made the bubble.
+func WhoWaits(all []Goroutine) string {
+	all = slices.SortedFunc(slices.Values(all), func(a, b Goroutine) int { return a.ID - b.ID })
+	var waits []string
+	for _, g := range all {
+		i := slices.IndexFunc(g.Frames, Frame.IsAuthors)
+		if i < 0 || g.State == "synctest.Run" || len(waits) == maxWaits {
+			continue
+		}
+		state := g.State
+		if g.In("/internal/guest.(*Coroutine).giveBack") {
+			state = "coroutine" // it waits for the SDK; in a module that is its state
+		}
+		waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, g.Frames[i].short()))
+	}
+	if len(waits) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(waits, "; ")
+}
