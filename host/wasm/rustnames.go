@@ -27,7 +27,9 @@ func rustName(symbol string) string {
 }
 
 // isRustSymbol tells whether a name is one that the Rust compiler has made.
-func isRustSymbol(name string) bool { return strings.HasPrefix(name, "_ZN") || strings.HasPrefix(name, "_R") }
+func isRustSymbol(name string) bool {
+	return strings.HasPrefix(name, "_ZN") || strings.HasPrefix(name, "_R")
+}
 
 // isRustAuthors tells whether a function is the user's or that of a library, by its name as it is written:
 // whether it is neither of the SDK nor of what comes with the language.
