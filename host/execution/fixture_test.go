@@ -25,6 +25,9 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
+// turnTimeout is how long a guest may compute.
+const turnTimeout = time.Hour
+
 // fixture is a host whose guests follow scripts and whose activities end when the
 // test says so. Store, committer, timers and time are real; in a synctest bubble
 // time is virtual. What happens is noted, in order.
@@ -104,7 +107,7 @@ func (f *fixture) boot() {
 		NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(&guestLines{f: f}), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
-		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
+		Slots: guest.NewSlots(clock, turnTimeout), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 		WorkflowOf: workflowOf,
 	})
 	f.life.MarkStarted()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
@@ -21,16 +22,20 @@ import (
 // start does not wait for it. And it takes only what is free: it neither waits for memory
 // nor evicts others, since the start may be one of an execution that is there already.
 //
-// The turn is a function of the row alone, so a head start that came to nothing is no loss:
-// the run takes the turn itself, and finds out what is wrong with it.
+// The turn is a function of the row alone. So a guest that did not survive it would not survive
+// it if the run took it: the failure is the run's own, its first crash, and not found out once
+// more. An endless turn would take all of its time twice. Whatever else ends a head start says
+// nothing about the guest (there is no memory, it was discarded, the host ends or panicked): that
+// came to nothing, and is no loss, since the run takes the turn itself.
 type headStart struct {
 	heads  *headStarts
 	over   chan struct{} // closed when the turn is over
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	guest    *admitted  // guarded by mu; nil while the turn is under way, and if it came to nothing
+	guest    *admitted  // guarded by mu; nil while the turn is under way, and if there is none to hand over
 	turn     guest.Turn // guarded by mu
+	failed   error      // guarded by mu; how the guest failed in the turn, or nil
 	unwanted bool       // guarded by mu
 }
 
@@ -66,15 +71,22 @@ func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execut
 		}
 	}()
 	turn, err := x.startGuest(ctx, row, x.OpenGuest, x.admitNow, func(made *admitted) { g = made })
-	if err != nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.unwanted {
+	switch {
+	case h.unwanted:
+	case err == nil:
 		h.guest, h.turn, kept = g, turn, true
 		x.heads.add(h)
+	case g != nil && ctx.Err() == nil && blamesGuest(err):
+		h.turn, h.failed = turn, err
 	}
+}
+
+// blamesGuest tells whether the error of a turn says something about the guest, and not about the host.
+func blamesGuest(err error) bool {
+	var coded *abi.Error
+	return errors.As(err, &coded) && !isTransient(coded)
 }
 
 // headStarts are those whose turn is over and whose run has not taken it yet. That run may
@@ -134,19 +146,19 @@ func (x *Executions) admitNow(_ context.Context, bytes int64) (*budget.Permit, e
 	return permit, nil
 }
 
-// result waits for the end of the turn, and hands the guest over. It reports false if the
-// turn came to nothing.
-func (h *headStart) result() (*admitted, guest.Turn, bool) {
+// result waits for the end of the turn, and hands over what became of it, once: the guest, or how it
+// failed. Both are nil if the turn came to nothing.
+func (h *headStart) result() (g *admitted, turn guest.Turn, failed error) {
 	if h == nil {
-		return nil, guest.Turn{}, false
+		return nil, guest.Turn{}, nil
 	}
 	<-h.over
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	g := h.guest
-	h.guest, h.unwanted = nil, true
+	g, failed = h.guest, h.failed
+	h.guest, h.failed, h.unwanted = nil, nil, true
 	h.heads.remove(h)
-	return g, h.turn, g != nil
+	return g, h.turn, failed
 }
 
 // discard says that the result is not wanted, and ends the turn. It does not wait. It reports whether that
@@ -157,7 +169,7 @@ func (h *headStart) discard() bool {
 	}
 	h.mu.Lock()
 	g := h.guest
-	h.guest, h.unwanted = nil, true
+	h.guest, h.failed, h.unwanted = nil, nil, true
 	h.mu.Unlock()
 	h.heads.remove(h)
 	h.cancel()

@@ -3,13 +3,17 @@ package execution
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -127,6 +131,168 @@ func TestHeadStartThatTakesLong(t *testing.T) {
 		require.Zero(t, f.x.Memory.Used())
 		require.Zero(t, f.x.Count())
 	})
+}
+
+// crashCounter counts crashes of guests.
+type crashCounter struct {
+	prometheus.Counter
+	n atomic.Int32
+}
+
+func (c *crashCounter) Inc() { c.n.Add(1) }
+
+func (f *fixture) countCrashes() *atomic.Int32 {
+	c := &crashCounter{}
+	f.x.metrics.crashes = c
+	return &c.n
+}
+
+// endlessGuest computes until it is stopped.
+type endlessGuest struct {
+	Guest
+	turns *atomic.Int32
+}
+
+func (g endlessGuest) Start(ctx context.Context) (guest.Turn, error) {
+	g.turns.Add(1)
+	<-ctx.Done()
+	return guest.Turn{}, &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTimeout, "stopped: %v", context.Cause(ctx))}
+}
+
+// endless has guests compute until they are stopped. It returns how many turns were begun.
+func (f *fixture) endless() *atomic.Int32 {
+	open, turns := f.x.OpenGuest, &atomic.Int32{}
+	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		opening, err := open(ctx, row)
+		inner := opening.Open
+		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
+			g, err := inner(ctx, memory)
+			return endlessGuest{g, turns}, err
+		}
+		return opening, err
+	}
+	return turns
+}
+
+// TestEndlessHeadStart has a first turn use up its time ahead of its start. That is the first of the
+// crashes after which the execution is paused.
+func TestEndlessHeadStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		crashes, turns := f.countCrashes(), f.endless()
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		require.NoError(t, err)
+		time.Sleep(turnTimeout - time.Nanosecond)
+		synctest.Wait()
+		require.EqualValues(t, 1, turns.Load())
+		time.Sleep((crashLimit - 1) * turnTimeout)
+		synctest.Wait()
+		require.EqualValues(t, crashLimit, turns.Load())
+		require.NotContains(t, f.takeNotes(), "watchers")
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.EqualValues(t, crashLimit, turns.Load(), "the turn ahead of the start was taken again")
+		require.EqualValues(t, crashLimit, crashes.Load())
+		require.Contains(t, f.takeNotes(), "watchers are told: paused CR-2010: the workflow crashed 3 times in a row; last: CR-4005")
+		require.Zero(t, f.x.Memory.Used())
+	})
+}
+
+// TestEndlessHeadStartInVain has the start fail while its first turn computes, and again behind its end.
+// Neither is a crash of the one that is started then.
+func TestEndlessHeadStartInVain(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]time.Duration{"computes": time.Second, "is stopped": turnTimeout} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.scripts["w"] = []string{"done ok"}
+				open, committer := f.x.OpenGuest, f.x.Committer
+				turns := f.endless()
+				f.x.Committer = &beforeStart{committer, func() error {
+					time.Sleep(meanwhile)
+					synctest.Wait()
+					return errors.New("the disk is full")
+				}}
+				_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				require.Equal(t, abi.CodeStore, abi.CodeOf(err))
+				synctest.Wait()
+				require.EqualValues(t, 1, turns.Load())
+				require.Equal(t, "instance dropped\n", f.takeNotes())
+				require.Zero(t, f.x.Memory.Used())
+				require.Zero(t, f.x.Count())
+
+				f.x.Committer, f.x.OpenGuest = committer, open
+				_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				require.NoError(t, err)
+				synctest.Wait()
+				require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+			})
+		})
+	}
+}
+
+// TestHeadStartOfAHostThatEnds: that a host ends is no failure of the guest that it stops.
+func TestHeadStartOfAHostThatEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		turns := f.endless()
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.EqualValues(t, 1, turns.Load())
+		f.restart(0)
+		synctest.Wait()
+		require.EqualValues(t, 1, turns.Load())
+		require.Equal(t, "guest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
+	})
+}
+
+// TestHeadStartThatTheHostBreaks has a first turn end by what the host is to blame for. It is taken
+// again, and is no crash.
+func TestHeadStartThatTheHostBreaks(t *testing.T) {
+	t.Parallel()
+	for _, code := range []abi.Code{abi.CodeOverloaded, abi.CodeInternal} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t)
+			f.scripts["w"] = []string{"done ok"}
+			crashes := f.countCrashes()
+			open, broken := f.x.OpenGuest, false
+			f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+				opening, err := open(ctx, row)
+				inner := opening.Open
+				opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
+					g, err := inner(ctx, memory)
+					if !broken {
+						broken = true
+						return brokenGuest{g, code}, err
+					}
+					return g, err
+				}
+				return opening, err
+			}
+			_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+			require.NoError(t, err)
+			synctest.Wait()
+			require.True(t, broken)
+			require.Equal(t, "instance dropped\nguest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
+			require.Zero(t, crashes.Load())
+		})
+	}
+}
+
+// brokenGuest fails by a code.
+type brokenGuest struct {
+	Guest
+	code abi.Code
+}
+
+func (g brokenGuest) Start(context.Context) (guest.Turn, error) {
+	return guest.Turn{}, abi.Errorf(g.code, "injected")
 }
 
 // TestNoMemoryForAHeadStart starts an execution while others have all of the memory. Its

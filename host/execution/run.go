@@ -155,6 +155,9 @@ func (r *run) armTimer() bool {
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
+	if !r.begun {
+		return true // the host ends: what it waits for is not known here, and right in the store
+	}
 	var due, wake int64
 	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
 	r.Timers.Set(r.id, due)

@@ -90,26 +90,30 @@ func (r *run) waitForCompletions() {
 // firstTurn begins an execution that has no journal yet. It reports whether the run
 // goes on.
 func (r *run) firstTurn() bool {
-	turn, begun := r.takeHeadStart()
+	turn, begun, err := r.takeHeadStart()
 	if !begun {
-		var err error
-		if turn, err = r.begin(r.Host.Context()); err != nil {
-			r.logCrashed(turn, err)
-			return r.crashed(batch{}, err)
-		}
+		turn, err = r.begin(r.Host.Context())
+	}
+	if err != nil {
+		r.logCrashed(turn, err)
+		return r.crashed(batch{}, err)
 	}
 	r.begun = true
 	return r.commitTurn(batch{}, turn)
 }
 
-// takeHeadStart makes the turn that was begun before the start was durable the run's own.
-func (r *run) takeHeadStart() (guest.Turn, bool) {
-	g, turn, ok := r.head.result()
-	if ok {
-		r.keepGuest(g)
-		r.fuel = turn.FuelSoFar
+// takeHeadStart makes the turn that was begun before the start was durable the run's own, also if
+// the guest failed in it. It reports false if there is none.
+func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
+	g, turn, err := r.head.result()
+	if g == nil && err == nil {
+		return guest.Turn{}, false, nil
 	}
-	return turn, ok
+	if g != nil {
+		r.keepGuest(g)
+	}
+	r.fuel = turn.FuelSoFar
+	return turn, true, err
 }
 
 // takeTurn delivers a batch. It reports whether the run goes on.

@@ -76,18 +76,3 @@ func TestFunctionsAreFoundByNameWithABound(t *testing.T) {
 	require.True(t, ok, "it is found before that")
 	require.Zero(t, found)
 }
-
-func TestNamesOfRustFunctions(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"_ZN6orders5count17h0123456789abcdefE":                                        "orders::count",
-		"_ZN6orders6Orders7execute28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE": "orders::Orders::execute::_{{closure}}",
-		"_ZN99nothing": "_ZN99nothing",
-		"_ZN":          "",
-		"main":         "main",
-	} {
-		require.Equal(t, want, demangled(name))
-	}
-	backtrace := ".$5()\n\t._ZN6orders5count17h0123456789abcdefE(i32) i32\n\t._ZN4core3fmt5write17h0123456789abcdefE()\n\t.cruster_resume(i32) i32"
-	require.Equal(t, []string{"orders::count"}, namedFrames(functionsOf(backtrace)))
-}

@@ -75,7 +75,9 @@ type Instance struct {
 	hasPending bool
 	output     []byte
 	hasOutput  bool
-	naps       int // sleeps that were passed over
+	naps       int   // sleeps that were passed over
+	blocked    *Trap // that it would have blocked in this turn; nil if it would not
+	pollFails  bool  // that the poll_oneoff under way fails
 
 	// Fuel of the call under way: what the guest was given since it began, and its limit.
 	fuelGranted, fuelLimit int64
@@ -185,7 +187,7 @@ func newInstance(m *Module, world World) *Instance {
 	}
 	i.stderr.emit = func(line []byte) {
 		i.crash.add(line)
-		if i.world.Stderr != nil {
+		if i.world.Stderr != nil && i.blocked == nil { // then it is Go's report: see block.go
 			guard(func() { i.world.Stderr(line) })
 		}
 	}

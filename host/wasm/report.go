@@ -78,6 +78,7 @@ func goroutineWait(lines []string, n int) []string {
 	if !isHead || !ok {
 		return nil
 	}
+	id, _, _ = strings.Cut(id, " ") // addresses follow, if the runtime itself has failed
 	for i := n + 1; i+1 < len(lines) && lines[i] != "" && !strings.HasPrefix(lines[i], "created by "); i += 2 {
 		if name, file, ok := authorFrame(lines[i], lines[i+1]); ok {
 			return []string{oneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes)}
@@ -87,7 +88,7 @@ func goroutineWait(lines []string, n int) []string {
 }
 
 // runtimeFrames are prefixes of frames that say nothing about the user's code.
-var runtimeFrames = []string{"runtime.", "internal/", "sync.", "iter.", "panic", "goroutine ", "created by runtime", "created by iter."}
+var runtimeFrames = []string{"runtime.", "internal/", "sync.", "time.", "iter.", "panic", "goroutine ", "created by runtime", "created by iter."}
 
 // sdk is the guest SDK for Go. Its frames say nothing about the user's code either.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"

@@ -43,7 +43,11 @@ var stainless = map[string]bool{
 
 // NewFunctionListener implements [experimental.FunctionListenerFactory].
 func (stainFactory) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
-	if name, ok := strings.CutPrefix(def.DebugName(), wasi_snapshot_preview1.ModuleName+"."); ok && !stainless[name] {
+	name, ok := strings.CutPrefix(def.DebugName(), wasi_snapshot_preview1.ModuleName+".")
+	switch {
+	case name == "poll_oneoff":
+		return pollListener{}
+	case ok && !stainless[name]:
 		return stainListener{}
 	}
 	return nil

@@ -51,9 +51,12 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	_, backtrace, _ := strings.Cut(err.Error(), "wasm stack trace:\n\t")
 	backtrace, _, _ = strings.Cut(backtrace, "\n\nGo runtime stack trace:")
 
+	if blocked := i.blockedLocked(); blocked != nil {
+		return blocked
+	}
 	var broken *guestFault
 	if errors.As(err, &broken) {
-		if broken.err.Code == abi.CodeGuestTimeout {
+		if broken.err.Code == abi.CodeGuestTimeout || broken.err.Code == abi.CodeBlockingSleep {
 			broken.err.Message += i.stoppedIn(backtrace)
 		}
 		return i.newTrapLocked(broken.err, backtrace)

@@ -77,6 +77,9 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	if starved := i.starvedLocked(export); starved != nil {
 		return Turn{}, i.dieLocked(starved)
 	}
+	if blocked := i.blockedLocked(); blocked != nil {
+		return Turn{}, i.dieLocked(blocked)
+	}
 	i.flushLocked()
 	return i.finishLocked(export, int32(uint32(stack[0])))
 }
@@ -108,7 +111,7 @@ func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 // instance and ends with ctx and with the runtime.
 func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, leave func()) {
 	ran = &calling{ctx, i}
-	i.turnCtx, i.naps = ran, 0
+	i.turnCtx, i.naps, i.blocked, i.pollFails = ran, 0, nil, false
 	i.startFuel(0)
 	return ran, func() {
 		i.turnCtx = nil

@@ -6,8 +6,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/sys"
-
-	"github.com/cruster/cruster/abi"
 )
 
 // neutralTime is what the clock of a world without one shows. It is not zero
@@ -115,6 +113,6 @@ func (i *Instance) nanosleep(ns int64) {
 		return
 	}
 	if i.naps++; d > maxNap || i.naps > maxNaps {
-		panic(fault(abi.CodeBlockingSleep, "the module tried to block for %v", d))
+		i.refuseToBlock(d)
 	}
 }

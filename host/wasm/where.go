@@ -90,43 +90,26 @@ func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool
 	return p.find(functions)
 }
 
-// foreignCode are the beginnings of names of functions that are not the author's, in Rust.
-var foreignCode = []string{"core::", "alloc::", "std::", "cruster::", "cruster_", "cruster:", "__", "rust_", "<core::", "<alloc::", "<std::", "<cruster::"}
+// foreignNames begin the names of functions that are not the author's: those without a name, internal ones,
+// exports and imports.
+var foreignNames = []string{"$", "__", "cruster_", "cruster:", "wasi_"}
 
-// namedFrames is the author's functions in a module that has their names.
+// namedFrames is the author's functions in a module that has their names. Functions without a crate are the
+// author's unless it is a program in Rust: there they are those of the C library. A function that calls
+// itself, or its closure, is shown once.
 func namedFrames(functions []string) (frames []string) {
-	for _, name := range functions {
-		name = demangled(name)
-		foreign := strings.HasPrefix(name, "$") || slices.ContainsFunc(foreignCode, func(p string) bool { return strings.HasPrefix(name, p) })
-		if !foreign && len(frames) < maxShownFrames {
-			frames = append(frames, oneLine(name, 120))
+	rust := slices.ContainsFunc(functions, isRustSymbol)
+	for _, symbol := range functions {
+		name := oneLine(rustName(symbol), 120)
+		authors := isRustAuthors(name)
+		if !rust {
+			authors = !slices.ContainsFunc(foreignNames, func(begin string) bool { return strings.HasPrefix(name, begin) })
+		}
+		if authors && name != "" && len(frames) < maxShownFrames && !slices.Contains(frames, name) {
+			frames = append(frames, name)
 		}
 	}
 	return frames
-}
-
-// demangled is a name of a Rust function as it is written: "_ZN6orders5count17h0123456789abcdefE" is
-// "orders::count". Other names stay as they are.
-func demangled(name string) string {
-	rest, ok := strings.CutPrefix(name, "_ZN")
-	if !ok {
-		return name
-	}
-	var parts []string
-	for rest != "" && rest != "E" {
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		n, err := strconv.Atoi(rest[:digits])
-		if err != nil || n > len(rest)-digits {
-			return name
-		}
-		parts = append(parts, rest[digits:digits+n])
-		rest = rest[digits+n:]
-	}
-	if n := len(parts); n > 1 && len(parts[n-1]) == 17 && parts[n-1][0] == 'h' {
-		parts = parts[:n-1]
-	}
-	plain := strings.NewReplacer("$LT$", "<", "$GT$", ">", "$u20$", " ", "$u7b$", "{", "$u7d$", "}", "$RF$", "&", "$C$", ",", "..", "::")
-	return strings.TrimPrefix(plain.Replace(strings.Join(parts, "::")), "_")
 }
 
 // lastCall is what a guest says of itself in the block that it exports as [abi.ExportWhere]: "task 1,

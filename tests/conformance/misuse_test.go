@@ -90,6 +90,24 @@ func TestDeadlockShowsLines(t *testing.T) {
 	}
 }
 
+// TestBlockingSleepShowsItsLine: in Go, whose runtime tells which goroutine sleeps. In Rust the last durable call is shown.
+func TestBlockingSleepShowsItsLine(t *testing.T) {
+	t.Parallel()
+	for _, l := range wholeLanguages() {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, l, "sqlite", nil)
+			row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "blocking sleep"))
+			require.Equal(t, journal.Paused, row.State)
+			require.Equal(t, abi.CodeBlockingSleep, row.Error.Code, "%v", row.Error)
+			require.Regexp(t, map[string]string{
+				"go":   `^the module tried to block for 1s: goroutine \d+, in main\.init\.func\d+, waits \(sleep\) at conformance/misuse\.go:18$`,
+				"rust": `^the module tried to block for 1s \(task 0, after activity square at src/misuse\.rs:15\)$`,
+			}[l.name], row.Error.Message)
+		})
+	}
+}
+
 // TestMisuseHarmsOnlyItself runs guests that panic, exit, leak and recurse in
 // workflows, activities and key functions, while ordinary workflows run on the
 // same host. The ordinary ones must not be affected. For endless workflows see

@@ -21,13 +21,30 @@ func TestGoProject(t *testing.T) {
 
 func TestRustProject(t *testing.T) {
 	t.Parallel()
-	testProject(t, "rust", 3, "CARGO_NET_OFFLINE=true")
+	shell, name, commands := testProject(t, "rust", 3, "CARGO_NET_OFFLINE=true")
+
+	// The profile keeps the names of functions: the message about an endless turn has them.
+	shell.append("src/lib.rs", `
+fn endless(mut n: i64) -> i64 {
+    let mut seen = std::collections::BTreeMap::new();
+    while n != 0 {
+        n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+        *seen.entry(n).or_insert(0) += 1;
+    }
+    seen.len() as i64
+}
+`)
+	shell.run(`sed -i 's/^        let visits = /        if visit.name == "endless" { endless(7); }\n&/' src/lib.rs`)
+	shell.run(commands[1])
+	shell.run("cruster-host module push target/wasm32-wasip1/release/hello_rust.wasm --name " + name)
+	says := shell.run("! cruster-host workflow execute " + name + `/Greet --input '{"id":"3","name":"endless"}' 2>&1`)
+	require.Contains(t, says, "(in hello_rust::endless, task 0, before its first durable call)")
 }
 
 // testProject makes a project that takes the SDK from this tree, and runs all
 // commands of its README.
-func testProject(t *testing.T, language string, blocks int, env ...string) {
-	host := harness.NewProcess(t, "sqlite:"+t.TempDir())
+func testProject(t *testing.T, language string, blocks int, env ...string) (at *shell, name string, commands []string) {
+	host := harness.NewProcess(t, "sqlite:"+t.TempDir(), "--turn-fuel", "100000000")
 	host.Start()
 	binary := harness.Binary(t)
 	shell := &shell{
@@ -36,13 +53,13 @@ func testProject(t *testing.T, language string, blocks int, env ...string) {
 		env: append(append(os.Environ(), env...),
 			"CRUSTER_ADDR="+host.GRPC, "CRUSTER_OUTPUT=jsonl", "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH")),
 	}
-	name := "hello-" + language
+	name = "hello-" + language
 	shell.run("cruster-host new " + name + " --lang " + language + " --sdk '" + harness.Root() + "'")
 
 	shell.dir = filepath.Join(shell.dir, name)
 	readme, err := os.ReadFile(filepath.Join(shell.dir, "README.md"))
 	require.NoError(t, err)
-	commands := shellBlocks(string(readme))
+	commands = shellBlocks(string(readme))
 	require.Len(t, commands, blocks, "the README has other commands than this test knows of")
 	var last string
 	for _, block := range commands {
@@ -54,6 +71,7 @@ func testProject(t *testing.T, language string, blocks int, env ...string) {
 	execute := "cruster-host workflow execute " + name + "/Greet --input "
 	require.Contains(t, shell.run(execute+`'{"id":"1","name":"Ada"}'`), `"visits":1`, "the same visit again")
 	require.Contains(t, shell.run(execute+`'{"id":"2","name":"Ada"}'`), `"visits":2`)
+	return shell, name, commands
 }
 
 // shellBlocks are the blocks of a page that a reader pastes into the shell.
@@ -83,4 +101,13 @@ func (s *shell) run(commands string) string {
 	stdout, err := cmd.Output()
 	require.NoError(s.t, err, "%s\n%s%s", commands, stdout, &stderr)
 	return string(stdout)
+}
+
+// append adds to a file.
+func (s *shell) append(file, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, file)
+	content, err := os.ReadFile(path)
+	require.NoError(s.t, err)
+	require.NoError(s.t, os.WriteFile(path, append(content, text...), 0o600))
 }

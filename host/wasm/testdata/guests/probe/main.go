@@ -145,7 +145,15 @@ var behaviours = map[string]func(arg string) int32{
 			hoard = append(hoard, make([]byte, 1<<20))
 		}
 	},
-	"nap": func(string) int32 { time.Sleep(time.Second); put([]byte("slept")); return 0 },
+	"nap": func(string) int32 {
+		time.Sleep(time.Second) // line "nap"
+		put([]byte("slept"))
+		return 0
+	},
+	"alarm": func(string) int32 {
+		<-time.After(time.Second) // line "alarm"
+		return 0
+	},
 	"blink": func(string) int32 {
 		time.Sleep(time.Microsecond)
 		put([]byte("blinked"))

@@ -1,0 +1,96 @@
+package wasm
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// A guest that blocks is ended, and its author wants to know where it did. In Go the goroutine that sleeps is
+// not the one that runs: the scheduler is, when it has nothing else to do. Which goroutine waits for
+// what, Go's runtime knows, and it says so when it dies. So poll_oneoff fails for a Go program, which its
+// runtime does not survive: it writes its report, as for a deadlock, and exits.
+//
+// Whatever the guest makes of the failure, the turn has failed: the refusal is noted. A second one ends the
+// guest at once, as the first does if it is no Go program.
+
+// refuseToBlock ends a guest that would block, or has poll_oneoff fail.
+func (i *Instance) refuseToBlock(d time.Duration) {
+	refused := fault(abi.CodeBlockingSleep, "the module tried to block for %v", d)
+	if i.blocked != nil || !i.isGo() {
+		panic(refused)
+	}
+	i.blocked, i.pollFails = i.newTrapLocked(refused.err, ""), true // without the report that follows
+	i.naps = 0                                                      // it naps while it dies
+}
+
+func (i *Instance) isGo() bool {
+	if i.linear == nil {
+		return false
+	}
+	_, ok := findGoProgram(i.linear.bytes())
+	return ok
+}
+
+// blockedLocked is the end of a guest that would have blocked in its turn; nil if it would not.
+func (i *Instance) blockedLocked() error {
+	if i.blocked == nil {
+		return nil
+	}
+	if asleep := goroutinesThatSleep(i.crash.report); len(asleep) > 0 {
+		i.blocked.Err.Message += ": " + strings.Join(asleep, "; ")
+	}
+	return i.blocked
+}
+
+// goroutinesThatSleep reads from a report which goroutines wait for time: those that sleep, or else those that wait
+// for what a timer may do. Coroutines that wait for their turn do not.
+func goroutinesThatSleep(report []byte) (asleep []string) {
+	lines := strings.Split(string(report), "\n")
+	var others []string
+	for n := range lines {
+		for _, wait := range goroutineWait(lines, n) {
+			switch {
+			case strings.Contains(wait, ", waits (sleep) at "):
+				asleep = append(asleep, wait)
+			case !strings.Contains(wait, ", waits (coroutine) at "):
+				others = append(others, wait)
+			}
+		}
+	}
+	if len(asleep) == 0 {
+		asleep = others
+	}
+	return asleep[:min(len(asleep), maxSleepers)]
+}
+
+// maxSleepers bounds how many the message names.
+const maxSleepers = 3
+
+// pollListener has a call of poll_oneoff fail that was refused. The engine hands the results to it before the
+// guest sees them. If it did not, the guest would try again, and that ends it.
+type pollListener struct{}
+
+var _ experimental.FunctionListener = pollListener{}
+
+// errnoNotSupported is what WASI calls it.
+const errnoNotSupported = 58
+
+// Before implements [experimental.FunctionListener].
+func (pollListener) Before(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {
+}
+
+// After implements [experimental.FunctionListener].
+func (pollListener) After(ctx context.Context, _ api.Module, _ api.FunctionDefinition, results []uint64) {
+	if i, ok := ctx.Value(instanceKey{}).(*Instance); ok && i.pollFails && len(results) > 0 {
+		results[0], i.pollFails = errnoNotSupported, false // not those of a runtime that dies
+	}
+}
+
+// Abort implements [experimental.FunctionListener].
+func (pollListener) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}
