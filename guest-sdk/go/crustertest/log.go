@@ -3,11 +3,11 @@ package crustertest
 import (
 	"fmt"
 	"log/slog"
-	"path"
 	"runtime"
 	"testing"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // logTo has the log go to the output of a test. Lines of testing.TB.Log would begin with a line of the kit; these
@@ -26,7 +26,7 @@ func (w *world) logAt(pc uintptr, execution string, level int32, text string) {
 	at := "crustertest"
 	if pc != 0 {
 		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-		at = fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+		at = stacks.Place(f.File, f.Line)
 	}
 	w.cfg.logf("%s: %s %s %s: %s", at, w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
 }

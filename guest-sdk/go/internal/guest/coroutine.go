@@ -1,11 +1,11 @@
 package guest
 
 import (
-	"fmt"
 	"runtime"
 	"sync/atomic"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // Coroutine is one thread of control of a workflow.
@@ -171,7 +171,7 @@ func panicLocation() string {
 		case f.Function == "runtime.gopanic":
 			panicking = true
 		case panicking && !inRuntime(f.Function):
-			return fmt.Sprintf("%s:%d", f.File, f.Line)
+			return stacks.Place(f.File, f.Line)
 		}
 		if !more {
 			return "an unknown place"

@@ -3,12 +3,12 @@ package guest
 import (
 	"fmt"
 	"os"
-	"path"
 	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // maxListed bounds how many coroutines the report of a deadlock lists, and how many things one waits for.
@@ -114,7 +114,7 @@ func authorLine(pcs []uintptr) string {
 	for {
 		f, more := frames.Next()
 		if f.Function != "" && !inSDK(f) {
-			return path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)) + ":" + strconv.Itoa(f.Line)
+			return stacks.Place(f.File, f.Line)
 		}
 		if !more {
 			return "an unknown place"

@@ -130,10 +130,12 @@ func (f Frame) IsAuthors() bool {
 }
 
 // String is "orders.(*Book).sell orders/book.go:12".
-func (f Frame) String() string { return f.Function + " " + f.short() }
+func (f Frame) String() string { return f.Function + " " + short(f.Place) }
 
-// short is the place with the folder of the file only.
-func (f Frame) short() string { return path.Join(path.Base(path.Dir(f.Place)), path.Base(f.Place)) }
+// Place is a line of a file, named with its folder only: "orders/book.go:12".
+func Place(file string, line int) string { return short(file) + ":" + strconv.Itoa(line) }
+
+func short(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }
 
 // Bounds of what is said, as on a host.
 const (
@@ -170,7 +172,7 @@ func WhoWaits(all []Goroutine) string {
 		if g.In("/internal/guest.(*Coroutine).giveBack") {
 			state = "coroutine" // it waits for the SDK; in a module that is its state
 		}
-		waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, g.Frames[i].short()))
+		waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
 	}
 	if len(waits) == 0 {
 		return ""
