@@ -7,6 +7,9 @@
 //	api/payload      JSON to msgpack and back
 //	api/rpcerror     errors through gRPC statuses
 //
+// Rooms for what comes: api/rest (the contract over HTTP and JSON), api/auth (tokens and
+// policies), api/dashboard (pages for people).
+//
 // The faces (rpc, probes) do not import each other. What they share is in the rooms
 // below them, and each declares what it needs of an engine. Imports point down:
 // cmd → {rpc, probes}, and rpc → convert → {payload, rpcerror} → cruster/v1, and from rpc and
