@@ -2,5 +2,6 @@
 // yet.
 //
 // It is a face beside api/rpc: it decodes, asks the same small parts of an engine, and encodes. It
-// may import the generated contract, api/convert, api/payload, api/rpcerror, host and abi; no other face.
+// may import the generated contract, api/auth, api/convert, api/payload, api/rpcerror, host and abi;
+// no other face.
 package rest
