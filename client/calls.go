@@ -118,8 +118,8 @@ func (s *shared) learn(answered bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case status.Code(err) == codes.Unimplemented:
-		s.fruitless = maxFruitless // an older host
+	case isRefusal(err) && !answered:
+		s.fruitless = maxFruitless // an older host, or one in front of it that does not know the method
 	case answered:
 		s.fruitless = 0
 	default:
@@ -352,7 +352,7 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 	s.closed = true
 	arrived := s.sent
 	switch {
-	case status.Code(err) == codes.Unimplemented:
+	case isRefusal(err) && !s.answered:
 		arrived = 0
 	case lastTaken != nil:
 		arrived = min(arrived, *lastTaken)
@@ -368,11 +368,22 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 	s.queue = nil
 }
 
-// lostWith is the error of a call that has no answer because its stream ended. What the host
-// or one on the way refuses for good stays what it is; all else is the loss of a connection.
+// isRefusal tells whether an error says that the method is not to be called: it comes before
+// anything of the stream is looked at. What holds for a single call is for the host to say.
+func isRefusal(err error) bool {
+	switch status.Code(err) {
+	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
+		return true
+	default:
+		return false
+	}
+}
+
+// lostWith is the error of a call that has no answer because its stream ended. That the client did
+// not keep to the contract stays what it is; all else is the loss of a connection.
 func lostWith(err error) error {
 	switch status.Code(err) {
-	case codes.Unavailable, codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument:
+	case codes.Unavailable, codes.InvalidArgument:
 		return err
 	}
 	if errors.Is(err, io.EOF) {

@@ -200,6 +200,7 @@ func TestCallsThatAStreamDidNotTakeAreNotMarked(t *testing.T) {
 		"Unknown": func(_ *company, stream callsStream) error {
 			return crusterv1.UnimplementedEntityServiceServer{}.Calls(stream)
 		},
+		"Forbidden": func(*company, callsStream) error { return status.Error(codes.PermissionDenied, "not this method") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
