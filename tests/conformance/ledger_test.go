@@ -75,14 +75,14 @@ func readable(value []byte) string {
 }
 
 // lasting leaves out of an error what need not be the same in all variants: the
-// message of a language's runtime that crashed, and of a database.
+// message of a language's runtime that crashed, hung or slept, and of a database.
 func lasting(e *abi.Error) abi.Error {
 	if e == nil {
 		return abi.Error{}
 	}
 	out := *e
 	switch e.Code {
-	case abi.CodeActivityCrashed, abi.CodeOperationCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock, abi.CodeSQL, abi.CodeSQLForbidden:
+	case abi.CodeActivityCrashed, abi.CodeOperationCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock, abi.CodeBlockingSleep, abi.CodeSQL, abi.CodeSQLForbidden:
 		out.Message, out.Hint = "", ""
 	case abi.CodeUnknownWorkflow: // the hint lists the workflows of the module
 		out.Hint = ""
