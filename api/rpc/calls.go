@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host/actor"
 )
 
@@ -23,6 +25,15 @@ const (
 	// maxAnswers is about how many bytes of answers go into one message: enough for
 	// hundreds of small ones, while a large one goes alone.
 	maxAnswers = 64 << 10
+	// maxStreams bounds the streams of calls of one connection, and maxStreamed the calls of
+	// one that are under way: together they are as many as the connection may have calls of
+	// their own.
+	maxStreams  = 4
+	maxStreamed = maxCalls / maxStreams
+	// maxUnsent is how many bytes of answers wait to be sent before no more is read.
+	maxUnsent = 1 << 20
+	// refusedFor is when a caller should try again whose call is one too many.
+	refusedFor = 100 * time.Millisecond
 )
 
 // callStream serves the calls that one client makes over one stream.
@@ -32,9 +43,9 @@ const (
 // one is about to be sent go in one message with it.
 //
 // Invariants: a call that was taken is answered once, unless its caller gave it up or is gone.
-// Whatever its answer waits for, it counts as under way until that was handed to the
-// transport, so that a client that does not read cannot have the host keep answers
-// without bound. No call outlives the handler. And when the host ends the stream, each call
+// It counts as under way until its answer was handed to the transport. So a client that does not
+// read has the host keep no more answers than it could with calls of their own; and once there
+// are many bytes of them, nothing more is read. No call outlives the handler. And when the host ends the stream, each call
 // was taken and answered, or it is above the last that was taken, which the client is told.
 type callStream struct {
 	service *entityService
@@ -46,16 +57,24 @@ type callStream struct {
 	mu      sync.Mutex
 	closed  bool                          // guarded by mu; no more calls are taken
 	answers []*crusterv1.StreamedAnswer   // guarded by mu; to be sent
+	unsent  int                           // guarded by mu; the bytes of answers that are not sent
+	sent    sync.Cond                     // on mu; unsent fell, or the stream is closed
 	open    map[uint64]context.CancelFunc // guarded by mu; to be answered
 	taken   int                           // guarded by mu; those under way
 	last    uint64                        // guarded by mu; the id of the last one taken
 }
 
 func (s *entityService) Calls(stream grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]) error {
+	leave, err := s.streams.enter(stream.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	c := &callStream{
 		service: s, stream: stream, name: requestID(stream.Context()),
 		wake: make(chan struct{}, 1), open: map[uint64]context.CancelFunc{},
 	}
+	c.sent.L = &c.mu
 	ctx, cancel := s.lifetime.bound(stream.Context())
 	defer func() { // none outlives the handler
 		c.close()
@@ -91,6 +110,7 @@ func (c *callStream) close() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
+	c.sent.Broadcast()
 	return c.last
 }
 
@@ -115,7 +135,7 @@ func (c *callStream) flush() (left int, err error) {
 	for len(answers) > 0 {
 		n, size := 0, 0
 		for n < len(answers) && (n == 0 || size < maxAnswers) {
-			size += proto.Size(answers[n])
+			size += answerSize(answers[n])
 			n++
 		}
 		if err := c.stream.Send(&crusterv1.CallsResponse{Answers: answers[:n]}); err != nil {
@@ -123,7 +143,8 @@ func (c *callStream) flush() (left int, err error) {
 		}
 		answers = answers[n:]
 		c.mu.Lock()
-		c.taken -= n
+		c.taken, c.unsent = c.taken-n, c.unsent-size
+		c.sent.Broadcast()
 		c.mu.Unlock()
 	}
 	c.mu.Lock()
@@ -164,29 +185,41 @@ func (c *callStream) take(ctx context.Context, req *crusterv1.CallsRequest) erro
 		}
 	}
 	for _, call := range req.GetCalls() {
+		for c.unsent >= maxUnsent && !c.closed {
+			c.sent.Wait()
+		}
 		switch {
 		case c.closed:
 			return nil
 		case call.GetId() <= c.last:
 			return abi.Errorf(abi.CodeBadRequest, "the call %d comes behind the call %d: ids ascend", call.GetId(), c.last)
-		case c.taken >= maxCalls:
-			return abi.Errorf(abi.CodeBadRequest, "more than %d calls of a stream are under way", maxCalls)
 		}
 		c.last = call.GetId()
 		c.taken++
-		own, cancel := c.bound(ctx, call)
+		if c.taken > maxStreamed {
+			c.answerLocked(refusal(call.GetId()))
+			continue
+		}
+		own, cancel := bound(ctx, call)
 		c.open[c.last] = cancel
 		c.tasks.Go(func() { c.perform(own, cancel, call) })
 	}
 	return nil
 }
 
+// refusal answers a call that is one too many. It was not performed.
+func refusal(id uint64) *crusterv1.StreamedAnswer {
+	st := rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "more than %d calls of a stream are under way", maxStreamed), refusedFor)
+	text, _ := proto.Marshal(st.Proto()) // it encodes: its texts are UTF-8
+	return &crusterv1.StreamedAnswer{Id: id, Status: text}
+}
+
 // bound gives a call the time that its caller waits.
-func (c *callStream) bound(ctx context.Context, call *crusterv1.StreamedCall) (context.Context, context.CancelFunc) {
+func bound(ctx context.Context, call *crusterv1.StreamedCall) (context.Context, context.CancelFunc) {
 	if call.Timeout == nil {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, aheadOf(call.Timeout.AsDuration()))
+	return context.WithTimeout(ctx, call.Timeout.AsDuration())
 }
 
 func (c *callStream) perform(ctx context.Context, cancel context.CancelFunc, call *crusterv1.StreamedCall) {
@@ -202,15 +235,32 @@ func (c *callStream) perform(ctx context.Context, cancel context.CancelFunc, cal
 		answer.Status, _ = proto.Marshal(status.Convert(err).Proto()) // it encodes: its texts are UTF-8
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if _, ok := c.open[call.GetId()]; ok {
 		delete(c.open, call.GetId())
-		c.answers = append(c.answers, answer)
-	} else {
-		c.taken-- // its caller gave it up
+		c.answerLocked(answer)
+		return
 	}
-	c.mu.Unlock()
+	c.taken-- // its caller gave it up
+	c.notify()
+}
+
+// answerLocked has an answer be sent.
+func (c *callStream) answerLocked(answer *crusterv1.StreamedAnswer) {
+	c.answers = append(c.answers, answer)
+	c.unsent += answerSize(answer)
+	c.notify()
+}
+
+func (c *callStream) notify() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
+}
+
+// answerSize is about how many bytes of memory an answer takes.
+func answerSize(a *crusterv1.StreamedAnswer) int {
+	result, failed := a.GetResponse().GetResult(), a.GetResponse().GetError()
+	return 64 + len(result.GetMsgpack()) + len(result.GetJson()) + len(failed.GetMessage()) + len(failed.GetDetails()) + len(a.GetStatus())
 }

@@ -229,19 +229,14 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 	}
 	large := call(1)
 	large.Request.Operation.Name = strings.Repeat("x", payload.MaxJSON+1<<20)
-	var waiting []*crusterv1.CallsRequest
-	for i := range 11 {
-		waiting = append(waiting, many(1000, uint64(1+1000*i), "bank/Account/waits"))
-	}
 	for name, tc := range map[string]struct {
 		requests []*crusterv1.CallsRequest
 		want     abi.Code
 	}{
-		"IDsAscend":     {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest},
-		"NoID":          {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
-		"TooMany":       {[]*crusterv1.CallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
-		"TooLarge":      {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge},
-		"TooManyAtOnce": {waiting, abi.CodeBadRequest},
+		"IDsAscend": {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest},
+		"NoID":      {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
+		"TooMany":   {[]*crusterv1.CallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
+		"TooLarge":  {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -254,4 +249,71 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 			require.Equal(t, tc.want, abi.CodeOf(rpcerror.From(stream.failure())))
 		})
 	}
+}
+
+// TestStreamedCallsBeyondTheLimitAreRefused, each by itself and with a delay: those under way go on.
+func TestStreamedCallsBeyondTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	leave := make(chan struct{})
+	b.engine.entities.call = func(context.Context, host.EntityRequest) (abi.Outcome, error) {
+		<-leave
+		return abi.Outcome{Value: []byte{9}}, nil
+	}
+	const limit = 2500
+	stream := openCalls(t.Context(), t, b)
+	for id := uint64(1); id <= limit+2; id++ {
+		stream.send(call(id))
+	}
+	for id, refused := range stream.answers(2) {
+		require.Greater(t, id, uint64(limit))
+		var st spb.Status
+		require.NoError(t, proto.Unmarshal(refused.GetStatus(), &st))
+		err := status.FromProto(&st).Err()
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(rpcerror.From(err)))
+		_, ok := rpcerror.RetryDelay(err)
+		require.True(t, ok, "a client makes it again")
+	}
+	close(leave)
+	require.Len(t, stream.answers(limit), limit)
+	stream.send(call(limit + 3))
+	require.Contains(t, stream.answers(1), uint64(limit+3))
+}
+
+// TestAnswersThatAreNotReadHoldUpTheStream, and nothing else: it goes on when they are.
+func TestAnswersThatAreNotReadHoldUpTheStream(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.entities.call = func(context.Context, host.EntityRequest) (abi.Outcome, error) {
+		return abi.Outcome{Value: abi.MustMarshal(strings.Repeat("x", 100<<10))}, nil
+	}
+	stream := openCalls(t.Context(), t, b)
+	for id := uint64(1); id <= 60; id++ {
+		stream.send(call(id))
+	}
+	require.Len(t, stream.answers(60), 60)
+}
+
+// TestConnectionsHaveFewStreamsOfCalls.
+func TestConnectionsHaveFewStreamsOfCalls(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.entities.call = func(context.Context, host.EntityRequest) (abi.Outcome, error) {
+		return abi.Outcome{Value: []byte{9}}, nil
+	}
+	var streams []*callsClient
+	for range 4 {
+		stream := openCalls(t.Context(), t, b)
+		stream.send(call(1))
+		stream.answers(1)
+		streams = append(streams, stream)
+	}
+	refused := openCalls(t.Context(), t, b)
+	err := refused.failure()
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(rpcerror.From(err)))
+	require.NoError(t, streams[0].CloseSend())
+	require.ErrorIs(t, streams[0].failure(), io.EOF)
+	stream := openCalls(t.Context(), t, b)
+	stream.send(call(1))
+	stream.answers(1)
 }

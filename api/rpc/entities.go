@@ -36,6 +36,7 @@ type entityService struct {
 	around   *interceptors
 	engine   entityEngine
 	lifetime *lifetime
+	streams  callStreams
 }
 
 var _ crusterv1.EntityServiceServer = (*entityService)(nil)
@@ -43,11 +44,10 @@ var _ crusterv1.EntityServiceServer = (*entityService)(nil)
 func (s *entityService) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	ctx, cancel := s.lifetime.bound(ctx)
 	defer cancel()
-	ctx, end := ahead(ctx)
-	defer end()
 	return s.perform(ctx, req)
 }
 
+// perform performs a call that ends with the lifetime.
 func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetOperation().GetInput())
 	if err != nil {
@@ -57,6 +57,8 @@ func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest)
 	if err != nil {
 		return nil, err
 	}
+	ctx, end := ahead(ctx)
+	defer end()
 	outcome, err := s.engine.CallEntity(ctx, call)
 	if err != nil {
 		return nil, err

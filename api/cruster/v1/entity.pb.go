@@ -231,7 +231,8 @@ func (x *CallResponse) GetError() *Error {
 // CallsRequest is some of the calls of a stream.
 type CallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The calls, at most 1000. At most 10000 of a stream are under way at a time.
+	// The calls, at most 1000. If more than 2500 of a stream are under way, those
+	// beyond are refused (CR-5002), and can be made again later.
 	Calls []*StreamedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
 	// The ids of earlier ones whose callers no longer wait; they are not answered.
 	GivenUp       []uint64 `protobuf:"varint,2,rep,packed,name=given_up,json=givenUp,proto3" json:"given_up,omitempty"`

@@ -47,7 +47,8 @@ type EntityServiceClient interface {
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a Call. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and is answered what is under way. A
-	// host that ends the stream says up to which call it took them.
+	// host that ends the stream says up to which call it took them. A connection has
+	// few such streams; further ones are refused (CR-5002).
 	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error)
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
@@ -179,7 +180,8 @@ type EntityServiceServer interface {
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a Call. Each is performed, bounded and answered by itself, in any order. A
 	// client that wants no more ends its side, and is answered what is under way. A
-	// host that ends the stream says up to which call it took them.
+	// host that ends the stream says up to which call it took them. A connection has
+	// few such streams; further ones are refused (CR-5002).
 	Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error
 	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
