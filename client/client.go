@@ -40,6 +40,7 @@ type options struct {
 	retryFor  time.Duration
 	waits     func(forAtMost time.Duration)
 	token     string
+	shares    *bool // nil if it was not said
 }
 
 // An Option changes what [Dial] does.
@@ -71,9 +72,26 @@ func WithTransportCredentials(creds credentials.TransportCredentials) Option {
 	return func(o *options) { o.creds = creds }
 }
 
-// WithDialOptions adds options of gRPC's own.
+// WithDialOptions adds options of gRPC's own. They may have to do with single calls (credentials that
+// depend on the context of a call, statistics), so that calls share no stream unless
+// [WithSharing] says so.
 func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) { o.dial = append(o.dial, opts...) }
+}
+
+// WithSharing says whether calls of entities that are under way at the same time share a stream,
+// which costs a fraction of as many RPCs. To the transport, to its credentials and statistics, and to
+// proxies, that stream is one RPC. Defaults to true, and to false with [WithDialOptions].
+func WithSharing(shares bool) Option {
+	return func(o *options) { o.shares = &shares }
+}
+
+// sharing tells whether calls share a stream.
+func (o *options) sharing() bool {
+	if o.shares != nil {
+		return *o.shares
+	}
+	return len(o.dial) == 0
 }
 
 // Dial makes a client for the host at addr ("127.0.0.1:7600", or any target that
@@ -100,7 +118,9 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 	}, o.dial...)
-	dial = append(dial, grpc.WithChainUnaryInterceptor((&shared{}).unary))
+	if o.sharing() {
+		dial = append(dial, grpc.WithChainUnaryInterceptor((&shared{}).unary))
+	}
 	if o.token != "" {
 		token := bearer(o.token)
 		if err := token.check(); err != nil {

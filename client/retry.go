@@ -57,6 +57,9 @@ type retrier struct {
 
 func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	repeat, left := mayRepeat(method, req), r.newBudget()
+	if isMarked(req) {
+		ctx = withBudget(ctx, &left)
+	}
 	lost := false // a try had a connection and no answer: it may have arrived
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		if !repeat || isMarked(req) {
@@ -94,6 +97,21 @@ type budget struct {
 	spare time.Duration // before the first failure
 	end   time.Time     // zero before the first failure
 	waits func(forAtMost time.Duration)
+}
+
+type budgetKey struct{}
+
+// withBudget has those behind the retrier know the budget of a call.
+func withBudget(ctx context.Context, b *budget) context.Context {
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// budgetOf is the budget of a call; an empty one if it is not known.
+func budgetOf(ctx context.Context) *budget {
+	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
+		return b
+	}
+	return &budget{}
 }
 
 func (r retrier) newBudget() budget { return budget{spare: r.budget, waits: r.waits} }

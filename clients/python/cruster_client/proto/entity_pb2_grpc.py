@@ -103,7 +103,8 @@ class EntityServiceServicer:
         under way at a time: several travel in one message, and each costs a fraction
         of a Call. Each is performed, bounded and answered by itself, in any order. A
         client that wants no more ends its side, and is answered what is under way. A
-        host that ends the stream says up to which call it took them.
+        host that ends the stream says up to which call it took them. A connection has
+        few such streams; further ones are refused (CR-5002).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

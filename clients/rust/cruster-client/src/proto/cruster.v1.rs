@@ -499,7 +499,8 @@ pub struct CallResponse {
 /// CallsRequest is some of the calls of a stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CallsRequest {
-    /// The calls, at most 1000. At most 10000 of a stream are under way at a time.
+    /// The calls, at most 1000. If more than 2500 of a stream are under way, those
+    /// beyond are refused (CR-5002), and can be made again later.
     #[prost(message, repeated, tag = "1")]
     pub calls: ::prost::alloc::vec::Vec<StreamedCall>,
     /// The ids of earlier ones whose callers no longer wait; they are not answered.
@@ -832,7 +833,8 @@ pub mod entity_service_client {
         /// under way at a time: several travel in one message, and each costs a fraction
         /// of a Call. Each is performed, bounded and answered by itself, in any order. A
         /// client that wants no more ends its side, and is answered what is under way. A
-        /// host that ends the stream says up to which call it took them.
+        /// host that ends the stream says up to which call it took them. A connection has
+        /// few such streams; further ones are refused (CR-5002).
         pub async fn calls(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::CallsRequest>,

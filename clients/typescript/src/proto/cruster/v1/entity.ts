@@ -75,7 +75,10 @@ export interface CallResponse {
 
 /** CallsRequest is some of the calls of a stream. */
 export interface CallsRequest {
-  /** The calls, at most 1000. At most 10000 of a stream are under way at a time. */
+  /**
+   * The calls, at most 1000. If more than 2500 of a stream are under way, those
+   * beyond are refused (CR-5002), and can be made again later.
+   */
   calls: StreamedCall[];
   /** The ids of earlier ones whose callers no longer wait; they are not answered. */
   givenUp: bigint[];
@@ -1991,7 +1994,8 @@ export const EntityServiceService = {
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and is answered what is under way. A
-   * host that ends the stream says up to which call it took them.
+   * host that ends the stream says up to which call it took them. A connection has
+   * few such streams; further ones are refused (CR-5002).
    */
   calls: {
     path: "/cruster.v1.EntityService/Calls" as const,
@@ -2094,7 +2098,8 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and is answered what is under way. A
-   * host that ends the stream says up to which call it took them.
+   * host that ends the stream says up to which call it took them. A connection has
+   * few such streams; further ones are refused (CR-5002).
    */
   calls: handleBidiStreamingCall<CallsRequest, CallsResponse>;
   /**
@@ -2151,7 +2156,8 @@ export interface EntityServiceClient extends Client {
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
    * client that wants no more ends its side, and is answered what is under way. A
-   * host that ends the stream says up to which call it took them.
+   * host that ends the stream says up to which call it took them. A connection has
+   * few such streams; further ones are refused (CR-5002).
    */
   calls(): ClientDuplexStream<CallsRequest, CallsResponse>;
   calls(options: Partial<CallOptions>): ClientDuplexStream<CallsRequest, CallsResponse>;

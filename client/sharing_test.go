@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +33,14 @@ type company struct {
 	left     sync.WaitGroup
 }
 
-func withCompany(t *testing.T, opts ...client.Option) *company {
+func withCompany(t *testing.T) *company {
 	t.Helper()
-	c := &company{testBundle: setup(t, opts...), t: t, leave: make(chan struct{})}
+	return keepCompany(t, client.WithSharing(true))
+}
+
+func keepCompany(t *testing.T, opt client.Option) *company {
+	t.Helper()
+	c := &company{testBundle: setup(t, opt), t: t, leave: make(chan struct{})}
 	waits := make(chan struct{})
 	c.entities.call = func(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 		if req.GetOperation().GetName() == "wait" {
@@ -237,6 +243,88 @@ func TestStreamsThatNothingComesThrough(t *testing.T) {
 	require.Len(t, c.alone, 2)
 	require.True(t, c.alone[0].GetAgain(), "it may have arrived")
 	require.False(t, c.alone[1].GetAgain())
+}
+
+// TestStreamsThatEndWithARefusal after they were heard of say nothing about the calls on them.
+func TestStreamsThatEndWithARefusal(t *testing.T) {
+	t.Parallel()
+	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument, codes.Canceled} {
+		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
+			c := withCompany(t)
+			ended := false
+			c.entities.calls = func(stream callsStream) error {
+				if ended {
+					return c.echo(stream)
+				}
+				ended = true
+				if err := stream.Send(&crusterv1.CallsResponse{}); err != nil {
+					return err
+				}
+				_, _ = c.receive(stream)
+				return status.Error(code, "the token ran out")
+			}
+			_, err := c.call(t.Context(), 1)
+			require.NoError(t, err)
+			require.Len(t, c.streamed, 2)
+			require.True(t, c.streamed[1].GetAgain(), "it may have arrived")
+		})
+	}
+}
+
+// TestCallsThatDoNotEncodeAreNoMatterOfOthers: they fail as an RPC would, and the stream goes on.
+func TestCallsThatDoNotEncodeAreNoMatterOfOthers(t *testing.T) {
+	t.Parallel()
+	c := withCompany(t)
+	opened := 0
+	c.entities.calls = func(stream callsStream) error {
+		opened++
+		return c.echo(stream)
+	}
+	for range 3 {
+		_, err := client.Operation[int64, int64](c.client, "bank/Account", "deposit").On("caf\xe9").Call(t.Context(), 1)
+		require.ErrorContains(t, err, "UTF-8")
+		_, err = c.call(t.Context(), 1)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, opened)
+	require.Len(t, c.streamed, 3)
+	require.Empty(t, c.alone)
+}
+
+// TestRequestsAreTheirCallersAgain once a call is over, also if it was given up before it was sent.
+func TestRequestsAreTheirCallersAgain(t *testing.T) {
+	t.Parallel()
+	c := withCompany(t)
+	c.entities.calls = c.echo
+	req := &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"}}
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var given sync.WaitGroup
+		given.Go(cancel)
+		_, _ = c.client.Entities().Call(ctx, req)
+		req.Operation.RequestId = strconv.Itoa(i) // a race, if the stream looks at it
+		given.Wait()
+	}
+}
+
+// TestSharing is on, unless it is not wanted or options of gRPC's own are used.
+func TestSharing(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]client.Option{
+		"NotWanted": client.WithSharing(false),
+		"NotSaid":   client.WithDialOptions(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := keepCompany(t, opt) // whose dialer is an option of gRPC's own
+			c.entities.calls = c.echo
+			_, err := c.call(t.Context(), 1)
+			require.NoError(t, err)
+			require.Empty(t, c.streamed)
+			require.Len(t, c.alone, 1)
+		})
+	}
 }
 
 // TestStreamedCallsAreGivenUp when their caller does, and the host is told.

@@ -1,18 +1,21 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -23,8 +26,9 @@ const (
 	// maxStreamed is the size up to which a call goes over the stream: a large one would hold
 	// up the small ones behind it.
 	maxStreamed = 64 << 10
-	// maxOpen is how many calls of a stream may be under way; the host's limit.
-	maxOpen = 10_000
+	// maxOpen is how many calls of a stream may be under way. The host's limit is above it: it
+	// counts calls that were given up until they have ended.
+	maxOpen = 2000
 	// maxTogether and maxMessage bound the calls of one message; the former is the host's limit.
 	maxTogether = 1000
 	maxMessage  = 1 << 20
@@ -32,104 +36,15 @@ const (
 	// ended, and so is an old one, as the next may find another host.
 	streamLook   = 30 * time.Second
 	maxStreamAge = 5 * time.Minute
-	// maxFruitless is after how many streams in a row that had no answer no more are tried:
-	// something between here and the host lets no streams through.
-	maxFruitless = 3
 )
 
 // errNotTaken says that a call was not performed, and can be made in another way.
 var errNotTaken = errors.New("the stream did not take the call")
 
-// shared makes calls of entities that are under way at the same time share a stream: several
-// travel in one message, which costs both sides a fraction of as many RPCs. A call that is
-// alone is an RPC of its own, and so is one that is large or wants something of the transport
-// (metadata, options). For the caller, the retrier and other interceptors there is no difference.
-//
-// Invariant: a call fails with errNotTaken only if no host has performed it. One that may have
-// arrived and has no answer fails with codes.Unavailable, as an RPC would.
-type shared struct {
-	mu        sync.Mutex
-	underWay  int         // guarded by mu; calls that could be on a stream
-	stream    *callStream // guarded by mu; nil if there is none
-	fruitless int         // guarded by mu; streams in a row that had no answer
-}
-
-func (s *shared) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	call, ok := req.(*crusterv1.CallRequest)
-	resp, answers := reply.(*crusterv1.CallResponse)
-	if !ok || !answers || !isPlain(ctx, opts) {
-		return invoke(ctx, method, req, reply, cc, opts...)
-	}
-	stream := s.enter(cc)
-	defer s.leave()
-	if stream != nil {
-		if err := stream.do(ctx, call, resp); !errors.Is(err, errNotTaken) {
-			return err
-		}
-	}
-	return invoke(ctx, method, req, reply, cc, opts...)
-}
-
-// isPlain tells whether a call wants nothing of the transport.
-func isPlain(ctx context.Context, opts []grpc.CallOption) bool {
-	for _, opt := range opts {
-		switch opt.(type) {
-		case grpc.MaxRecvMsgSizeCallOption, grpc.StaticMethodCallOption:
-		default:
-			return false
-		}
-	}
-	own, _ := metadata.FromOutgoingContext(ctx)
-	return len(own) == 0
-}
-
-// enter counts a call, and returns the stream for it; nil if it is alone.
-func (s *shared) enter(cc *grpc.ClientConn) *callStream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.underWay++
-	if s.underWay == 1 || s.fruitless >= maxFruitless {
-		return nil
-	}
-	if s.stream == nil {
-		s.stream = newCallStream(s)
-		go s.stream.run(cc)
-	}
-	return s.stream
-}
-
-func (s *shared) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.underWay--
-}
-
-// forget has later calls not use a stream.
-func (s *shared) forget(stream *callStream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stream == stream {
-		s.stream = nil
-	}
-}
-
-// learn takes note of how a stream went.
-func (s *shared) learn(answered bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case isRefusal(err) && !answered:
-		s.fruitless = maxFruitless // an older host, or one in front of it that does not know the method
-	case answered:
-		s.fruitless = 0
-	default:
-		s.fruitless++
-	}
-}
-
 // callStream is one stream of calls.
 type callStream struct {
 	shared *shared
+	conn   *grpc.ClientConn
 	begun  time.Time
 	wake   chan struct{} // holds a token if there is something to send
 	over   chan struct{} // closed when no answer comes any more
@@ -141,9 +56,12 @@ type callStream struct {
 	givenUp  []uint64                  // guarded by mu; sent, and their callers wait no longer
 	last     uint64                    // guarded by mu; the id of the last call
 	sent     uint64                    // guarded by mu; the last that was handed to the transport
-	lookedAt uint64                    // guarded by mu; what last was at the last look
-	answered bool                      // guarded by mu; it had an answer
+	lookedAt progress                  // guarded by mu; how far it was at the last look
+	heard    bool                      // guarded by mu; something came from the host
 }
+
+// progress is how far a stream is.
+type progress struct{ last, sent uint64 }
 
 // awaited is a call that waits for its answer.
 type awaited struct {
@@ -151,14 +69,14 @@ type awaited struct {
 	done  chan error // has room for one
 }
 
-func newCallStream(s *shared) *callStream {
-	return &callStream{shared: s, begun: time.Now(), wake: make(chan struct{}, 1), over: make(chan struct{}), awaited: map[uint64]*awaited{}}
+func newCallStream(s *shared, cc *grpc.ClientConn) *callStream {
+	return &callStream{shared: s, conn: cc, begun: time.Now(), wake: make(chan struct{}, 1), over: make(chan struct{}), awaited: map[uint64]*awaited{}}
 }
 
 // do makes a call.
 func (s *callStream) do(ctx context.Context, call *crusterv1.CallRequest, reply *crusterv1.CallResponse) error {
-	streamed := &crusterv1.StreamedCall{Request: call}
-	if proto.Size(call) > maxStreamed {
+	streamed, ok := encode(call)
+	if !ok {
 		return errNotTaken
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -179,6 +97,23 @@ func (s *callStream) do(ctx context.Context, call *crusterv1.CallRequest, reply 
 		return status.FromContextError(ctx.Err()).Err()
 	}
 }
+
+// encode makes a call of a stream. It reports false if that is no call for a stream: large, or
+// one that does not encode. The request is in it as encoded bytes, in the place of the field
+// that has it: what its caller does with it from now on is no matter of the stream.
+func encode(call *crusterv1.CallRequest) (*crusterv1.StreamedCall, bool) {
+	request, err := proto.Marshal(call)
+	if err != nil || len(request) > maxStreamed {
+		return nil, false
+	}
+	streamed := &crusterv1.StreamedCall{}
+	field := protowire.AppendTag(make([]byte, 0, len(request)+8), requestField, protowire.BytesType)
+	streamed.ProtoReflect().SetUnknown(protowire.AppendBytes(field, request))
+	return streamed, true
+}
+
+// requestField is the number of the field of a StreamedCall that has the request.
+var requestField = (&crusterv1.StreamedCall{}).ProtoReflect().Descriptor().Fields().ByName("request").Number()
 
 // add queues a call, and reports whether it did.
 func (s *callStream) add(call *crusterv1.StreamedCall, a *awaited) bool {
@@ -204,10 +139,14 @@ func (s *callStream) giveUp(id uint64) bool {
 	delete(s.awaited, id)
 	if id <= s.sent {
 		s.givenUp = append(s.givenUp, id)
-		s.notify()
+	} else if at, ok := slices.BinarySearchFunc(s.queue, id, byID); ok {
+		s.queue = slices.Delete(s.queue, at, at+1)
 	}
+	s.notify()
 	return true
 }
+
+func byID(call *crusterv1.StreamedCall, id uint64) int { return cmp.Compare(call.GetId(), id) }
 
 func (s *callStream) notify() {
 	select {
@@ -217,23 +156,20 @@ func (s *callStream) notify() {
 }
 
 // run opens the stream and sends calls until it is over.
-func (s *callStream) run(cc *grpc.ClientConn) {
+func (s *callStream) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stream, err := crusterv1.NewEntityServiceClient(cc).Calls(ctx)
+	stream, err := crusterv1.NewEntityServiceClient(s.conn).Calls(ctx)
 	if err != nil {
 		s.end(err, nil)
 		return
 	}
 	go s.receive(stream)
-	look := time.NewTicker(streamLook)
-	defer look.Stop()
+	go s.watch()
 	for {
 		select {
 		case <-s.over:
 			return
-		case <-look.C:
-			s.look()
 		case <-s.wake:
 			runtime.Gosched() // those who were answered together call together: the others are about to
 		}
@@ -255,15 +191,36 @@ func (s *callStream) run(cc *grpc.ClientConn) {
 	}
 }
 
-// look has a stream that is idle or old take no more calls.
-func (s *callStream) look() {
-	s.mu.Lock()
-	retire := s.last == s.lookedAt && len(s.awaited) == 0 || time.Since(s.begun) >= maxStreamAge
-	s.closed, s.lookedAt = s.closed || retire, s.last
-	s.mu.Unlock()
-	if retire {
-		s.shared.forget(s)
+// watch looks at a stream until it takes no more calls.
+func (s *callStream) watch() {
+	look := time.NewTicker(streamLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-look.C:
+			if s.look() {
+				s.shared.forget(s)
+				s.notify()
+				return
+			}
+		}
 	}
+}
+
+// look has a stream that is idle, old or stuck take no more calls, and reports whether it did.
+func (s *callStream) look() (retired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := progress{s.last, s.sent}
+	idle := now.last == s.lookedAt.last && len(s.awaited) == 0
+	stuck := now.sent == s.lookedAt.sent && len(s.queue) > 0
+	if idle || stuck || time.Since(s.begun) >= maxStreamAge {
+		s.closed = true
+	}
+	s.lookedAt = now
+	return s.closed
 }
 
 // isDone tells whether nothing is left to do for a stream that takes no more calls.
@@ -280,13 +237,11 @@ func (s *callStream) next() *crusterv1.CallsRequest {
 	req := &crusterv1.CallsRequest{GivenUp: s.givenUp}
 	s.givenUp = nil
 	taken := 0
-	for size := 0; taken < len(s.queue) && len(req.Calls) < maxTogether && size < maxMessage; taken++ {
-		if call := s.queue[taken]; s.awaited[call.GetId()] != nil {
-			req.Calls = append(req.Calls, call)
-			s.sent = call.GetId()
-			size += proto.Size(call)
-		}
+	for size := 0; taken < len(s.queue) && taken < maxTogether && size < maxMessage; taken++ {
+		s.sent = s.queue[taken].GetId()
+		size += len(s.queue[taken].ProtoReflect().GetUnknown())
 	}
+	req.Calls = s.queue[:taken:taken]
 	if s.queue = s.queue[taken:]; len(s.queue) == 0 {
 		s.queue = nil
 	}
@@ -306,7 +261,7 @@ func (s *callStream) receive(stream grpc.BidiStreamingClient[crusterv1.CallsRequ
 			return
 		}
 		if resp.LastTaken != nil {
-			lastTaken = resp.LastTaken
+			lastTaken = resp.LastTaken // of the last message
 		}
 		s.hand(resp.GetAnswers())
 	}
@@ -315,13 +270,13 @@ func (s *callStream) receive(stream grpc.BidiStreamingClient[crusterv1.CallsRequ
 func (s *callStream) hand(answers []*crusterv1.StreamedAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.heard = true
 	for _, answer := range answers {
 		a := s.awaited[answer.GetId()]
 		if a == nil {
 			continue // its caller waits no longer
 		}
 		delete(s.awaited, answer.GetId())
-		s.answered = true
 		a.done <- take(answer, a.reply)
 	}
 	if s.closed && len(s.awaited) == 0 {
@@ -348,11 +303,13 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 	s.shared.forget(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shared.learn(s.answered || lastTaken != nil, err)
+	if s.sent > 0 {
+		s.shared.learn(s.heard, err)
+	}
 	s.closed = true
 	arrived := s.sent
 	switch {
-	case isRefusal(err) && !s.answered:
+	case isRefusal(err) && !s.heard:
 		arrived = 0
 	case lastTaken != nil:
 		arrived = min(arrived, *lastTaken)
@@ -361,33 +318,34 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 		if id > arrived {
 			a.done <- errNotTaken
 		} else {
-			a.done <- lostWith(err)
+			a.done <- s.lostWith(err)
 		}
 	}
 	clear(s.awaited)
 	s.queue = nil
 }
 
-// isRefusal tells whether an error says that the method is not to be called: it comes before
-// anything of the stream is looked at. What holds for a single call is for the host to say.
+// isRefusal tells whether an error, the first that was heard of a stream, says that there is to be no such
+// stream: it comes before anything of the stream is looked at. What holds for a single call is for
+// the host to say.
 func isRefusal(err error) bool {
 	switch status.Code(err) {
-	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
+	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied, codes.ResourceExhausted:
 		return true
 	default:
 		return false
 	}
 }
 
-// lostWith is the error of a call that has no answer because its stream ended. That the client did
-// not keep to the contract stays what it is; all else is the loss of a connection.
-func lostWith(err error) error {
-	switch status.Code(err) {
-	case codes.Unavailable, codes.InvalidArgument:
-		return err
-	}
-	if errors.Is(err, io.EOF) {
+// lostWith is the error of a call that may have arrived and has no answer because its stream ended:
+// whatever the reason was, it is no answer to the call.
+func (s *callStream) lostWith(err error) error {
+	switch {
+	case s.conn.GetState() == connectivity.Shutdown:
+		return err // the client is closed
+	case errors.Is(err, io.EOF):
 		return status.Error(codes.Unavailable, "the host ended the stream of calls")
+	default:
+		return status.Errorf(codes.Unavailable, "the stream of calls ended: %s", status.Convert(err).Message())
 	}
-	return status.Errorf(codes.Unavailable, "the stream of calls ended: %s", status.Convert(err).Message())
 }
