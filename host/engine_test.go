@@ -139,12 +139,16 @@ func TestUnknownNames(t *testing.T) {
 	_, err = e.Poll(t.Context(), "", "tiny/W/a")
 	require.Equal(t, `there is no execution "tiny/W/a"`, abi.AsError(err).Message)
 
-	for workflow, code := range map[string]abi.Code{"tiny/": "", "tiny/W": "", "tiny/V": abi.CodeUnknownWorkflow, "tinny/": abi.CodeDeploymentNotFound} {
+	for workflow, code := range map[string]abi.Code{
+		"tiny/": "", "tiny/W": "", "tiny/V": abi.CodeUnknownWorkflow, "tinny/": abi.CodeDeploymentNotFound,
+		"tiny/W/": abi.CodeUnknownWorkflow, "/": abi.CodeUnknownWorkflow,
+	} {
 		require.Equal(t, code, abi.CodeOf(e.RequireWorkflow(t.Context(), "", workflow)), workflow)
 	}
 	for entityType, code := range map[string]abi.Code{
 		"": "", "tiny/": "", "tiny": abi.CodeUnknownEntity, "tiny/Account": abi.CodeUnknownEntity,
 		"tinny/": abi.CodeDeploymentNotFound, "tinny/Account": abi.CodeDeploymentNotFound,
+		"tiny/Account/": abi.CodeUnknownEntity, "/": abi.CodeUnknownEntity,
 	} {
 		found, err := e.ListEntities(t.Context(), journal.EntityFilter{Type: entityType, Limit: 1})
 		require.Equal(t, code, abi.CodeOf(err), entityType)

@@ -84,7 +84,7 @@ func (e *Engine) ListEntities(ctx context.Context, f journal.EntityFilter) ([]jo
 	if err != nil || len(found) > 0 || f.Type == "" || f.After != nil {
 		return found, err
 	}
-	if deployment, all := strings.CutSuffix(f.Type, "/"); all {
+	if deployment, all := allOf(f.Type); all {
 		_, err = e.catalog.Deployment(ctx, f.Namespace, deployment)
 	} else {
 		_, err = e.catalog.Entity(ctx, f.Namespace, f.Type)

@@ -44,12 +44,18 @@ func (e *Engine) RequireWorkflow(ctx context.Context, namespace, workflow string
 	if err != nil || len(page.Executions) > 0 {
 		return err
 	}
-	if deployment, all := strings.CutSuffix(workflow, "/"); all {
+	if deployment, all := allOf(workflow); all {
 		_, err = e.catalog.Deployment(ctx, namespace, deployment)
 	} else {
 		_, err = e.catalog.Workflow(ctx, namespace, workflow)
 	}
 	return err
+}
+
+// allOf is the deployment if a filter is for all of it: "orders/".
+func allOf(filter string) (deployment string, ok bool) {
+	deployment, ok = strings.CutSuffix(filter, "/")
+	return deployment, ok && deployment != "" && !strings.Contains(deployment, "/")
 }
 
 // moduleFor finds a module that has the workflow of an execution.

@@ -19,8 +19,10 @@ import (
 // computes; what it issued, logged and returned is in the turn, and the run lets that out
 // when it has taken the turn over, which it does after it was told of a durable start. If
 // there is no such start the instance is reset, and nothing has happened. The caller of the
-// start does not wait for it. And it takes only what is free: it neither waits for memory
-// nor evicts others, since the start may be one of an execution that is there already.
+// start does not wait for it. And it begins only with what is free: it neither waits for memory
+// nor evicts others to get its instance, since the start may be one of an execution that is there
+// already. A guest that grows in the turn takes its memory as in any turn, and may evict others: a
+// turn that is broken off would be taken once more, and most starts are new.
 //
 // The turn is a function of the row alone. So a guest that did not survive it would not survive
 // it if the run took it: the failure is the run's own, its first crash, and not found out once

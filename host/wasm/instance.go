@@ -256,26 +256,25 @@ func (i *Instance) initialize(ctx context.Context) error {
 	defer release()
 
 	i.module.runtime.stats.initialized.Add(1)
-	if err := i.instantiateLocked(ran, nil); err != nil {
-		return i.initFailedLocked(ctx, ran, "its start function", err)
+	err := i.instantiateLocked(ran, nil)
+	if err == nil {
+		err = i.fillLocked(ran)
 	}
-	if err := i.fillLocked(ran); err != nil {
-		return i.initFailedLocked(ctx, ran, "its start function", err)
+	if err := i.initCalledLocked(ctx, ran, "its start function", err); err != nil {
+		return err
 	}
 	if f := i.mod.ExportedFunction(abi.ExportInitialize); f != nil {
-		if _, err := f.Call(ran); err != nil {
-			return i.initFailedLocked(ctx, ran, abi.ExportInitialize, err)
+		_, err := f.Call(ran)
+		if err := i.initCalledLocked(ctx, ran, abi.ExportInitialize, err); err != nil {
+			return err
 		}
 	}
 	version, err := i.mod.ExportedFunction(abi.ExportABI).Call(ran)
-	if err != nil {
-		return i.initFailedLocked(ctx, ran, abi.ExportABI, err)
+	if err := i.initCalledLocked(ctx, ran, abi.ExportABI, err); err != nil {
+		return err
 	}
 	if v := int32(uint32(version[0])); v != abi.Version {
 		return i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v, abi.Version)})
-	}
-	if starved := i.starvedLocked("its initialisation"); starved != nil {
-		return i.dieLocked(starved)
 	}
 	i.flushLocked()
 	i.phase = phaseReady
@@ -322,10 +321,19 @@ func (i *Instance) fillLocked(ctx context.Context) error {
 	return err
 }
 
-// initFailedLocked explains a failure before the first turn. It is the module's
-// fault unless the caller, whose context is ctx, stopped waiting.
-func (i *Instance) initFailedLocked(ctx, ran context.Context, where string, err error) error {
-	failure := i.explainLocked(ran, where, err)
+// initCalledLocked looks how a call before the first turn ended, and explains a failure. As in a turn,
+// a call fails also if the guest came back from it as if it had not been refused anything. It is the
+// module's fault unless the caller, whose context is ctx, stopped waiting.
+func (i *Instance) initCalledLocked(ctx, ran context.Context, where string, err error) error {
+	var failure error
+	if err != nil {
+		failure = i.explainLocked(ran, where, err)
+	} else if failure = i.starvedLocked(where); failure == nil {
+		failure = i.blockedLocked()
+	}
+	if failure == nil {
+		return nil
+	}
 	var trap *Trap
 	if !errors.As(failure, &trap) || ctx.Err() != nil {
 		return i.dieLocked(failure)
@@ -363,8 +371,9 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 
 	i.phase = phaseTurn
 	i.linear.stray()
-	if _, err := i.mod.ExportedFunction(abi.ExportDescribe).Call(ran); err != nil {
-		return nil, i.initFailedLocked(ctx, ran, abi.ExportDescribe, err)
+	_, err := i.mod.ExportedFunction(abi.ExportDescribe).Call(ran)
+	if err := i.initCalledLocked(ctx, ran, abi.ExportDescribe, err); err != nil {
+		return nil, err
 	}
 	if !i.hasOutput {
 		return nil, i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe)})

@@ -144,7 +144,7 @@ func legacyPart(part string) string {
 // as they are not in names of the old scheme either. The host does not need to know all of it: what
 // it does not know makes the name unreadable.
 func newRustName(s string) string {
-	d := &rustNameReader{s: s, steps: maxRustNameSteps}
+	d := &rustNameReader{s: s, steps: maxRustNameSteps, room: maxRustNameText}
 	name := d.path()
 	if d.failed {
 		return ""
@@ -152,16 +152,19 @@ func newRustName(s string) string {
 	return name
 }
 
-// Bounds of what is read of a name, in which a part can refer to earlier ones.
+// Bounds of what is read of a name, in which a part can refer to earlier ones: so what is made of
+// it may be much longer than it is.
 const (
 	maxRustSymbol    = 4096
-	maxRustNameSteps = 500
+	maxRustNameSteps = 1000
+	maxRustNameText  = 16 * maxRustSymbol // bytes of all texts that were put together, those of parts included
 )
 
 type rustNameReader struct {
 	s      string
 	at     int
 	steps  int
+	room   int // bytes of text that may still be put together
 	failed bool
 }
 
@@ -180,8 +183,21 @@ func (d *rustNameReader) take(b byte) bool {
 	if d.failed || d.at >= len(d.s) || d.s[d.at] != b {
 		return false
 	}
-	d.at++
-	return true
+	return d.next() == b
+}
+
+// text puts parts together.
+func (d *rustNameReader) text(parts ...string) string { return d.join(parts, "") }
+
+// join is [strings.Join] as long as there is room.
+func (d *rustNameReader) join(parts []string, separator string) string {
+	for _, part := range parts {
+		d.room -= len(part) + len(separator)
+	}
+	if d.failed = d.failed || d.room < 0; d.failed {
+		return ""
+	}
+	return strings.Join(parts, separator)
 }
 
 // number reads a number to the base of 62 that ends with "_".
@@ -257,9 +273,9 @@ func (d *rustNameReader) path() string {
 	case 'X': // of a type, by a trait
 		d.optional('s')
 		d.path()
-		return "<" + d.typeName() + " as " + d.path() + ">"
+		return d.text("<", d.typeName(), " as ", d.path(), ">")
 	case 'Y':
-		return "<" + d.typeName() + " as " + d.path() + ">"
+		return d.text("<", d.typeName(), " as ", d.path(), ">")
 	case 'N':
 		kind, outer := d.next(), d.path()
 		inner := d.identifier()
@@ -269,7 +285,7 @@ func (d *rustNameReader) path() string {
 		case inner == "":
 			inner = "_"
 		}
-		return outer + "::" + inner
+		return d.text(outer, "::", inner)
 	case 'I':
 		name := d.path()
 		d.list(d.argument)
@@ -331,21 +347,21 @@ func (d *rustNameReader) typeName() string {
 	switch b {
 	case 'A':
 		element := d.typeName()
-		return "[" + element + "; " + d.constant() + "]"
+		return d.text("[", element, "; ", d.constant(), "]")
 	case 'S':
-		return "[" + d.typeName() + "]"
+		return d.text("[", d.typeName(), "]")
 	case 'T':
-		return "(" + strings.Join(d.list(d.typeName), ", ") + ")"
+		return d.text("(", d.join(d.list(d.typeName), ", "), ")")
 	case 'R', 'Q':
 		d.optional('L')
 		if b == 'Q' {
-			return "&mut " + d.typeName()
+			return d.text("&mut ", d.typeName())
 		}
-		return "&" + d.typeName()
+		return d.text("&", d.typeName())
 	case 'P':
-		return "*const " + d.typeName()
+		return d.text("*const ", d.typeName())
 	case 'O':
-		return "*mut " + d.typeName()
+		return d.text("*mut ", d.typeName())
 	case 'F':
 		return d.functionType()
 	case 'D':
@@ -355,7 +371,7 @@ func (d *rustNameReader) typeName() string {
 			d.failed = true
 		}
 		d.number()
-		return "dyn " + strings.Join(bounds, " + ")
+		return d.text("dyn ", d.join(bounds, " + "))
 	case 'B':
 		return d.back(d.typeName)
 	}
@@ -374,7 +390,7 @@ func (d *rustNameReader) functionType() string {
 	}
 	arguments := d.list(d.typeName)
 	d.typeName()
-	return "fn(" + strings.Join(arguments, ", ") + ")"
+	return d.text("fn(", d.join(arguments, ", "), ")")
 }
 
 // bound reads a trait with what its types are.

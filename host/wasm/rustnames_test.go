@@ -40,6 +40,27 @@ func TestNamesOfRustFunctions(t *testing.T) {
 	require.Empty(t, rustName("_ZN9999"+strings.Repeat("a", 9999)+"E"))
 }
 
+// TestRustNamesThatGrow are short, and long when they are written out: then they are left.
+func TestRustNamesThatGrow(t *testing.T) {
+	t.Parallel()
+	crate := "C3000_" + strings.Repeat("a", 3000)
+	lifetimes := "IC1a" + strings.Repeat("L_", 200) + "E"
+	for name, symbol := range map[string]func(n int) string{
+		"references in a tuple": func(n int) string { return "_RM" + crate + "T" + strings.Repeat("B0_", n) + "E" },
+		"a tuple, often wrapped": func(n int) string {
+			return "_RM" + crate + strings.Repeat("R", 2*n) + "T" + strings.Repeat("B0_", n) + "E"
+		},
+		"references in a trait":   func(n int) string { return "_RM" + crate + "D" + strings.Repeat("B0_", n) + "EL_" },
+		"references in arguments": func(n int) string { return "_RM" + crate + "F" + strings.Repeat("B0_", n) + "Eu" },
+		"a reference, wrapped":    func(n int) string { return "_RM" + crate + strings.Repeat("S", n) + "B0_" },
+		"lifetimes that repeat":   func(n int) string { return "_RMC1aT" + lifetimes + strings.Repeat("B4_", n) + "E" },
+	} {
+		require.NotEmpty(t, rustName(symbol(1)), name)
+		require.Empty(t, rustName(symbol(60)), name)
+	}
+	require.Equal(t, "(a, a, a)", rustName("_RMC1aT"+strings.Repeat("B0_", 3)+"E"))
+}
+
 // TestFramesOfRust leaves out what is not the author's.
 func TestFramesOfRust(t *testing.T) {
 	t.Parallel()

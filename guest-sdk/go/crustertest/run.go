@@ -200,6 +200,8 @@ func Record(h *History) Option {
 //
 // A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
 // goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
+// A timer of the test is no goroutine: a lock that only time.AfterFunc lets go of is not waited for, and is a deadlock at once
+// unless the timer is very short. Let a goroutine of the test sleep, and then let go of it.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }
