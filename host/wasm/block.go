@@ -43,7 +43,8 @@ func (i *Instance) endBlocked() {
 		return
 	}
 	i.blocked = i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module blocked until its deadline and was stopped"), "")
-	i.pollFails, i.reportSlices = true, maxReportSlices
+	i.pollFails = len(i.crash.report) == 0 // otherwise it writes one already
+	i.reportSlices = maxReportSlices
 }
 
 // mayReport tells whether a guest whose time is over is given another slice, for its report.

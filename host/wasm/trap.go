@@ -77,7 +77,11 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
 		return i.explainStopLocked(ran, where, backtrace)
 	case errors.As(err, &exit):
-		return i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
+		trap := i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
+		if trap.Err.Code == abi.CodeGuestDeadlock {
+			trap.Place = strings.TrimPrefix(trap.Err.Message, abi.CodeGuestDeadlock.Info().Title)
+		}
+		return trap
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	if _, after, ok := strings.Cut(reason, "wasm error: "); ok {
