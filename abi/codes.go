@@ -253,7 +253,7 @@ var Codes = []CodeInfo{
 	{CodeHTTPBadRequest, InvalidArgument, "the HTTP request is not valid", "The message names what is wrong. URLs are absolute and start with http:// or https://.", false},
 	{CodeTxUndecided, Unavailable, "a commit is in doubt: the store did not say whether it took effect", "Nothing needs to be done: the host looks the commit up before it goes on.", true},
 
-	{CodeNoSockets, FailedPrecondition, "a module has no network of its own", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use ctx.http(). The host makes the call, if the deployment was granted the server.", false},
+	{CodeNoSockets, FailedPrecondition, "a module has no network of its own", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", false},
 	{CodeNoFiles, FailedPrecondition, "a module has no files", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false},
 	{CodeNoPrograms, FailedPrecondition, "a module cannot run other programs", "Call a service over HTTP that does it, or do it in the module itself.", false},
 	{CodeNoZones, FailedPrecondition, "the module does not have the time zones", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false},
@@ -279,7 +279,7 @@ var Codes = []CodeInfo{
 	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once the database is back.", true},
 	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},
 	{CodeBadConfig, InvalidArgument, "a setting of the host is not valid", "See 'cruster-host serve --help' for the settings.", false},
-	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "The work goes on: ask again with the same key, or poll the execution.", true},
+	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", true},
 	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as a database user who may create schemas and roles.", false},
 	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
 	{CodeStoreGone, Unavailable, "the files of the store were deleted or replaced under the host", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false},

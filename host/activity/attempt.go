@@ -231,6 +231,9 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	switch {
 	case ctx.Err() != nil:
 		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
+		if trap := (*wasm.Trap)(nil); errors.As(err, &trap) {
+			coded.Message += trap.Place
+		}
 	case !errors.As(err, &coded) || effects.IsOfHost(coded):
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):

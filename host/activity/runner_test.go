@@ -325,6 +325,19 @@ func TestTimeout(t *testing.T) {
 	require.Contains(t, failed.Err.Message, "50ms")
 }
 
+// TestTimeoutSaysWhere: an attempt that is late tells where its guest was.
+func TestTimeoutSaysWhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{})
+	over, end := context.WithCancel(t.Context())
+	end()
+	trap := &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTimeout, "stopped (in main.f a/main.go:3)"), Place: " (in main.f a/main.go:3)"}
+	report, err := newAttempt(b.Runner, b.task).crashed(over, trap)
+	require.NoError(t, err)
+	require.Equal(t, abi.CodeActivityTimeout, report.(Failed).Err.Code)
+	require.Contains(t, report.(Failed).Err.Message, "took longer than 1m0s (in main.f a/main.go:3)")
+}
+
 func TestDrainingBeginsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, wasmtest.Program{Outcome: done})

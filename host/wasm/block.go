@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 // what, Go's runtime knows, and it says so when it dies. So poll_oneoff fails for a Go program, which its
 // runtime does not survive: it writes its report, as for a deadlock, and exits.
 //
+// A guest that may block, and does so until its deadline, ends in the same way: it is given some fuel more, to
+// write its report.
+//
 // Whatever the guest makes of the failure, the turn has failed: the refusal is noted. A second one ends the
 // guest at once, as the first does if it is no Go program.
 
@@ -27,6 +31,26 @@ func (i *Instance) refuseToBlock(d time.Duration) {
 	}
 	i.blocked, i.pollFails = i.newTrapLocked(refused.err, ""), true // without the report that follows
 	i.naps = 0                                                      // it naps while it dies
+}
+
+// maxReportSlices bounds the fuel for a report, in slices of it.
+const maxReportSlices = 2000
+
+// endBlocked has a guest say where it blocks, if it has done so until its deadline.
+func (i *Instance) endBlocked() {
+	late := i.stopped() != nil && errors.Is(context.Cause(i.turnCtx), context.DeadlineExceeded) && i.module.runtime.life.Err() == nil
+	if !late || i.blocked != nil || !i.isGo() {
+		return
+	}
+	i.blocked = i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module blocked until its deadline and was stopped"), "")
+	i.pollFails = len(i.crash.report) == 0 // otherwise it writes one already
+	i.reportSlices = maxReportSlices
+}
+
+// mayReport tells whether a guest whose time is over is given another slice, for its report.
+func (i *Instance) mayReport() bool {
+	i.reportSlices = max(0, i.reportSlices-1)
+	return i.reportSlices > 0 && i.module.runtime.life.Err() == nil
 }
 
 func (i *Instance) isGo() bool {
@@ -43,7 +67,7 @@ func (i *Instance) blockedLocked() error {
 		return nil
 	}
 	if asleep := goroutinesThatSleep(i.crash.report); len(asleep) > 0 {
-		i.blocked.Err.Message += ": " + strings.Join(asleep, "; ")
+		return i.blocked.in(": " + strings.Join(asleep, "; "))
 	}
 	return i.blocked
 }

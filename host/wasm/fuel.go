@@ -41,7 +41,7 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module) {
 		mc.findFuel(mod)
 	}
 	i.module.runtime.stats.refuels.Add(1)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !i.mayReport() {
 		panic(errStopped)
 	}
 	used := i.fuelGranted - int64(mc.fuel.Get())

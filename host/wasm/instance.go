@@ -70,14 +70,15 @@ type Instance struct {
 	drawn     int       // bytes that were taken of random
 
 	// State of the turn under way.
-	turnCtx    context.Context // nil between turns
-	pending    []byte          // what input yields
-	hasPending bool
-	output     []byte
-	hasOutput  bool
-	naps       int   // sleeps that were passed over
-	blocked    *Trap // that it would have blocked in this turn; nil if it would not
-	pollFails  bool  // that the poll_oneoff under way fails
+	turnCtx      context.Context // nil between turns
+	pending      []byte          // what input yields
+	hasPending   bool
+	output       []byte
+	hasOutput    bool
+	naps         int   // sleeps that were passed over
+	blocked      *Trap // that it would have blocked in this turn; nil if it would not
+	pollFails    bool  // that the poll_oneoff under way fails
+	reportSlices int   // of fuel that are left for the report of a guest that has blocked until its deadline
 
 	// Fuel of the call under way: what the guest was given since it began, and its limit.
 	fuelGranted, fuelLimit int64

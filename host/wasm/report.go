@@ -88,7 +88,7 @@ func goroutineWait(lines []string, n int) []string {
 }
 
 // runtimeFrames are prefixes of frames that say nothing about the user's code.
-var runtimeFrames = []string{"runtime.", "internal/", "sync.", "time.", "iter.", "panic", "goroutine ", "created by runtime", "created by iter."}
+var runtimeFrames = []string{"runtime.", "internal/", "sync.", "time.", "iter.", "cruster_", "panic", "goroutine ", "created by runtime", "created by iter."}
 
 // sdk is the guest SDK for Go. Its frames say nothing about the user's code either.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"

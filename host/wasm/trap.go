@@ -19,6 +19,10 @@ type Trap struct {
 	// Backtrace lists the Wasm functions that were active, innermost first; empty
 	// if it is not known.
 	Backtrace string
+	// Place says where the guest was when it was stopped, as the end of a sentence: " (in main.f
+	// orders/main.go:12)" or ": goroutine 7, in main.f, waits (sleep) at orders/main.go:12". It is
+	// part of the message of Err. Empty if it is not known.
+	Place string
 }
 
 // Error implements error.
@@ -29,6 +33,13 @@ func (t *Trap) Unwrap() error { return t.Err }
 
 func (i *Instance) newTrapLocked(err *abi.Error, backtrace string) *Trap {
 	return &Trap{Err: err, Stderr: i.crash.stderr(), Backtrace: printable(backtrace)}
+}
+
+// in adds the place.
+func (t *Trap) in(place string) *Trap {
+	t.Place = place
+	t.Err.Message += place
+	return t
 }
 
 // explainLocked turns what the engine returned from a call of the guest into a
@@ -57,7 +68,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	var broken *guestFault
 	if errors.As(err, &broken) {
 		if broken.err.Code == abi.CodeGuestTimeout || broken.err.Code == abi.CodeBlockingSleep {
-			broken.err.Message += i.stoppedIn(backtrace)
+			return i.newTrapLocked(broken.err, backtrace).in(i.stoppedIn(backtrace))
 		}
 		return i.newTrapLocked(broken.err, backtrace)
 	}
@@ -66,7 +77,11 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
 		return i.explainStopLocked(ran, where, backtrace)
 	case errors.As(err, &exit):
-		return i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
+		trap := i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
+		if trap.Err.Code == abi.CodeGuestDeadlock {
+			trap.Place = strings.TrimPrefix(trap.Err.Message, abi.CodeGuestDeadlock.Info().Title)
+		}
+		return trap
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	if _, after, ok := strings.Cut(reason, "wasm error: "); ok {
@@ -82,8 +97,8 @@ func (i *Instance) explainStopLocked(ran context.Context, where, backtrace strin
 		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
 	}
 	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
-		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped%s", where, i.stoppedIn(backtrace))
-		return i.newTrapLocked(late, backtrace)
+		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped", where)
+		return i.newTrapLocked(late, backtrace).in(i.stoppedIn(backtrace))
 	}
 	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
 }

@@ -111,7 +111,7 @@ func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 // instance and ends with ctx and with the runtime.
 func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, leave func()) {
 	ran = &calling{ctx, i}
-	i.turnCtx, i.naps, i.blocked, i.pollFails = ran, 0, nil, false
+	i.turnCtx, i.naps, i.blocked, i.pollFails, i.reportSlices = ran, 0, nil, false, 0
 	i.startFuel(0)
 	return ran, func() {
 		i.turnCtx = nil
@@ -120,9 +120,9 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, l
 }
 
 // stopped tells why the turn has to end, if it has. Host functions and streams
-// ask it during a turn.
+// ask it during a turn. A guest that writes its report goes on: see block.go.
 func (i *Instance) stopped() error {
-	if i.turnCtx == nil {
+	if i.turnCtx == nil || i.reportSlices > 0 {
 		return nil
 	}
 	return i.turnCtx.Err()

@@ -105,11 +105,12 @@ func (i *Instance) nanosleep(ns int64) {
 	d := time.Duration(ns)
 	if i.world.Sleep != nil {
 		// If the sleep is broken off the turn's context is done, and the guest ends
-		// when it is out of fuel.
+		// when it is out of fuel, or has said where it slept.
 		i.stopWatching()
 		bound, cancel := i.module.runtime.bind(i.turnCtx)
 		defer cancel()
 		guard(func() { _ = i.world.Sleep(bound, d) })
+		i.endBlocked()
 		return
 	}
 	if i.naps++; d > maxNap || i.naps > maxNaps {

@@ -60,32 +60,67 @@ func (i *Instance) goFrames(functions []string) (frames []string) {
 	if !ok || len(i.machine.globals) == 0 {
 		return nil
 	}
-	innermost, ok := program.innermost(functions, uint64(len(i.module.compiled.ImportedFunctions())))
+	imported := uint64(len(i.module.compiled.ImportedFunctions()))
+	innermost, ok := program.innermost(functions, imported)
 	if !ok {
 		return nil
 	}
 	// The first global of a Go program is the pointer of its stack.
-	for _, call := range program.stack(innermost, i.machine.globals[0].Get()&0xffffffff) {
-		if name := program.name(call.function); isAuthors(name) && len(frames) < maxShownFrames {
-			frames = append(frames, strings.TrimSpace(oneLine(name+" "+program.position(call), 120)))
+	if frames = program.authorFrames(program.stack(innermost, i.machine.globals[0].Get()&0xffffffff)); len(frames) > 0 {
+		return frames
+	}
+	// The runtime was at work on a stack of its own: it makes that of a recursion larger. The engine knows who
+	// called it, though not at which line.
+	calls := make([]goCall, 0, len(functions))
+	for _, name := range slices.Compact(functions) {
+		function, ok := program.numbered(name, imported)
+		if !ok && isAuthors(name) {
+			function, ok = program.find([]string{name})
+		}
+		if ok {
+			calls = append(calls, goCall{function: function})
+		}
+	}
+	return program.authorFrames(calls)
+}
+
+// authorFrames shows those calls that are of the author's functions; of a function that calls itself, one.
+func (p *goProgram) authorFrames(calls []goCall) (frames []string) {
+	for _, call := range calls {
+		name := p.name(call.function)
+		if !isAuthors(name) || len(frames) == maxShownFrames {
+			continue
+		}
+		frame := strings.TrimSpace(oneLine(name+" "+p.position(call), 120))
+		if len(frames) == 0 || frames[len(frames)-1] != frame {
+			frames = append(frames, frame)
 		}
 	}
 	return frames
 }
 
+// numbered is the function that a backtrace gives a number, which counts what is imported too.
+func (p *goProgram) numbered(name string, imported uint64) (function uint64, ok bool) {
+	number, unnamed := strings.CutPrefix(name, "$")
+	n, err := strconv.ParseUint(number, 10, 32)
+	if !unnamed || err != nil || n < imported || n-imported >= p.count {
+		return 0, false
+	}
+	return n - imported, true
+}
+
 // innermost finds the first function of a backtrace that is the program's own; what calls the host for
-// fuel is not. Numbers count what is imported too.
+// fuel is not.
 func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool) {
 	for i, name := range functions {
-		number, unnamed := strings.CutPrefix(name, "$")
-		n, err := strconv.ParseUint(number, 10, 32)
-		if !unnamed || err != nil || n < imported || n-imported >= p.count {
+		number, ok := p.numbered(name, imported)
+		if !ok {
 			continue
 		}
 		if function, ok := p.find(functions[:i]); ok {
 			return function, true
 		}
-		return n - imported, true
+		return number, true
 	}
 	return p.find(functions)
 }

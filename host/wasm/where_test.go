@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,5 +43,39 @@ func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)
 		require.Contains(t, trap.Err.Message, where, name)
 		require.Contains(t, trap.Err.Message, probeLine(t, "call"), name)
+	}
+}
+
+// TestAGoGuestThatBlocksUntilItsDeadlineShowsWhere: its goroutines wait, and none of them runs.
+func TestAGoGuestThatBlocksUntilItsDeadlineShowsWhere(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	for _, name := range []string{"nap", "alarm"} {
+		ctx, end := context.WithCancelCause(context.Background())
+		defer end(nil)
+		_, err := instantiate(t, m, wasm.World{
+			Sleep: func(ctx context.Context, _ time.Duration) error {
+				end(context.DeadlineExceeded)
+				return ctx.Err()
+			},
+			Stderr: func(line []byte) { t.Errorf("the report went to the log: %s", line) },
+		}).Start(ctx, []byte(name))
+		trap := requireTrap(t, err, abi.CodeGuestTimeout)
+		require.Contains(t, trap.Place, ": goroutine ", name)
+		require.Contains(t, trap.Place, " at "+probeLine(t, name), name)
+		require.Contains(t, trap.Err.Message, "blocked until its deadline and was stopped"+trap.Place, name)
+	}
+}
+
+// TestAGoGuestStoppedInItsRecursionShowsWhere: whether it computes, or the runtime makes its stack larger.
+func TestAGoGuestStoppedInItsRecursionShowsWhere(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	deeper := "main.deeper " + probeLine(t, "deeper")
+	for fuel := int64(1_000_000); fuel < 40_000_000; fuel += fuel / 20 {
+		_, err := instantiate(t, m, wasm.World{Fuel: fuel}).Start(context.Background(), []byte("recurse"))
+		trap := requireTrap(t, err, abi.CodeGuestTimeout)
+		require.Contains(t, trap.Place, " (in main.deeper probe/main.go:", fuel)
+		require.NotContains(t, trap.Place, deeper+" < "+deeper)
 	}
 }

@@ -135,6 +135,10 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *
 	})
 }
 
+// hintTaken is for a name that another deployment has.
+const hintTaken = "If the table is that of another deployment: the deployments of a namespace share its tables. " +
+	"Rename it, or give this one a namespace of its own; see docs/recipes.md."
+
 // pickSteps selects the migrations of our dialect, in order of their versions.
 func pickSteps(deployment string, migrations []abi.Migration) ([]abi.Migration, error) {
 	var steps []abi.Migration
@@ -182,6 +186,14 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 	case !isText(m.Name):
 		return failed("has a name that is not text")
 	}
+	// Asked beforehand: in a transaction that has failed nothing can be.
+	by := journal.TakenBy{Namespace: d.Namespace}
+	if err := ours(func(ctx context.Context) error {
+		return tx.QueryRow(ctx, `SELECT coalesce(min(deployment), '') FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment <> $2 AND checksum = $3`,
+			d.Namespace, d.Name, sum[:]).Scan(&by.Deployment)
+	}); err != nil {
+		return err
+	}
 	statements, err := guestsql.SplitMigration(m.SQL)
 	if err != nil {
 		return failed("is not readable: %s", abi.AsError(err).Message)
@@ -205,6 +217,9 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 		})
 		if isConflict(err) {
 			return err
+		}
+		if sqlState(err) == stateDuplicateTable {
+			return journal.NameTaken(d, m, fmt.Sprintf("a name in statement %d is taken: %s", i+1, messageOf(err)), by, hintTaken)
 		}
 		if err != nil {
 			return failed("failed in statement %d: %s", i+1, messageOf(err))

@@ -13,6 +13,7 @@ import (
 // SQLSTATEs that are told apart. Those that begin with CR are raised by the
 // function expect of our own schema.
 const (
+	stateDuplicateTable  = "42P07"
 	stateFenced          = "CR001"
 	stateMissing         = "CR002"
 	stateMail            = "CR003" // an inbox is not as it should be

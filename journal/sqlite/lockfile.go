@@ -31,3 +31,14 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// InUse tells whether a process has the store in a data folder open. It changes nothing, and holds the lock for
+// a moment. A folder without a store is not in use.
+func InUse(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "LOCK"))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which gives the lock back
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}

@@ -46,12 +46,15 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 		if err := s.applyMigration(ctx, d, &step); errors.Is(err, journal.ErrConflict) {
 			return err
 		} else if err != nil {
-			failed := abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, abi.AsError(err).Message)
-			if strings.Contains(failed.Message, "already exists") || strings.Contains(failed.Message, "that another migration made") {
-				failed = failed.WithHint("If the table is that of another deployment or namespace: on the embedded store all are in one file. " +
-					"Rename it, give this one a store of its own, or use Postgres; see docs/recipes.md.")
+			reason := abi.AsError(err).Message
+			if !strings.Contains(reason, "already exists") && !strings.Contains(reason, "that another migration made") {
+				return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, reason)
 			}
-			return failed
+			by, err := takenBy(s.writer, d, checksum)
+			if err != nil {
+				return err
+			}
+			return journal.NameTaken(d, &step, reason, by, hintTaken)
 		}
 		if err := recordMigration(s.writer, d, step.Version, checksum); err != nil {
 			return err
@@ -65,6 +68,24 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 		return err
 	}
 	return s.recordOwners(d.Namespace)
+}
+
+// hintTaken is for a name that another deployment has, or another namespace.
+const hintTaken = "If the table is that of another deployment: rename it, or give this one a store of its own. " +
+	"On the embedded store namespaces share a file, and names of tables; on Postgres each has its own. See docs/recipes.md."
+
+// takenBy finds who has applied a migration of the same text, in the namespace before others.
+func takenBy(conn *sqlite.Conn, d *journal.Deployment, checksum string) (by journal.TakenBy, err error) {
+	err = run(conn, `SELECT namespace, deployment FROM cruster_guest_migrations WHERE checksum = ?1 AND NOT (namespace = ?2 AND deployment = ?3)
+		ORDER BY namespace <> ?2, namespace, deployment LIMIT 1`, func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, checksum)
+		stmt.BindText(2, d.Namespace)
+		stmt.BindText(3, d.Name)
+	}, func(row *sqlite.Stmt) error {
+		by = journal.TakenBy{Namespace: row.ColumnText(0), Deployment: row.ColumnText(1)}
+		return nil
+	})
+	return by, err
 }
 
 func appliedMigrations(conn *sqlite.Conn, d *journal.Deployment) (map[int64]string, error) {

@@ -21,6 +21,7 @@ var deployTests = []test{
 	{"FailingMigrationLeavesNothing", needsGuest, testDeployFailingMigration},
 	{"SeveralStatements", needsGuest, testDeploySeveralStatements},
 	{"TwoDeploymentsOfANamespace", needsGuest, testDeployTwoDeployments},
+	{"SecondNameOfAModuleWithTables", needsGuest, testDeploySecondName},
 }
 
 func testDeployRoundTrip(t *testing.T, b *bundle) {
@@ -222,4 +223,19 @@ func testDeployTwoDeployments(t *testing.T, b *bundle) {
 	_, err = b.deploy(m, newDeployment("default", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err, "versions count for each deployment")
 	require.Empty(t, b.rows(t, "default", "SELECT a.id FROM accounts a JOIN items i ON i.id = a.id"), "deployments of a namespace share its tables")
+}
+
+// testDeploySecondName: the tables of a module are there once in a namespace, and the error says who has them.
+func testDeploySecondName(t *testing.T, b *bundle) {
+	m := newModule("sha256:aa")
+	steps := []abi.Migration{{Version: 1, Name: "rows", SQL: "CREATE TABLE lab_rows (n INTEGER)"}}
+	_, err := b.deploy(m, newDeployment("default", "lab", m.Digest), steps)
+	require.NoError(t, err)
+	_, err = b.deploy(m, newDeployment("default", "lab2", m.Digest), steps)
+	coded := abi.AsError(err)
+	require.Equal(t, abi.CodeMigrationFailed, coded.Code)
+	require.Contains(t, coded.Message, `lab_rows`)
+	require.Contains(t, coded.Message, `; deployment "lab" has applied the same migration`)
+	require.Contains(t, coded.Hint, `Push the module as "lab" again`)
+	require.NotContains(t, coded.Hint, "Postgres")
 }

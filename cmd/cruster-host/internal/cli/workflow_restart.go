@@ -88,7 +88,7 @@ to read its result gets an error that says so.`,
 				if _, err := c.Workflows().Delete(cmd.Context(), &crusterv1.DeleteRequest{Namespace: a.namespace, Execution: args[0], RunId: run}); err != nil {
 					return err
 				}
-				return a.done(view.Done{Done: "deleted", Execution: args[0]}, "deleted")
+				return a.done(view.Done{Done: "deleted", Execution: args[0], Run: run}, "deleted")
 			})
 		},
 	}

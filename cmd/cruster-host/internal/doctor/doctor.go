@@ -52,11 +52,11 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	defer cancel()
 	all := []Finding{{What: "cruster-host", Status: OK, Text: fmt.Sprintf("%s, ABI %d, %s/%s", cfg.Version, abi.Version, runtime.GOOS, runtime.GOARCH)}}
 	all = append(all, languages(examineGo(ctx), examineRust(ctx))...)
-	host := examineHost(ctx, cfg.Addr)
+	host := examineHost(ctx, cfg.Addr, cfg.Store.StartCommand())
 	return append(all, host,
 		examinePort("gRPC port", "--grpc-addr", cfg.GRPCAddr, host.Status == OK),
 		examinePort("HTTP port", "--http-addr", cfg.HTTPAddr, host.Status == OK),
-		examineStore(ctx, cfg.Store))
+		examineStore(ctx, cfg.Store, host.Status == OK))
 }
 
 // languages makes notes of what is missing in one language if the other is there: one is

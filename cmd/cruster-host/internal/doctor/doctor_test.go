@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func TestStores(t *testing.T) {
 	look := func(store string) Finding {
 		spec, err := serve.ParseStore(store, "cruster")
 		require.NoError(t, err)
-		return examineStore(t.Context(), spec)
+		return examineStore(t.Context(), spec, false)
 	}
 	require.Equal(t, OK, look("sqlite:"+filepath.Join(dir, "not", "yet")).Status)
 	left, err := os.ReadDir(dir)
@@ -94,13 +95,44 @@ func TestStores(t *testing.T) {
 	require.NotContains(t, f.Text, "secret")
 	require.Equal(t, "psql -h 127.0.0.1 -p 1 -U ada cruster", f.Fix)
 
-	f = judgeStore(serve.StoreProbe{Text: "/data", Free: 5e6}, nil)
+	f = judgeStore(serve.StoreProbe{Text: "/data", Free: 5e6}, false, nil)
 	require.Equal(t, Finding{What: "store", Status: Problem, Text: "/data: only 5.0 MB are free", Fix: "df -h /data"}, f)
-	require.Equal(t, OK, judgeStore(serve.StoreProbe{Text: "postgres", Free: -1}, nil).Status)
+	require.Equal(t, OK, judgeStore(serve.StoreProbe{Text: "postgres", Free: -1}, false, nil).Status)
 }
 
 func TestNoHost(t *testing.T) {
 	t.Parallel()
-	f := examineHost(t.Context(), "127.0.0.1:1")
+	f := examineHost(t.Context(), "127.0.0.1:1", "cruster-host dev")
 	require.Equal(t, Finding{What: "host", Status: Note, Text: "none answers at 127.0.0.1:1", Fix: "cruster-host dev"}, f)
+}
+
+// TestStoreInUse: no second host can have it.
+func TestStoreInUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	spec, err := serve.ParseStore("sqlite:"+dir, "")
+	require.NoError(t, err)
+	require.Equal(t, OK, examineStore(t.Context(), spec, false).Status)
+	store, err := spec.Open(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	f := examineStore(t.Context(), spec, false)
+	require.Equal(t, Problem, f.Status)
+	require.Equal(t, dir+" is in use by another process, and no host answers", f.Text)
+	require.Contains(t, f.Fix, "cruster-host dev --data-dir ")
+	require.Equal(t, Note, examineStore(t.Context(), spec, true).Status)
+	require.NoError(t, store.Close())
+	require.Equal(t, OK, examineStore(t.Context(), spec, false).Status)
+}
+
+func TestStartCommand(t *testing.T) {
+	t.Parallel()
+	for store, command := range map[string]string{
+		"sqlite:cruster-data":           "cruster-host dev",
+		"sqlite:/data":                  "cruster-host dev --data-dir /data",
+		"postgres://ada:secret@db/shop": "cruster-host serve --store postgres://…",
+	} {
+		spec, err := serve.ParseStore(store, "cruster")
+		require.NoError(t, err)
+		require.Equal(t, command, spec.StartCommand())
+	}
 }

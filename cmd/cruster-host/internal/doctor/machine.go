@@ -20,8 +20,8 @@ import (
 const lowDisk = 1 << 30
 
 // examineHost asks the host that commands would talk to how it is. That none answers is
-// a note: none may have been started.
-func examineHost(ctx context.Context, addr string) Finding {
+// a note: none may have been started. Start is the command that does.
+func examineHost(ctx context.Context, addr, start string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -32,7 +32,7 @@ func examineHost(ctx context.Context, addr string) Finding {
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{})
 	switch {
 	case err != nil:
-		return Finding{What: "host", Status: Note, Text: "none answers at " + addr, Fix: "cruster-host dev"}
+		return Finding{What: "host", Status: Note, Text: "none answers at " + addr, Fix: start}
 	case answer.GetStatus() != healthv1.HealthCheckResponse_SERVING:
 		return Finding{What: "host", Status: Problem, Text: "the one at " + addr + " makes no progress: its log says why", Fix: "cruster-host workflow list --addr " + addr}
 	default:
@@ -67,20 +67,26 @@ func nextPort(addr string) string {
 	return net.JoinHostPort(host, strconv.Itoa(n+1))
 }
 
-func examineStore(ctx context.Context, store serve.StoreSpec) Finding {
+func examineStore(ctx context.Context, store serve.StoreSpec, answers bool) Finding {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return judgeStore(store.Probe(ctx))
+	p, err := store.Probe(ctx)
+	return judgeStore(p, answers, err)
 }
 
-// judgeStore makes a finding of what a look at a store found.
-func judgeStore(p serve.StoreProbe, err error) Finding {
+// judgeStore makes a finding of what a look at a store found. One that is in use is worth a note if a host answers: it
+// may be that one.
+func judgeStore(p serve.StoreProbe, answers bool, err error) Finding {
 	f := Finding{What: "store", Status: Problem, Fix: p.Fix}
 	switch {
 	case err != nil:
 		f.Text = err.Error()
 	case p.Free >= 0 && p.Free < lowDisk:
 		f.Text, f.Fix = fmt.Sprintf("%s: only %s are free", p.Text, terminal.Bytes(p.Free)), "df -h "+terminal.QuoteWord(p.Text)
+	case p.InUse && answers:
+		return Finding{What: "store", Status: Note, Text: p.Text + " is in use, and a host answers; a second host needs a folder of its own"}
+	case p.InUse:
+		f.Text = p.Text + " is in use by another process, and no host answers"
 	default:
 		return Finding{What: "store", Status: OK, Text: p.Text}
 	}

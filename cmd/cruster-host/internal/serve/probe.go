@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 // A StoreProbe is what a look at a store found.
@@ -19,6 +20,8 @@ type StoreProbe struct {
 	Text string
 	// Free is how many bytes its disk has left; negative if that is not known.
 	Free int64
+	// InUse tells that a host has the embedded store open: no second one can.
+	InUse bool
 	// Fix is the command to begin with if it cannot be used.
 	Fix string
 }
@@ -50,6 +53,7 @@ func (s StoreSpec) Probe(ctx context.Context) (StoreProbe, error) {
 	if err := writable(folder); err != nil {
 		return p, err
 	}
+	p.InUse = sqlite.InUse(p.Text)
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(folder, &disk); err == nil {
 		p.Free = int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // the types differ between systems

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/postgres"
@@ -52,6 +53,18 @@ func (s StoreSpec) String() string {
 		return abs
 	}
 	return s.dir
+}
+
+// StartCommand is the command that starts a host on the store. It does not show how Postgres is reached: there may be
+// a password in it.
+func (s StoreSpec) StartCommand() string {
+	switch {
+	case s.Dialect == abi.DialectPostgres:
+		return "cruster-host serve --store postgres://…"
+	case s.dir == "" || s.dir == "cruster-data":
+		return "cruster-host dev"
+	}
+	return "cruster-host dev --data-dir " + terminal.QuoteWord(s.dir)
 }
 
 // Open opens the store and brings its schema up to date.

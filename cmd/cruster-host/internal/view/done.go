@@ -13,12 +13,17 @@ type Done struct {
 	Deferred  string `json:"deferred,omitempty"`
 	Done      string `json:"done"`
 	Execution string `json:"execution"`
-	Signal    string `json:"signal,omitempty"`
+	// Run is the id of the one run that it was done to; empty if it was done to the execution.
+	Run    string `json:"run_id,omitempty"`
+	Signal string `json:"signal,omitempty"`
 }
 
 // WriteDone writes what was done, in the words of text.
 func WriteDone(w io.Writer, v Done, text string) error {
 	target := v.Execution
+	if v.Run != "" {
+		target = "run " + v.Run + " of " + target
+	}
 	if v.Deferred != "" {
 		target += " " + v.Deferred
 	}

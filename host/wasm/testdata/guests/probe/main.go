@@ -300,7 +300,7 @@ func deeper(n int) int {
 	if n == 0 {
 		return 0
 	}
-	return deeper(n+1) + 1
+	return deeper(n+1) + 1 // line "deeper"
 }
 
 func take(size int32) []byte {
