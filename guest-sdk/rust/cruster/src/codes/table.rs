@@ -73,7 +73,7 @@ table! {
     HTTP_TOO_LARGE = "CR-3204", "Send or fetch less at a time.", false;
     HTTP_BAD_REQUEST = "CR-3205", "The message names what is wrong. URLs are absolute and start with http:// or https://.", false;
     TX_UNDECIDED = "CR-3206", "Nothing needs to be done: the host looks the commit up before it goes on.", true;
-    NO_SOCKETS = "CR-3301", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use ctx.http(). The host makes the call, if the deployment was granted the server.", false;
+    NO_SOCKETS = "CR-3301", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", false;
     NO_FILES = "CR-3302", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false;
     NO_PROGRAMS = "CR-3303", "Call a service over HTTP that does it, or do it in the module itself.", false;
     NO_ZONES = "CR-3304", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false;
@@ -97,7 +97,7 @@ table! {
     STORE = "CR-5005", "Check the database; the host goes on by itself once the database is back.", true;
     STORE_IN_USE = "CR-5006", "Stop the other host, or choose another data folder.", false;
     BAD_CONFIG = "CR-5007", "See 'cruster-host serve --help' for the settings.", false;
-    DEADLINE = "CR-5008", "The work goes on: ask again with the same key, or poll the execution.", true;
+    DEADLINE = "CR-5008", "If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", true;
     STORE_PRIVILEGE = "CR-5009", "Run the migrations once as a database user who may create schemas and roles.", false;
     UNREACHABLE = "CR-5010", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true;
     STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
