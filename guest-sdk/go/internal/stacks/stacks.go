@@ -116,7 +116,7 @@ func (g *Goroutine) In(function string) bool {
 }
 
 // notAuthors are prefixes of functions that say nothing about the author's code.
-var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/"}
+var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/", "time."}
 
 // sdk is the guest SDK.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"
@@ -139,8 +139,9 @@ func short(file string) string { return path.Join(path.Base(path.Dir(file)), pat
 
 // Bounds of what is said, as on a host.
 const (
-	maxFrames = 3
-	maxWaits  = 21
+	maxFrames   = 3
+	maxWaits    = 21
+	maxSleepers = 3
 )
 
 // Where says which of the author's functions a goroutine is in: " (in main.f a/main.go:12 < main.g a/main.go:30)". It is empty
@@ -161,21 +162,40 @@ func (g *Goroutine) Where() string {
 // WhoWaits says at which of the author's lines each goroutine waits: ": goroutine 7, in main.f, waits (chan receive) at
 // a/main.go:12; goroutine 8, …". Those without such a line are left out, and the one that has made the bubble.
 func WhoWaits(all []Goroutine) string {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Goroutine) int { return a.ID - b.ID })
-	var waits []string
-	for _, g := range all {
+	return listed(waits(all, func(string) bool { return true }), maxWaits)
+}
+
+// WhoSleeps says as [WhoWaits] does which goroutines wait for time: those that sleep, or else those that wait for what a timer
+// may do. Coroutines that wait for their turn do not.
+func WhoSleeps(all []Goroutine) string {
+	asleep := waits(all, func(state string) bool { return state == "sleep" })
+	if len(asleep) == 0 {
+		asleep = waits(all, func(state string) bool { return state != coroutine })
+	}
+	return listed(asleep, maxSleepers)
+}
+
+// coroutine is the state of one that waits for the SDK, as a module's own stacks have it.
+const coroutine = "coroutine"
+
+// waits says where the goroutines wait whose state is asked for.
+func waits(all []Goroutine, asked func(state string) bool) (waits []string) {
+	for _, g := range slices.SortedFunc(slices.Values(all), func(a, b Goroutine) int { return a.ID - b.ID }) {
 		i := slices.IndexFunc(g.Frames, Frame.IsAuthors)
-		if i < 0 || g.State == "synctest.Run" || len(waits) == maxWaits {
-			continue
-		}
 		state := g.State
 		if g.In("/internal/guest.(*Coroutine).giveBack") {
-			state = "coroutine" // it waits for the SDK; in a module that is its state
+			state = coroutine
 		}
-		waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
+		if i >= 0 && g.State != "synctest.Run" && asked(state) {
+			waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
+		}
 	}
+	return waits
+}
+
+func listed(waits []string, most int) string {
 	if len(waits) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(waits, "; ")
+	return ": " + strings.Join(waits[:min(len(waits), most)], "; ")
 }
