@@ -200,6 +200,9 @@ func Record(h *History) Option {
 //
 // A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
 // goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
+//
+// It also bounds how long attempts of activities that hang are tried again: once the test has waited for longer than that, in real
+// time, the next one that does not come back within its timeout fails its activity.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }

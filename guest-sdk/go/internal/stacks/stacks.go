@@ -21,6 +21,8 @@ type Goroutine struct {
 	Durable bool
 	// Bubble is the number of that bubble; empty if it is in none.
 	Bubble string
+	// Parent is the one that has started it; 0 if that is not known.
+	Parent int
 	// Frames are the calls that are under way, innermost first.
 	Frames []Frame
 }
@@ -45,6 +47,15 @@ func Current() (g Goroutine, stack string) {
 	return g, stack
 }
 
+// ID is the number of the goroutine that calls.
+func ID() int {
+	var head [64]byte
+	rest, _ := strings.CutPrefix(string(head[:runtime.Stack(head[:], false)]), "goroutine ")
+	number, _, _ := strings.Cut(rest, " ")
+	id, _ := strconv.Atoi(number)
+	return id
+}
+
 func text(all bool) string {
 	const most = 64 << 20
 	for size := 1 << 16; ; size *= 4 {
@@ -62,6 +73,7 @@ func Parse(stacks string) []Goroutine {
 		lines := strings.Split(strings.TrimSpace(part), "\n")
 		if g, ok := parseHead(lines[0]); ok {
 			g.Frames = parseFrames(lines[1:])
+			g.Parent = parseParent(lines[1:])
 			all = append(all, g)
 		}
 	}
@@ -108,6 +120,18 @@ func parseFrames(lines []string) (frames []Frame) {
 		frames = append(frames, Frame{Function: function, Place: place})
 	}
 	return frames
+}
+
+// parseParent reads "created by main.f in goroutine 12".
+func parseParent(lines []string) int {
+	for _, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "created by "); ok {
+			_, number, _ := strings.Cut(rest, " in goroutine ")
+			id, _ := strconv.Atoi(number)
+			return id
+		}
+	}
+	return 0
 }
 
 // In tells whether a function is under way, by the end of its name.
