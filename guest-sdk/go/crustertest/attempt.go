@@ -30,6 +30,9 @@ var (
 	_ guest.Locator = (*attemptHost)(nil)
 )
 
+// Packages of the SDK know by it that they run in a test.
+func init() { guest.KitIsHere() }
+
 // grace is how much longer than its limit an attempt is waited for, so that one that heeds its context returns its own error.
 const grace = time.Second
 
@@ -43,8 +46,10 @@ func (h *attemptHost) start(registry *guest.Registry, inv abi.Invocation, limit 
 	go func() {
 		defer close(done)
 		id <- stacks.ID()
-		_, out := registry.Start(h, inv, guest.Options{})
-		done <- out
+		guest.AsAttempt(func() {
+			_, out := registry.Start(h, inv, guest.Options{})
+			done <- out
+		})
 	}()
 	timer := time.NewTimer(limit + grace)
 	defer timer.Stop()
