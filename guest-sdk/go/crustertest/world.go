@@ -145,7 +145,7 @@ func (w *world) execute(deployment, workflow string, body []byte) *abi.Outcome {
 		*w.cfg.history = last.recorded()
 	}
 	if err := w.unreached(last.outcome); err != nil {
-		w.cfg.errorf("%v", err)
+		w.cfg.fail(err)
 		return &abi.Outcome{Error: err}
 	}
 	return last.outcome
