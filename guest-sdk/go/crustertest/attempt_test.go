@@ -23,7 +23,7 @@ var stays = cruster.NewActivity("attemptStays", func(ctx *cruster.ActivityContex
 	switch on {
 	case "channel":
 		<-attemptEnds // line: stays
-		ctx.Logger().Info("nobody hears it")
+		ctx.Logger().Info("too late")
 		_, err := ctx.HTTP().Get("http://a/")
 		attemptLate <- err
 	case "loop":
