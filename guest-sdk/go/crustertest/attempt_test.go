@@ -1,7 +1,8 @@
 package crustertest_test
 
 import (
-	"errors"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,7 +58,8 @@ func TestHangingActivities(t *testing.T) { //nolint:paralleltest // it lets go o
 		calls++
 		return cruster.HTTPResponse{}, nil
 	}))
-	require.Regexp(t, `CR-3002: activity attemptStays took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+lineOf(t, "attempt_test.go", "stays")+`$`, err)
+	require.Regexp(t, `CR-3002: activity attemptStays took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+
+		lineOf(t, "attempt_test.go", "stays")+`$`, err)
 
 	got, err := crustertest.Run(t, staying, "once")
 	require.NoError(t, err)
@@ -90,28 +92,18 @@ func TestHangingForLong(t *testing.T) {
 	})
 }
 
-// endedTB notes whether its test was ended.
-type endedTB struct {
-	testing.TB
-	failed bool
-}
-
-func (e *endedTB) Errorf(string, ...any) { e.failed = true }
-func (e *endedTB) FailNow()              { e.TB.SkipNow() }
-
-// A stub that ends its test does so.
+// A stub that ends its goroutine, as t.FailNow does, ends that of the test.
 func TestStubEndsTest(t *testing.T) {
 	t.Parallel()
 	wentOn := false
-	outer := &endedTB{TB: t}
-	t.Run("ended", func(t *testing.T) { //nolint:paralleltest // it is looked at below
-		outer.TB = t
-		_, _ = crustertest.Run(t, staying, "", crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
-			require.NoError(outer, errors.New("a mistake"))
+	var tested sync.WaitGroup
+	tested.Go(func() {
+		_, _ = crustertest.Execute(staying, "", crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
+			runtime.Goexit()
 			return 0, nil
 		}))
 		wentOn = true
 	})
-	require.True(t, outer.failed)
+	tested.Wait()
 	require.False(t, wentOn)
 }
