@@ -207,7 +207,7 @@ func killCrawl(v *victim) {
 		Failed []string `json:"failed"`
 		Late   []string `json:"late"`
 	}
-	run, err := client.Workflow[object, result](v.Client, "crawl/Crawl").Start(v.t.Context(), object{"run": "r", "urls": urls, "deadline_ms": 5000})
+	run, err := client.Workflow[object, result](v.Client, "crawl/Crawl").Start(v.t.Context(), object{"run": "r", "urls": urls, "deadline_ms": 20_000})
 	require.NoError(v.t, err)
 	for _, at := range []int64{60, pages - hanging + 1} {
 		v.killWhen(&asked, at)

@@ -81,11 +81,21 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 		registry = &guest.Registry{}
 		registry.AddActivity(stub)
 	}
-	_, out := registry.Start(h, inv, guest.Options{})
-	if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
-		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
+	out, hangs := h.start(registry, inv, limit)
+	if out == nil {
+		out = &abi.Outcome{Error: r.hung(abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v%s", a.Name, limit, hangs), limit)}
+		return out, max(took, limit)
 	}
 	return out, took
+}
+
+// hung is the error of an attempt that did not come back in the real time of its limit. It is tried again as on a host, but
+// not for ever: the next one is likely to hang as well.
+func (r *run) hung(err *abi.Error, limit time.Duration) *abi.Error {
+	if r.world.hung += limit; r.world.hung > r.world.cfg.turnLimit {
+		err.Retryable = false
+	}
+	return err
 }
 
 // duration is how much virtual time the attempt takes.
@@ -94,86 +104,4 @@ func (r *run) duration(at guest.Attempt) (time.Duration, error) {
 		return takes(at, at.Invocation.Body)
 	}
 	return 0, nil
-}
-
-// attemptHost is the host of one attempt of an activity, or of one call of an operation.
-type attemptHost struct {
-	world     *world
-	execution string // or the entity
-	kind      string // what is attempted: "activity"
-	name      string
-	tx        Transaction
-}
-
-var (
-	_ guest.Host    = (*attemptHost)(nil)
-	_ guest.Locator = (*attemptHost)(nil)
-)
-
-// Issue refuses: durable ops are only available in workflows.
-func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
-	return 0, abi.Errorf(abi.CodeWrongContext, "%s was called in an %s", op.Name, h.kind)
-}
-
-// Cancel does nothing: an attempt has no ops.
-func (h *attemptHost) Cancel(uint32) {}
-
-// Log passes a record on to the test.
-func (h *attemptHost) Log(level int32, record string) { h.LogAt(0, level, record) }
-
-// LogAt is Log of a record whose place is known.
-func (h *attemptHost) LogAt(pc uintptr, level int32, record string) {
-	h.world.logAt(pc, h.execution, level, abi.LogText([]byte(record)))
-}
-
-// Do performs an immediate call.
-func (h *attemptHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
-	reply, err := h.perform(call.Name, body)
-	if err != nil {
-		return nil, abi.AsError(err)
-	}
-	return abi.MustMarshal(reply), nil
-}
-
-func (h *attemptHost) perform(name string, body []byte) (any, error) {
-	switch name {
-	case abi.ImportConfig:
-		var b abi.ConfigRequest
-		if err := abi.DecodeBody(body, &b); err != nil {
-			return nil, err
-		}
-		value, found := h.world.cfg.config[b.Name]
-		return abi.ConfigReply{Found: found, Value: value}, nil
-	case abi.ImportHTTP:
-		var b abi.HTTPRequest
-		if err := abi.DecodeBody(body, &b); err != nil {
-			return nil, err
-		}
-		return h.http(b)
-	case abi.ImportHTTPAll:
-		var b abi.HTTPAll
-		if err := abi.DecodeBody(body, &b); err != nil {
-			return nil, err
-		}
-		return h.httpAll(b)
-	case abi.ImportTxExec, abi.ImportTxQuery:
-		var b abi.SQL
-		if err := abi.DecodeBody(body, &b); err != nil {
-			return nil, err
-		}
-		return h.sql(name, b)
-	case abi.ImportTxRollback:
-		return nil, h.endTransaction(false)
-	}
-	return nil, fmt.Errorf("crustertest: call %q is unknown", name)
-}
-
-// missing is the error of a call that needs something the test did not provide.
-func (h *attemptHost) missing(what, option string) error {
-	stub := "crustertest.Stub"
-	if h.kind == "operation" {
-		stub = "crustertest.StubOperation"
-	}
-	return abi.Errorf(abi.CodeWrongContext, "%s %s uses %s, which the test does not provide", h.kind, h.name, what).
-		WithHint("Replace the %s with %s, or provide %s with %s.", h.kind, stub, what, option)
 }

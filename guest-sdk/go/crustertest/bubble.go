@@ -2,6 +2,8 @@ package crustertest
 
 import (
 	"math/rand/v2"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,14 +95,27 @@ func (b *bubble) look(limit time.Duration, act func()) *abi.Error {
 	return problem
 }
 
-// standStill calls act, and refuses what a host refuses: to wait for the clock.
+// standStill calls act, and refuses what a host refuses: to wait for the clock. The clock moves when all of the bubble wait,
+// first to the timer that looks who does.
 func standStill(act func()) *abi.Error {
+	var waiting atomic.Pointer[string]
 	began := time.Now()
+	looks := time.AfterFunc(time.Nanosecond, func() {
+		all := stacks.Take()
+		who := stacks.WhoSleeps(slices.DeleteFunc(all[1:], func(g stacks.Goroutine) bool { return g.Bubble != all[0].Bubble }))
+		waiting.Store(&who)
+	})
 	act()
-	if blocked := time.Since(began); blocked > 0 && blocked < forever {
-		return abi.Errorf(abi.CodeBlockingSleep, "the module tried to block for %v", blocked)
+	looks.Stop()
+	blocked := time.Since(began)
+	if blocked <= 0 || blocked >= forever {
+		return nil
 	}
-	return nil
+	who := ""
+	if seen := waiting.Load(); seen != nil {
+		who = *seen
+	}
+	return abi.Errorf(abi.CodeBlockingSleep, "the module tried to block for %v%s", blocked, who)
 }
 
 // do calls act in the bubble. The limit is of real time.

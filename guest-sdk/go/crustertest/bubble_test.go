@@ -105,7 +105,7 @@ func TestClockInBubble(t *testing.T) {
 }
 
 var sleepyOperation = cruster.NewOperation(diary, "sleepy", func(*cruster.EntityContext, *[]time.Time, cruster.None) (int, error) {
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // line: operation
 	return 0, nil
 })
 
@@ -115,32 +115,51 @@ var sleepy = cruster.NewWorkflow("bubbleSleepy", func(ctx cruster.Context, where
 		return sleepyOperation.On("mine").Call(ctx, cruster.None{})
 	case "query":
 		sleepyQuery.Handle(ctx, func(cruster.None) (int, error) {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // line: query
 			return 0, nil
 		})
 		return 0, cruster.Sleep(ctx, time.Hour)
+	case "timer":
+		<-time.After(time.Second) // line: timer
+	case "coroutine":
+		_, err := cruster.Go(ctx, func(cruster.Context) error {
+			time.Sleep(time.Second) // line: coroutine
+			return nil
+		}).Await(ctx)
+		return 0, err
 	}
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // line: workflow
 	return 0, nil
 }).Answers(sleepyQuery)
 
 var sleepyQuery = cruster.NewQuery[cruster.None, int]("sleepy")
 
-// What must not wait for the clock is refused, as by a host.
+// What must not wait for the clock is refused, as by a host, which says where it is.
 func TestBlockingSleep(t *testing.T) {
 	t.Parallel()
-	_, err := crustertest.Run(t, sleepy, "workflow")
-	require.Equal(t, "CR-4010", cruster.ErrorCode(err))
-	require.ErrorContains(t, err, "the module tried to block for 1s")
+	at := func(state, mark string) string {
+		return `the module tried to block for \S+: goroutine \d+, in .*crustertest_test\.(init|glob)\S*, waits \(` + state + `\) at ` + lineOf(t, "bubble_test.go", mark) + `$`
+	}
+	for _, where := range []string{"workflow", "coroutine"} {
+		_, err := crustertest.Run(t, sleepy, where)
+		require.Regexp(t, "^CR-4010: "+at("sleep", where), err)
+	}
+	_, err := crustertest.Run(t, sleepy, "timer")
+	require.Regexp(t, "^CR-4010: "+at("chan receive", "timer"), err)
 
 	_, err = crustertest.Run(t, sleepy, "operation")
-	require.ErrorContains(t, err, `CR-6007: operation "sleepy": the module tried to block for 1s`)
+	require.Regexp(t, `CR-6007: operation "sleepy": `+at("sleep", "operation"), err)
 
 	asked := 0
 	_, err = crustertest.Run(t, sleepy, "query", crustertest.QueryAfter(time.Minute, sleepyQuery, cruster.None{}, func(_ int, err error) {
 		asked++
-		require.Equal(t, "CR-4010", cruster.ErrorCode(err), "%v", err)
+		require.Regexp(t, "CR-4010: "+at("sleep", "query"), err)
 	}))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
+
+	synctest.Test(t, func(t *testing.T) {
+		_, err := crustertest.Run(t, sleepy, "workflow")
+		require.Regexp(t, "^CR-4010: "+at("sleep", "workflow"), err)
+	})
 }

@@ -2,10 +2,14 @@ package crustertest
 
 import (
 	"cmp"
+	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
@@ -18,7 +22,7 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	if h.world.cfg.http == nil {
 		return nil, h.missing("HTTP", "crustertest.HandleHTTP")
 	}
-	res, err := h.world.cfg.http(cruster.HTTPRequest{
+	res, err := h.handle(cruster.HTTPRequest{
 		Body: b.Body, Headers: b.Headers, Method: b.Method, Timeout: time.Duration(b.Timeout), URL: b.URL,
 	})
 	if err != nil {
@@ -28,6 +32,33 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", cmp.Or(b.Method, "GET"), b.URL, maxHTTPBody)
 	}
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
+}
+
+// handle has the test answer a call, on a goroutine of its own: the handler is not code of the attempt, and may use the network. If
+// it ends its goroutine, as t.FailNow does, that of the attempt ends as well.
+func (h *attemptHost) handle(req cruster.HTTPRequest) (res cruster.HTTPResponse, err error) {
+	done := make(chan string, 1) // how it panicked
+	go func() {
+		defer close(done)
+		guest.AsTest(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					g, _ := stacks.Current()
+					done <- fmt.Sprintf("%v%s", p, g.Where())
+				}
+			}()
+			res, err = h.world.cfg.http(req)
+			done <- ""
+		})
+	}()
+	panicked, returned := <-done
+	switch {
+	case !returned:
+		runtime.Goexit()
+	case panicked != "":
+		panic(panicked) // as the attempt
+	}
+	return res, err
 }
 
 // httpAll makes the calls one after the other: what a test answers is the same either way. The

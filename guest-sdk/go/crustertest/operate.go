@@ -89,13 +89,14 @@ func (w *world) mail(o *operation, origin string) {
 func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	h := &attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}
 	inv := w.entityInvocation(o, abi.InvokeCall, abi.MustMarshal(o.call))
-	inv.Deadline = time.Now().Add(limitOf(0)).UnixNano()
+	limit := limitOf(0)
+	inv.Deadline = time.Now().Add(limit).UnixNano()
 	if o.info.Persisted {
 		inv.IdempotencyKey = o.entity + "/" + origin
 	}
-	_, out := o.module.Start(h, inv, guest.Options{})
-	if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
-		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
+	out, hangs := h.start(o.module.Registry, inv, limit)
+	if out == nil {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "operation %s took longer than %v%s", o.call.Operation, limit, hangs)}
 	}
 	return received(out)
 }

@@ -17,7 +17,12 @@ import (
 // logged. The error of a workflow that panics has the author's lines; its whole stack is in the output of go test -v.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
-	return Execute(wf, req, append([]Option{logTo(t), failTo(t.Errorf)}, opts...)...)
+	var failed []error // said here, so that the line is the test's
+	res, err := Execute(wf, req, append([]Option{logTo(t), failTo(func(err error) { failed = append(failed, err) })}, opts...)...)
+	for _, err := range failed {
+		t.Errorf("%v", err)
+	}
+	return res, err
 }
 
 // Execute is [Run] without a test, for examples and fuzzing.
@@ -89,7 +94,7 @@ type config struct {
 	down        []downtime
 	early       []func(*run) // before the start
 	entities    *Entities
-	errorf      func(string, ...any)
+	fail        func(error)
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
@@ -124,7 +129,7 @@ func newEvents() *config {
 		deployed:   map[string][]string{},
 		deployment: "test",
 		namespace:  "test",
-		errorf:     func(string, ...any) {},
+		fail:       func(error) {},
 		logf:       func(string, ...any) {},
 		takes:      map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
@@ -149,8 +154,8 @@ func newConfig(opts []Option) *config {
 	return c
 }
 
-func failTo(errorf func(string, ...any)) Option {
-	return func(c *config) { c.errorf = errorf }
+func failTo(fail func(error)) Option {
+	return func(c *config) { c.fail = fail }
 }
 
 // StartTime is when the execution starts: in 2000 at the earliest. Defaults to the first of January
@@ -202,6 +207,9 @@ func Record(h *History) Option {
 // goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
 // A timer of the test is no goroutine: a lock that only time.AfterFunc lets go of is not waited for, and is a deadlock at once
 // unless the timer is very short. Let a goroutine of the test sleep, and then let go of it.
+//
+// It also bounds how long attempts of activities that hang are tried again: once the test has waited for longer than that, in real
+// time, the next one that does not come back within its timeout fails its activity.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }

@@ -65,8 +65,8 @@ func judge(all []stacks.Goroutine, bubble string, late bool) (inside []stacks.Go
 	if !late && (isDurable(inside) || mayWake(outside)) {
 		return inside, nil // testing/synctest sees to it, or someone outside
 	}
-	if i := slices.IndexFunc(inside, func(g stacks.Goroutine) bool { return g.State == "sleep" }); i >= 0 {
-		return inside, abi.Errorf(abi.CodeBlockingSleep, "the module tried to block%s", inside[i].Where())
+	if slices.ContainsFunc(inside, func(g stacks.Goroutine) bool { return g.State == "sleep" }) {
+		return inside, abi.Errorf(abi.CodeBlockingSleep, "the module tried to block%s", stacks.WhoSleeps(inside))
 	}
 	return inside, abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, stacks.WhoWaits(inside))
 }

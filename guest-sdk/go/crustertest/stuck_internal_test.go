@@ -92,8 +92,8 @@ func TestJudge(t *testing.T) {
 		},
 		"a goroutine of the workflow that sleeps": {
 			[]string{parked, locks, in("sleep (durable), synctest bubble 3")},
-			"CR-4010: the module tried to block (in orders.helper orders/orders_test.go:50)",
-			"CR-4010: the module tried to block (in orders.helper orders/orders_test.go:50)",
+			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at orders/orders_test.go:50",
+			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at orders/orders_test.go:50",
 		},
 		"all that synctest sees": {[]string{parked}, "", strings.Replace(waits, "goroutine 11, in orders.(*Book).sell, waits (sync.Mutex.Lock) at orders/book.go:12; ", "", 1)},
 	} {

@@ -1,7 +1,7 @@
 package crustertest_test
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"runtime"
 	"strings"
@@ -16,19 +16,26 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-//go:embed stuck_test.go
-var stuckSource string
+//go:embed *_test.go
+var sources embed.FS
 
-// stuckLine finds the line of this file that has a mark, as reports show it.
-func stuckLine(t *testing.T, mark string) string {
+// lineOf finds the line of a file of these tests that has a mark, as reports show it.
+func lineOf(t *testing.T, file, mark string) string {
 	t.Helper()
-	for i, line := range strings.Split(stuckSource, "\n") {
+	source, err := sources.ReadFile(file)
+	require.NoError(t, err)
+	for i, line := range strings.Split(string(source), "\n") {
 		if strings.HasSuffix(line, "// line: "+mark) {
-			return fmt.Sprintf("crustertest/stuck_test.go:%d", i+1)
+			return fmt.Sprintf("crustertest/%s:%d", file, i+1)
 		}
 	}
 	t.Fatal("no line " + mark)
 	return ""
+}
+
+func stuckLine(t *testing.T, mark string) string {
+	t.Helper()
+	return lineOf(t, "stuck_test.go", mark)
 }
 
 // What blocks workflows; the tests let go of them.

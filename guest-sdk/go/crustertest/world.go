@@ -37,6 +37,8 @@ type world struct {
 	// turning says that a workflow takes a turn, and afterTurn is what is put off until it is over.
 	turning   bool
 	afterTurn []func()
+	// hung is the real time that attempts took which did not come back.
+	hung time.Duration
 }
 
 // event is a function to call at a virtual time. What is due at the same time
@@ -143,7 +145,7 @@ func (w *world) execute(deployment, workflow string, body []byte) *abi.Outcome {
 		*w.cfg.history = last.recorded()
 	}
 	if err := w.unreached(last.outcome); err != nil {
-		w.cfg.errorf("%v", err)
+		w.cfg.fail(err)
 		return &abi.Outcome{Error: err}
 	}
 	return last.outcome

@@ -1,12 +1,18 @@
 package stdhttp
 
-import "net/http"
+import (
+	"context"
 
-// A module has no sockets that the transport of net/http could use. It stays one of its type,
-// because libraries rely on that.
-func init() {
-	if standard, is := http.DefaultTransport.(*http.Transport); is {
-		standard.RegisterProtocol("http", transport{})
-		standard.RegisterProtocol("https", transport{})
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// A module has no sockets that the transport of net/http could use.
+func init() { takeOver(transport{}) }
+
+// runningHere is the context of the attempt that a call without a transport of its own is of.
+func runningHere(ctx context.Context) (of any, inAttempt bool) {
+	if of := ctx.Value(guest.Within{}); of != nil {
+		return of, true
 	}
+	return guest.Running, true
 }

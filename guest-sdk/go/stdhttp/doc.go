@@ -12,7 +12,9 @@
 // once the transaction of the activity has begun.
 //
 // In a module that imports this package, http.DefaultTransport has the host make its calls, so
-// that a library also works that cannot be given a client. A copy of it does not.
+// that a library also works that cannot be given a client. A copy of it does not. In a test, the
+// handler of crustertest.HandleHTTP answers the calls that activities make by it; the test itself
+// has the network.
 //
 // It is a package of its own because net/http makes a module more than twice as large: one that
 // does not import it does not have it. cruster.HTTPClient needs none of it.

@@ -28,6 +28,17 @@ type transport struct {
 	of context.Context
 }
 
+// takeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It speaks
+// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one.
+func takeOver(by http.RoundTripper) {
+	if standard, is := http.DefaultTransport.(*http.Transport); is {
+		standard.Protocols = new(http.Protocols)
+		standard.Protocols.SetHTTP1(true)
+		standard.RegisterProtocol("http", by)
+		standard.RegisterProtocol("https", by)
+	}
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)
@@ -60,13 +71,11 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // caller is what makes the call.
 func (t transport) caller(ctx context.Context) (*cruster.HTTPClient, error) {
-	of := t.of
-	if of == nil {
-		of = ctx
-	}
-	attempt := of.Value(guest.Within{})
-	if attempt == nil && t.of == nil {
-		attempt = guest.Running
+	var attempt any
+	if t.of != nil {
+		attempt = t.of.Value(guest.Within{})
+	} else {
+		attempt, _ = runningHere(ctx)
 	}
 	if attempt, is := attempt.(interface{ HTTP() *cruster.HTTPClient }); is {
 		return attempt.HTTP(), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
@@ -82,7 +83,7 @@ func (c *conn) prepare(ctx context.Context, args []driver.NamedValue) ([]any, er
 	values := make([]any, len(args))
 	for i, arg := range args {
 		if arg.Name != "" {
-			return nil, refused("argument %d has the name %q", i+1, arg.Name).WithHint("Write $%d, and pass the value without sql.Named.", i+1)
+			return nil, abi.Errorf(abi.CodeSQLArgument, "argument %d has the name %q", i+1, arg.Name).WithHint("Write $%d, and pass the value without sql.Named.", i+1)
 		}
 		values[i] = arg.Value
 	}

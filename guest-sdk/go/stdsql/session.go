@@ -59,7 +59,7 @@ func (p *part) end(commit bool) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	if p.session.open != p {
-		return refused("the transaction is over")
+		return refused("the transaction is over").WithHint("Commit or Rollback it once; begin another after a Rollback only.")
 	}
 	if !commit {
 		if err := p.session.tx.Rollback(); err != nil {
@@ -97,6 +97,7 @@ func (s *session) Close() error {
 	return err
 }
 
+// refused is the error of a use that an activity's transaction does not allow. Another attempt would do the same.
 func refused(format string, args ...any) *abi.Error {
-	return abi.Errorf(abi.CodeSQL, format, args...)
+	return abi.Errorf(abi.CodeWrongContext, format, args...)
 }

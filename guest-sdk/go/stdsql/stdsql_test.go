@@ -176,6 +176,25 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
+// TestMisuse: what no attempt could do is tried once, and the hint is not about the database.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	attempts := 0
+	_, err := inActivity(t, func(ctx *cruster.ActivityContext) error {
+		attempts++
+		tx, err := stdsql.Open(ctx).BeginTx(ctx, nil)
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit())
+		_, err = stdsql.Open(ctx).BeginTx(ctx, nil)
+		var told *cruster.Error
+		require.ErrorAs(t, err, &told)
+		require.Equal(t, "Do both in one transaction, or make them two activities.", told.Hint)
+		return fmt.Errorf("the second: %w", err)
+	})
+	require.ErrorContains(t, err, "CR-4002: an activity commits once")
+	require.Equal(t, 1, attempts)
+}
+
 // TestElsewhere: a context that is of no activity has no database, and one of an activity that is
 // over has none any more.
 func TestElsewhere(t *testing.T) {

@@ -21,6 +21,8 @@ type Goroutine struct {
 	Durable bool
 	// Bubble is the number of that bubble; empty if it is in none.
 	Bubble string
+	// Parent is the one that has started it; 0 if that is not known.
+	Parent int
 	// Frames are the calls that are under way, innermost first.
 	Frames []Frame
 }
@@ -45,6 +47,15 @@ func Current() (g Goroutine, stack string) {
 	return g, stack
 }
 
+// ID is the number of the goroutine that calls.
+func ID() int {
+	var head [64]byte
+	rest, _ := strings.CutPrefix(string(head[:runtime.Stack(head[:], false)]), "goroutine ")
+	number, _, _ := strings.Cut(rest, " ")
+	id, _ := strconv.Atoi(number)
+	return id
+}
+
 func text(all bool) string {
 	const most = 64 << 20
 	for size := 1 << 16; ; size *= 4 {
@@ -62,6 +73,7 @@ func Parse(stacks string) []Goroutine {
 		lines := strings.Split(strings.TrimSpace(part), "\n")
 		if g, ok := parseHead(lines[0]); ok {
 			g.Frames = parseFrames(lines[1:])
+			g.Parent = parseParent(lines[1:])
 			all = append(all, g)
 		}
 	}
@@ -110,13 +122,25 @@ func parseFrames(lines []string) (frames []Frame) {
 	return frames
 }
 
+// parseParent reads "created by main.f in goroutine 12".
+func parseParent(lines []string) int {
+	for _, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "created by "); ok {
+			_, number, _ := strings.Cut(rest, " in goroutine ")
+			id, _ := strconv.Atoi(number)
+			return id
+		}
+	}
+	return 0
+}
+
 // In tells whether a function is under way, by the end of its name.
 func (g *Goroutine) In(function string) bool {
 	return slices.ContainsFunc(g.Frames, func(f Frame) bool { return strings.HasSuffix(f.Function, function) })
 }
 
 // notAuthors are prefixes of functions that say nothing about the author's code.
-var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/"}
+var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/", "time."}
 
 // sdk is the guest SDK.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"
@@ -139,8 +163,9 @@ func short(file string) string { return path.Join(path.Base(path.Dir(file)), pat
 
 // Bounds of what is said, as on a host.
 const (
-	maxFrames = 3
-	maxWaits  = 21
+	maxFrames   = 3
+	maxWaits    = 21
+	maxSleepers = 3
 )
 
 // Where says which of the author's functions a goroutine is in: " (in main.f a/main.go:12 < main.g a/main.go:30)". It is empty
@@ -161,21 +186,40 @@ func (g *Goroutine) Where() string {
 // WhoWaits says at which of the author's lines each goroutine waits: ": goroutine 7, in main.f, waits (chan receive) at
 // a/main.go:12; goroutine 8, …". Those without such a line are left out, and the one that has made the bubble.
 func WhoWaits(all []Goroutine) string {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Goroutine) int { return a.ID - b.ID })
-	var waits []string
-	for _, g := range all {
+	return listed(waits(all, func(string) bool { return true }), maxWaits)
+}
+
+// WhoSleeps says as [WhoWaits] does which goroutines wait for time: those that sleep, or else those that wait for what a timer
+// may do. Coroutines that wait for their turn do not.
+func WhoSleeps(all []Goroutine) string {
+	asleep := waits(all, func(state string) bool { return state == "sleep" })
+	if len(asleep) == 0 {
+		asleep = waits(all, func(state string) bool { return state != coroutine })
+	}
+	return listed(asleep, maxSleepers)
+}
+
+// coroutine is the state of one that waits for the SDK, as a module's own stacks have it.
+const coroutine = "coroutine"
+
+// waits says where the goroutines wait whose state is asked for.
+func waits(all []Goroutine, asked func(state string) bool) (waits []string) {
+	for _, g := range slices.SortedFunc(slices.Values(all), func(a, b Goroutine) int { return a.ID - b.ID }) {
 		i := slices.IndexFunc(g.Frames, Frame.IsAuthors)
-		if i < 0 || g.State == "synctest.Run" || len(waits) == maxWaits {
-			continue
-		}
 		state := g.State
 		if g.In("/internal/guest.(*Coroutine).giveBack") {
-			state = "coroutine" // it waits for the SDK; in a module that is its state
+			state = coroutine
 		}
-		waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
+		if i >= 0 && g.State != "synctest.Run" && asked(state) {
+			waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
+		}
 	}
+	return waits
+}
+
+func listed(waits []string, most int) string {
 	if len(waits) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(waits, "; ")
+	return ": " + strings.Join(waits[:min(len(waits), most)], "; ")
 }

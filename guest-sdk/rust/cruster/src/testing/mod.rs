@@ -183,6 +183,7 @@ impl Test {
     /// # Panics
     ///
     /// If the workflow panics.
+    #[track_caller]
     pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
         self.execute(W::NAME, body)
@@ -195,10 +196,12 @@ impl Test {
     /// # Panics
     ///
     /// If the workflow panics.
+    #[track_caller]
     pub fn run_named(self, workflow: &str, request: &Value) -> Finished<Value> {
         self.execute(workflow, request.encode())
     }
 
+    #[track_caller]
     fn execute<T: DeserializeOwned>(self, workflow: &str, body: Vec<u8>) -> Finished<T> {
         let world = World::new(self.module, self.config);
         let ended = world.execute(workflow, body);

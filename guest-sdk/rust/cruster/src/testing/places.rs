@@ -74,6 +74,7 @@ impl Places {
     }
 
     /// Panics if a place was not reached: the test says that it is.
+    #[track_caller]
     pub(crate) fn check(&self) {
         let waiting = self.waiting.borrow();
         let Some(missed) = waiting.iter().find(|w| w.left.get() > 0) else {

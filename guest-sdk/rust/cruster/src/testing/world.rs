@@ -130,6 +130,7 @@ impl World {
     }
 
     /// Runs a workflow to its end.
+    #[track_caller]
     pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> Ended {
         let deployment = &self.config.deployment;
         let found = self.workflow(deployment, workflow);

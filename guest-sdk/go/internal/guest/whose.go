@@ -1,0 +1,127 @@
+package guest
+
+import (
+	"sync"
+
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
+)
+
+// In a module [Running] says which attempt runs. A test runs many at a time, beside code of its own, so there the goroutine
+// says it: that of an attempt, and those that were started from it. This is for packages that must know it of code which hands on
+// no context.
+
+// whose has the goroutines whose attempt is known, also of attempts that are over: goroutines may be left of them. The numbers
+// of goroutines are not used twice.
+var whose = struct {
+	sync.Mutex
+	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's.
+	running  int                // guarded by it
+}{attempts: map[int]*attemptOf{}}
+
+type attemptOf struct {
+	context any // that the code was given; nil before that
+}
+
+// AsAttempt calls act, which is an attempt, on a goroutine that does nothing else.
+func AsAttempt(act func()) {
+	id := stacks.ID()
+	whose.Lock()
+	whose.attempts[id] = &attemptOf{}
+	whose.running++
+	whose.Unlock()
+	defer func() {
+		whose.Lock()
+		defer whose.Unlock()
+		whose.running--
+		whose.attempts[id] = &attemptOf{} // without what the context holds
+	}()
+	act()
+}
+
+// AsTest calls act, which is code of the test that an attempt waits for, on a goroutine that does nothing else.
+func AsTest(act func()) {
+	id := stacks.ID()
+	whose.Lock()
+	whose.attempts[id] = nil
+	whose.Unlock()
+	defer func() {
+		whose.Lock()
+		defer whose.Unlock()
+		delete(whose.attempts, id)
+	}()
+	act()
+}
+
+// NoteRunning says what the context of this goroutine's attempt is.
+func NoteRunning(context any) {
+	id := stacks.ID()
+	whose.Lock()
+	defer whose.Unlock()
+	if a := whose.attempts[id]; a != nil {
+		a.context = context
+	}
+}
+
+// RunningHere is the context of the attempt that this goroutine is of. inAttempt is false if it is of the test. If that is not
+// known, because goroutines between it and the attempt have ended, it is taken for one of an attempt while there are any.
+func RunningHere() (context any, inAttempt bool) {
+	if a, known := known(stacks.ID()); known {
+		return contextOf(a)
+	}
+	parents := map[int]int{}
+	for _, g := range stacks.Take() {
+		parents[g.ID] = g.Parent
+	}
+	for id := stacks.ID(); id != 0; {
+		parent, alive := parents[id]
+		if !alive {
+			whose.Lock()
+			defer whose.Unlock()
+			return nil, whose.running > 0
+		}
+		if a, known := known(parent); known {
+			return contextOf(a)
+		}
+		id = parent
+	}
+	return nil, false
+}
+
+func known(id int) (a *attemptOf, known bool) {
+	whose.Lock()
+	defer whose.Unlock()
+	a, known = whose.attempts[id]
+	return a, known
+}
+
+func contextOf(a *attemptOf) (context any, inAttempt bool) {
+	if a == nil {
+		return nil, false
+	}
+	whose.Lock()
+	defer whose.Unlock()
+	return a.context, true
+}
+
+// kit is what is to be done if the test kit is part of the program, and whether it is. Both are set by init functions.
+var kit struct {
+	isHere bool
+	act    []func()
+}
+
+// WithKit calls act if the test kit is part of the program. It is called by init functions.
+func WithKit(act func()) {
+	if kit.isHere {
+		act()
+		return
+	}
+	kit.act = append(kit.act, act)
+}
+
+// KitIsHere is called by the test kit's init function.
+func KitIsHere() {
+	kit.isHere = true
+	for _, act := range kit.act {
+		act()
+	}
+}

@@ -1,0 +1,32 @@
+//go:build !wasip1
+
+package stdhttp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// In a test, calls of activities go to the kit as they go to the host in a module. Those of the test itself have the network.
+func init() { guest.WithKit(func() { takeOver(inTest{}) }) }
+
+// inTest makes the calls of attempts.
+type inTest struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (inTest) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, inAttempt := runningHere(req.Context()); !inAttempt {
+		return nil, http.ErrSkipAltProtocol
+	}
+	return transport{}.RoundTrip(req)
+}
+
+// runningHere is the context of the attempt that a call without a transport of its own is of.
+func runningHere(ctx context.Context) (of any, inAttempt bool) {
+	if of := ctx.Value(guest.Within{}); of != nil {
+		return of, true
+	}
+	return guest.RunningHere()
+}
