@@ -242,37 +242,6 @@ func (b *batch) openOf(some []*call) (calls []*call) {
 	return calls
 }
 
-// answerRepeated answers calls that have been performed before, as far as they may have
-// been. What is left of them in the inbox is taken out.
-func (b *batch) answerRepeated(mayHave func(*call) bool) error {
-	var take []uint64
-	for _, c := range b.open() {
-		if !c.leavesReceipt() || c.looked || !mayHave(c) {
-			continue
-		}
-		receipt, err := b.Store.Receipt(b.Host.Context(), b.id, c.origin)
-		switch {
-		case errors.Is(err, journal.ErrNotFound):
-			c.looked = true
-		case err != nil:
-			return err
-		default:
-			b.answers[c] = answer{outcome: abi.Outcome{Value: receipt.Value, Error: receipt.Error}}
-			if c.position != 0 {
-				take = append(take, c.position)
-			}
-		}
-	}
-	if len(take) == 0 {
-		return nil
-	}
-	// If that fails they are read again, and found to be repeated again.
-	if _, err := b.Committer.Commit(journal.Write{ID: b.id, Take: take}); err != nil {
-		b.left = err
-	}
-	return nil
-}
-
 // runAndCommit performs calls. Repeated says that some of them turned out to have been
 // performed before, and that nothing of the others took effect.
 func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {

@@ -84,18 +84,6 @@ func same(found, ours *journal.Receipt) bool {
 	return found.At == ours.At && bytes.Equal(found.Value, ours.Value)
 }
 
-// isRepeated tells whether there is a receipt of the write that is not its own.
-func (b *batch) isRepeated(w *journal.Write) bool {
-	for i := range w.Receipts {
-		ours := &w.Receipts[i]
-		found, err := b.Store.Receipt(b.Host.Context(), b.id, ours.Origin)
-		if err == nil && !same(found, ours) {
-			return true
-		}
-	}
-	return false
-}
-
 // withWitness has a write have something that can be written once only.
 func withWitness(w *journal.Write, now int64) {
 	if !isEmpty(w) && len(w.Take)+len(w.Receipts) == 0 {

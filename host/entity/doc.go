@@ -106,7 +106,7 @@
 // # Entities without a state
 //
 // Each call has an instance of its own, with SQL in a transaction, HTTP and configuration
-// (host/effects), and a few run at the same time (call_stateless.go). One that is not persisted
+// (host/effects), and a few run at the same time (stateless.go). One that is not persisted
 // is best effort: it runs once at most, and its SQL commits before it is answered. One that
 // is persisted is put into the inbox first, and runs until it has an outcome: its SQL, its
 // receipt and the removal of its message commit together.

@@ -12,7 +12,7 @@
 // every call.
 //
 // Package storetest tests columns.go, commit.go, entity.go, inbox.go, mail.go, read.go,
-// receipts.go and store.go (main_test.go runs it), open_test.go tests migrate.go.
+// receipts.go, store.go and sweepreceipts.go (main_test.go runs it), open_test.go tests migrate.go.
 //
 // Connections must be direct ones or pooled by session: prepared statements
 // and session settings do not survive a pooler that works by transaction.

@@ -95,36 +95,6 @@ func (b *batch) take(w *journal.Write) error {
 	return nil
 }
 
-// leaveReceipts leaves the receipts of a write, before all else. If there is one already it
-// leaves none, and tells so.
-func (b *batch) leaveReceipts(w *journal.Write) (there, err error) {
-	for i := range w.Receipts {
-		r := &w.Receipts[i]
-		err := run(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING`, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindBytes(3, r.Origin[:])
-			stmt.BindInt64(4, r.At)
-			bindCaller(stmt, 5, r.From)
-			bindPacked(stmt, 8, r.Error)
-			bindBlob(stmt, 9, r.Value)
-		}, nil)
-		if err != nil {
-			return nil, fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
-		}
-		if b.conn.Changes() > 0 {
-			continue
-		}
-		for _, left := range w.Receipts[:i] {
-			if err := execReceipt(b.conn, deleteReceipt, receiptPlace{id: w.ID, origin: left.Origin}); err != nil {
-				return nil, err
-			}
-		}
-		return fmt.Errorf("sqlite: there is a receipt %x of %s", r.Origin, w.ID), nil
-	}
-	return nil, nil
-}
-
 // deliver does what a write says about inboxes, and tells where the message that it
 // receives stands.
 func (b *batch) deliver(w *journal.Write) (position uint64, err error) {

@@ -1,136 +1,39 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
-	"math"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
 )
 
-// Receipts of steps of a run that is not over are kept, however many and however old they
-// are. A sweep that meets one takes it out of the index that sweeps walk through, as it
-// does with executions: see sweep.go.
-const (
-	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
-		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`
-	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT ?2"
-	selectLiveRun      = `SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND run = ?3 AND state NOT IN ('completed', 'failed', 'interrupted')`
-)
-
-// receiptPlace is where a receipt stands in the order of a sweep.
-type receiptPlace struct {
-	at     int64
-	id     journal.ID
-	origin journal.Origin
-}
-
-// oldReceipt is a receipt whose time is over.
-type oldReceipt struct {
-	receiptPlace
-	from  journal.Caller
-	bytes int
-}
-
-// SweepReceipts implements journal.Store.
-func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
-	w := &sweep{store: s, before: before, left: max(limit, 0), afterReceipt: receiptPlace{at: math.MinInt64}}
-	if err := w.run(ctx, own, w.free, w.deleteReceipts); err != nil {
-		return 0, fmt.Errorf("sqlite: sweep receipts: %w", err)
-	}
-	return max(limit, 0) - w.left, nil
-}
-
-// deleteReceipts looks at a few receipts, and deletes those that no step may ask for.
-func (w *sweep) deleteReceipts(conn *sqlite.Conn) (more bool, err error) {
-	found, err := w.oldReceipts(conn)
-	bytes := 0
-	for _, r := range found {
-		if err != nil || bytes > journal.SweepBytes {
-			break
+// leaveReceipts leaves the receipts of a write, before all else. If there is one already it
+// leaves none, and tells so.
+func (b *batch) leaveReceipts(w *journal.Write) (there, err error) {
+	for i := range w.Receipts {
+		r := &w.Receipts[i]
+		err := run(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING`, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindBytes(3, r.Origin[:])
+			stmt.BindInt64(4, r.At)
+			bindCaller(stmt, 5, r.From)
+			bindPacked(stmt, 8, r.Error)
+			bindBlob(stmt, 9, r.Value)
+		}, nil)
+		if err != nil {
+			return nil, fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
 		}
-		w.afterReceipt, more = r.receiptPlace, true
-		live := false
-		if live, err = isLive(conn, r.from); err != nil {
-			break
-		}
-		if live {
-			err = holdReceipt(conn, r)
+		if b.conn.Changes() > 0 {
 			continue
 		}
-		err = execReceipt(conn, deleteReceipt, r.receiptPlace)
-		bytes += r.bytes
-		w.left--
-	}
-	return more, err
-}
-
-func (w *sweep) oldReceipts(conn *sqlite.Conn) (found []oldReceipt, err error) {
-	err = run(conn, selectOldReceipts, func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, w.before)
-		stmt.BindInt64(2, w.afterReceipt.at)
-		stmt.BindBytes(3, w.afterReceipt.id[:])
-		stmt.BindBytes(4, w.afterReceipt.origin[:])
-		stmt.BindInt64(5, int64(min(w.left, journal.SweepBatch)))
-	}, func(row *sqlite.Stmt) error {
-		r := oldReceipt{receiptPlace: receiptPlace{at: row.ColumnInt64(0), id: columnID(row, 1)}, from: columnCaller(row, 3), bytes: row.ColumnInt(6)}
-		row.ColumnBytes(2, r.origin[:])
-		found = append(found, r)
-		return nil
-	})
-	return found, err
-}
-
-// isLive tells whether the run of a step is not over.
-func isLive(conn *sqlite.Conn, step journal.Caller) (live bool, err error) {
-	if step.IsZero() {
-		return false, nil
-	}
-	err = run(conn, selectLiveRun, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, step.ID)
-		stmt.BindBytes(3, step.Run[:])
-	}, func(*sqlite.Stmt) error {
-		live = true
-		return nil
-	})
-	return live, err
-}
-
-// holdReceipt keeps retention from looking at a receipt again until its sender is over.
-func holdReceipt(conn *sqlite.Conn, r oldReceipt) error {
-	if err := execReceipt(conn, "UPDATE cruster_receipts SET held = 1 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.receiptPlace); err != nil {
-		return err
-	}
-	return exec(conn, updateHolds, r.from.ID)
-}
-
-// freeReceipts gives back to retention what an execution that is over has held.
-func freeReceipts(conn *sqlite.Conn, holder []byte) (n int, err error) {
-	var held []receiptPlace
-	err = run(conn, selectHeldReceipts, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holder)
-		stmt.BindInt64(2, journal.SweepBatch)
-	}, func(row *sqlite.Stmt) error {
-		r := receiptPlace{id: columnID(row, 0)}
-		row.ColumnBytes(1, r.origin[:])
-		held = append(held, r)
-		return nil
-	})
-	for _, r := range held {
-		if err == nil {
-			err = execReceipt(conn, "UPDATE cruster_receipts SET held = 0 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r)
+		for _, left := range w.Receipts[:i] {
+			if err := execReceipt(b.conn, deleteReceipt, receiptPlace{id: w.ID, origin: left.Origin}); err != nil {
+				return nil, err
+			}
 		}
+		return fmt.Errorf("sqlite: there is a receipt %x of %s", r.Origin, w.ID), nil
 	}
-	return len(held), err
-}
-
-// execReceipt runs a statement about one receipt.
-func execReceipt(conn *sqlite.Conn, query string, r receiptPlace) error {
-	return run(conn, query, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, r.id)
-		stmt.BindBytes(3, r.origin[:])
-	}, nil)
+	return nil, nil
 }
