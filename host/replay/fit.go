@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -158,63 +157,3 @@ func (p *Player) misfit(unclaimed []journal.Entry, reason string, changed *chang
 
 // around is how many rows a diff shows around the first difference.
 const around = 5
-
-// diff aligns the two sides: the code's ops in their order, each beside the entry that
-// answers it, and the entries that no op has claimed at the place where they stood.
-func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
-	missing := map[journal.StepID]string{} // what is to be said of them
-	for _, en := range unclaimed {
-		missing[en.Op.Step()] = "the code does not come to it"
-		if changed != nil {
-			// The code waits for what has changed: what it would come to cannot be seen.
-			missing[en.Op.Step()] = NotCompared
-		}
-	}
-	if changed != nil {
-		delete(missing, changed.ran) // it has a row of its own
-	}
-	inJournal := map[journal.StepID]recorded{}
-	for _, e := range r.inJournal {
-		inJournal[e.op.Step()] = e
-	}
-	var rows []DiffRow
-	next := 0 // of inJournal
-	for _, o := range r.inCode {
-		step := o.Step()
-		row := DiffRow{Code: op.Describe(o)}
-		if changed != nil && step == changed.now {
-			step, row.Note = changed.ran, "other arguments"
-		}
-		e, ran := inJournal[step]
-		if !ran && o.Kind == abi.OpInterrupted {
-			continue // every workflow waits for a request to stop
-		}
-		if ran {
-			rows = append(rows, r.missingUpTo(&next, e.seq, missing)...)
-			row.Journal = describeEntry(e)
-		}
-		rows = append(rows, row)
-	}
-	rows = append(rows, r.missingUpTo(&next, ^uint64(0), missing)...)
-	return clip(rows)
-}
-
-// missingUpTo are the entries before seq that no op has claimed.
-func (r *record) missingUpTo(next *int, seq uint64, missing map[journal.StepID]string) (rows []DiffRow) {
-	for ; *next < len(r.inJournal) && r.inJournal[*next].seq < seq; *next++ {
-		if e := r.inJournal[*next]; missing[e.op.Step()] != "" {
-			rows = append(rows, DiffRow{Journal: describeEntry(e), Note: missing[e.op.Step()]})
-		}
-	}
-	return rows
-}
-
-func describeEntry(e recorded) string { return fmt.Sprintf("entry %d: %s", e.seq, op.Describe(e.op)) }
-
-// clip keeps the rows around the first difference.
-func clip(rows []DiffRow) *Diff {
-	first := slices.IndexFunc(rows, DiffRow.differs)
-	from := max(0, first-around)
-	to := min(len(rows), max(first, 0)+2*around)
-	return &Diff{Rows: rows[from:to], Before: from, After: len(rows) - to}
-}
