@@ -155,8 +155,8 @@ func (r *run) armTimer() bool {
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
-	if !r.begun {
-		return true // the host ends: what it waits for is not known here, and right in the store
+	if !r.begun && r.Host.Over() {
+		return true // what it waits for is not known here, and right in the store
 	}
 	var due, wake int64
 	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
