@@ -134,7 +134,7 @@ var stalling = cruster.NewWorkflow("test.stalling", func(ctx cruster.Context, _ 
 
 func TestStalledWorkflow(t *testing.T) {
 	t.Parallel()
-	_, err := crustertest.Run(t, stalling, 0, crustertest.TurnLimit(50*time.Millisecond))
+	_, err := crustertest.Run(t, stalling, 0)
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 }
 

@@ -98,7 +98,7 @@ func TestLoopingWorkflow(t *testing.T) {
 	t.Parallel()
 	loopEnds.Store(false)
 	defer loopEnds.Store(true)
-	_, err := crustertest.Run(t, loops, cruster.None{}, crustertest.TurnLimit(100*time.Millisecond))
+	_, err := crustertest.Run(t, loops, cruster.None{}, crustertest.TurnLimit(2*time.Second))
 	require.Regexp(t, `^CR-4005: the module did not return from its turn before its deadline \(in .*init\.func\d+ crustertest/stuck_test\.go:\d+\)$`, err)
 }
 

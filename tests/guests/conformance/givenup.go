@@ -23,9 +23,9 @@ var (
 )
 
 // Tended tells its caller that it has begun, and waits for the answer. If it is asked to stop, it
-// tells its caller why.
+// tells its caller why. The caller may ask before this one knows that it has told.
 var Tended = cruster.NewWorkflow("Tended", func(ctx cruster.Context, r TendedRequest) (string, error) {
-	if _, err := begun[r.Name].ResolveIn(ctx, r.Caller, r.Name); err != nil {
+	if _, err := begun[r.Name].ResolveIn(cruster.Shield(ctx), r.Caller, r.Name); err != nil {
 		return "", err
 	}
 	text, err := answer.Await(ctx)

@@ -89,10 +89,6 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 		}),
 		crustertest.TakesFunc(pass, func(_ *cruster.ActivityContext, gate string) time.Duration { return c.opens(gate) }),
 	}
-	if c.Error != nil && c.Error.Code == abi.CodeGuestDeadlock {
-		// The goroutine blocks for good: however short the limit is, it is reached.
-		opts = append(opts, crustertest.TurnLimit(100*time.Millisecond))
-	}
 	for i, s := range c.Steps {
 		at := c.times()[i]
 		switch {

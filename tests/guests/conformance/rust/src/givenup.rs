@@ -28,7 +28,7 @@ fn begun(name: &str) -> Deferred<String> {
 }
 
 /// Tells its caller that it has begun, and waits for the answer. If it is asked to stop, it tells
-/// its caller why.
+/// its caller why. The caller may ask before this one knows that it has told.
 #[workflow]
 pub struct Tended;
 
@@ -36,8 +36,8 @@ pub struct Tended;
 impl Tended {
     async fn execute(&self, request: TendedRequest) -> Result<String> {
         let TendedRequest { caller, name } = request;
-        self.resolve_deferred_in(&caller, begun(&name), name)
-            .await?;
+        let told = self.resolve_deferred_in(&caller, begun(&name), name);
+        self.shield(told).await?;
         let text = self.await_deferred(ANSWER).await;
         if text.as_ref().is_err_and(Error::is_interrupted) {
             let why = self.interrupt_reason();
