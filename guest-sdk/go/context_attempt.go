@@ -2,6 +2,7 @@ package cruster
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
@@ -9,29 +10,79 @@ import (
 
 // attemptContext is the context.Context of an attempt, by which packages of the SDK find what
 // the attempt may do.
+//
+// It is made for every attempt, and hardly one waits for its end: so the timer that ends it is made when someone does. In a module
+// a timer costs more than a short activity, since the scheduler looks at it, and at the host's clock, whenever it is at work.
 type attemptContext struct {
-	context.Context
+	deadline time.Time // zero if there is none
+	of       any       // the context that the code was given
+	keep     guest.Keep
+
+	mu     sync.Mutex
+	over   bool            // guarded by mu; the attempt is
+	waited context.Context // guarded by mu; what ends with the attempt, nil as long as no one waits for that
 	cancel context.CancelFunc
-	of     any // the context that the code was given
-	keep   guest.Keep
 }
 
 // newAttemptContext is the context of an attempt that ends at a time in Unix nanoseconds; 0 says
 // that it has none.
 func newAttemptContext(of any, deadline int64) *attemptContext {
 	noteRunning(of)
-	ctx, cancel := context.WithCancel(context.Background())
+	c := &attemptContext{of: of}
 	if deadline > 0 {
-		cancel() // it has no children
-		ctx, cancel = context.WithDeadline(context.Background(), time.Unix(0, deadline))
+		c.deadline = time.Unix(0, deadline)
 	}
-	return &attemptContext{Context: ctx, cancel: cancel, of: of}
+	return c
 }
 
 // end says that the attempt is over.
 func (c *attemptContext) end() {
 	c.keep.Close()
-	c.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.waited != nil {
+		c.cancel()
+	}
+}
+
+// Deadline implements context.Context.
+func (c *attemptContext) Deadline() (deadline time.Time, ok bool) {
+	return c.deadline, !c.deadline.IsZero()
+}
+
+// Done implements context.Context.
+func (c *attemptContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waited != nil {
+		return c.waited.Done()
+	}
+	if c.deadline.IsZero() {
+		c.waited, c.cancel = context.WithCancel(context.Background())
+	} else {
+		c.waited, c.cancel = context.WithDeadline(context.Background(), c.deadline)
+	}
+	if c.over {
+		c.cancel()
+	}
+	return c.waited.Done()
+}
+
+// Err implements context.Context.
+func (c *attemptContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.waited != nil:
+		return c.waited.Err()
+	case c.over:
+		return context.Canceled
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 // Value implements context.Context.
@@ -42,5 +93,10 @@ func (c *attemptContext) Value(key any) any {
 	case guest.Kept:
 		return &c.keep
 	}
-	return c.Context.Value(key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waited == nil {
+		return nil
+	}
+	return c.waited.Value(key) // by which contexts that are derived from this one end with it
 }

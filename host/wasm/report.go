@@ -12,6 +12,8 @@ type crashReport struct {
 	headline    string
 	frames      []string
 	outOfMemory bool
+	// inLibrary says that the line of a panic in Rust is not the author's.
+	inLibrary bool
 	// waits are what each task waits for, if all of them wait: the guest SDKs write it.
 	waits []string
 }
@@ -49,10 +51,15 @@ func readReport(report []byte) crashReport {
 		}
 		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
 			r.headline = oneLine(line+" "+lines[n+1], 500)
+			r.inLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(line, folder) })
 		}
 	}
 	return r
 }
+
+// rustLibraries are where the files of Rust's own libraries are, and of those that Cargo has fetched, as a panic shows them:
+// "thread 'main' panicked at library/std/src/sync/mutex.rs:12:9:".
+var rustLibraries = []string{" at library/", " at /rustc/", "/registry/src/", "/git/checkouts/"}
 
 // waitOf is what a line of a report says of one that waits, below the headline that all do.
 func (r *crashReport) waitOf(lines []string, n int) []string {

@@ -66,7 +66,7 @@ func TestLongWaysWithoutALoop(t *testing.T) {
 					return 0, abi.Errorf(abi.CodeTooManyOps, "no more")
 				},
 			})
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 			defer cancel()
 			_, err := i.Start(ctx, nil)
 			requireTrap(t, err, abi.CodeGuestTimeout)

@@ -77,7 +77,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
 		return i.explainStopLocked(ran, where, backtrace)
 	case errors.As(err, &exit):
-		trap := i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
+		trap := i.newTrapLocked(i.explainExitLocked(exit.ExitCode(), backtrace), "")
 		if trap.Err.Code == abi.CodeGuestDeadlock {
 			trap.Place = strings.TrimPrefix(trap.Err.Message, abi.CodeGuestDeadlock.Info().Title)
 		}
@@ -88,7 +88,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 		reason = after
 	}
 	reason = strings.TrimSuffix(reason, " (recovered by wazero)")
-	return i.newTrapLocked(i.explainCrashLocked(reason), backtrace)
+	return i.newTrapLocked(i.explainCrashLocked(reason, backtrace), backtrace)
 }
 
 // explainStopLocked is for a guest that was stopped.
@@ -97,20 +97,20 @@ func (i *Instance) explainStopLocked(ran context.Context, where, backtrace strin
 		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
 	}
 	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
-		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped", where)
+		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline", where)
 		return i.newTrapLocked(late, backtrace).in(i.stoppedIn(backtrace))
 	}
 	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
 }
 
 // explainExitLocked is for a guest that called proc_exit.
-func (i *Instance) explainExitLocked(code uint32) *abi.Error {
+func (i *Instance) explainExitLocked(code uint32, backtrace string) *abi.Error {
 	// Go's runtime exits with this code after a panic or a fatal error. Programs
 	// may write lines that look like its report, and go on: with any other code
 	// they do not count.
 	const goCrash = 2
 	if code == goCrash {
-		if err := i.explainReportLocked(); err != nil {
+		if err := i.explainReportLocked(backtrace); err != nil {
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (i *Instance) explainExitLocked(code uint32) *abi.Error {
 }
 
 // explainCrashLocked is for a Wasm trap.
-func (i *Instance) explainCrashLocked(reason string) *abi.Error {
-	if err := i.explainReportLocked(); err != nil {
+func (i *Instance) explainCrashLocked(reason, backtrace string) *abi.Error {
+	if err := i.explainReportLocked(backtrace); err != nil {
 		return err
 	}
 	// Languages without an error for it just trap when memory.grow fails, so a trap
@@ -133,7 +133,7 @@ func (i *Instance) explainCrashLocked(reason string) *abi.Error {
 
 // explainReportLocked is for a guest whose language left a report on standard
 // error; nil if there is none.
-func (i *Instance) explainReportLocked() *abi.Error {
+func (i *Instance) explainReportLocked(backtrace string) *abi.Error {
 	report := readReport(i.crash.report)
 	switch {
 	case report.headline == "":
@@ -143,7 +143,11 @@ func (i *Instance) explainReportLocked() *abi.Error {
 	case report.outOfMemory:
 		return i.outOfMemoryLocked(report.where())
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+	where := report.where()
+	if report.inLibrary {
+		where = i.stoppedIn(backtrace)
+	}
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, where)
 }
 
 func (i *Instance) outOfMemoryLocked(where string) *abi.Error {

@@ -220,7 +220,7 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 func TestGivingUpOnAnInstanceIsNotTheModulesFault(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{Init: wasmtest.Endless}.Assemble())
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	_, err := m.Instantiate(ctx, wasm.World{})
 	requireTrap(t, err, abi.CodeGuestTimeout)

@@ -72,9 +72,9 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.settleFuel()
 	i.machine.handles.rest()
 	if err != nil {
-		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))
+		return Turn{}, i.dieLocked(i.explainLocked(ran, inWords(export), err))
 	}
-	if starved := i.starvedLocked(export); starved != nil {
+	if starved := i.starvedLocked(inWords(export)); starved != nil {
 		return Turn{}, i.dieLocked(starved)
 	}
 	if blocked := i.blockedLocked(); blocked != nil {
@@ -82,6 +82,16 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	}
 	i.flushLocked()
 	return i.finishLocked(export, int32(uint32(stack[0])))
+}
+
+// inWords is what a call of an export is to those who do not know the ABI.
+func inWords(export string) string {
+	switch export {
+	case abi.ExportStart, abi.ExportResume:
+		return "its turn"
+	default:
+		return export
+	}
 }
 
 // finishLocked checks what the guest returned from a turn.

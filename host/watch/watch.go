@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/cruster/cruster/journal"
@@ -15,15 +14,15 @@ type List struct {
 
 // Watcher is called with the row when its execution is over or paused.
 type Watcher struct {
-	tell    func(row *journal.Execution) (enough bool)
-	removed bool // guarded by the list's mu; it may be removed while it is being told
+	tell func(row *journal.Execution) (enough bool)
 }
 
 // NewList has no watchers.
 func NewList() *List { return &List{byID: map[journal.ID][]*Watcher{}} }
 
 // Add registers a function to be told of an execution, until it returns true or is
-// removed. The function must not block and must not keep the row.
+// removed. The function must not block and must not keep the row. It may be called by several
+// goroutines at once, and by those once more after it has had enough.
 func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *Watcher {
 	w := &Watcher{tell: tell}
 	l.mu.Lock()
@@ -32,48 +31,44 @@ func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *
 	return w
 }
 
-// Remove takes a watcher off the list. It may be called more than once.
-func (l *List) Remove(id journal.ID, w *Watcher) {
+// Remove takes watchers off the list. It may be called more than once.
+func (l *List) Remove(id journal.ID, watchers ...*Watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w.removed = true
-	l.putLocked(id, without(l.byID[id], w))
-}
-
-// Notify tells all watchers of an execution.
-func (l *List) Notify(row *journal.Execution) {
-	l.mu.Lock()
-	watchers := l.byID[row.ID]
-	delete(l.byID, row.ID)
-	l.mu.Unlock()
-	var stay []*Watcher
-	for _, w := range watchers {
-		if !w.tell(row) {
-			stay = append(stay, w)
-		}
-	}
-	if len(stay) == 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	stay = slices.DeleteFunc(stay, func(w *Watcher) bool { return w.removed })
-	l.putLocked(row.ID, append(stay, l.byID[row.ID]...))
-}
-
-func (l *List) putLocked(id journal.ID, watchers []*Watcher) {
-	if len(watchers) == 0 {
+	rest := without(l.byID[id], watchers)
+	if len(rest) == 0 {
 		delete(l.byID, id)
 		return
 	}
-	l.byID[id] = watchers
+	l.byID[id] = rest
 }
 
-func without(watchers []*Watcher, w *Watcher) []*Watcher {
-	var rest []*Watcher
-	for _, x := range watchers {
-		if x != w {
-			rest = append(rest, x)
+// Notify tells all watchers of an execution. They stay on the list meanwhile: one who waits for another
+// run than this must be there when that is told of at the same time.
+func (l *List) Notify(row *journal.Execution) {
+	l.mu.Lock()
+	watchers := l.byID[row.ID]
+	l.mu.Unlock()
+	var enough []*Watcher
+	for _, w := range watchers {
+		if w.tell(row) {
+			enough = append(enough, w)
+		}
+	}
+	if len(enough) > 0 {
+		l.Remove(row.ID, enough...)
+	}
+}
+
+// without is a list of its own: others may be telling those of the first.
+func without(watchers, gone []*Watcher) (rest []*Watcher) {
+	left := make(map[*Watcher]bool, len(gone)) // thousands may wait for one execution
+	for _, w := range gone {
+		left[w] = true
+	}
+	for _, w := range watchers {
+		if !left[w] {
+			rest = append(rest, w)
 		}
 	}
 	return rest

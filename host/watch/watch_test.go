@@ -53,6 +53,24 @@ func TestRemoveWhileBeingTold(t *testing.T) {
 	require.Empty(t, list.byID, "a watcher that left is still kept")
 }
 
+// TestNotifyWhileBeingTold tells a watcher what it waits for while it hears of something else.
+func TestNotifyWhileBeingTold(t *testing.T) {
+	t.Parallel()
+	list := NewList()
+	id := journal.ID{1}
+	var heard []journal.State
+	list.Add(id, func(row *journal.Execution) bool {
+		heard = append(heard, row.State)
+		if row.State == journal.Paused {
+			list.Notify(&journal.Execution{ID: id, State: journal.Completed})
+		}
+		return row.State == journal.Completed
+	})
+	list.Notify(&journal.Execution{ID: id, State: journal.Paused})
+	require.Equal(t, []journal.State{journal.Paused, journal.Completed}, heard)
+	require.Empty(t, list.byID)
+}
+
 // TestListHammer adds, tells and removes from many sides.
 func TestListHammer(t *testing.T) {
 	t.Parallel()

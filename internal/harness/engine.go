@@ -2,8 +2,10 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,8 +101,35 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	row, err := e.Wait(ctx, "", execution)
-	require.NoError(t, err, "waiting for %s", execution)
+	if err != nil {
+		require.FailNow(t, "an execution did not end", "waiting for %s: %v\nrunning:\n%s", execution, err, running(e))
+	}
 	return row
+}
+
+// running says what the executions of a host wait for, so that one failure in a thousand runs tells its cause.
+func running(e *host.Engine) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	page, err := e.List(ctx, journal.Filter{State: journal.Running})
+	if err != nil {
+		return err.Error()
+	}
+	var all strings.Builder
+	for _, row := range page.Executions {
+		fmt.Fprintf(&all, "%s (woken at %d, interrupted %t):", row.Name(), row.WakeAt, row.Interrupt != nil)
+		d, err := e.Describe(ctx, row.Namespace, row.Name())
+		if err != nil {
+			fmt.Fprintln(&all, " "+err.Error())
+			continue
+		}
+		fmt.Fprintf(&all, " %d entries, %d deferreds", d.Entries, len(d.Deferreds))
+		for _, op := range d.Pending {
+			fmt.Fprintf(&all, "; waits for %s %s since %s", op.Kind, op.Name, op.Since.Format(time.RFC3339Nano))
+		}
+		all.WriteByte('\n')
+	}
+	return all.String()
 }
 
 // Execute starts a workflow, waits for it, and decodes its result. The workflow

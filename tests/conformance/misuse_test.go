@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestDeadlockShowsLines(t *testing.T) {
 				},
 				"deadlock": {
 					"go":   `goroutine \d+, in main\.init\.func\d+, waits \(chan receive\) at conformance/misuse\.go:\d+$`,
-					"rust": `: task 0, the workflow itself, waits for a future that is not the SDK's$`,
+					"rust": `: task 0, the workflow itself, waits for a future that is not the SDK's, after activity square at src/misuse\.rs:15$`,
 				},
 			} {
 				row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", what))
@@ -88,6 +89,18 @@ func TestDeadlockShowsLines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPanicInALibraryShowsTheAuthor: in Rust, where a panic names its line alone, a line of the author's is added.
+func TestPanicInALibraryShowsTheAuthor(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(languages, func(l language) bool { return l.name == "rust" })
+	require.GreaterOrEqual(t, i, 0)
+	b := setup(t, languages[i], "sqlite", nil)
+	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "lock twice"))
+	require.Equal(t, journal.Paused, row.State)
+	require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
+	require.Regexp(t, `panicked at .*library/std/.*\.rs:.*cannot recursively acquire mutex \(.*task 0, after activity square at src/misuse\.rs:15\)$`, row.Error.Message)
 }
 
 // TestBlockingSleepShowsItsLine: in Go, whose runtime tells which goroutine sleeps. In Rust the last durable call is shown.

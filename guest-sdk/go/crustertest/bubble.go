@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
@@ -56,10 +57,12 @@ func newBubble() *bubble {
 			b.number = root.Bubble
 			known.Store(b.number, live)
 			entered <- true
-			for act := range b.work {
-				act()
-				b.done <- struct{}{}
-			}
+			guest.AsWorkflow(func() {
+				for act := range b.work {
+					act()
+					b.done <- struct{}{}
+				}
+			})
 		})
 	}()
 	b.shared = !<-entered

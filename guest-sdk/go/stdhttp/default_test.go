@@ -92,6 +92,22 @@ func TestDefaultTransport(t *testing.T) {
 	}
 }
 
+var getting = cruster.NewWorkflow("stdhttpGetting", func(_ cruster.Context, url string) (string, error) {
+	var got string
+	var err error
+	started(1, func() { got, err = get(url) })
+	return got, err
+})
+
+// TestDefaultTransportInAWorkflow: a workflow has no network, as on a host.
+func TestDefaultTransportInAWorkflow(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
+	defer server.Close()
+	_, err := crustertest.Run(t, getting, server.URL)
+	require.ErrorContains(t, err, string(abi.CodeWrongContext))
+}
+
 // TestDefaultTransportAfterTheAttempt: what an activity leaves behind does not reach the network either.
 func TestDefaultTransportAfterTheAttempt(t *testing.T) {
 	t.Parallel()

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -35,7 +37,7 @@ cannot get there it is paused again; move it to code that can, or fail it.`,
 					return err
 				}
 				if resume {
-					return nil
+					return a.warnPausedAgain(cmd.Context(), c, args[0])
 				}
 				return a.warnPaused(cmd.Context(), c, args[0])
 			})
@@ -57,10 +59,33 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 		return nil
 	}
 	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
-	for _, step := range view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution, a.addrFlag()) {
+	a.suggestRescue(execution, resp.GetExecution().GetError())
+	return nil
+}
+
+// looksAfterResume is for how long one that goes on in order to stop is looked at.
+const looksAfterResume = 2 * time.Second
+
+// warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get there: what paused it
+// pauses it again, mostly at once.
+func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) error {
+	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
+	defer cancel()
+	resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	if err != nil || client.StateOf(resp.GetExecution().GetState()) != client.Paused {
+		return nil //nolint:nilerr // it takes its time to clean up; it was asked to
+	}
+	again := resp.GetExecution().GetError()
+	fmt.Fprintf(a.stderr, "note: it was paused again: %s: %s\n", again.GetCode(), terminal.OneLine(again.GetMessage()))
+	a.suggestRescue(execution, again)
+	return nil
+}
+
+// suggestRescue shows how a paused execution goes on or ends.
+func (a *app) suggestRescue(execution string, paused *crusterv1.Error) {
+	for _, step := range view.RescueSteps(abi.Code(paused.GetCode()), execution, a.addrFlag()) {
 		fmt.Fprintf(a.stderr, "next: %s\n", step)
 	}
-	return nil
 }
 
 func (a *app) workflowResume() *cobra.Command {

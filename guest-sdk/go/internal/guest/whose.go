@@ -14,8 +14,8 @@ import (
 // of goroutines are not used twice.
 var whose = struct {
 	sync.Mutex
-	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's.
-	running  int                // guarded by it
+	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's, and a workflow has one that knows no context.
+	running  int                // guarded by it; attempts
 }{attempts: map[int]*attemptOf{}}
 
 type attemptOf struct {
@@ -38,11 +38,17 @@ func AsAttempt(act func()) {
 	act()
 }
 
+// AsWorkflow calls act, which is code of workflows, on a goroutine that does nothing else. It has no context that calls could be made
+// with.
+func AsWorkflow(act func()) { as(&attemptOf{}, act) }
+
 // AsTest calls act, which is code of the test that an attempt waits for, on a goroutine that does nothing else.
-func AsTest(act func()) {
+func AsTest(act func()) { as(nil, act) }
+
+func as(a *attemptOf, act func()) {
 	id := stacks.ID()
 	whose.Lock()
-	whose.attempts[id] = nil
+	whose.attempts[id] = a
 	whose.Unlock()
 	defer func() {
 		whose.Lock()

@@ -240,6 +240,8 @@ impl<'a> Workflow<'a> {
         let (lists, marks) = self.declared();
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
+        let begins =
+            quote_spanned!(self.execute.ident().span()=> ::core::panic::Location::caller());
         quote! {
             impl #sdk::__private::Owner for #target {}
 
@@ -249,6 +251,7 @@ impl<'a> Workflow<'a> {
                 type Response = #response;
                 const DEFINITION: #sdk::__private::WorkflowDefinition = #sdk::__private::WorkflowDefinition {
                     name: #name,
+                    begins: #begins,
                     key: #sdk::__private::KeyMode::#key_mode,
                     input: <#request as #sdk::schema::Schema>::schema,
                     output: <#response as #sdk::schema::Schema>::schema,

@@ -1,5 +1,7 @@
 //! The definitions of workflows, activities and migrations, as constants.
 
+use std::panic::Location;
+
 use crate::attempt::Attempt;
 use crate::execution::{ContextCore, LocalFuture, Start};
 use crate::names::{goes_on, same};
@@ -36,6 +38,8 @@ pub(crate) type Listen = fn(&ContextCore) -> Result<(), Box<Fault>>;
 pub struct WorkflowDefinition {
     /// Its name.
     pub name: &'static str,
+    /// The line of its `execute`.
+    pub begins: &'static Location<'static>,
     /// Where its keys come from.
     pub key: KeyMode,
     /// The shape of its request.

@@ -14,7 +14,6 @@ use crate::execution::{Awaited, ContextCore};
 use crate::host::Call;
 use crate::payload;
 use crate::timestamp::Timestamp;
-use crate::where_it_is;
 
 /// An op with an untyped result. It is issued when it is first polled, and
 /// cancelled when it is dropped before its result is there.
@@ -81,7 +80,7 @@ impl Future for RawOp {
                 State::Until(call, make, time) => (call, make(this.core.now(), time)),
                 _ => panic!("a durable call was polled after its end"),
             };
-            where_it_is::at(this.awaited);
+            this.core.reached(this.awaited);
             this.state = State::Issued {
                 op: this.core.issue(call, &body)?,
                 shielded: this.core.shielded(),

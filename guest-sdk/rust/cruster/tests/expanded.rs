@@ -249,6 +249,7 @@ const _: () = {
         const DEFINITION: ::cruster::__private::WorkflowDefinition =
             ::cruster::__private::WorkflowDefinition {
                 name: "ProcessOrder",
+                begins: ::core::panic::Location::caller(),
                 key: ::cruster::__private::KeyMode::FunctionRaw,
                 input: <Order as ::cruster::Schema>::schema,
                 output: <String as ::cruster::Schema>::schema,

@@ -29,11 +29,12 @@ use crate::query::Answering;
 use crate::std_clock;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
-use crate::where_it_is;
 use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use places::thing_at;
 pub(crate) use places::{Awaited, Site};
 
 use ready::Ready;
@@ -290,7 +291,7 @@ impl ContextCore {
         });
         let core = self.clone();
         self.add_task(
-            None,
+            Some(workflow.begins),
             Box::pin(async move {
                 unread.await;
                 let outcome = run.await;
@@ -379,7 +380,7 @@ impl ContextCore {
         if id != 0 {
             let old = self.0.waits.borrow_mut().remove(id);
             if let Some(wait) = &old {
-                where_it_is::at(wait.awaited);
+                self.0.reached(wait.task, wait.awaited);
             }
             drop(old);
         }

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::{Shared, Wait};
+use super::{ContextCore, Shared, Wait};
+use crate::where_it_is;
 
 /// A line of the author's.
 pub(crate) type Site = &'static Location<'static>;
@@ -32,7 +33,27 @@ impl Awaited {
 const MAX_TASKS: usize = 20;
 const MAX_THINGS: usize = 4;
 
+impl ContextCore {
+    /// The running task begins to wait for something.
+    pub(crate) fn reached(&self, awaited: Awaited) {
+        self.0.reached(self.0.running.get(), awaited);
+    }
+}
+
 impl Shared {
+    /// A task begins to wait for something, or does not wait for it any more.
+    pub(super) fn reached(&self, task: u64, awaited: Awaited) {
+        if matches!(awaited, Awaited::Hidden) {
+            return;
+        }
+        if let Some(task) = self.tasks.borrow().get(task) {
+            task.last.set(Some(awaited));
+        }
+        if task == self.running.get() {
+            where_it_is::at(awaited);
+        }
+    }
+
     /// For each task where it began, what it waits for and where.
     pub(crate) fn waits_of_tasks(&self) -> Vec<String> {
         let tasks = self.tasks.borrow();
@@ -65,23 +86,43 @@ impl Shared {
             .map(|wait| self.thing(wait.awaited))
             .collect();
         match all.len() {
-            0 => return "a future that is not the SDK's".to_owned(),
+            0 => return self.foreign(task),
             n if n > MAX_THINGS => things.push(format!("{} more", n - MAX_THINGS)),
             _ => {}
         }
         things.join(" or ")
     }
 
+    /// A future that the SDK knows nothing of, and what is nearest to it: the last durable call of the
+    /// task, or where the workflow begins.
+    fn foreign(&self, task: u64) -> String {
+        let tasks = self.tasks.borrow();
+        let known = tasks.get(task).map(|task| (task.last.get(), task.began));
+        let near = match known {
+            Some((Some(last), _)) => format!(", after {}", self.thing(last)),
+            Some((None, Some(site))) if task == 0 => format!(", in execute at {}", Line(site)),
+            _ => String::new(),
+        };
+        format!("a future that is not the SDK's{near}")
+    }
+
     fn thing(&self, awaited: Awaited) -> String {
         match awaited {
-            Awaited::Thing(kind, "", site) => format!("{kind} at {}", Line(site)),
-            Awaited::Thing(kind, name, site) => format!("{kind} {name} at {}", Line(site)),
+            Awaited::Thing(kind, name, site) => thing_at(kind, name, site),
             Awaited::Task(id) => match self.tasks.borrow().get(id).and_then(|task| task.began) {
                 Some(site) => format!("task {id}, begun at {}", Line(site)),
                 None => format!("task {id}"),
             },
             Awaited::Hidden => String::new(),
         }
+    }
+}
+
+/// "activity charge at src/lib.rs:12".
+pub(crate) fn thing_at(kind: &str, name: &str, site: Site) -> String {
+    match name {
+        "" => format!("{kind} at {}", Line(site)),
+        name => format!("{kind} {name} at {}", Line(site)),
     }
 }
 

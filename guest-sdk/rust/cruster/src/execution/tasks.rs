@@ -1,19 +1,22 @@
 //! The tasks of a running workflow: how they begin, take turns and end.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
 use super::ready::TaskWaker;
-use super::{ContextCore, LocalFuture, Shared, Site};
+use super::{Awaited, ContextCore, LocalFuture, Shared, Site};
 use crate::where_it_is;
 
 /// One task.
 pub(super) struct Task {
     /// It is taken out while it is polled.
     future: Option<LocalFuture<()>>,
-    /// The line that started it; none if the author's code did not.
+    /// The line that started it, or where the workflow begins; none if the author's code did not.
     pub(super) began: Option<Site>,
+    /// What it has waited for last.
+    pub(super) last: Cell<Option<Awaited>>,
     waker: Arc<TaskWaker>,
     shielded: bool,
     /// How many shields the task is in. It is not dropped before it has left them.
@@ -23,6 +26,12 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// The last line of the author's that is known of it.
+    fn near(&self) -> Option<Awaited> {
+        let began = self.began.map(|site| Awaited::Thing("its start", "", site));
+        self.last.get().or(began)
+    }
+
     fn can_be_dropped(&self) -> bool {
         self.future.is_some() && self.holds == 0
     }
@@ -50,6 +59,7 @@ impl ContextCore {
         let task = Task {
             future: Some(future),
             began,
+            last: Cell::new(None),
             waker,
             shielded: shared.shielded.get(),
             holds: 0,
@@ -125,7 +135,7 @@ impl Shared {
             task.waker.queued.store(false, Ordering::Relaxed);
             let waker = Waker::from(task.waker.clone());
             self.running.set(id);
-            where_it_is::runs(id);
+            where_it_is::runs(id, task.near());
             self.shielded.set(task.shielded);
             drop(tasks);
 

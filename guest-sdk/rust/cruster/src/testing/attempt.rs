@@ -18,6 +18,7 @@ use crate::testing::received::received;
 use crate::testing::refusals::{MAX_BODY, check_size};
 use crate::testing::run::Run;
 use crate::testing::statement;
+use crate::testing::watchdog;
 use crate::testing::words::{duration, hinted, quoted};
 use crate::testing::world::World;
 use crate::value::Value;
@@ -97,6 +98,7 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
         );
     }
     let _log = logging::attempt_scope(world.now(), &run.id);
+    let _watched = watchdog::attempt(n, name, limit.max(world.config.turn_limit));
     let outcome = match world.config.activities.get(&in_test) {
         Some(stub) => caught(name, || (stub.borrow_mut())(attempt)),
         None => caught(name, || perform(run.module(), attempt, name)),

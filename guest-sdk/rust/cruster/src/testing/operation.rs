@@ -9,6 +9,7 @@ use crate::testing::attempt::{AttemptHost, limit_of};
 use crate::testing::entities::{Stored, Target};
 use crate::testing::panics;
 use crate::testing::received::received;
+use crate::testing::watchdog;
 use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::{
@@ -140,6 +141,7 @@ fn invoke(
         ..Invocation::default()
     };
     let _log = logging::scope(world.now(), &target.name);
+    let _watched = watchdog::operation(target.operation.name, world.config.turn_limit);
     let ran = panics::caught(|| match target.module.start(host, invocation) {
         Started::Over(outcome) => outcome,
         Started::Workflow(_) => {

@@ -197,10 +197,13 @@ impl World {
                 false => self.queue.borrow_mut().pop_first(),
             };
             let Some((due, apply)) = next else {
-                let message = format!(
-                    "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
-                    root.waits_for()
-                );
+                let message = match root.stuck() {
+                    true => root.deadlock(),
+                    false => format!(
+                        "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
+                        root.waits_for()
+                    ),
+                };
                 root.finish(Outcome::failed(codes::GUEST_DEADLOCK.fault(message)));
                 return;
             };

@@ -35,6 +35,7 @@ impl Misuse {
                 receiver.recv().await?;
                 waiting.await?;
             }
+            "lock twice" => lock_twice(),
             "recurse" => return Ok(deeper(1).to_string()),
             "abort" => std::process::abort(),
             "index" => return Ok(what.as_bytes()[what.len()..][0].to_string()),
@@ -42,6 +43,13 @@ impl Misuse {
         }
         Ok("survived".to_owned())
     }
+}
+
+/// Waits for itself. On a host that is a panic, in a line of the standard library.
+fn lock_twice() {
+    let lock = std::sync::Mutex::new(());
+    let _held = lock.lock();
+    drop(lock.lock());
 }
 
 /// In `execute` itself the compiler would refuse it.

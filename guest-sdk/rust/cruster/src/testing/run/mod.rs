@@ -26,6 +26,7 @@ use crate::testing::refusals::{self, OpLimits};
 use crate::testing::run::callees::Caller;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
+use crate::testing::watchdog;
 use crate::testing::words::quoted;
 use crate::testing::world::World;
 use crate::timestamp::Timestamp;
@@ -178,6 +179,7 @@ impl Run {
         self.limits.begin_turn();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
+        let _watched = watchdog::turn(world.config.turn_limit);
         match self.module().start(self.me(), invocation) {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
@@ -358,6 +360,7 @@ impl Run {
         let execution = self.execution.borrow_mut().take();
         if let Some(execution) = execution {
             let _log = logging::scope(now, &self.id);
+            let _watched = watchdog::turn(self.world().config.turn_limit);
             execution.resume(Resume {
                 deliveries: vec![delivery],
                 entries: self.limits.entries(),
@@ -405,13 +408,25 @@ impl Run {
             .filter(|(op, _)| **op != self.interrupt_op.get())
             .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
-        if names.is_empty() {
-            let execution = self.execution.borrow();
-            let waits = execution.as_ref().map(Execution::waits);
-            format!("its own tasks: {}", waits.unwrap_or_default().join("; "))
-        } else {
-            names.join(", ")
+        match names.is_empty() {
+            true => format!("its own tasks: {}", self.tasks()),
+            false => names.join(", "),
         }
+    }
+
+    /// What a host says of a deadlock.
+    pub(crate) fn deadlock(&self) -> String {
+        format!(
+            "deadlock: every task waits and nothing is pending: {}",
+            self.tasks()
+        )
+    }
+
+    /// What each task waits for.
+    fn tasks(&self) -> String {
+        let execution = self.execution.borrow();
+        let waits = execution.as_ref().map(Execution::waits);
+        waits.unwrap_or_default().join("; ")
     }
 
     pub(crate) fn state(&self) -> &'static str {

@@ -1,0 +1,132 @@
+//! Ends a test whose code does not come back.
+//!
+//! A host stops a turn that does not end, and an attempt at its timeout. In a test the author's code runs on
+//! the test's own thread, which cannot be stopped from outside: the test would hang until someone ends the
+//! process, without a word about where. So one thread watches what all tests of the process do. If
+//! something takes longer than it may, it says so in the words of a host, and ends the process; the
+//! other tests end with it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::codes;
+use crate::testing::words::{duration, quoted};
+use crate::where_it_is::{Place, here};
+use crate::wire::Fault;
+
+/// How long a turn may take unless the test says otherwise, in real time.
+pub(super) const TURN_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often the watching thread looks.
+const LOOKS: Duration = Duration::from_millis(100);
+
+/// The exit status of a test process that has failed, as `cargo test` knows it.
+const FAILED: i32 = 101;
+
+/// Something that must come back. Dropping it says that it has.
+pub(super) struct Watched(u64);
+
+struct Entry {
+    until: Instant,
+    limit: Duration,
+    /// The name of the test.
+    test: String,
+    what: What,
+    place: Arc<Place>,
+}
+
+enum What {
+    Turn,
+    Operation(String),
+    Attempt(u32, String),
+}
+
+static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
+
+/// A turn of a workflow begins on this thread.
+pub(super) fn turn(limit: Duration) -> Watched {
+    watch(limit, What::Turn)
+}
+
+/// An operation of an entity begins on this thread.
+pub(super) fn operation(name: &str, limit: Duration) -> Watched {
+    watch(limit, What::Operation(quoted(name, usize::MAX)))
+}
+
+/// An attempt of an activity begins on this thread.
+pub(super) fn attempt(number: u32, activity: &str, limit: Duration) -> Watched {
+    watch(limit, What::Attempt(number, quoted(activity, usize::MAX)))
+}
+
+fn watch(limit: Duration, what: What) -> Watched {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    static WATCHING: Once = Once::new();
+    let number = NUMBERS.fetch_add(1, Relaxed);
+    let Some(until) = Instant::now().checked_add(limit) else {
+        return Watched(number); // it may take for ever
+    };
+    let entry = Entry {
+        until,
+        limit,
+        test: thread::current().name().unwrap_or("a test").to_owned(),
+        what,
+        place: here(),
+    };
+    entries().insert(number, entry);
+    WATCHING.call_once(|| drop(thread::spawn(look)));
+    Watched(number)
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        entries().remove(&self.0);
+    }
+}
+
+fn entries() -> MutexGuard<'static, BTreeMap<u64, Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks for what has not come back, for as long as there are tests.
+fn look() {
+    loop {
+        thread::sleep(LOOKS);
+        let now = Instant::now();
+        if let Some(late) = entries().values().find(|entry| entry.until < now) {
+            let fault = late.fault();
+            // Not eprintln!, whose text would be kept for the end of a test.
+            let _ = writeln!(
+                std::io::stderr(),
+                "\n{}: {}: {}\nhint: {}\nThe process of the tests ends here: what does not come back cannot be stopped. \
+                 Test::turn_limit sets for how long it is waited for.",
+                late.test,
+                fault.code,
+                fault.message,
+                fault.hint
+            );
+            std::process::exit(FAILED);
+        }
+    }
+}
+
+impl Entry {
+    fn fault(&self) -> Box<Fault> {
+        match &self.what {
+            What::Turn => codes::GUEST_TIMEOUT.fault(format!(
+                "the module did not return from its turn before its deadline ({})",
+                self.place.words()
+            )),
+            What::Operation(name) => codes::GUEST_TIMEOUT.fault(format!(
+                "operation {name}: the module did not return before its deadline"
+            )),
+            What::Attempt(number, name) => codes::ACTIVITY_TIMEOUT.fault(format!(
+                "attempt {number} of activity {name} took longer than {}",
+                duration(self.limit)
+            )),
+        }
+    }
+}

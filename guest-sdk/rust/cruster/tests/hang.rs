@@ -1,0 +1,91 @@
+//! Code that does not come back ends the process of the tests, with the words of a host.
+
+use std::hint::black_box;
+use std::process::Command;
+
+use cruster::prelude::*;
+use cruster::testing::Test;
+
+/// Says to the process that is started what is to hang.
+const HANGS: &str = "CRUSTER_TEST_HANGS";
+
+#[workflow]
+pub struct Hanging;
+
+#[workflow_impl]
+impl Hanging {
+    async fn execute(&self, what: String) -> Result<u32, Error> {
+        if what == "at once" {
+            spin();
+        }
+        let n = self.step(what.clone()).await?;
+        if what == "turn" {
+            spin();
+        }
+        Ok(n)
+    }
+
+    #[activity(timeout = "1s")]
+    async fn step(&self, what: String) -> Result<u32, Error> {
+        if what == "attempt" {
+            spin();
+        }
+        Ok(1)
+    }
+}
+
+cruster::module! { workflows: [Hanging] }
+
+fn spin() -> ! {
+    let mut n = 0u64;
+    loop {
+        n = black_box(n.wrapping_add(1));
+    }
+}
+
+/// The lines of `execute` and of its step.
+const EXECUTE: u32 = 17;
+const STEP: u32 = 21;
+
+#[test]
+fn what_hangs_ends_the_process() {
+    if let Ok(what) = std::env::var(HANGS) {
+        let limit = Duration::from_secs(1);
+        let run = Test::new(&MODULE).turn_limit(limit).run::<Hanging>(what);
+        panic!("it came back: {:?}", run.result);
+    }
+    let turn = "CR-4005: the module did not return from its turn before its deadline";
+    for (what, says) in [
+        (
+            "at once",
+            format!("{turn} (task 0, after its start at tests/hang.rs:{EXECUTE})"),
+        ),
+        (
+            "turn",
+            format!("{turn} (task 0, after activity step at tests/hang.rs:{STEP})"),
+        ),
+        (
+            "attempt",
+            "CR-3002: attempt 1 of activity \"step\" took longer than 1s".to_owned(),
+        ),
+    ] {
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "what_hangs_ends_the_process"])
+            .env(HANGS, what)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(101), "{told}");
+        let says = format!("what_hangs_ends_the_process: {says}");
+        assert!(told.contains(&says), "{told}\n\nhas not\n\n{says}");
+    }
+}
+
+/// What takes its time and comes back is left alone.
+#[test]
+fn what_is_slow_goes_on() {
+    let run = Test::new(&MODULE)
+        .turn_limit(Duration::MAX)
+        .run::<Hanging>("nothing".to_owned());
+    assert_eq!(run.result.unwrap(), 1);
+}
