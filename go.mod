@@ -8,7 +8,6 @@ require (
 	github.com/cruster/cruster/abi v0.1.0
 	github.com/cruster/cruster/guest-sdk/go v0.1.0
 	github.com/google/uuid v1.6.0
-	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/jonboulle/clockwork v0.5.0
 	github.com/klauspost/compress v1.20.3

@@ -19,9 +19,9 @@ type attemptContext struct {
 	keep     guest.Keep
 
 	mu     sync.Mutex
-	over   bool            // guarded by mu; the attempt is
-	waited context.Context // guarded by mu; what ends with the attempt, nil as long as no one waits for that
-	cancel context.CancelFunc
+	over   bool               // guarded by mu; the attempt is
+	waited context.Context    // guarded by mu; what ends with the attempt, nil as long as no one waits for that
+	cancel context.CancelFunc // guarded by mu; of waited
 }
 
 // newAttemptContext is the context of an attempt that ends at a time in Unix nanoseconds; 0 says
@@ -55,31 +55,31 @@ func (c *attemptContext) Deadline() (deadline time.Time, ok bool) {
 func (c *attemptContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waited != nil {
-		return c.waited.Done()
-	}
-	if c.deadline.IsZero() {
-		c.waited, c.cancel = context.WithCancel(context.Background())
-	} else {
-		c.waited, c.cancel = context.WithDeadline(context.Background(), c.deadline)
-	}
-	if c.over {
-		c.cancel()
-	}
-	return c.waited.Done()
+	return c.waitedLocked().Done()
 }
 
-// Err implements context.Context.
+// waitedLocked makes what ends with the attempt, unless it is there.
+func (c *attemptContext) waitedLocked() context.Context {
+	switch {
+	case c.waited != nil:
+	case c.over:
+		c.waited, c.cancel = context.WithCancel(context.Background())
+		c.cancel()
+	case c.deadline.IsZero():
+		c.waited, c.cancel = context.WithCancel(context.Background())
+	default:
+		c.waited, c.cancel = context.WithDeadline(context.Background(), c.deadline)
+	}
+	return c.waited
+}
+
+// Err implements context.Context. What it has said once it says again.
 func (c *attemptContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.waited != nil:
-		return c.waited.Err()
-	case c.over:
-		return context.Canceled
-	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
-		return context.DeadlineExceeded
+	switch isLate := !c.deadline.IsZero() && !time.Now().Before(c.deadline); {
+	case c.waited != nil, c.over, isLate:
+		return c.waitedLocked().Err()
 	default:
 		return nil
 	}

@@ -51,7 +51,7 @@ func readReport(report []byte) crashReport {
 		}
 		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
 			r.headline = oneLine(line+" "+lines[n+1], 500)
-			r.inLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(line, folder) })
+			r.inLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(strings.ReplaceAll(line, `\`, "/"), folder) })
 		}
 	}
 	return r
@@ -59,7 +59,7 @@ func readReport(report []byte) crashReport {
 
 // rustLibraries are where the files of Rust's own libraries are, and of those that Cargo has fetched, as a panic shows them:
 // "thread 'main' panicked at library/std/src/sync/mutex.rs:12:9:".
-var rustLibraries = []string{" at library/", " at /rustc/", "/registry/src/", "/git/checkouts/"}
+var rustLibraries = []string{" at library/", " at /rustc/", "/rustlib/src/", "/registry/src/", "/git/checkouts/"}
 
 // waitOf is what a line of a report says of one that waits, below the headline that all do.
 func (r *crashReport) waitOf(lines []string, n int) []string {

@@ -18,6 +18,7 @@ func TestReadReport(t *testing.T) {
 		fmt.Fprint(&w, d.Input)
 		w.flush()
 		report := readReport(crash.report)
-		return fmt.Sprintf("headline: %s\nwhere:%s\nwaits: %s\nout of memory: %t\n", report.headline, report.where(), strings.Join(report.waits, "; "), report.outOfMemory)
+		return fmt.Sprintf("headline: %s\nwhere:%s\nwaits: %s\nout of memory: %t, in a library: %t\n",
+			report.headline, report.where(), strings.Join(report.waits, "; "), report.outOfMemory, report.inLibrary)
 	})
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/ianlancetaylor/demangle"
 )
 
 // rustName is the name of a function as it is written, without hashes, generic arguments and what
@@ -21,56 +19,11 @@ func rustName(symbol string) string {
 	case strings.HasPrefix(symbol, "_ZN"):
 		name = legacyRustName(symbol[len("_ZN"):])
 	case strings.HasPrefix(symbol, "_R"):
-		name = inherent(newRustName(symbol))
+		name = newRustName(symbol[len("_R"):])
 	default:
 		return symbol
 	}
 	return withoutGenerated(name)
-}
-
-// Bounds of a name, in which a part can refer to earlier ones: so what is made of it may be much
-// longer than it is.
-const (
-	maxRustSymbol   = 4096
-	maxRustNameBits = 12 // of the length of what is made of it
-)
-
-// newRustName reads the scheme that the compiler calls v0; what is left of generic arguments is "<>". It is empty if the name
-// cannot be read. The library has the old scheme too, but takes an underscore off the parts that begin with one.
-func newRustName(symbol string) (name string) {
-	defer func() {
-		if recover() != nil { // the reader has not met what a guest may make up
-			name = ""
-		}
-	}()
-	name, err := demangle.ToString(symbol, demangle.NoTemplateParams, demangle.MaxLength(maxRustNameBits))
-	if err != nil || len(name) >= 1<<maxRustNameBits {
-		return ""
-	}
-	return name
-}
-
-// inherent names a method of a type as a path, without generic arguments: "<orders::Book<>>::sell" is
-// "orders::Book::sell". One of a trait stays "<orders::Book as core::fmt::Display>::fmt".
-func inherent(name string) string {
-	name = strings.NewReplacer("::<>", "", "<>", "").Replace(name)
-	depth := 0
-	for i, c := range name {
-		switch {
-		case c == '<':
-			depth++
-		case c == '>' && i > 0 && name[i-1] != '-': // that of "->"
-			depth--
-		}
-		if depth > 0 {
-			continue
-		}
-		if i == 0 || strings.Contains(name[:i], " as ") {
-			return name
-		}
-		return name[1:i] + name[i+1:]
-	}
-	return name
 }
 
 // isRustSymbol tells whether a name is one that the Rust compiler has made.
@@ -107,23 +60,20 @@ func crateOf(name string) string {
 	}
 }
 
-// isBasicType tells whether a name is that of a type without a crate.
 func isBasicType(name string) bool {
-	switch name {
-	case "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64":
-		return true
-	default:
-		return false
+	for _, basic := range basicTypes {
+		if name == basic {
+			return true
+		}
 	}
+	return false
 }
 
 // withoutGenerated leaves out what is not in the author's source: closures that async functions are
 // made of, and names that the macros of the SDK give to "self" and to blocks.
 func withoutGenerated(name string) string {
 	parts := strings.Split(name, "::")
-	parts = slices.DeleteFunc(parts, func(part string) bool {
-		return part == "_" || part == "{{closure}}" || strings.HasPrefix(part, "{closure#")
-	})
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "_" || part == "{{closure}}" })
 	for i, part := range parts {
 		plain, generated := strings.CutPrefix(part, "__")
 		for _, kind := range []string{"Run", "Attempt"} {
@@ -188,4 +138,267 @@ func legacyPart(part string) string {
 		out.WriteString(char)
 		part = behind
 	}
+}
+
+// newRustName reads the scheme that the compiler calls v0. Generic arguments are read and left out,
+// as they are not in names of the old scheme either. The host does not need to know all of it: what
+// it does not know makes the name unreadable.
+func newRustName(s string) string {
+	d := &rustNameReader{s: s, steps: maxRustNameSteps, room: maxRustNameText}
+	name := d.path()
+	if d.failed {
+		return ""
+	}
+	return name
+}
+
+// Bounds of what is read of a name, in which a part can refer to earlier ones: so what is made of
+// it may be much longer than it is.
+const (
+	maxRustSymbol    = 4096
+	maxRustNameSteps = 1000
+	maxRustNameText  = 16 * maxRustSymbol // bytes of all texts that were put together, those of parts included
+)
+
+type rustNameReader struct {
+	s      string
+	at     int
+	steps  int
+	room   int // bytes of text that may still be put together
+	failed bool
+}
+
+// next is the next byte; 0 if there is none, or if enough was read.
+func (d *rustNameReader) next() byte {
+	if d.steps--; d.failed || d.steps < 0 || d.at >= len(d.s) {
+		d.failed = true
+		return 0
+	}
+	d.at++
+	return d.s[d.at-1]
+}
+
+// take reads one byte if it is that.
+func (d *rustNameReader) take(b byte) bool {
+	if d.failed || d.at >= len(d.s) || d.s[d.at] != b {
+		return false
+	}
+	return d.next() == b
+}
+
+// text puts parts together.
+func (d *rustNameReader) text(parts ...string) string { return d.join(parts, "") }
+
+// join is [strings.Join] as long as there is room.
+func (d *rustNameReader) join(parts []string, separator string) string {
+	for _, part := range parts {
+		d.room -= len(part) + len(separator)
+	}
+	if d.failed = d.failed || d.room < 0; d.failed {
+		return ""
+	}
+	return strings.Join(parts, separator)
+}
+
+// number reads a number to the base of 62 that ends with "_".
+func (d *rustNameReader) number() (n int) {
+	if d.take('_') {
+		return 0
+	}
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	for {
+		b := d.next()
+		digit := strings.IndexByte(digits, b)
+		switch {
+		case b == '_':
+			return n + 1
+		case digit < 0 || d.failed:
+			d.failed = true
+			return 0
+		}
+		n = min(n*62+digit, 1<<30) // those that tell crates apart are larger, and not needed
+	}
+}
+
+// optional reads a number behind a mark, if it is there.
+func (d *rustNameReader) optional(mark byte) {
+	if d.take(mark) {
+		d.number()
+	}
+}
+
+func (d *rustNameReader) identifier() string {
+	d.optional('s')
+	punycode := d.take('u')
+	if d.failed {
+		return ""
+	}
+	digits := len(d.s[d.at:]) - len(strings.TrimLeft(d.s[d.at:], "0123456789"))
+	if strings.HasPrefix(d.s[d.at:], "0") {
+		digits = 1
+	}
+	n, err := strconv.Atoi(d.s[d.at : d.at+digits])
+	d.at += digits
+	d.take('_') // it is there if the text begins with a digit or with "_"
+	if err != nil || n > len(d.s)-d.at || punycode {
+		d.failed = true
+		return ""
+	}
+	d.at += n
+	return d.s[d.at-n : d.at]
+}
+
+// back reads what stands earlier in the name.
+func (d *rustNameReader) back(read func() string) string {
+	mark := d.at - 1
+	to, behind := d.number(), d.at
+	if d.failed || to >= mark {
+		d.failed = true
+		return ""
+	}
+	d.at = to
+	text := read()
+	d.at = behind
+	return text
+}
+
+func (d *rustNameReader) path() string {
+	switch d.next() {
+	case 'C': // a crate
+		return d.identifier()
+	case 'M': // of a type
+		d.optional('s')
+		d.path()
+		return d.typeName()
+	case 'X': // of a type, by a trait
+		d.optional('s')
+		d.path()
+		return d.text("<", d.typeName(), " as ", d.path(), ">")
+	case 'Y':
+		return d.text("<", d.typeName(), " as ", d.path(), ">")
+	case 'N':
+		kind, outer := d.next(), d.path()
+		inner := d.identifier()
+		switch {
+		case kind == 'C':
+			inner = "{{closure}}"
+		case inner == "":
+			inner = "_"
+		}
+		return d.text(outer, "::", inner)
+	case 'I':
+		name := d.path()
+		d.list(d.argument)
+		return name
+	case 'B':
+		return d.back(d.path)
+	}
+	d.failed = true
+	return ""
+}
+
+// list reads as many as there are until an "E".
+func (d *rustNameReader) list(read func() string) (all []string) {
+	for !d.failed && !d.take('E') {
+		all = append(all, read())
+	}
+	return all
+}
+
+// argument reads a generic argument.
+func (d *rustNameReader) argument() string {
+	switch {
+	case d.take('L'):
+		d.number()
+		return "'_"
+	case d.take('K'):
+		return d.constant()
+	}
+	return d.typeName()
+}
+
+func (d *rustNameReader) constant() string {
+	switch {
+	case d.take('p'):
+		return "_"
+	case d.take('B'):
+		return d.back(d.constant)
+	}
+	d.typeName()
+	for !d.failed && !d.take('_') {
+		if !strings.ContainsRune("n0123456789abcdef", rune(d.next())) {
+			d.failed = true
+		}
+	}
+	return "_"
+}
+
+// basicTypes are those that have a letter.
+var basicTypes = map[byte]string{
+	'a': "i8", 'b': "bool", 'c': "char", 'd': "f64", 'e': "str", 'f': "f32", 'h': "u8", 'i': "isize", 'j': "usize", 'l': "i32", 'm': "u32",
+	'n': "i128", 'o': "u128", 'p': "_", 's': "i16", 't': "u16", 'u': "()", 'v': "...", 'x': "i64", 'y': "u64", 'z': "!",
+}
+
+func (d *rustNameReader) typeName() string {
+	b := d.next()
+	if basic, ok := basicTypes[b]; ok {
+		return basic
+	}
+	switch b {
+	case 'A':
+		element := d.typeName()
+		return d.text("[", element, "; ", d.constant(), "]")
+	case 'S':
+		return d.text("[", d.typeName(), "]")
+	case 'T':
+		return d.text("(", d.join(d.list(d.typeName), ", "), ")")
+	case 'R', 'Q':
+		d.optional('L')
+		if b == 'Q' {
+			return d.text("&mut ", d.typeName())
+		}
+		return d.text("&", d.typeName())
+	case 'P':
+		return d.text("*const ", d.typeName())
+	case 'O':
+		return d.text("*mut ", d.typeName())
+	case 'F':
+		return d.functionType()
+	case 'D':
+		d.optional('G')
+		bounds := d.list(d.bound)
+		if !d.take('L') {
+			d.failed = true
+		}
+		d.number()
+		return d.text("dyn ", d.join(bounds, " + "))
+	case 'B':
+		return d.back(d.typeName)
+	}
+	if d.failed {
+		return ""
+	}
+	d.at--
+	return d.path()
+}
+
+func (d *rustNameReader) functionType() string {
+	d.optional('G')
+	d.take('U')
+	if d.take('K') && !d.take('C') {
+		d.identifier()
+	}
+	arguments := d.list(d.typeName)
+	d.typeName()
+	return d.text("fn(", d.join(arguments, ", "), ")")
+}
+
+// bound reads a trait with what its types are.
+func (d *rustNameReader) bound() string {
+	name := d.path()
+	for d.take('p') {
+		d.identifier()
+		d.typeName()
+	}
+	return name
 }

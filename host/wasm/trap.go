@@ -94,7 +94,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 // explainStopLocked is for a guest that was stopped.
 func (i *Instance) explainStopLocked(ran context.Context, where, backtrace string) error {
 	if i.module.runtime.life.Err() != nil {
-		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
+		return abi.Errorf(abi.CodeShuttingDown, "the host stopped the module in %s because it is shutting down", where)
 	}
 	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
 		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline", where)

@@ -33,7 +33,7 @@ func (i *Instance) stoppedIn(backtrace string) string {
 	if frames := namedFrames(functions); len(frames) > 0 {
 		parts = append(parts, "in "+strings.Join(frames, " < "))
 	}
-	if last := i.lastCall(); last != "" {
+	if last := i.lastCall(); last != "" && i.world.Op != nil { // others make no durable calls
 		parts = append(parts, last)
 	}
 	if len(parts) == 0 {

@@ -21,8 +21,8 @@ type Watcher struct {
 func NewList() *List { return &List{byID: map[journal.ID][]*Watcher{}} }
 
 // Add registers a function to be told of an execution, until it returns true or is
-// removed. The function must not block and must not keep the row. It may be called by several
-// goroutines at once, and by those once more after it has had enough.
+// removed. The function must not block and must not keep the row. Several goroutines may call it at
+// once, so it may be called again after it has returned true.
 func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *Watcher {
 	w := &Watcher{tell: tell}
 	l.mu.Lock()

@@ -38,7 +38,7 @@ fn endless(mut n: i64) -> i64 {
 	shell.run(commands[1])
 	shell.run("cruster-host module push target/wasm32-wasip1/release/hello_rust.wasm --name " + name)
 	says := shell.run("! cruster-host workflow execute " + name + `/Greet --input '{"id":"3","name":"endless"}' 2>&1`)
-	require.Contains(t, says, "(in hello_rust::endless, task 0, before its first durable call)")
+	require.Regexp(t, `\(in hello_rust::endless, task 0, after its start at src/lib\.rs:\d+\)`, says)
 }
 
 // testProject makes a project that takes the SDK from this tree, and runs all

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
@@ -57,12 +56,10 @@ func newBubble() *bubble {
 			b.number = root.Bubble
 			known.Store(b.number, live)
 			entered <- true
-			guest.AsWorkflow(func() {
-				for act := range b.work {
-					act()
-					b.done <- struct{}{}
-				}
-			})
+			for act := range b.work {
+				act()
+				b.done <- struct{}{}
+			}
 		})
 	}()
 	b.shared = !<-entered

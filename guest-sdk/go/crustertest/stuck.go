@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
@@ -118,6 +119,13 @@ func mayAct(g stacks.Goroutine, waitsOn bool) bool {
 // known has the bubbles of the kit by their numbers: those that are live, and those that were left with goroutines in them,
 // which wait for good.
 var known sync.Map
+
+func init() {
+	guest.IsWorkflows = func(bubble string) bool {
+		_, is := known.Load(bubble)
+		return is
+	}
+}
 
 type bubbleState int
 

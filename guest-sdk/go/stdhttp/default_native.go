@@ -9,7 +9,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// In a test, calls of activities go to the kit as they go to the host in a module. Those of the test itself have the network.
+// In a test, calls of activities go to the kit as they go to the host in a module, and those of workflows are refused. Those of the test itself
+// have the network.
 func init() { guest.WithKit(func() { takeOver(inTest{}) }) }
 
 // inTest makes the calls of attempts.
@@ -17,14 +18,14 @@ type inTest struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (inTest) RoundTrip(req *http.Request) (*http.Response, error) {
-	if _, inAttempt := runningHere(req.Context()); !inAttempt {
+	if _, inside := runningHere(req.Context()); !inside {
 		return nil, http.ErrSkipAltProtocol
 	}
 	return transport{}.RoundTrip(req)
 }
 
 // runningHere is the context of the attempt that a call without a transport of its own is of.
-func runningHere(ctx context.Context) (of any, inAttempt bool) {
+func runningHere(ctx context.Context) (of any, inside bool) {
 	if of := ctx.Value(guest.Within{}); of != nil {
 		return of, true
 	}

@@ -95,7 +95,14 @@ func TestDefaultTransport(t *testing.T) {
 var getting = cruster.NewWorkflow("stdhttpGetting", func(_ cruster.Context, url string) (string, error) {
 	var got string
 	var err error
-	started(1, func() { got, err = get(url) })
+	done := make(chan struct{})
+	go func() {
+		go func() { // whose parent has ended
+			defer close(done)
+			got, err = get(url)
+		}()
+	}()
+	<-done
 	return got, err
 })
 

@@ -10,7 +10,7 @@ import (
 func init() { takeOver(transport{}) }
 
 // runningHere is the context of the attempt that a call without a transport of its own is of.
-func runningHere(ctx context.Context) (of any, inAttempt bool) {
+func runningHere(ctx context.Context) (of any, inside bool) {
 	if of := ctx.Value(guest.Within{}); of != nil {
 		return of, true
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,12 +24,14 @@ func (a *app) workflowInterrupt() *cobra.Command {
 		Short: "Ask an execution to stop",
 		Long: `Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.
 With --resume one that is paused goes on for that: it cleans up and ends. If its code
-cannot get there it is paused again; move it to code that can, or fail it.`,
+cannot get there it is paused again, which is shown if it happens within two seconds;
+move it to code that can, or fail it.`,
 		Example: `  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'
   cruster-host workflow interrupt orders/ProcessOrder/order-43 --resume --reason 'its journal is too long'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
+				wasPaused := resume && a.isPaused(cmd.Context(), c, args[0])
 				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume})
 				if err != nil {
 					return err
@@ -36,8 +39,12 @@ cannot get there it is paused again; move it to code that can, or fail it.`,
 				if err := a.done(view.Done{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
 					return err
 				}
-				if resume {
-					return a.warnPausedAgain(cmd.Context(), c, args[0])
+				switch {
+				case wasPaused:
+					a.warnPausedAgain(cmd.Context(), c, args[0])
+					return nil
+				case resume:
+					return nil
 				}
 				return a.warnPaused(cmd.Context(), c, args[0])
 			})
@@ -59,8 +66,14 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 		return nil
 	}
 	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
-	a.suggestRescue(execution, resp.GetExecution().GetError())
+	a.suggestRescue(execution, resp.GetExecution().GetError(), "")
 	return nil
+}
+
+// isPaused tells whether an execution is known to be paused.
+func (a *app) isPaused(ctx context.Context, c *client.Client, execution string) bool {
+	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	return err == nil && client.StateOf(resp.GetExecution().GetState()) == client.Paused
 }
 
 // looksAfterResume is for how long one that goes on in order to stop is looked at.
@@ -68,23 +81,24 @@ const looksAfterResume = 2 * time.Second
 
 // warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get there: what paused it
 // pauses it again, mostly at once.
-func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) error {
+func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) {
 	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
 	defer cancel()
 	resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
 	if err != nil || client.StateOf(resp.GetExecution().GetState()) != client.Paused {
-		return nil //nolint:nilerr // it takes its time to clean up; it was asked to
+		return // it takes its time to clean up, and was asked to
 	}
 	again := resp.GetExecution().GetError()
 	fmt.Fprintf(a.stderr, "note: it was paused again: %s: %s\n", again.GetCode(), terminal.OneLine(again.GetMessage()))
-	a.suggestRescue(execution, again)
-	return nil
+	a.suggestRescue(execution, again, "--resume") // but not what was tried
 }
 
-// suggestRescue shows how a paused execution goes on or ends.
-func (a *app) suggestRescue(execution string, paused *crusterv1.Error) {
+// suggestRescue shows how a paused execution goes on or ends, but for steps with a flag.
+func (a *app) suggestRescue(execution string, paused *crusterv1.Error, without string) {
 	for _, step := range view.RescueSteps(abi.Code(paused.GetCode()), execution, a.addrFlag()) {
-		fmt.Fprintf(a.stderr, "next: %s\n", step)
+		if without == "" || !strings.Contains(step, " "+without+" ") {
+			fmt.Fprintf(a.stderr, "next: %s\n", step)
+		}
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // of goroutines are not used twice.
 var whose = struct {
 	sync.Mutex
-	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's, and a workflow has one that knows no context.
-	running  int                // guarded by it; attempts
+	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's.
+	running  int                // guarded by it
 }{attempts: map[int]*attemptOf{}}
 
 type attemptOf struct {
@@ -38,17 +38,11 @@ func AsAttempt(act func()) {
 	act()
 }
 
-// AsWorkflow calls act, which is code of workflows, on a goroutine that does nothing else. It has no context that calls could be made
-// with.
-func AsWorkflow(act func()) { as(&attemptOf{}, act) }
-
 // AsTest calls act, which is code of the test that an attempt waits for, on a goroutine that does nothing else.
-func AsTest(act func()) { as(nil, act) }
-
-func as(a *attemptOf, act func()) {
+func AsTest(act func()) {
 	id := stacks.ID()
 	whose.Lock()
-	whose.attempts[id] = a
+	whose.attempts[id] = nil
 	whose.Unlock()
 	defer func() {
 		whose.Lock()
@@ -68,9 +62,16 @@ func NoteRunning(context any) {
 	}
 }
 
-// RunningHere is the context of the attempt that this goroutine is of. inAttempt is false if it is of the test. If that is not
-// known, because goroutines between it and the attempt have ended, it is taken for one of an attempt while there are any.
-func RunningHere() (context any, inAttempt bool) {
+// IsWorkflows tells whether the goroutines of a bubble of testing/synctest are those of a workflow. The test kit sets it.
+var IsWorkflows = func(_ string) bool { return false }
+
+// RunningHere is the context of the attempt that this goroutine is of. inside is false if it is of the test; a workflow is inside
+// and has no context. If it is not known, because goroutines between it and the attempt have ended, it is taken for one of an attempt
+// while there are any.
+func RunningHere() (context any, inside bool) {
+	if g, _ := stacks.Current(); g.Bubble != "" && IsWorkflows(g.Bubble) {
+		return nil, true
+	}
 	if a, known := known(stacks.ID()); known {
 		return contextOf(a)
 	}

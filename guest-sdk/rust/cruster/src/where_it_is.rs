@@ -117,11 +117,16 @@ mod place {
     }
 
     pub(super) fn runs(task: u64) {
-        HERE.with(|here| here.set(|last| *last = Last { task, call: None }));
+        change(|last| *last = Last { task, call: None });
     }
 
     pub(super) fn at(kind: &'static str, name: &'static str, site: Site) {
-        HERE.with(|here| here.set(|last| last.call = Some((kind, name, site))));
+        change(|last| last.call = Some((kind, name, site)));
+    }
+
+    /// Nothing is known of a thread that is ending.
+    fn change(change: impl FnOnce(&mut Last)) {
+        let _ = HERE.try_with(|here| here.set(change));
     }
 }
 

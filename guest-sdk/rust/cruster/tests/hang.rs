@@ -19,7 +19,11 @@ impl Hanging {
             spin();
         }
         let n = self.step(what.clone()).await?;
-        if what == "turn" {
+        if what == "joined" {
+            self.spawn(self.sleep(Duration::from_secs(1))).await?;
+            self.spawn(self.sleep(Duration::from_secs(2))).await?;
+        }
+        if what == "turn" || what == "joined" {
             spin();
         }
         Ok(n)
@@ -65,6 +69,10 @@ fn what_hangs_ends_the_process() {
             format!("{turn} (task 0, after activity step at tests/hang.rs:{STEP})"),
         ),
         (
+            "joined",
+            format!("{turn} (task 0, after activity step at tests/hang.rs:{STEP})"),
+        ),
+        (
             "attempt",
             "CR-3002: attempt 1 of activity \"step\" took longer than 1s".to_owned(),
         ),
@@ -81,9 +89,9 @@ fn what_hangs_ends_the_process() {
     }
 }
 
-/// What takes its time and comes back is left alone.
+/// For a debugger.
 #[test]
-fn what_is_slow_goes_on() {
+fn a_turn_may_take_for_ever() {
     let run = Test::new(&MODULE)
         .turn_limit(Duration::MAX)
         .run::<Hanging>("nothing".to_owned());

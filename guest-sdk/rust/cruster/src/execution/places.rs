@@ -41,9 +41,9 @@ impl ContextCore {
 }
 
 impl Shared {
-    /// A task begins to wait for something, or does not wait for it any more.
+    /// A task begins to wait for something, or does not wait for it any more. Only what has a line counts.
     pub(super) fn reached(&self, task: u64, awaited: Awaited) {
-        if matches!(awaited, Awaited::Hidden) {
+        if !matches!(awaited, Awaited::Thing(..)) {
             return;
         }
         if let Some(task) = self.tasks.borrow().get(task) {
@@ -100,7 +100,7 @@ impl Shared {
         let known = tasks.get(task).map(|task| (task.last.get(), task.began));
         let near = match known {
             Some((Some(last), _)) => format!(", after {}", self.thing(last)),
-            Some((None, Some(site))) if task == 0 => format!(", in execute at {}", Line(site)),
+            Some((None, Some(site))) if task == 0 => format!(", after its start at {}", Line(site)),
             _ => String::new(),
         };
         format!("a future that is not the SDK's{near}")

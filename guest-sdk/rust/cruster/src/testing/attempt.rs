@@ -86,19 +86,16 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
             Err(e) => return (Outcome::failed(e.of_activity()), Duration::ZERO),
         },
     };
+    let what = format!("attempt {n} of activity {}", quoted(name, usize::MAX));
     if took > limit {
-        let message = format!(
-            "attempt {n} of activity {} took longer than {}",
-            quoted(name, usize::MAX),
-            duration(limit)
-        );
+        let message = format!("{what} took longer than {}", duration(limit));
         return (
             Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
             limit,
         );
     }
     let _log = logging::attempt_scope(world.now(), &run.id);
-    let _watched = watchdog::attempt(n, name, limit.max(world.config.turn_limit));
+    let _watched = watchdog::attempt(&what, limit, world.config.turn_limit);
     let outcome = match world.config.activities.get(&in_test) {
         Some(stub) => caught(name, || (stub.borrow_mut())(attempt)),
         None => caught(name, || perform(run.module(), attempt, name)),

@@ -392,8 +392,8 @@ impl Test {
 
     /// Bounds the real time that the workflow may run without waiting for a durable call, and that of an
     /// operation. Defaults to ten seconds; an attempt of an activity has its timeout if that is longer.
-    /// Code that does not come back cannot be stopped: the kit says which it is and where it was, with
-    /// `CR-4005` or `CR-3002`, and ends the process of the tests. `Duration::MAX` waits for as long as
+    /// Code that does not come back cannot be stopped: the kit says which it is, and where a workflow was, in
+    /// the words of a host, and ends the process of the tests. `Duration::MAX` waits for as long as
     /// it takes, in a debugger for instance.
     pub fn turn_limit(mut self, limit: Duration) -> Self {
         self.config.turn_limit = limit;

@@ -141,7 +141,15 @@ fn invoke(
         ..Invocation::default()
     };
     let _log = logging::scope(world.now(), &target.name);
-    let _watched = watchdog::operation(target.operation.name, world.config.turn_limit);
+    let limit = world.config.turn_limit;
+    let _watched = match kind {
+        "call" => watchdog::attempt(
+            &format!("operation {}", quoted(target.operation.name, usize::MAX)),
+            limit_of(0),
+            limit,
+        ),
+        _ => watchdog::operation(target.operation.name, limit),
+    };
     let ran = panics::caught(|| match target.module.start(host, invocation) {
         Started::Over(outcome) => outcome,
         Started::Workflow(_) => {

@@ -18,6 +18,7 @@ use crate::testing::replay;
 use crate::testing::request;
 use crate::testing::run::{Run, encode, no_execution};
 use crate::testing::signals::Api;
+use crate::testing::watchdog;
 use crate::testing::words::{names, undeclared};
 use crate::wire::{self, Outcome, Settled};
 
@@ -55,6 +56,7 @@ impl Run {
             replay::copy(&self.history_so_far()).unwrap_or_else(|difference| panic!("{difference}"))
         };
         let _log = logging::scope(self.world().now(), &self.id);
+        let _watched = watchdog::turn(self.world().config.turn_limit);
         panics::caught(|| copy.query(query)).unwrap_or_else(|panic| {
             let message = format!("the answer to query {} {panic}", query.name);
             Outcome::failed(codes::GUEST_TRAP.fault(message))

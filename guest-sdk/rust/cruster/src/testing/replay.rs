@@ -13,6 +13,7 @@ use crate::testing::described;
 use crate::testing::history::{Event, Happening, History, forgettable};
 use crate::testing::received::received;
 use crate::testing::refusals::{self, OpLimits};
+use crate::testing::watchdog;
 use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
@@ -97,12 +98,15 @@ impl Replayer {
     /// Runs the workflow to the end of the history, or to the first difference.
     fn run(self: &Rc<Self>) -> Started {
         let (module, invocation) = (self.history.module, self.history.invocation());
+        let watched = watchdog::turn(watchdog::TURN_LIMIT);
         let started = module.start(self.clone(), invocation);
+        drop(watched);
         if let Started::Workflow(execution) = &started {
             while execution.outcome().is_none() {
                 let Some(resume) = self.next_delivery() else {
                     break;
                 };
+                let _watched = watchdog::turn(watchdog::TURN_LIMIT);
                 execution.resume(resume);
             }
         }

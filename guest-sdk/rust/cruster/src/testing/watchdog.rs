@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::codes;
 use crate::testing::words::{duration, quoted};
-use crate::where_it_is::{Place, here};
+use crate::where_it_is::{self, Place, here};
 use crate::wire::Fault;
 
 /// How long a turn may take unless the test says otherwise, in real time.
@@ -32,7 +32,6 @@ pub(super) struct Watched(u64);
 
 struct Entry {
     until: Instant,
-    limit: Duration,
     /// The name of the test.
     test: String,
     what: What,
@@ -42,24 +41,27 @@ struct Entry {
 enum What {
     Turn,
     Operation(String),
-    Attempt(u32, String),
+    Late(String),
 }
 
 static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
-/// A turn of a workflow begins on this thread.
+/// A turn of a workflow, or whatever else must not wait, begins on this thread.
 pub(super) fn turn(limit: Duration) -> Watched {
+    where_it_is::runs(0, None); // what ran here before is another's
     watch(limit, What::Turn)
 }
 
-/// An operation of an entity begins on this thread.
+/// An operation of an entity with a state begins on this thread.
 pub(super) fn operation(name: &str, limit: Duration) -> Watched {
     watch(limit, What::Operation(quoted(name, usize::MAX)))
 }
 
-/// An attempt of an activity begins on this thread.
-pub(super) fn attempt(number: u32, activity: &str, limit: Duration) -> Watched {
-    watch(limit, What::Attempt(number, quoted(activity, usize::MAX)))
+/// An attempt of an activity, or a call of an entity without a state, begins on this thread. It has a timeout, and
+/// is not ended for that before other code would be.
+pub(super) fn attempt(what: &str, timeout: Duration, limit: Duration) -> Watched {
+    let late = format!("{what} took longer than {}", duration(timeout));
+    watch(timeout.max(limit), What::Late(late))
 }
 
 fn watch(limit: Duration, what: What) -> Watched {
@@ -71,7 +73,6 @@ fn watch(limit: Duration, what: What) -> Watched {
     };
     let entry = Entry {
         until,
-        limit,
         test: thread::current().name().unwrap_or("a test").to_owned(),
         what,
         place: here(),
@@ -120,13 +121,10 @@ impl Entry {
                 "the module did not return from its turn before its deadline ({})",
                 self.place.words()
             )),
-            What::Operation(name) => codes::GUEST_TIMEOUT.fault(format!(
-                "operation {name}: the module did not return before its deadline"
+            What::Operation(name) => codes::OPERATION_CRASHED.fault(format!(
+                "operation {name}: the module did not return from its turn before its deadline"
             )),
-            What::Attempt(number, name) => codes::ACTIVITY_TIMEOUT.fault(format!(
-                "attempt {number} of activity {name} took longer than {}",
-                duration(self.limit)
-            )),
+            What::Late(message) => codes::ACTIVITY_TIMEOUT.fault(message.as_str()),
         }
     }
 }

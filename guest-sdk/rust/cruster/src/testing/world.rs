@@ -22,6 +22,7 @@ use crate::testing::run::callees::Caller;
 use crate::testing::run::{Run, RunKind};
 use crate::testing::sha256;
 use crate::testing::signals::Unread;
+use crate::testing::watchdog;
 use crate::testing::words::quoted;
 use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
@@ -367,6 +368,7 @@ fn ask_key(module: &'static Module, workflow: &str, body: &[u8]) -> Result<Vec<u
         let name = quoted(workflow, usize::MAX);
         codes::KEY_FUNCTION.fault(format!("the key function of {name} failed: {why}"))
     };
+    let _watched = watchdog::turn(watchdog::TURN_LIMIT);
     let started = panics::caught(|| module.start(Rc::new(KeyHost), invocation));
     let Started::Over(outcome) = started.map_err(|panic| {
         failed(&format!(
