@@ -29,8 +29,13 @@ func (e effects) do(call *guest.Call, body, reply any) error {
 	if failed != nil {
 		return failed
 	}
-	if err := abi.Unmarshal(raw, reply); err != nil {
-		return abi.Errorf(abi.CodeGuestProtocol, "the reply of %s does not decode: %v", call.Name, err)
+	return undecoded(call, abi.Unmarshal(raw, reply))
+}
+
+// undecoded says of which call the host's answer did not decode; nil if it did.
+func undecoded(call *guest.Call, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return abi.Errorf(abi.CodeGuestProtocol, "the reply of %s does not decode: %v", call.Name, err)
 }

@@ -26,9 +26,12 @@ type Rows struct {
 
 // Exec runs a statement and returns how many rows it changed.
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
-	var reply abi.ExecReply
-	err := t.run(&callTxExec, sql, args, &reply)
-	return reply.RowsAffected, err
+	raw, err := t.run(&callTxExec, sql, args)
+	if err != nil {
+		return 0, err
+	}
+	reply, err := guest.DecodeExecReply(raw)
+	return reply.RowsAffected, undecoded(&callTxExec, err)
 }
 
 // Query runs a query and returns its rows. T is one of:
@@ -74,9 +77,13 @@ func QueryRow[T any](t *Tx, sql string, args ...any) (T, error) {
 // Query runs a query and returns its rows as the database has them. The function [Query]
 // returns them as values of a type.
 func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
-	var reply abi.QueryReply
-	if err := t.run(&callTxQuery, sql, args, &reply); err != nil {
+	raw, err := t.run(&callTxQuery, sql, args)
+	if err != nil {
 		return nil, err
+	}
+	reply, err := guest.DecodeQueryReply(raw)
+	if err != nil {
+		return nil, undecoded(&callTxQuery, err)
 	}
 	for i, row := range reply.Rows {
 		if len(row) != len(reply.Columns) {
@@ -98,16 +105,18 @@ func (t *Tx) Rollback() error {
 	return nil
 }
 
-func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {
-	if args == nil {
-		args = []any{}
-	}
-	b, err := guest.Encode("the arguments of the statement", args)
+// run has the host run a statement, and returns its answer.
+func (t *Tx) run(call *guest.Call, sql string, args []any) ([]byte, error) {
+	body, err := guest.EncodeSQL(sql, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if guest.MayWrite(sql) {
 		t.keep.Wrote.Store(true)
 	}
-	return t.effects.do(call, abi.SQL{Args: b, Query: sql}, reply)
+	raw, failed := t.effects.host.Do(call, body)
+	if failed != nil {
+		return nil, failed
+	}
+	return raw, nil
 }

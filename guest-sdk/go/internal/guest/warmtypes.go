@@ -21,6 +21,9 @@ var ownDecoding = []reflect.Type{
 // their tags when it first sees them, which takes longer than many a step.
 func (r *Registry) warmTypes() {
 	seen := map[reflect.Type]bool{}
+	for _, body := range ofCalls {
+		warmType(body, seen)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.activities)) {
 		warmType(r.activities[name].Input, seen)
 		warmType(r.activities[name].Output, seen)
@@ -33,6 +36,12 @@ func (r *Registry) warmTypes() {
 	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
 		r.entities[name].warmTypes(seen)
 	}
+}
+
+// ofCalls are the bodies of what activities ask the host for, and of its answers.
+var ofCalls = []reflect.Type{
+	reflect.TypeFor[abi.ConfigRequest](), reflect.TypeFor[abi.ConfigReply](),
+	reflect.TypeFor[abi.HTTPRequest](), reflect.TypeFor[abi.HTTPResponse](),
 }
 
 func (w *Workflow) warmMessages(seen map[reflect.Type]bool) {

@@ -59,6 +59,9 @@ func warmUpOnce() bool {
 		if err := abi.Unmarshal(body, &in); err != nil {
 			return nil, err
 		}
+		if err := warmSQL(); err != nil {
+			return nil, err
+		}
 		return Encode("the result", in)
 	}})
 	r.AddWorkflow(&Workflow{Name: "warm", Interrupted: op, Run: func(s Scope, body []byte) ([]byte, error) {
@@ -100,6 +103,19 @@ func warmUpOnce() bool {
 	}
 	EncodeOutcome(outcome)
 	return true
+}
+
+// warmSQL encodes a statement, and decodes what a host would answer.
+func warmSQL() error {
+	values := []any{int64(1), "warm", nil, true, 1.5, []byte{1}}
+	if _, err := EncodeSQL("SELECT", values); err != nil {
+		return err
+	}
+	if _, err := DecodeExecReply(abi.MustMarshal(&abi.ExecReply{RowsAffected: 1})); err != nil {
+		return err
+	}
+	_, err := DecodeQueryReply(abi.MustMarshal(&abi.QueryReply{Columns: []string{"warm"}, Rows: [][]any{values}}))
+	return err
 }
 
 // warmState is the state of an entity that is no part of the module.
