@@ -1,5 +1,7 @@
 package abi
 
+import "time"
+
 // Kinds of invocation, as in [Invocation.Kind].
 const (
 	// InvokeWorkflow runs a workflow. It may issue durable ops; immediate calls
@@ -29,7 +31,7 @@ type Invocation struct {
 	Attempt int `msgpack:"attempt"`
 	// Body is the request, one msgpack value.
 	Body []byte `msgpack:"body"`
-	// Deadline is when the host ends the attempt of an activity or the call of an entity
+	// Deadline is a little before the host ends the attempt of an activity or the call of an entity
 	// without a state, in Unix nanoseconds, if its clock goes on undisturbed; 0 for other kinds.
 	Deadline int64 `msgpack:"deadline"`
 	// Execution is the id of the execution that this invocation is part of, or the
@@ -102,4 +104,10 @@ type Continue struct {
 	// Unread names the signals whose last delivery the run has not looked at: the host still
 	// has it, and delivers it to the new run. See [Receive].
 	Unread []string `msgpack:"unread"`
+}
+
+// DeadlineOf is the deadline that the code of an attempt is told, which began at a time and is ended after a limit: a little before
+// that, so that code which stops at its deadline can still say what it has. Otherwise the two would race.
+func DeadlineOf(began time.Time, limit time.Duration) time.Time {
+	return began.Add(limit - min(limit/10, 100*time.Millisecond))
 }

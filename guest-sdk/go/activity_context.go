@@ -8,7 +8,7 @@ import (
 )
 
 // ActivityContext gives an activity access to SQL, HTTP and configuration. It is
-// also a context.Context, for libraries that need one: its deadline is when the host ends the
+// also a context.Context, for libraries that need one: its deadline is a little before the host ends the
 // attempt, and it is cancelled when the attempt is over.
 //
 // In an activity time.Now is real time and goroutines are unrestricted.

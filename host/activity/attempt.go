@@ -149,7 +149,7 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
 		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
-		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: now.UnixNano(), Deadline: now.Add(a.timeout).UnixNano(),
+		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: now.UnixNano(), Deadline: abi.DeadlineOf(now, a.timeout).UnixNano(),
 	}))
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 	turn, err := inst.Start(limited, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeCall, Name: t.Type.Name, Body: abi.MustMarshal(&abi.EntityCall{Operation: call.Operation, Input: call.Input}),
 		Attempt: call.Attempt, IdempotencyKey: call.IdempotencyKey,
-		Execution: t.Ref.String(), Namespace: t.Namespace, Time: now.UnixNano(), Deadline: now.Add(g.CallTimeout).UnixNano(),
+		Execution: t.Ref.String(), Namespace: t.Namespace, Time: now.UnixNano(), Deadline: abi.DeadlineOf(now, g.CallTimeout).UnixNano(),
 	}))
 	g.fuel.WithLabelValues(t.Namespace).Add(float64(inst.FuelUsed()))
 	return g.ranStateless(ctx, fx, turn, err)

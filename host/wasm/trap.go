@@ -126,9 +126,9 @@ func (i *Instance) explainCrashLocked(reason, backtrace string) *abi.Error {
 	// close to the limit counts as running out of memory.
 	limit := i.memoryLimit()
 	if reason == "unreachable" && i.memorySizeLocked() >= limit-limit/16 {
-		return i.outOfMemoryLocked("")
+		return i.outOfMemoryLocked(i.stoppedIn(backtrace))
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s", oneLine(reason, 200))
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", oneLine(reason, 200), i.stoppedIn(backtrace))
 }
 
 // explainReportLocked is for a guest whose language left a report on standard
@@ -140,6 +140,8 @@ func (i *Instance) explainReportLocked(backtrace string) *abi.Error {
 		return nil
 	case strings.HasPrefix(report.headline, goroutinesAsleep), strings.HasPrefix(report.headline, tasksAsleep):
 		return abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, report.whoWaits())
+	case report.outOfMemory && len(report.frames) == 0:
+		return i.outOfMemoryLocked(i.stoppedIn(backtrace))
 	case report.outOfMemory:
 		return i.outOfMemoryLocked(report.where())
 	}

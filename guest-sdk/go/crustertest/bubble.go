@@ -25,10 +25,15 @@ import (
 type bubble struct {
 	work   chan func()
 	done   chan struct{}
-	number string // as stacks show it
-	shared bool   // it is the test's
-	stuck  bool   // its last turn has not ended
+	number string     // as stacks show it
+	shared bool       // it is the test's
+	stuck  bool       // its last turn has not ended
+	why    *abi.Error // it is stuck
+	last   func()     // what is done there before it ends; set before it is closed
 }
+
+// defaultTurnLimit is how long a turn may take, in real time, unless the test says otherwise.
+const defaultTurnLimit = 10 * time.Second
 
 // forever is how long a coroutine that waits for something else than the host is waited for. In
 // a bubble that takes no time: the clock only moves when all wait.
@@ -59,6 +64,9 @@ func newBubble() *bubble {
 			for act := range b.work {
 				act()
 				b.done <- struct{}{}
+			}
+			if b.last != nil {
+				b.last()
 			}
 		})
 	}()
@@ -124,6 +132,9 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 		act()
 		return nil
 	}
+	if b.stuck {
+		return b.why // no one takes work there any more
+	}
 	deadline := time.Now().Add(limit)
 	w := watch{bubble: b.number}
 	b.work <- act
@@ -144,7 +155,7 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 		default:
 		}
 		if problem != nil {
-			b.stuck = true
+			b.stuck, b.why = true, problem
 			known.Store(b.number, left)
 			return problem
 		}

@@ -121,6 +121,9 @@ func (r *run) live() *guest.Execution {
 func (r *run) ask(ex *guest.Execution, q abi.Query) *abi.Outcome {
 	var out *abi.Outcome
 	if err := r.bubble.look(r.world.cfg.turnLimit, func() { out = ex.Query(q) }); err != nil {
+		if r.bubble.stuck {
+			r.bubble.last = ex.Close // should the answer ever come
+		}
 		return &abi.Outcome{Error: err}
 	}
 	return out

@@ -90,7 +90,7 @@ func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	h := &attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}
 	inv := w.entityInvocation(o, abi.InvokeCall, abi.MustMarshal(o.call))
 	limit := limitOf(0)
-	inv.Deadline = time.Now().Add(limit).UnixNano()
+	inv.Deadline = abi.DeadlineOf(time.Now(), limit).UnixNano()
 	if o.info.Persisted {
 		inv.IdempotencyKey = o.entity + "/" + origin
 	}

@@ -128,7 +128,7 @@ func (r *replayer) close() {
 }
 
 // replayTurnLimit bounds a turn in real time.
-const replayTurnLimit = 10 * time.Second
+const replayTurnLimit = defaultTurnLimit
 
 // replayer is a host that performs nothing: it compares each request with the
 // history.

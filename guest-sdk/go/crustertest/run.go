@@ -132,7 +132,7 @@ func newEvents() *config {
 		fail:       func(error) {},
 		logf:       func(string, ...any) {},
 		takes:      map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
-		turnLimit:  10 * time.Second,
+		turnLimit:  defaultTurnLimit,
 		unpatched:  map[string]bool{},
 		workflows:  map[string]func([]byte) ([]byte, error){},
 	}

@@ -166,3 +166,51 @@ func TestOperationCrashes(t *testing.T) {
 	require.ErrorContains(t, err, stuckLine(t, "sulk"))
 	require.NotContains(t, err.Error(), "\n")
 }
+
+var (
+	twice       atomic.Pointer[sync.Mutex]
+	stuckKey    = cruster.NewWorkflow("stuckKeyed", func(cruster.Context, string) (int, error) { return 1, nil }, cruster.RawKey(keyOf))
+	stuckQuery  = cruster.NewQuery[cruster.None, int]("stuckQuery")
+	stuckAnswer = cruster.NewWorkflow("stuckAnswered", func(ctx cruster.Context, _ cruster.None) (int, error) {
+		stuckQuery.Handle(ctx, func(cruster.None) (int, error) {
+			lockTwice()
+			return 1, nil
+		})
+		return 1, cruster.Sleep(ctx, time.Hour)
+	}).Answers(stuckQuery)
+)
+
+func lockTwice() {
+	lock := twice.Load()
+	lock.Lock()
+	lock.Lock()
+}
+
+// lockAnew lets go of what was locked twice when the test is over.
+func lockAnew(t *testing.T) {
+	lock := new(sync.Mutex)
+	twice.Store(lock)
+	t.Cleanup(lock.Unlock)
+}
+
+func keyOf(how string) string {
+	if how == "lock" {
+		lockTwice()
+	}
+	panic("no key")
+}
+
+// What hangs in a key function, or in the answer to a query, is found out as well, and the test goes on.
+func TestHangingKeysAndAnswers(t *testing.T) { //nolint:paralleltest // as above
+	lockAnew(t)
+	_, err := crustertest.Run(t, stuckKey, "lock")
+	require.Regexp(t, `^CR-2017: the key function of "stuckKeyed" failed: deadlock: .*\.lockTwice, waits \(sync\.Mutex\.Lock\) at crustertest/stuck_test\.go:\d+`, err)
+	_, err = crustertest.Run(t, stuckKey, "panic")
+	require.Regexp(t, `^CR-2017: the key function of stuckKeyed panicked at crustertest/stuck_test\.go:\d+: no key$`, err)
+
+	lockAnew(t)
+	var answer error
+	_, err = crustertest.Run(t, stuckAnswer, cruster.None{}, crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }))
+	require.ErrorContains(t, answer, "CR-4012: deadlock: ")
+	require.ErrorContains(t, err, "CR-4012: deadlock: ", "the workflow has no place to go on in")
+}

@@ -302,13 +302,26 @@ func (m *module) callKey(workflow string, c abi.Call) (string, error) {
 	return m.deriveKey(workflow, c.Input)
 }
 
+// askKey calls a key function, where one that hangs is found out.
+func (m *module) askKey(workflow string, body []byte) *abi.Outcome {
+	var out *abi.Outcome
+	b := newBubble()
+	defer b.close()
+	if stuck := b.do(defaultTurnLimit, func() {
+		_, out = m.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
+	}); stuck != nil {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %s", workflow, stuck.Message).WithHint("%s", stuck.Hint)}
+	}
+	return out
+}
+
 // deriveKey computes the key of a request as the host does.
 func (m *module) deriveKey(workflow string, body []byte) (string, error) {
 	wf, ok := m.Workflow(workflow)
 	if !ok || wf.Key == nil {
 		return hash.Of(body)
 	}
-	_, out := m.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
+	out := m.askKey(workflow, body)
 	if out.Error != nil {
 		return "", out.Error
 	}

@@ -2,18 +2,23 @@ package stdhttp_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/cruster/cruster/guest-sdk/go/stdhttp"
 )
 
 // get is how a library calls that is given neither a client nor a context.
@@ -113,6 +118,38 @@ func TestDefaultTransportInAWorkflow(t *testing.T) {
 	defer server.Close()
 	_, err := crustertest.Run(t, getting, server.URL)
 	require.ErrorContains(t, err, string(abi.CodeWrongContext))
+}
+
+// TestLateAnswers: a call that has a time limit and does not keep it fails as libraries expect, also if the host is the first to know.
+func TestLateAnswers(t *testing.T) {
+	t.Parallel()
+	for name, handle := range map[string]func(cruster.HTTPRequest) (cruster.HTTPResponse, error){
+		"the kit": func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			<-time.After(2 * r.Timeout)
+			return cruster.HTTPResponse{Status: 200}, nil
+		},
+		"the host": func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			<-time.After(r.Timeout - r.Timeout/20)
+			return cruster.HTTPResponse{}, errors.New("no complete answer within the time allowed")
+		},
+	} {
+		err := inActivity(t, handle, func(ctx *cruster.ActivityContext) error {
+			call, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+			defer cancel()
+			req, err := http.NewRequestWithContext(call, http.MethodGet, "http://example.com/", nil)
+			require.NoError(t, err)
+			res, err := stdhttp.Client(ctx).Do(req)
+			if err == nil {
+				_ = res.Body.Close()
+			}
+			require.ErrorIs(t, err, context.DeadlineExceeded, name)
+			var failed net.Error
+			require.ErrorAs(t, err, &failed)
+			require.True(t, failed.Timeout(), name)
+			return nil
+		})
+		require.NoError(t, err)
+	}
 }
 
 // TestDefaultTransportAfterTheAttempt: what an activity leaves behind does not reach the network either.

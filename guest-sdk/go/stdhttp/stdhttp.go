@@ -60,13 +60,22 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := client.Do(cruster.HTTPRequest{
 		Method: req.Method, URL: urlOf(req), Headers: headersOf(req), Body: body, Timeout: timeout,
 	})
+	if over := req.Context().Err(); over != nil {
+		return nil, over // what a library looks for
+	}
 	if err != nil {
-		if over := req.Context().Err(); over != nil {
-			return nil, over // what a library looks for
+		if isLate(req.Context(), timeout, err) {
+			return nil, context.DeadlineExceeded
 		}
 		return nil, err
 	}
 	return responseOf(req, res), nil
+}
+
+// isLate tells whether the host has given up a call at the deadline of its context, which it was handed: it may be the first to know.
+func isLate(ctx context.Context, timeout time.Duration, err error) bool {
+	deadline, has := ctx.Deadline()
+	return has && abi.CodeOf(err) == abi.CodeHTTPFailed && time.Until(deadline) < timeout/10
 }
 
 // caller is what makes the call.

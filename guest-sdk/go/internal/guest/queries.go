@@ -95,5 +95,6 @@ func panickedAnswer(code abi.Code, p any) *abi.Error {
 		return abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
 			WithHint("A query only looks. Send the workflow a signal to have it do something.")
 	}
-	return abi.Errorf(code, "the answer panicked: %v", p)
+	where, _ := panicPlace()
+	return abi.Errorf(code, "the answer panicked: %v%s", p, where)
 }

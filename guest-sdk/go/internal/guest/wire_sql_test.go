@@ -18,7 +18,12 @@ func sqlValues() []any {
 		nil, true, false, 0, 1, -1, 127, 128, -32, -33, 255, 256, 65_535, 65_536, math.MaxInt32, math.MinInt32, int64(math.MaxInt64), int64(math.MinInt64),
 		int8(-5), int16(300), int32(-70_000), uint8(200), uint16(65_535), uint32(math.MaxUint32), uint64(math.MaxInt64), uint64(math.MaxUint64),
 		1.5, 0.0, math.Inf(-1), float32(2.5), "", "text", "ä\x00🚀", "\xff", strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 300), long,
-		[]byte{}, []byte(nil), []byte{1, 2}, []byte(long), time.Unix(1_700_000_000, 5).UTC(), []any{1, "a"}, map[string]any{"b": 1, "a": nil},
+		[]byte{},
+		[]byte(nil),
+		[]byte{1, 2},
+		[]byte(long), time.Unix(1_700_000_000, 5).UTC(),
+		[]any{1, "a"},
+		map[string]any{"b": 1, "a": nil},
 	}
 }
 

@@ -72,7 +72,7 @@ impl<A> ActivityContext<A> {
         &self.invocation().namespace
     }
 
-    /// When the host ends the attempt. Time during which the host did not run does not count: it
+    /// A little before the host ends the attempt. Time during which the host did not run does not count: it
     /// may end later.
     pub fn deadline(&self) -> Timestamp {
         self.attempt.deadline()

@@ -60,7 +60,7 @@ impl<E> RpcContext<E> {
         &self.invocation().idempotency_key
     }
 
-    /// When the host ends the call. Time during which the host did not run does not count: it
+    /// A little before the host ends the call. Time during which the host did not run does not count: it
     /// may end later.
     pub fn deadline(&self) -> Timestamp {
         self.attempt.deadline()

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::codes;
 use crate::logging;
 use crate::module::Started;
-use crate::testing::attempt::{AttemptHost, limit_of};
+use crate::testing::attempt::{AttemptHost, limit_of, told_of};
 use crate::testing::entities::{Stored, Target};
 use crate::testing::panics;
 use crate::testing::received::received;
@@ -131,7 +131,7 @@ fn invoke(
     };
     let invocation = Invocation {
         body: Some(body),
-        deadline: (world.now() + limit_of(0)).unix_nanos(),
+        deadline: (world.now() + told_of(limit_of(0))).unix_nanos(),
         execution: target.name.clone(),
         idempotency_key: key,
         kind: kind.to_owned(),

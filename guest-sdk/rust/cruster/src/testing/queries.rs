@@ -56,7 +56,10 @@ impl Run {
             replay::copy(&self.history_so_far()).unwrap_or_else(|difference| panic!("{difference}"))
         };
         let _log = logging::scope(self.world().now(), &self.id);
-        let _watched = watchdog::turn(self.world().config.turn_limit);
+        let _watched = watchdog::other(
+            format!("the answer to query {}", query.name),
+            self.world().config.turn_limit,
+        );
         panics::caught(|| copy.query(query)).unwrap_or_else(|panic| {
             let message = format!("the answer to query {} {panic}", query.name);
             Outcome::failed(codes::GUEST_TRAP.fault(message))

@@ -40,16 +40,23 @@ struct Entry {
 
 enum What {
     Turn,
+    /// A key function, or the answer to a query.
+    Other(String),
     Operation(String),
     Late(String),
 }
 
 static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
-/// A turn of a workflow, or whatever else must not wait, begins on this thread.
+/// A turn of a workflow begins on this thread.
 pub(super) fn turn(limit: Duration) -> Watched {
     where_it_is::runs(0, None); // what ran here before is another's
     watch(limit, What::Turn)
+}
+
+/// Something else that must not wait begins on this thread.
+pub(super) fn other(what: String, limit: Duration) -> Watched {
+    watch(limit, What::Other(what))
 }
 
 /// An operation of an entity with a state begins on this thread.
@@ -102,8 +109,8 @@ fn look() {
             // Not eprintln!, whose text would be kept for the end of a test.
             let _ = writeln!(
                 std::io::stderr(),
-                "\n{}: {}: {}\nhint: {}\nThe process of the tests ends here: what does not come back cannot be stopped. \
-                 Test::turn_limit sets for how long it is waited for.",
+                "\n{}: {}: {}\nhint: {}\nOr for a lock of the standard library that is taken twice. The process of the tests ends here: what does not come back \
+                 cannot be stopped. Test::turn_limit sets for how long it is waited for.",
                 late.test,
                 fault.code,
                 fault.message,
@@ -120,6 +127,9 @@ impl Entry {
             What::Turn => codes::GUEST_TIMEOUT.fault(format!(
                 "the module did not return from its turn before its deadline ({})",
                 self.place.words()
+            )),
+            What::Other(what) => codes::GUEST_TIMEOUT.fault(format!(
+                "{what}: the module did not return before its deadline"
             )),
             What::Operation(name) => codes::OPERATION_CRASHED.fault(format!(
                 "operation {name}: the module did not return from its turn before its deadline"

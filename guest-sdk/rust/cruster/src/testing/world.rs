@@ -368,7 +368,8 @@ fn ask_key(module: &'static Module, workflow: &str, body: &[u8]) -> Result<Vec<u
         let name = quoted(workflow, usize::MAX);
         codes::KEY_FUNCTION.fault(format!("the key function of {name} failed: {why}"))
     };
-    let _watched = watchdog::turn(watchdog::TURN_LIMIT);
+    let what = format!("the key function of {}", quoted(workflow, usize::MAX));
+    let _watched = watchdog::other(what, watchdog::TURN_LIMIT);
     let started = panics::caught(|| module.start(Rc::new(KeyHost), invocation));
     let Started::Over(outcome) = started.map_err(|panic| {
         failed(&format!(
