@@ -91,16 +91,24 @@ func TestDeadlockShowsLines(t *testing.T) {
 	}
 }
 
-// TestPanicInALibraryShowsTheAuthor: in Rust, where a panic names its line alone, a line of the author's is added.
-func TestPanicInALibraryShowsTheAuthor(t *testing.T) {
+// TestCrashesInRustShowTheAuthor: a panic names its line alone, which may be that of a library, and other crashes name none. A line of the
+// author's is added.
+func TestCrashesInRustShowTheAuthor(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(languages, func(l language) bool { return l.name == "rust" })
 	require.GreaterOrEqual(t, i, 0)
 	b := setup(t, languages[i], "sqlite", nil)
-	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "lock twice"))
-	require.Equal(t, journal.Paused, row.State)
-	require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
-	require.Regexp(t, `panicked at .*library/std/.*\.rs:.*cannot recursively acquire mutex \(.*task 0, after activity square at src/misuse\.rs:15\)$`, row.Error.Message)
+	for what, says := range map[string]string{
+		"abort":      `the module crashed: unreachable`,
+		"hog":        `the module ran out of memory at \d+ KiB of \d+ KiB`,
+		"lock twice": `panicked at .*library/std/.*\.rs:.*cannot recursively acquire mutex`,
+		"recurse":    `the module crashed: out of bounds memory access`,
+	} {
+		row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", what))
+		require.Equal(t, journal.Paused, row.State)
+		require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
+		require.Regexp(t, says+` \(.*task 0, after activity square at src/misuse\.rs:15\)$`, row.Error.Message)
+	}
 }
 
 // TestBlockingSleepShowsItsLine: in Go, whose runtime tells which goroutine sleeps. In Rust the last durable call is shown.

@@ -214,3 +214,18 @@ func TestHangingKeysAndAnswers(t *testing.T) { //nolint:paralleltest // as above
 	require.ErrorContains(t, answer, "CR-4012: deadlock: ")
 	require.ErrorContains(t, err, "CR-4012: deadlock: ", "the workflow has no place to go on in")
 }
+
+// A panic in the answer to a query shows its line, and the workflow goes on.
+func TestPanickingAnswer(t *testing.T) {
+	t.Parallel()
+	var answer error
+	got, err := crustertest.Run(t, panicsAsked, cruster.None{}, crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }))
+	require.NoError(t, err)
+	require.Equal(t, 1, got)
+	require.Regexp(t, `the answer panicked: no answer \(in .*crustertest/stuck_test\.go:\d+`, answer)
+}
+
+var panicsAsked = cruster.NewWorkflow("stuckPanics", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	stuckQuery.Handle(ctx, func(cruster.None) (int, error) { panic("no answer") })
+	return 1, cruster.Sleep(ctx, time.Hour)
+}).Answers(stuckQuery)
