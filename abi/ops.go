@@ -2,7 +2,6 @@ package abi
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -27,40 +26,6 @@ type Activity struct {
 	Retry Retry `msgpack:"retry"`
 	// Timeout bounds one attempt, in nanoseconds; 0 means the host's default.
 	Timeout int64 `msgpack:"timeout"`
-}
-
-// Backoff strategies of [Retry].
-const (
-	BackoffExponential = "exponential"
-	BackoffConstant    = "constant"
-)
-
-// Retry is the retry policy of an activity. The zero value never retries.
-type Retry struct {
-	// Backoff is exponential (the default, if empty) or constant.
-	Backoff string `msgpack:"backoff"`
-	// Base is the first delay in nanoseconds; 0 means one second. Exponential
-	// delays double from there and are capped at [MaxBackoff].
-	Base int64 `msgpack:"base"`
-	// Jitter is the largest fraction, 0 to 1, by which a delay is shortened at
-	// random.
-	Jitter float64 `msgpack:"jitter"`
-	// Retries is how many attempts may follow the first.
-	Retries uint32 `msgpack:"retries"`
-}
-
-// Delay is the longest pause before the next attempt after some have failed: the one without jitter.
-func (r Retry) Delay(failed uint32) time.Duration {
-	delay := time.Duration(r.Base)
-	if delay <= 0 {
-		delay = DefaultBackoff
-	}
-	if r.Backoff != BackoffConstant {
-		for i := uint32(1); i < failed && delay < MaxBackoff; i++ {
-			delay *= 2
-		}
-	}
-	return min(delay, MaxBackoff)
 }
 
 // Deferred is the body of [OpDeferred]: await a named promise of this

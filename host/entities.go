@@ -1,9 +1,7 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -215,36 +213,18 @@ func (c entityCalls) Call(ctx context.Context, caller *journal.Execution, step j
 	return c.entities.Call(ctx, req)
 }
 
-// Lock implements [execution.Entities]. All runs lock in the order of the ids, so that none waits
-// for one that waits for it.
+// Lock implements [execution.Entities].
 func (c entityCalls) Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock) error {
 	deployment, _, _ := strings.Cut(caller.Workflow, "/")
 	refs := make([]entity.Ref, len(lock.Entities))
 	for i, name := range lock.Entities {
 		ref, err := entity.RefFrom(caller.Namespace, deployment, name)
-		if err == nil {
-			err = c.entities.CheckLock(ctx, ref)
-		}
 		if err != nil {
 			return err
 		}
 		refs[i] = ref
 	}
-	slices.SortFunc(refs, func(a, b entity.Ref) int {
-		x, y := a.ID(), b.ID()
-		return bytes.Compare(x[:], y[:])
-	})
-	for i, ref := range refs {
-		if i > 0 && ref == refs[i-1] {
-			return abi.Errorf(abi.CodeCannotLock, "%s is to be locked twice", ref)
-		}
-	}
-	for _, ref := range refs {
-		if err := c.entities.Lock(ctx, ref, step); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.entities.Lock(ctx, step, refs...)
 }
 
 // Unlocked implements [execution.Entities].

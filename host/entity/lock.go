@@ -236,42 +236,6 @@ func (b *batch) performLock(c *call) error {
 	return nil
 }
 
-// Lock has an entity wait for a step of a workflow, until the section of the step is over: it
-// performs what the workflow's run asks for and nothing else. It returns once that is so. The
-// same step may ask again.
-func (x *Entities) Lock(ctx context.Context, ref Ref, step journal.Caller) error {
-	if err := x.Host.Accepting(); err != nil {
-		return err
-	}
-	t, err := x.target(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if err := t.lockable(); err != nil {
-		return err
-	}
-	c := t.call(&abi.OperationInfo{Name: "lock"})
-	c.kind, c.from = lock, step
-	_, err = x.ask(ctx, c)
-	return err
-}
-
-// CheckLock refuses entities that cannot be locked.
-func (x *Entities) CheckLock(ctx context.Context, ref Ref) error {
-	t, err := x.target(ctx, ref)
-	if err != nil {
-		return err
-	}
-	return t.lockable()
-}
-
-func (t Target) lockable() error {
-	if !t.Type.Stateful() {
-		return abi.Errorf(abi.CodeCannotLock, "%s has no state: it cannot be locked", t.Ref)
-	}
-	return nil
-}
-
 // Unlocked says that the section of a step is over: the entities that it has locked go on.
 func (x *Entities) Unlocked(step journal.Caller) {
 	for _, id := range x.holders.of(step) {

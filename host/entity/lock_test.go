@@ -62,10 +62,10 @@ func TestCallsOutsideTheSection(t *testing.T) {
 	}
 	require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
 	require.NoError(t, f.x.Send(ctx, w.asks(add("c", 1))))
-	require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, mail.Entity, w.step)))
-	require.Equal(t, abi.CodeUnknownEntity, abi.CodeOf(f.x.Lock(ctx, Ref{"default", "bank/Unknown", "m"}, w.step)))
+	require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, mail.Entity)))
+	require.Equal(t, abi.CodeUnknownEntity, abi.CodeOf(f.x.Lock(ctx, w.step, Ref{"default", "bank/Unknown", "m"})))
 	v.endUnheard()
-	require.Equal(t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, refTo("c"), v.step)), "a run that is in no section locks nothing")
+	require.Equal(t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, refTo("c"))), "a run that is in no section locks nothing")
 }
 
 // TestLockComesInOrder: calls and messages from before run before it, and others behind it.
@@ -172,7 +172,7 @@ func TestHeldEntityComesBack(t *testing.T) {
 	f.crash()
 	other := f.goCall(ctx, add("a", 1))
 	f.queuedCalls("a", 1)
-	require.NoError(t, f.x.Lock(ctx, refTo("a"), w.step), "it has it still")
+	require.NoError(t, f.x.Lock(ctx, w.step, refTo("a")), "it has it still")
 	require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
 	f.settle()
 	require.Empty(t, other)
@@ -314,7 +314,7 @@ func TestLockWhoseAnswerIsLost(t *testing.T) {
 			w := f.newWorkflow("w")
 			if mishap == "panic" {
 				f.panicAt = faultpoint.LockAfterCommit
-				require.Error(t, f.x.Lock(ctx, refTo("a"), w.step))
+				require.Error(t, f.x.Lock(ctx, w.step, refTo("a")))
 			} else {
 				f.commits.script(mishap)
 			}

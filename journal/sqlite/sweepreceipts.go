@@ -12,7 +12,7 @@ import (
 
 // Receipts of steps of a run that is not over are kept, however many and however old they
 // are. A sweep that meets one takes it out of the index that sweeps walk through, as it
-// does with executions: see sweep.go.
+// does with executions: see sweepexecutions.go.
 const (
 	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
 		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`

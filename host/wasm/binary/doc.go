@@ -19,7 +19,7 @@
 // function from the content of a section to its new content: names.go drops
 // custom sections, tables.go bounds tables, segments.go merges data segments, and
 // code.go changes functions, as scan.go has planned it. fuel.go says why and how code
-// counts what it does: cost.go has the costs, meter.go divides functions into regions,
+// counts what it does: cost.go has the costs, regions.go divides functions into regions,
 // ranges.go has the functions for long ranges, additions.go all else that a module gets.
 // nans.go replaces NaNs.
 //

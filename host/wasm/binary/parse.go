@@ -46,6 +46,9 @@ type Module struct {
 	named     uint64 // one more than the highest global that constant expressions name
 }
 
+// Functions counts the functions that the module defines.
+func (m *Module) Functions() int { return len(m.functions) }
+
 type section struct {
 	id      byte
 	content []byte

@@ -1,0 +1,80 @@
+package entity
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Lock locks entities for the critical section of a step, one after the other.
+//
+// All runs lock in one order, that of the ids, whatever order their code names the entities in. So
+// the entity that a run waits for is behind all that it holds, and behind all that those it waits for wait
+// for: there is no circle, and no two runs ever wait for each other. Nothing is locked before all that
+// was asked for is known to be lockable.
+func (x *Entities) Lock(ctx context.Context, step journal.Caller, refs ...Ref) error {
+	for _, ref := range refs {
+		t, err := x.target(ctx, ref)
+		if err == nil {
+			err = t.lockable()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	refs, err := inLockOrder(refs)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if err := x.lockOne(ctx, ref, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inLockOrder sorts entities by their ids, and refuses one that is there twice.
+func inLockOrder(refs []Ref) ([]Ref, error) {
+	refs = slices.Clone(refs)
+	slices.SortFunc(refs, func(a, b Ref) int {
+		x, y := a.ID(), b.ID()
+		return bytes.Compare(x[:], y[:])
+	})
+	for i, ref := range refs {
+		if i > 0 && ref == refs[i-1] {
+			return nil, abi.Errorf(abi.CodeCannotLock, "%s is to be locked twice", ref)
+		}
+	}
+	return refs, nil
+}
+
+// lockOne has an entity wait for a step of a workflow, until the section of the step is over: it
+// performs what the workflow's run asks for and nothing else. It returns once that is so. The
+// same step may ask again.
+func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller) error {
+	if err := x.Host.Accepting(); err != nil {
+		return err
+	}
+	t, err := x.target(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := t.lockable(); err != nil {
+		return err
+	}
+	c := t.call(&abi.OperationInfo{Name: "lock"})
+	c.kind, c.from = lock, step
+	_, err = x.ask(ctx, c)
+	return err
+}
+
+func (t Target) lockable() error {
+	if !t.Type.Stateful() {
+		return abi.Errorf(abi.CodeCannotLock, "%s has no state: it cannot be locked", t.Ref)
+	}
+	return nil
+}

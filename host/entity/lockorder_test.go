@@ -1,0 +1,39 @@
+package entity
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Whatever order the code of a run names entities in, it is the same one that they are locked in.
+func TestInLockOrder(t *testing.T) {
+	var named []Ref
+	for i := range 50 {
+		named = append(named, Ref{Namespace: "default", Type: "bank/Account", Key: strconv.Itoa(i)}, Ref{Namespace: "default", Type: "bank/Vault", Key: strconv.Itoa(i)})
+	}
+	want, err := inLockOrder(named)
+	require.NoError(t, err)
+	require.ElementsMatch(t, named, want)
+	for range 20 {
+		shuffled := slices.Clone(named)
+		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		before := slices.Clone(shuffled)
+		got, err := inLockOrder(shuffled)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Equal(t, before, shuffled, "the caller's own are left as they are")
+	}
+}
+
+func TestInLockOrderTwice(t *testing.T) {
+	a, b := Ref{Namespace: "default", Type: "bank/Account", Key: "a"}, Ref{Namespace: "default", Type: "bank/Account", Key: "b"}
+	_, err := inLockOrder([]Ref{a, b, a})
+	require.Equal(t, abi.CodeCannotLock, abi.CodeOf(err))
+	require.ErrorContains(t, err, a.String()+" is to be locked twice")
+}
