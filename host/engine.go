@@ -31,7 +31,7 @@ import (
 )
 
 // DefaultNamespace is the tenant of requests that name none.
-const DefaultNamespace = "default"
+const DefaultNamespace = journal.DefaultNamespace
 
 // Engine is the durable engine of one host. Make one with [New], start it with
 // [Engine.Start], stop it with [Engine.Stop].

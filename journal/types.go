@@ -21,6 +21,9 @@ const (
 // Final tells whether nothing will ever change again.
 func (s State) Final() bool { return s == Completed || s == Failed || s == Interrupted }
 
+// DefaultNamespace is the one of requests that name none.
+const DefaultNamespace = "default"
+
 // Times are Unix nanoseconds.
 const (
 	// Now as a wake time: the owner of the shard loads the execution at once.

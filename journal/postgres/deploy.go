@@ -135,10 +135,6 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *
 	})
 }
 
-// hintTaken is for a name that another deployment has.
-const hintTaken = "If the table is that of another deployment: the deployments of a namespace share its tables. " +
-	"Rename it, or give this one a namespace of its own; see docs/recipes.md."
-
 // pickSteps selects the migrations of our dialect, in order of their versions.
 func pickSteps(deployment string, migrations []abi.Migration) ([]abi.Migration, error) {
 	var steps []abi.Migration
@@ -187,10 +183,10 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 		return failed("has a name that is not text")
 	}
 	// Asked beforehand: in a transaction that has failed nothing can be.
-	by := journal.TakenBy{Namespace: d.Namespace}
+	var by string
 	if err := ours(func(ctx context.Context) error {
 		return tx.QueryRow(ctx, `SELECT coalesce(min(deployment), '') FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment <> $2 AND checksum = $3`,
-			d.Namespace, d.Name, sum[:]).Scan(&by.Deployment)
+			d.Namespace, d.Name, sum[:]).Scan(&by)
 	}); err != nil {
 		return err
 	}
@@ -219,7 +215,7 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 			return err
 		}
 		if sqlState(err) == stateDuplicateTable {
-			return journal.NameTaken(d, m, fmt.Sprintf("a name in statement %d is taken: %s", i+1, messageOf(err)), by, hintTaken)
+			return journal.NameTaken(d, m, fmt.Sprintf("a name in statement %d is taken: %s", i+1, messageOf(err)), by)
 		}
 		if err != nil {
 			return failed("failed in statement %d: %s", i+1, messageOf(err))

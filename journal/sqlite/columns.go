@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
 // numbered is how SQLite tells columns of the same name apart in a subquery.
@@ -17,15 +19,15 @@ var numbered = regexp.MustCompile(`:[0-9]+$`)
 // ids of two joined tables do. As a subquery SQLite numbers such names, so the
 // missing ones are read off the statement wrapped into another one. That works
 // for queries; where it does not, the columns stay nameless.
-func (s *Store) columnNames(stmt *sqlite.Stmt, query string) []string {
+func (s *Store) columnNames(stmt *sqlite.Stmt, query guestsql.Renamed) []string {
 	names := make([]string, stmt.ColumnCount())
 	for i := range names {
-		names[i] = stmt.ColumnName(i)
+		names[i] = query.Column(stmt.ColumnName(i))
 	}
 	if !slices.Contains(names, "") {
 		return names
 	}
-	text := strings.TrimRight(query, "; \t\r\n")
+	text := strings.TrimRight(query.Text, "; \t\r\n")
 	wrapped, trailing, err := s.writer.PrepareTransient("SELECT * FROM (" + text + "\n)")
 	if err != nil {
 		return names
@@ -35,7 +37,7 @@ func (s *Store) columnNames(stmt *sqlite.Stmt, query string) []string {
 		return names
 	}
 	for i := range names {
-		base := numbered.ReplaceAllString(wrapped.ColumnName(i), "")
+		base := query.Column(numbered.ReplaceAllString(wrapped.ColumnName(i), ""))
 		if names[i] == "" && slices.Contains(names, base) {
 			names[i] = base
 		}

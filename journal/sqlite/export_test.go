@@ -1,4 +1,15 @@
 package sqlite
 
+import "zombiezen.com/go/sqlite"
+
 // CheckFiles is what each commit asks.
 func (s *Store) CheckFiles() error { return s.files.check() }
+
+// GiveTable gives a table to a namespace.
+func (s *Store) GiveTable(name, namespace string) error {
+	s.sandbox.Owners()[name] = namespace
+	return run(s.writer, "UPDATE cruster_guest_tables SET namespace = ?2 WHERE name = ?1", func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, name)
+		stmt.BindText(2, namespace)
+	}, nil)
+}

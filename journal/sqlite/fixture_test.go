@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// guestBundle is a store in which two namespaces have a table each.
+// guestBundle is a store in which three namespaces have a table each: that of the default one is stored as it is called.
 type guestBundle struct {
 	ctx    context.Context
 	dir    string
@@ -36,6 +37,7 @@ func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
 		CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner TEXT UNIQUE, balance INTEGER DEFAULT 0);
 		INSERT INTO accounts (id, owner) VALUES (1, 'ada')`))
 	require.NoError(t, b.deploy("theirs", "CREATE TABLE secrets (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO secrets VALUES (1, 'hush')"))
+	require.NoError(t, b.deploy(journal.DefaultNamespace, "CREATE TABLE vault (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO vault VALUES (1, 'hush')"))
 	return b
 }
 
@@ -48,6 +50,24 @@ func (b *guestBundle) deploy(namespace string, sql ...string) error {
 	d := journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}
 	_, err := b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, steps)
 	return err
+}
+
+// requireTheirs requires that what belongs to others is as it was.
+func (b *guestBundle) requireTheirs(t testing.TB) {
+	t.Helper()
+	for namespace, table := range map[string]string{"theirs": "secrets", journal.DefaultNamespace: "vault"} {
+		tx, err := b.store.BeginGuest(b.ctx, namespace)
+		require.NoError(t, err)
+		_, rows, err := tx.Query(b.ctx, "SELECT id, text FROM "+table, nil)
+		require.NoError(t, err)
+		require.Equal(t, [][]any{{int64(1), "hush"}}, rows)
+		require.NoError(t, tx.Rollback(b.ctx))
+	}
+}
+
+// ofOthers are a statement about secrets, and the same about a table that is stored as it is called.
+func ofOthers(sql string) []string {
+	return slices.Compact([]string{sql, strings.ReplaceAll(sql, "secrets", "vault"), strings.ReplaceAll(sql, "secrets", `"secrets@theirs"`)})
 }
 
 func (b *guestBundle) begin(t testing.TB) journal.GuestTx {

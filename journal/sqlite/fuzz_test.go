@@ -52,3 +52,30 @@ func FuzzGuestStatement(f *testing.F) {
 		require.NoError(t, theirs.Commit(b.ctx, w), "the fences are what they were")
 	})
 }
+
+// FuzzNamespacesAreAlike runs whatever it is given in two namespaces that have the same tables. What works in both
+// means the same in both, and neither changes anything of the other.
+func FuzzNamespacesAreAlike(f *testing.F) {
+	f.Add("JOIN IN items")
+	for _, query := range append(shopStatements, hostileStatements...) {
+		f.Add(query)
+	}
+	b := newShops(f)
+	before := b.contents(f, plain)
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, word := range []string{"random", "current", "date", "time", "now", "changes", "rowid", "@"} {
+			if strings.Contains(strings.ToLower(query), word) {
+				t.Skip("not the same twice, or a stored name")
+			}
+		}
+		inPlain, inNamed := b.try(t, plain, query, false), b.try(t, named, query, false)
+		if !strings.HasPrefix(inPlain, "CR-") && !strings.HasPrefix(inNamed, "CR-") {
+			require.Equal(t, inPlain, inNamed)
+		}
+		if strings.HasPrefix(inPlain, "CR-") {
+			require.Regexp(t, "^CR-", inNamed, "it works where nothing is renamed: %s", inPlain)
+		}
+		require.Equal(t, before, b.contents(t, plain))
+		require.Equal(t, before, b.contents(t, named))
+	})
+}

@@ -96,7 +96,7 @@ func (tx *guestTx) interrupted() error {
 
 // Exec implements journal.GuestTx.
 func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected int64, err error) {
-	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt) error {
+	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt, _ guestsql.Renamed) error {
 		for {
 			more, err := stmt.Step()
 			if err != nil {
@@ -117,8 +117,8 @@ func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected
 
 // Query implements journal.GuestTx.
 func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error) {
-	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt) error {
-		columns = tx.store.columnNames(stmt, query)
+	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt, renamed guestsql.Renamed) error {
+		columns = tx.store.columnNames(stmt, renamed)
 		size := 0
 		for {
 			more, err := stmt.Step()
@@ -145,7 +145,7 @@ func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns
 }
 
 // run compiles a statement in the sandbox and hands it to use.
-func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*sqlite.Stmt) error) error {
+func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if tx.over != nil {
@@ -176,10 +176,11 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	return err
 }
 
-func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error) (err error) {
 	s := tx.store
 	defer s.sandbox.Enter(guestsql.Rows, tx.namespace, tx.stop)()
-	stmt, err := s.prepareGuest(query)
+	renamed := s.sandbox.Rename(query)
+	stmt, err := s.prepareGuest(renamed.Text)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stm
 	if err := bindArgs(stmt, args); err != nil {
 		return err
 	}
-	err = use(stmt)
+	err = use(stmt, renamed)
 	if abi.CodeOf(err) != "" {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 			if err != nil {
 				return err
 			}
-			return journal.NameTaken(d, &step, reason, by, hintTaken)
+			return journal.NameTaken(d, &step, reason, by)
 		}
 		if err := recordMigration(s.writer, d, step.Version, checksum); err != nil {
 			return err
@@ -70,19 +70,15 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 	return s.recordOwners(d.Namespace)
 }
 
-// hintTaken is for a name that another deployment has, or another namespace.
-const hintTaken = "If the table is that of another deployment: rename it, or give this one a store of its own. " +
-	"On the embedded store namespaces share a file, and names of tables; on Postgres each has its own. See docs/recipes.md."
-
-// takenBy finds who has applied a migration of the same text, in the namespace before others.
-func takenBy(conn *sqlite.Conn, d *journal.Deployment, checksum string) (by journal.TakenBy, err error) {
-	err = run(conn, `SELECT namespace, deployment FROM cruster_guest_migrations WHERE checksum = ?1 AND NOT (namespace = ?2 AND deployment = ?3)
-		ORDER BY namespace <> ?2, namespace, deployment LIMIT 1`, func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, checksum)
-		stmt.BindText(2, d.Namespace)
-		stmt.BindText(3, d.Name)
+// takenBy finds the deployment of the namespace that has applied a migration of the same text.
+func takenBy(conn *sqlite.Conn, d *journal.Deployment, checksum string) (by string, err error) {
+	err = run(conn, `SELECT deployment FROM cruster_guest_migrations WHERE namespace = ?1 AND deployment <> ?2 AND checksum = ?3
+		ORDER BY deployment LIMIT 1`, func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, d.Namespace)
+		stmt.BindText(2, d.Name)
+		stmt.BindText(3, checksum)
 	}, func(row *sqlite.Stmt) error {
-		by = journal.TakenBy{Namespace: row.ColumnText(0), Deployment: row.ColumnText(1)}
+		by = row.ColumnText(0)
 		return nil
 	})
 	return by, err
@@ -143,18 +139,19 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
 	defer s.sandbox.Enter(mode, namespace, ctx.Done())()
-	stmt, trailing, err := s.writer.PrepareTransient(sql)
+	renamed := s.sandbox.Rename(sql).Text
+	stmt, trailing, err := s.writer.PrepareTransient(renamed)
 	if err != nil {
 		return "", s.guestError(err)
 	}
 	defer func() { _ = stmt.Finalize() }()
-	text := sql[:len(sql)-trailing]
+	text, trail := sql[:len(sql)-trailing], sql[len(sql)-trailing:]
 	if mode != guestsql.Rows {
 		if err := guestsql.CheckDefinition(text); err != nil {
 			return "", err
 		}
 	}
-	if err := s.sandbox.Bound(text); err != nil {
+	if err := s.sandbox.Bound(renamed[:len(renamed)-trailing]); err != nil {
 		return "", s.guestError(err)
 	}
 	if err := bindArgs(stmt, nil); err != nil {
@@ -169,7 +166,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 			return "", s.guestError(err)
 		}
 		if !more {
-			return guestsql.SkipBlank(sql[len(sql)-trailing:], true), nil
+			return guestsql.SkipBlank(trail, true), nil
 		}
 	}
 }
@@ -197,7 +194,8 @@ func (s *Store) checkForeignKeys(namespace string) error {
 		}, func(row *sqlite.Stmt) error {
 			target := strings.ToLower(row.ColumnText(0))
 			if owner, known := s.sandbox.Owners()[target]; !known || owner != namespace {
-				return abi.Errorf(abi.CodeMigrationFailed, "table %q references %q, which is not a table of this namespace", table, target)
+				return abi.Errorf(abi.CodeMigrationFailed, "%s",
+					s.sandbox.Called(fmt.Sprintf("table %q references %q, which is not a table of this namespace", table, target)))
 			}
 			return nil
 		})

@@ -3,6 +3,8 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +22,6 @@ func TestHostileMigrations(t *testing.T) {
 		"SELECT * FROM secrets",
 		"SELECT * FROM sqlite_master",
 		"DROP TABLE secrets",
-		"DROP TABLE IF EXISTS secrets",
 		"ALTER TABLE secrets ADD COLUMN x",
 		"ALTER TABLE secrets RENAME TO mine_now",
 		"CREATE TABLE copied AS SELECT * FROM secrets",
@@ -53,31 +54,35 @@ func TestHostileMigrations(t *testing.T) {
 		"CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1); INSERT OR ROLLBACK INTO t VALUES (1)",
 		"CREATE TABLE t (id); INSERT INTO t VALUES ($1)",
 		"CREATE TABLE t (id); garbage",
-		"CREATE TABLE secrets (id)",
 		"UPDATE secrets SET text = ''",
 		"CREATE TABLE t (id); SELECT load_extension('x')",
 	} {
-		err := b.deploy("mine", sql)
-		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", sql, err)
+		for _, sql := range ofOthers(sql) {
+			err := b.deploy("mine", sql)
+			require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", sql, err)
+		}
 	}
+	b.requireTheirs(t)
 	// What is wrong with a name is said: that it is taken, or that it cannot be had.
-	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE secrets (id)"), `the name "secrets" is taken`)
+	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE accounts (id)"), `the name "accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
 	// A view may be defined before what it reads exists, but reading it is
 	// checked again.
-	require.NoError(t, b.deploy("mine", "CREATE VIEW peek AS SELECT text FROM secrets"))
-	tx := b.begin(t)
-	_, _, err := tx.Query(b.ctx, "SELECT * FROM peek", nil)
-	require.Equal(t, abi.CodeSQLForbidden, abi.CodeOf(err), "%v", err)
-	require.NoError(t, tx.Rollback(b.ctx))
-
-	theirs, err := b.store.BeginGuest(b.ctx, "theirs")
-	require.NoError(t, err)
-	_, rows, err := theirs.Query(b.ctx, "SELECT text FROM secrets", nil)
-	require.NoError(t, err)
-	require.Equal(t, [][]any{{"hush"}}, rows)
-	require.NoError(t, theirs.Rollback(b.ctx))
+	for i, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {
+		view := fmt.Sprintf("peek%d", i)
+		require.NoError(t, b.deploy("mine", strings.Replace(sql, "peek", view, 1)))
+		tx := b.begin(t)
+		_, _, err := tx.Query(b.ctx, "SELECT * FROM "+view, nil)
+		require.Contains(t, []abi.Code{abi.CodeSQLForbidden, abi.CodeSQL}, abi.CodeOf(err), "%v", err)
+		require.NoError(t, tx.Rollback(b.ctx))
+	}
+	// Names of others are free, and theirs are left alone.
+	for _, name := range []string{"secrets", "vault"} {
+		require.NoError(t, b.deploy("mine", "DROP TABLE IF EXISTS "+name))
+		require.NoError(t, b.deploy("mine", "CREATE TABLE "+name+" (id); INSERT INTO "+name+" VALUES (2); DROP TABLE "+name))
+	}
+	b.requireTheirs(t)
 }
 
 func TestMigrationsOfEverySort(t *testing.T) {

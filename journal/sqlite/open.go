@@ -147,7 +147,7 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s.sandbox, err = guestsql.Install(writer, owners)
+	s.sandbox, err = guestsql.Install(writer, owners, journal.DefaultNamespace)
 	return err
 }
 

@@ -23,6 +23,13 @@ var hostileStatements = []string{
 	"SELECT (SELECT text FROM secrets) FROM accounts",
 	"SELECT * FROM [secrets]",
 	"SELECT * FROM `SECRETS`",
+	"SELECT * FROM \"secrets@theirs\"",
+	"SELECT * FROM [SECRETS@theirs] AS secrets",
+	"SELECT count(*) FROM main.'secrets@theirs'",
+	"INSERT INTO accounts (id) VALUES (5) RETURNING (SELECT text FROM \"secrets@theirs\")",
+	"WITH \"secrets\" AS (SELECT text FROM \"secrets@theirs\") SELECT * FROM secrets",
+	"UPDATE \"secrets@theirs\" SET text = 'loud'",
+	"DELETE FROM \"secrets@theirs\"",
 	"SELECT a.id FROM accounts a LEFT JOIN secrets s ON TRUE",
 	"WITH accounts AS (SELECT text FROM secrets) SELECT * FROM accounts",
 	"INSERT INTO accounts (id, owner) SELECT id + 10, text FROM secrets",
@@ -113,19 +120,22 @@ var hostileStatements = []string{
 func TestHostileStatements(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})
-	for _, query := range hostileStatements {
-		name := query[:min(len(query), 80)]
-		for range 2 {
-			tx := b.begin(t)
-			_, err := tx.Exec(b.ctx, query, nil)
-			code := abi.CodeOf(err)
-			require.Contains(t, []abi.Code{abi.CodeSQLForbidden, abi.CodeSQL}, code, "%s: %v", name, err)
-			rows, err := tx.Exec(b.ctx, "UPDATE accounts SET balance = balance WHERE owner = 'ada'", nil)
-			require.NoError(t, err, "%s: the transaction goes on", name)
-			require.EqualValues(t, 1, rows)
-			require.NoError(t, tx.Rollback(b.ctx))
+	for _, hostile := range hostileStatements {
+		for _, query := range ofOthers(hostile) {
+			name := query[:min(len(query), 80)]
+			for range 2 {
+				tx := b.begin(t)
+				_, err := tx.Exec(b.ctx, query, nil)
+				code := abi.CodeOf(err)
+				require.Contains(t, []abi.Code{abi.CodeSQLForbidden, abi.CodeSQL}, code, "%s: %v", name, err)
+				rows, err := tx.Exec(b.ctx, "UPDATE accounts SET balance = balance WHERE owner = 'ada'", nil)
+				require.NoError(t, err, "%s: the transaction goes on", name)
+				require.EqualValues(t, 1, rows)
+				require.NoError(t, tx.Rollback(b.ctx))
+			}
 		}
 	}
+	b.requireTheirs(t)
 	require.NoFileExists(t, filepath.Join(b.dir, "stolen.db"))
 	require.NoFileExists(t, "stolen.db")
 	_, err := os.Stat(filepath.Join(b.dir, sqlite.FileName))

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +15,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
-// prepareGuest compiles exactly one statement of a module; the sandbox has been
-// entered.
+// prepareGuest compiles exactly one statement of a module, with the stored names; the
+// sandbox has been entered.
 func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
 	if err := guestsql.CheckActivity(query); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *Store) guestError(err error) error {
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultAuth:
-		return abi.Errorf(abi.CodeSQLForbidden, "%s", sqliteMessage(err))
+		return abi.Errorf(abi.CodeSQLForbidden, "%s", s.message(err))
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return classify(err)
 	case sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultCantOpen, sqlite.ResultFull:
@@ -53,12 +54,25 @@ func (s *Store) guestError(err error) error {
 		return fmt.Errorf("sqlite: statement of a module: %w", err)
 	case sqlite.ResultTooBig:
 		if longest, reduced := s.sandbox.Longest(); reduced {
-			return abi.Errorf(abi.CodeSQL, "%s: in a statement that does so much with them, values and rows may have %d bytes", sqliteMessage(err), longest).
+			return abi.Errorf(abi.CodeSQL, "%s: in a statement that does so much with them, values and rows may have %d bytes", s.message(err), longest).
 				WithHint("Call fewer functions in one statement, or insert fewer rows with it.")
 		}
 	}
-	return abi.Errorf(abi.CodeSQL, "%s", sqliteMessage(err))
+	return abi.Errorf(abi.CodeSQL, "%s", s.message(err))
 }
+
+// message is what SQLite says about a module's statement.
+func (s *Store) message(err error) string {
+	message := sqliteMessage(err)
+	if offset, known := sqlite.ErrorOffset(err); known && located.MatchString(message) {
+		line, column := s.sandbox.At(offset)
+		message = located.ReplaceAllString(message, fmt.Sprintf("%d:%d: ", line, column))
+	}
+	return s.sandbox.Called(message)
+}
+
+// located is how the handle says where the error is, in what it was given.
+var located = regexp.MustCompile(`^\d+:\d+: `)
 
 func sqliteMessage(err error) string {
 	message := err.Error()

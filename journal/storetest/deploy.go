@@ -237,5 +237,7 @@ func testDeploySecondName(t *testing.T, b *bundle) {
 	require.Contains(t, coded.Message, `lab_rows`)
 	require.Contains(t, coded.Message, `; deployment "lab" has applied the same migration`)
 	require.Contains(t, coded.Hint, `Push the module as "lab" again`)
-	require.NotContains(t, coded.Hint, "Postgres")
+	require.Contains(t, coded.Hint, "--namespace")
+	_, err = b.deploy(m, newDeployment("staging", "lab2", m.Digest), steps)
+	require.NoError(t, err, "a namespace of its own, as the hint says")
 }

@@ -56,6 +56,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"MailConcurrency", mailConcurrencyTests},
 		{"Durability", durabilityTests},
 		{"Guest", guestTests},
+		{"Namespaces", namespaceTests},
 		{"Hostile", hostileTests},
 	}
 	for _, section := range sections {

@@ -34,26 +34,31 @@ func TestKilled(t *testing.T) {
 	for name, scenario := range map[string]func(*victim){
 		"billing": killBilling, "crawl": killCrawl, "imports": killImports, "libraries": killLibraries, "quorum": killQuorum, "saga": killSaga,
 	} {
-		for language, below := range map[string]string{"go": "", "rust": "/rust"} {
-			folder := "modules/examples/" + name + below
-			t.Run(name+"/"+language+"/sqlite", func(t *testing.T) {
-				t.Parallel()
-				dir := t.TempDir()
-				scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, "sqlite:"+dir), open: func() (journal.Store, error) {
-					return sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
-				}})
-			})
-			if harness.Short() {
-				continue
-			}
-			t.Run(name+"/"+language+"/postgres", func(t *testing.T) {
-				t.Parallel()
-				dsn, schema := pgtest.DSN(t), pgtest.Schema(t)
-				scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, dsn, "--schema", schema), open: func() (journal.Store, error) {
-					return postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
-				}})
-			})
+		eachVictim(t, name, scenario)
+	}
+}
+
+// eachVictim runs a scenario with an example in each language, on each store.
+func eachVictim(t *testing.T, example string, scenario func(*victim)) {
+	for language, below := range map[string]string{"go": "", "rust": "/rust"} {
+		folder := "modules/examples/" + example + below
+		t.Run(example+"/"+language+"/sqlite", func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, "sqlite:"+dir), open: func() (journal.Store, error) {
+				return sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+			}})
+		})
+		if harness.Short() {
+			continue
 		}
+		t.Run(example+"/"+language+"/postgres", func(t *testing.T) {
+			t.Parallel()
+			dsn, schema := pgtest.DSN(t), pgtest.Schema(t)
+			scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, dsn, "--schema", schema), open: func() (journal.Store, error) {
+				return postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
+			}})
+		})
 	}
 }
 
@@ -100,12 +105,17 @@ func (v *victim) killWhen(counter *atomic.Int64, at int64) {
 }
 
 // rows reads tables of the module, once the host is gone.
-func (v *victim) rows(queries ...string) (all [][]string) {
+func (v *victim) rows(queries ...string) [][]string {
+	return v.rowsIn(host.DefaultNamespace, queries...)
+}
+
+// rowsIn reads tables of the module in a namespace, once the host is gone.
+func (v *victim) rowsIn(namespace string, queries ...string) (all [][]string) {
 	v.p.Kill()
 	s, err := v.open()
 	require.NoError(v.t, err)
 	defer func() { require.NoError(v.t, s.Close()) }()
-	tx, err := s.BeginGuest(v.t.Context(), host.DefaultNamespace)
+	tx, err := s.BeginGuest(v.t.Context(), namespace)
 	require.NoError(v.t, err)
 	defer func() { require.NoError(v.t, tx.Rollback(context.Background())) }()
 	for _, sql := range queries {

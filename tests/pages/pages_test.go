@@ -106,7 +106,7 @@ func (p *page) run(t *testing.T, tools string) {
 	cmd.Env = append(os.Environ(),
 		"BLOCKS="+blocks, "ROOT="+harness.Root(), "POSTGRES="+pgtest.DSN(t), "CRUSTER_SCHEMA="+pgtest.Schema(t),
 		"CRUSTER_ADDR="+grpc, "CRUSTER_GRPC_ADDR="+grpc, "CRUSTER_HTTP_ADDR="+http,
-		"PAYMENTS="+paytest.Start(t).URL, "OTHER_GRPC="+harness.ReserveAddr(t), "OTHER_HTTP="+harness.ReserveAddr(t),
+		"PAYMENTS="+paytest.Start(t).URL,
 		"CRUSTER_CACHE_DIR="+harness.CacheDir(t), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	// With the test everything ends that the page has started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -21,7 +21,7 @@ func TestProgram(t *testing.T) {
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conn.Close()) })
-	b, err := Install(conn, map[string]string{"t": "mine", "u": "mine"})
+	b, err := Install(conn, map[string]string{"t": "mine", "u": "mine"}, "mine")
 	require.NoError(t, err)
 	datadriven.RunTest(t, "testdata/program", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
@@ -64,7 +64,7 @@ func TestDeleteGoesRowByRow(t *testing.T) {
 	_, err = stmt.Step()
 	require.NoError(t, err)
 	require.NoError(t, stmt.Finalize())
-	b, err := Install(conn, map[string]string{"t": "mine"})
+	b, err := Install(conn, map[string]string{"t": "mine"}, "mine")
 	require.NoError(t, err)
 	defer b.Enter(Rows, "mine", nil)()
 	var opcodes []string

@@ -40,8 +40,9 @@ const (
 //     VACUUM, EXPLAIN, BEGIN … gets as far as SQLite (statement.go).
 //  2. One statement a call; nothing may follow it.
 //  3. The authorizer allows what is listed here and denies the rest. A table
-//     must belong to the namespace. Triggers, temporary objects and virtual
-//     tables are never allowed.
+//     must belong to the namespace, and one that is made must be named as those
+//     of the namespace are (storednames.go). Triggers, temporary objects and
+//     virtual tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and a timer
 //     interrupts what takes too long (the store). A function must be on a list
 //     (costs.go). Those that take too long are replaced (functions.go), and what
@@ -55,11 +56,15 @@ const (
 type Sandbox struct {
 	conn *sqlite.Conn
 	// owners tells the namespace of each table and view that modules made. The
-	// names are in lower case.
+	// names are the stored ones, in lower case.
 	owners map[string]string
+	// plain is the namespace whose tables are stored as they are called.
+	plain string
 
 	mode      Mode
 	namespace string
+	// renamed is the present statement.
+	renamed Renamed
 	// creating is the table that the present statement makes.
 	creating string
 	// refusal says what the present statement was denied, and hint what to do.
@@ -87,9 +92,10 @@ const (
 )
 
 // Install puts a sandbox on the handle that writes. Owners tells the namespace of
-// each table and view that modules made, by their names in lower case.
-func Install(conn *sqlite.Conn, owners map[string]string) (*Sandbox, error) {
-	b := &Sandbox{conn: conn, owners: owners, costs: map[string]cost{}}
+// each table and view that modules made, by their stored names in lower case. Plain is
+// the namespace whose tables are stored as they are called.
+func Install(conn *sqlite.Conn, owners map[string]string, plain string) (*Sandbox, error) {
+	b := &Sandbox{conn: conn, owners: owners, plain: plain, costs: map[string]cost{}}
 	if err := checkBinding(); err != nil {
 		return nil, err
 	}
@@ -113,8 +119,8 @@ func Install(conn *sqlite.Conn, owners map[string]string) (*Sandbox, error) {
 	return b, nil
 }
 
-// Owners tells the namespace of each table and view that modules made. The map is
-// the sandbox's own.
+// Owners tells the namespace of each table and view that modules made, by their stored
+// names. The map is the sandbox's own.
 func (b *Sandbox) Owners() map[string]string { return b.owners }
 
 // Stage begins a transaction whose statements may make tables. If it does not commit,
@@ -133,7 +139,7 @@ func (b *Sandbox) Writes() bool { return b.writes }
 func (b *Sandbox) Refusal() error {
 	switch {
 	case b.refusal != "":
-		refusal := abi.Errorf(abi.CodeSQLForbidden, "%s", b.refusal)
+		refusal := abi.Errorf(abi.CodeSQLForbidden, "%s", b.Called(b.refusal))
 		if b.hint != "" {
 			refusal = refusal.WithHint("%s", b.hint)
 		}
@@ -185,7 +191,7 @@ func (b *Sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
 		return sqlite.AuthResultOK
 	}
 	if b.refusal == "" {
-		b.refusal = refusalOf(action)
+		b.refusal = b.refusalOf(action)
 		if action.Type() == sqlite.OpFunction {
 			b.hint = hintFunction
 		}
@@ -193,7 +199,7 @@ func (b *Sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
 	return sqlite.AuthResultDeny
 }
 
-func refusalOf(action sqlite.Action) string {
+func (b *Sandbox) refusalOf(action sqlite.Action) string {
 	if action.Type() == sqlite.OpFunction {
 		return refusalOfFunction(functionName(action))
 	}
@@ -204,6 +210,9 @@ func refusalOf(action sqlite.Action) string {
 		}
 		if isReserved(name) {
 			return fmt.Sprintf("names like %q are Cruster's and SQLite's own", name)
+		}
+		if !b.mayBeMade(b.namespace, name) {
+			return fmt.Sprintf("the name %q has a %q, which tells namespaces apart", name, mark)
 		}
 		return fmt.Sprintf("the name %q is taken by a table or view that another migration made", name)
 	}
@@ -241,9 +250,9 @@ func (b *Sandbox) allowsDDL(action sqlite.Action) bool {
 	switch action.Type() {
 	case sqlite.OpCreateTable:
 		b.creating = strings.ToLower(action.Table())
-		return b.isFree(b.creating)
+		return b.isFree(b.creating) && b.mayBeMade(b.namespace, b.creating)
 	case sqlite.OpCreateView:
-		return b.isFree(strings.ToLower(action.View()))
+		return b.isFree(strings.ToLower(action.View())) && b.mayBeMade(b.namespace, action.View())
 	case sqlite.OpCreateIndex, sqlite.OpDropIndex, sqlite.OpDropTable, sqlite.OpAlterTable:
 		return b.owns(action.Table())
 	case sqlite.OpDropView:

@@ -1,0 +1,74 @@
+package guestsql
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Tables of all namespaces lie in one file, and SQLite has one room for the names of a file. So that each namespace
+// has names of its own, as on Postgres, a table, view or index of namespace N is stored as "name@N": "orders" of
+// staging is "orders@staging". Those of one namespace, the plain one, are stored as they are called.
+//
+// The statements of modules are told nothing of it: rename.go writes the stored names into them. The authorizer
+// does not depend on that: it allows the tables that the namespace owns, and to make such as have its mark. A
+// mistake in the renaming can fail a statement, and cannot have it reach what is another's.
+const mark = "@"
+
+// suffixOf is what the names of a namespace end with.
+func (b *Sandbox) suffixOf(namespace string) string {
+	if namespace == b.plain {
+		return ""
+	}
+	return mark + namespace
+}
+
+// suffix is what the names of the present statement's namespace end with.
+func (b *Sandbox) suffix() string { return b.suffixOf(b.namespace) }
+
+// mayBeMade tells whether a namespace may make something of a stored name.
+func (b *Sandbox) mayBeMade(namespace, stored string) bool {
+	name, marked := strings.CutSuffix(strings.ToLower(stored), strings.ToLower(b.suffixOf(namespace)))
+	return marked && name != "" && !strings.Contains(name, mark)
+}
+
+// stored is the name under which a table or view of the namespace is stored; false if it is stored as it is called,
+// which is one that was made before namespaces had names of their own, or if there is none. If another namespace has
+// a table that is stored so, the name is not that: it is the one of a table that there is not.
+func (b *Sandbox) stored(name string) (string, bool) {
+	stored := name + b.suffix()
+	if owner, known := b.owners[strings.ToLower(name)]; known {
+		return stored, owner != b.namespace
+	}
+	_, known := b.owners[strings.ToLower(stored)]
+	return stored, known
+}
+
+// Called has a text of SQLite, about the last statement that was confined, speak of tables as the module calls them.
+func (b *Sandbox) Called(message string) string {
+	suffix := b.suffix()
+	if suffix == "" {
+		return message
+	}
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(message, suffix)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
+			out.WriteString(suffix) // of a longer name
+		}
+		message = after
+	}
+}
+
+// At is the line and column, both from 1, at which the module's statement has what the statement that was compiled has at
+// a byte.
+func (b *Sandbox) At(offset int) (line, column int) {
+	before := b.renamed.sql[:min(b.renamed.before(offset), len(b.renamed.sql))]
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+}
+
+// quoteName makes a name safe inside SQL.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
