@@ -33,8 +33,9 @@ const (
 	AbandonChild OnCancel = abi.OnCancelAbandon
 )
 
-// RemoteWorkflow is the client of a workflow that this module does not contain,
-// named "deployment/Name".
+// RemoteWorkflow is the client of a workflow by its name: "deployment/Name" of one that
+// this module does not contain, or "Name" of one that it does. A workflow that calls
+// itself needs the latter: Go refuses a function that refers to the variable it is part of.
 func RemoteWorkflow[Req, Res any](name string) Client[Req, Res] {
 	return Client[Req, Res]{workflow: name}
 }

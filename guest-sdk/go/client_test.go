@@ -85,6 +85,22 @@ func TestCallToItself(t *testing.T) {
 	require.ErrorContains(t, err, string(abi.CodeCallToItself))
 }
 
+var walk = cruster.NewWorkflow("test.walk", func(ctx cruster.Context, depth int) (int, error) {
+	if depth == 0 {
+		return 0, nil
+	}
+	below, err := cruster.RemoteWorkflow[int, int]("test.walk").Execute(ctx, depth-1)
+	return below + depth, err
+})
+
+// A workflow calls other runs of itself by its name: it cannot refer to its own variable.
+func TestCallOfOthersOfItsKind(t *testing.T) {
+	t.Parallel()
+	got, _, err := run(t, walk, 4)
+	require.NoError(t, err)
+	require.Equal(t, 10, got)
+}
+
 var (
 	sweepUp = cruster.NewActivity("test.sweepUp", func(_ *cruster.ActivityContext, name string) (string, error) { return name, nil })
 

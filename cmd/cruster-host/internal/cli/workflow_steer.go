@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +65,7 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 		return nil
 	}
 	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
-	a.suggestRescue(execution, resp.GetExecution().GetError(), "")
+	a.suggest(view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution, a.addrFlag()))
 	return nil
 }
 
@@ -90,15 +89,13 @@ func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution s
 	}
 	again := resp.GetExecution().GetError()
 	fmt.Fprintf(a.stderr, "note: it was paused again: %s: %s\n", again.GetCode(), terminal.OneLine(again.GetMessage()))
-	a.suggestRescue(execution, again, "--resume") // but not what was tried
+	a.suggest(view.RescueStepsAfterStop(abi.Code(again.GetCode()), execution, a.addrFlag()))
 }
 
-// suggestRescue shows how a paused execution goes on or ends, but for steps with a flag.
-func (a *app) suggestRescue(execution string, paused *crusterv1.Error, without string) {
-	for _, step := range view.RescueSteps(abi.Code(paused.GetCode()), execution, a.addrFlag()) {
-		if without == "" || !strings.Contains(step, " "+without+" ") {
-			fmt.Fprintf(a.stderr, "next: %s\n", step)
-		}
+// suggest shows what to do next.
+func (a *app) suggest(steps []string) {
+	for _, step := range steps {
+		fmt.Fprintf(a.stderr, "next: %s\n", step)
 	}
 }
 

@@ -37,6 +37,15 @@ func failCommand(execution string) string {
 // again is not among them. A request to stop is delivered after what was in hand when it was paused:
 // one whose code fails each time it runs does not get there.
 func RescueSteps(code abi.Code, execution, addrFlag string) []string {
+	return rescueSteps(code, execution, addrFlag, false)
+}
+
+// RescueStepsAfterStop is how one goes on or ends that was asked to stop and is paused again.
+func RescueStepsAfterStop(code abi.Code, execution, addrFlag string) []string {
+	return rescueSteps(code, execution, addrFlag, true)
+}
+
+func rescueSteps(code abi.Code, execution, addrFlag string, stopTried bool) []string {
 	move := moveCommand(execution) + addrFlag + "  # once the fixed module is pushed"
 	resume := ResumeCommand(execution) + addrFlag
 	elsewhere := resume + "  # if the cause was elsewhere and is gone"
@@ -46,8 +55,14 @@ func RescueSteps(code abi.Code, execution, addrFlag string) []string {
 	case abi.CodeNondeterminism, abi.CodeWorkflowManifestLie, abi.CodeUnknownInvoke:
 		return []string{move, elsewhere, fail + " its cleanup"}
 	case abi.CodeCrashLoop:
+		if stopTried {
+			return []string{move, elsewhere, fail}
+		}
 		return []string{move, elsewhere, stop + ", if its code gets there", fail}
 	case abi.CodeExecutionTooLong:
+		if stopTried {
+			return []string{fail}
+		}
 		return []string{stop, fail}
 	case abi.CodeTooManyOps, abi.CodeGuestMemory: // those that no host of this size can run
 		return []string{move, resume + "  # once the host has more memory", fail + " its cleanup"}

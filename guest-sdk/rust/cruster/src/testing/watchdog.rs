@@ -109,14 +109,25 @@ fn look() {
             // Not eprintln!, whose text would be kept for the end of a test.
             let _ = writeln!(
                 std::io::stderr(),
-                "\n{}: {}: {}\nhint: {}\nOr for a lock of the standard library that is taken twice. The process of the tests ends here: what does not come back \
-                 cannot be stopped. Test::turn_limit sets for how long it is waited for.",
+                "\n{}: {}: {}\nhint: {}{}\nThe process of the tests ends here: what does not come back cannot be stopped. \
+                 Test::turn_limit sets for how long it is waited for.",
                 late.test,
                 fault.code,
                 fault.message,
-                fault.hint
+                fault.hint,
+                late.what.more_to_look_for(),
             );
             std::process::exit(FAILED);
+        }
+    }
+}
+
+impl What {
+    /// What the hint of a host need not say: there a lock that is taken twice is a crash.
+    fn more_to_look_for(&self) -> &'static str {
+        match self {
+            What::Late(_) => "",
+            _ => " Look for a lock of the standard library that is taken twice, too.",
         }
     }
 }
