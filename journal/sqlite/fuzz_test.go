@@ -65,7 +65,7 @@ func FuzzNamespacesAreAlike(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, word := range []string{"random", "current", "date", "time", "now", "changes", "rowid", "@"} {
 			if strings.Contains(strings.ToLower(query), word) {
-				t.Skip("not the same twice, or a stored name")
+				return // not the same twice, or a stored name
 			}
 		}
 		inPlain, inNamed := b.try(t, plain, query, false), b.try(t, named, query, false)

@@ -69,7 +69,8 @@ func (g *sqlMaker) statement() string {
 		g.scopes = [][]source{{table}}
 		return g.with() + fmt.Sprintf("DELETE FROM %s WHERE %s RETURNING *", g.spelled(table.name), g.condition(2))
 	case 2:
-		return g.with() + fmt.Sprintf("INSERT INTO %s (%s) %s RETURNING %s, %s.%s", g.spelled(table.name), table.columns[0], g.query(2, 1), table.columns[0], table.name, table.columns[1])
+		first, second := table.columns[0], table.columns[1]
+		return g.with() + fmt.Sprintf("INSERT INTO %s (%s) %s RETURNING %s, %s.%s", g.spelled(table.name), first, g.query(2, 1), first, table.name, second)
 	default:
 		return g.with() + g.query(3, 1+g.IntN(3))
 	}
@@ -110,8 +111,8 @@ func (g *sqlMaker) query(depth, columns int) string {
 	}
 	g.scopes = g.scopes[:len(g.scopes)-1]
 	if depth > 1 && g.IntN(5) == 0 {
-		text += g.one(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") + "SELECT " + strings.Repeat("1, ", columns-1) + "n FROM " + g.spelled("orders") + ", " + g.spelled("counts")
-		text = strings.Replace(text, "n FROM", g.one("orders.n FROM", "counts.k FROM"), 1)
+		text += g.one(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") + "SELECT " + strings.Repeat("1, ", columns-1)
+		text += g.one("orders.n", "counts.k") + " FROM " + g.spelled("orders") + ", " + g.spelled("counts")
 	}
 	return text + g.one("", "", " LIMIT 3", " ORDER BY 1")
 }

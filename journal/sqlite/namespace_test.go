@@ -52,9 +52,11 @@ var shopStatements = []string{
 	"SELECT 'ada' IN (SELECT customer FROM orders), 5 NOT IN (SELECT n FROM totals), 'bob' IN totals FROM copies",
 	"SELECT id FROM orders WHERE 3 IN (SELECT n FROM orders o2 WHERE o2.customer = orders.customer) ORDER BY id",
 	"SELECT * FROM totals ORDER BY totals.customer",
-	"SELECT customer, sum(n) OVER w, rank() OVER (PARTITION BY customer ORDER BY orders.id) FROM orders WINDOW w AS (PARTITION BY customer), items AS (ORDER BY id) ORDER BY orders.id",
+	`SELECT customer, sum(n) OVER w, rank() OVER (PARTITION BY customer ORDER BY orders.id) FROM orders
+		WINDOW w AS (PARTITION BY customer), items AS (ORDER BY id) ORDER BY orders.id`,
 	"SELECT id FROM orders NOT INDEXED WHERE n = 1 UNION ALL SELECT id FROM items INDEXED BY items_o WHERE o = 1 EXCEPT SELECT 7 FROM copies, orders ORDER BY 1 LIMIT 1, 2",
-	"SELECT CASE WHEN n > 1 THEN (SELECT max(items.id) FROM items WHERE items.o = orders.id) END, count(*) FILTER (WHERE n > 0) FROM orders GROUP BY id HAVING count(*) > 0 ORDER BY id",
+	`SELECT CASE WHEN n > 1 THEN (SELECT max(items.id) FROM items WHERE items.o = orders.id) END, count(*) FILTER (WHERE n > 0) FROM orders
+		GROUP BY id HAVING count(*) > 0 ORDER BY id`,
 	"WITH orders AS (SELECT 7 AS id) SELECT orders.id FROM orders, copies ORDER BY 1",
 	"WITH a AS (SELECT id FROM orders), orders (id) AS NOT MATERIALIZED (SELECT id FROM items) SELECT * FROM (SELECT orders.id FROM orders), a ORDER BY 1, 2",
 	"SELECT * FROM (WITH items AS (SELECT 5 AS five FROM orders) SELECT * FROM items), items ORDER BY items.id",
