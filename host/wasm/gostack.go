@@ -117,7 +117,8 @@ func (p *goProgram) frame(c goCall) uint64 {
 	return uint64(max(0, p.valueAt(p.record(c.function)+recordFrame, block)))
 }
 
-// position is the file and line of a call.
+// position is the file and line of a call. If it is not known where in its function a guest was, it says from which line
+// on the function is.
 func (p *goProgram) position(c goCall) string {
 	record, block, line := p.record(c.function), c.block, int64(p.u32(p.record(c.function)+recordBegins))
 	if block > 0 {
@@ -129,7 +130,11 @@ func (p *goProgram) position(c goCall) string {
 		return ""
 	}
 	offset := p.u32(p.units + 4*(uint64(p.u32(record+recordUnit))+uint64(file)))
-	return fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
+	position := fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
+	if c.block == 0 {
+		return "(from " + position + ")"
+	}
+	return position
 }
 
 // valueAt reads a table of what holds at which block of a function: pairs of how much the value

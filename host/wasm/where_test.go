@@ -29,7 +29,7 @@ func probeLine(t *testing.T, mark string) string {
 func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
-	where := fmt.Sprintf(" (in main.endless %s < main.tally %s < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
+	where := fmt.Sprintf(" (in main.endless (from %s) < main.tally %s < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	for name, stop := range map[string]struct {
@@ -75,7 +75,7 @@ func TestAGoGuestStoppedInItsRecursionShowsWhere(t *testing.T) {
 	for fuel := int64(1_000_000); fuel < 40_000_000; fuel += fuel / 20 {
 		_, err := instantiate(t, m, wasm.World{Fuel: fuel}).Start(context.Background(), []byte("recurse"))
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)
-		require.Contains(t, trap.Place, " (in main.deeper probe/main.go:", fuel)
+		require.Contains(t, trap.Place, " (in main.deeper (from probe/main.go:", fuel)
 		require.NotContains(t, trap.Place, deeper+" < "+deeper)
 	}
 }

@@ -50,7 +50,7 @@ func TestEndlessTurn(t *testing.T) {
 				require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
 				require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
 				require.Regexp(t, map[string]string{
-					"go":   `\(in main\.init\.func\d+ conformance/misuse\.go:12`,
+					"go":   `\(in main\.init\.func\d+ \(from conformance/misuse\.go:12\)`,
 					"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
 				}[l.name], row.Error.Message)
 			})

@@ -38,6 +38,10 @@ func SQLite(db *sql.DB) Option {
 		c.database = sqlite{db}
 		c.migrate = func(modules []*module) {
 			once.Do(func() {
+				// As on a host. It is off unless one asks for it.
+				if _, err := db.Exec("PRAGMA foreign_keys = ON"); err != nil {
+					panic(fmt.Sprintf("crustertest: %v", err))
+				}
 				for _, m := range modules {
 					migrate(db, m)
 				}

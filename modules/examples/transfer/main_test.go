@@ -57,3 +57,13 @@ func TestBadTransfers(t *testing.T) {
 	_, err := crustertest.Run(t, OpenAccount, AccountRequest{Account: "a", BalanceCents: -1})
 	require.Equal(t, "invalid_account", cruster.ErrorType(err))
 }
+
+// The kit checks foreign keys, as a host does.
+func TestForeignKeys(t *testing.T) {
+	t.Parallel()
+	db := sqltest.Open(t)
+	_, err := crustertest.Run(t, OpenAccount, AccountRequest{Account: "ada"}, crustertest.SQLite(db))
+	require.NoError(t, err)
+	_, err = db.Exec("CREATE TABLE cards (account TEXT REFERENCES accounts (account)); INSERT INTO cards VALUES ('ada'); INSERT INTO cards VALUES ('eve')")
+	require.ErrorContains(t, err, "FOREIGN KEY")
+}

@@ -127,6 +127,10 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	if err := applyEnvironment(cmd.Flags(), a.lookupEnv); err != nil {
 		return err
 	}
+	// An empty variable of a script would be production.
+	if a.namespace == "" {
+		return usage.Errorf("--namespace is empty; leave it out for the namespace %q", defaultNamespace)
+	}
 	if cmd.Annotations[waitsAnnotation] != "" && !cmd.Flags().Changed("retry-for") {
 		a.retryFor = waitingRetryFor
 	}

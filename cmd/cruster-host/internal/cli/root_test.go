@@ -82,6 +82,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"error: --addr is where other commands look for a host: dev listens on --grpc-addr\n":      {"dev", "--addr", "127.0.0.1:1"},
 		"error: \"http://127.0.0.1:7600\" is not an address of a host: write HOST:PORT":            {"module", "list", "--addr", "http://127.0.0.1:7600"},
 		"error: \"localhost\" is not an address of a host: write HOST:PORT":                        {"module", "list", "--addr", "localhost"},
+		"error: --namespace is empty; leave it out for the namespace \"default\"\n":                {"module", "list", "-n", ""},
 		"error: standard input is empty: it must hold JSON\n":                                      {"workflow", "start", "a/B", "--input", "-"},
 		"error: " + empty + " is empty: it must hold JSON\n":                                       {"workflow", "start", "a/B", "--input-file", empty},
 		"error: cannot read the module: stat /nonexistent.wasm: no such file or directory\n":       {"module", "push", "/nonexistent.wasm", "--name", "x"},

@@ -94,8 +94,8 @@ func (p *Project) SDKText() string {
 	return p.Version
 }
 
-// Table begins with the name of the project: the modules of a host share its
-// tables.
+// Table begins with the name of the project: the modules of a namespace
+// share its tables.
 func (p *Project) Table() string { return strings.ReplaceAll(p.Name, "-", "_") + "_visits" }
 
 // Crate is the name of the project inside Rust code, and of the file that Cargo
