@@ -44,15 +44,22 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
+// byteOrderMark is white space to SQLite, unless it stands in a name.
+const byteOrderMark = "\ufeff"
+
 // scan reads the first statement of sql, without the semicolon behind it. It follows SQLite's tokenizer as far as
 // names, strings and comments go. What that refuses, an unfinished string for example, reaches to the end and names nothing.
 func scan(sql string) (tokens []token) {
+	sql, _, _ = strings.Cut(sql, "\x00") // which ends the text for SQLite, wherever it stands
 	for pos := 0; pos < len(sql); {
 		c := sql[pos]
 		t := token{kind: other, start: pos}
 		switch {
 		case strings.IndexByte(" \t\n\r\f", c) >= 0:
 			pos++
+			continue
+		case strings.HasPrefix(sql[pos:], byteOrderMark):
+			pos += len(byteOrderMark)
 			continue
 		case strings.HasPrefix(sql[pos:], "--"):
 			pos = endOf(sql, pos, "\n")

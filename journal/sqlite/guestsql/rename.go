@@ -25,10 +25,11 @@ func (b *Sandbox) Rename(sql string) Renamed {
 }
 
 func (b *Sandbox) rename(sql string) Renamed {
-	if b.suffix() == "" || len(sql) > maxSQLBytes {
-		return Renamed{Text: sql, sql: sql} // SQLite refuses what is too long
+	if b.suffix() == "" {
+		return Renamed{Text: sql, sql: sql}
 	}
-	r := renaming{sandbox: b, sql: sql, tokens: scan(sql), frames: []frame{{}}}
+	// SQLite refuses a statement that is longer.
+	r := renaming{sandbox: b, sql: sql, tokens: scan(sql[:min(len(sql), maxSQLBytes)]), frames: []frame{{}}}
 	r.pair()
 	r.statement()
 	return r.renamed()
@@ -209,10 +210,8 @@ func (r *renaming) rest(i int) {
 			top.table = top.from
 		case r.at(i - 1).is("."):
 			// A column, whatever its name.
-		case t.is("with"):
-			if r.expressions(i + 1) {
-				top.from, top.table = false, false
-			}
+		case t.is("with") && r.expressions(i+1):
+			top.from, top.table = false, false
 		case top.table && t.mayName():
 			top.table = false
 			i = r.table(i)
@@ -246,7 +245,7 @@ func (r *renaming) keyword(i int, top *frame) {
 		if r.at(i-1).is("do") || r.at(i-1).is("on") {
 			return // of a conflict, or of a foreign key
 		}
-		if r.at(i + 1).is("or") {
+		if r.at(i+1).is("or") && i+2 < len(r.tokens) {
 			i += 2
 			r.tokens[i-1].kind, r.tokens[i].kind = other, other // OR IGNORE and the like are no tables
 		}

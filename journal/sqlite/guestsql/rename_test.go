@@ -44,7 +44,8 @@ func TestRenameLongStatements(t *testing.T) {
 		sql := strings.Repeat(part, maxSQLBytes/len(part))
 		renamed := sandboxOf("staging").Rename(sql).Text
 		require.GreaterOrEqual(t, len(renamed), len(sql), name)
-		require.Equal(t, sql+sql, sandboxOf("staging").Rename(sql+sql).Text, "%s: SQLite refuses what is too long", name)
+		longer := sandboxOf("staging").Rename(sql + sql).Text
+		require.True(t, strings.HasSuffix(longer, sql[len(part):]), "%s: SQLite refuses what is longer", name)
 	}
 }
 
