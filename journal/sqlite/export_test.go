@@ -13,3 +13,11 @@ func (s *Store) GiveTable(name, namespace string) error {
 		stmt.BindText(2, namespace)
 	}, nil)
 }
+
+// RecordAs records a table under another name than its own.
+func (s *Store) RecordAs(name, recorded string) error {
+	return run(s.writer, "UPDATE cruster_guest_tables SET name = ?2 WHERE name = ?1", func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, name)
+		stmt.BindText(2, recorded)
+	}, nil)
+}

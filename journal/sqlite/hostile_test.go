@@ -3,8 +3,11 @@ package sqlite_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 // What is no SQL is refused in each namespace, and stops nothing else.
@@ -45,4 +48,33 @@ func TestLongMigrationInEachNamespace(t *testing.T) {
 		require.Equal(t, `["count(*)"] [[30]]`, b.try(t, namespace, "SELECT count(*) FROM long", false))
 		require.Error(t, b.deploy(namespace, "INSERT INTO long VALUES ('"+strings.Repeat("x", 256<<10)+"')"))
 	}
+}
+
+// SQLite folds the letters of ASCII only. A table with another spelling is another table, and what it references is looked at.
+func TestNamesThatUnicodeFolds(t *testing.T) {
+	t.Parallel()
+	const kelvin = "\u212a"
+	b := newShops(t)
+	err := b.deploy(plain, `CREATE TABLE "`+kelvin+`id" (id INT REFERENCES "secrets@theirs" (text))`)
+	require.ErrorContains(t, err, "which is not a table of this namespace")
+	require.Equal(t, `["id"] [[1]]`, b.try(t, "theirs", "DELETE FROM secrets RETURNING id", false))
+	for _, namespace := range []string{plain, named} {
+		require.NoError(t, b.deploy(namespace, "CREATE TABLE tasks (id INT); CREATE TABLE tas"+kelvin+"s (id INT); CREATE TABLE Äpfel (id INT);"+
+			"INSERT INTO tas"+kelvin+"s VALUES (7); INSERT INTO Äpfel VALUES (8)"))
+		require.Equal(t, `["id" "id"] [[7 8]]`, b.try(t, namespace, "SELECT tas"+kelvin+"s.id, Äpfel.id FROM tas"+kelvin+"s, Äpfel", false))
+		require.Equal(t, `["id"] []`, b.try(t, namespace, "SELECT id FROM TASKS", false))
+		require.Contains(t, b.try(t, namespace, "SELECT id FROM äpfel", false), "no such table: äpfel")
+	}
+}
+
+// A store from before has names in lower case by Unicode.
+func TestNamesThatWereFoldedByUnicode(t *testing.T) {
+	t.Parallel()
+	b := newShops(t)
+	require.NoError(t, b.deploy(plain, "CREATE TABLE Äpfel (id INT)"))
+	require.NoError(t, b.store.RecordAs("Äpfel", "äpfel"))
+	require.NoError(t, b.store.Close())
+	again := open(t, sqlite.Config{Dir: b.dir, GuestTxLimit: time.Hour})
+	b.store = again
+	require.Equal(t, `["id"] []`, b.try(t, plain, "SELECT id FROM Äpfel", false))
 }

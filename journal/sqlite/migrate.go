@@ -176,7 +176,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 func schemaNames(conn *sqlite.Conn) (map[string]bool, error) {
 	names := map[string]bool{}
 	err := run(conn, "SELECT name, type IN ('table', 'view') FROM sqlite_schema", nil, func(row *sqlite.Stmt) error {
-		names[strings.ToLower(row.ColumnText(0))] = row.ColumnBool(1)
+		names[guestsql.Fold(row.ColumnText(0))] = row.ColumnBool(1)
 		return nil
 	})
 	return names, err
@@ -192,7 +192,7 @@ func (s *Store) checkForeignKeys(namespace string) error {
 		err := run(s.writer, `SELECT "table" FROM pragma_foreign_key_list(?1)`, func(stmt *sqlite.Stmt) {
 			stmt.BindText(1, table)
 		}, func(row *sqlite.Stmt) error {
-			target := strings.ToLower(row.ColumnText(0))
+			target := guestsql.Fold(row.ColumnText(0))
 			if owner, known := s.sandbox.Owners()[target]; !known || owner != namespace {
 				return abi.Errorf(abi.CodeMigrationFailed, "%s",
 					s.sandbox.Called(fmt.Sprintf("table %q references %q, which is not a table of this namespace", table, target)))

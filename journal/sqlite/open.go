@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,6 +157,21 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	owners := map[string]string{}
 	err := run(conn, "SELECT name, namespace FROM cruster_guest_tables", nil, func(row *sqlite.Stmt) error {
 		owners[row.ColumnText(0)] = row.ColumnText(1)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tables of modules: %w", err)
+	}
+	// Names were recorded in lower case by Unicode, which is not how SQLite compares them.
+	err = run(conn, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", nil, func(row *sqlite.Stmt) error {
+		name, recorded := guestsql.Fold(row.ColumnText(0)), strings.ToLower(row.ColumnText(0))
+		if _, known := owners[name]; known || recorded == name {
+			return nil
+		}
+		if owner, known := owners[recorded]; known {
+			owners[name] = owner
+			delete(owners, recorded)
+		}
 		return nil
 	})
 	if err != nil {

@@ -21,11 +21,11 @@ type token struct {
 
 // is tells whether t is a keyword, in lower case, or a symbol.
 func (t token) is(keyword string) bool {
-	return (t.kind == word || t.kind == other) && strings.EqualFold(t.name, keyword)
+	return (t.kind == word || t.kind == other) && equalFold(t.name, keyword)
 }
 
 func (t token) isOneOf(keywords map[string]bool) bool {
-	return t.kind == word && keywords[strings.ToLower(t.name)]
+	return t.kind == word && keywords[Fold(t.name)]
 }
 
 // mayName tells whether t can name a table.
@@ -73,7 +73,7 @@ func scan(sql string) (tokens []token) {
 			t = quotedAt(sql, pos)
 		case isLetter(c):
 			t.kind, t.end = word, endOfName(sql, pos)
-			if t.end < len(sql) && sql[t.end] == '\'' && strings.EqualFold(sql[pos:t.end], "x") {
+			if t.end < len(sql) && sql[t.end] == '\'' && equalFold(sql[pos:t.end], "x") {
 				t.kind, t.end = other, quotedAt(sql, t.end).end // x'00': bytes
 			}
 			t.name = sql[pos:t.end]

@@ -188,7 +188,7 @@ func (r *renaming) skip(i int, keywords ...string) int {
 
 // name is the position of a name that begins at i, behind the schema if one is named.
 func (r *renaming) name(i int) int {
-	if r.at(i).mayName() && r.at(i+1).is(".") && strings.EqualFold(r.at(i).name, "main") {
+	if r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, "main") {
 		return i + 2
 	}
 	return i
@@ -294,13 +294,13 @@ func (r *renaming) aimAt(i int) {
 // isSelf tells whether the table that is defined, or whose rows are returned, stands in front of a column. In a
 // query that is part of it, the name may be that of another.
 func (r *renaming) isSelf(i int) bool {
-	return r.self != "" && r.queries == 0 && r.at(i).mayName() && r.at(i+1).is(".") && strings.EqualFold(r.at(i).name, r.self) && r.isStored(r.self)
+	return r.self != "" && r.queries == 0 && r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, r.self) && r.isStored(r.self)
 }
 
 // isStored tells whether the stored name of a table is another than its own, be the table there or be it made by
 // the statement.
 func (r *renaming) isStored(name string) bool {
-	owner, known := r.sandbox.owners[strings.ToLower(name)]
+	owner, known := r.sandbox.owners[Fold(name)]
 	return !known || owner != r.sandbox.namespace
 }
 

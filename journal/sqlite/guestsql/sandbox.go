@@ -249,10 +249,10 @@ func (b *Sandbox) allows(action sqlite.Action) bool {
 func (b *Sandbox) allowsDDL(action sqlite.Action) bool {
 	switch action.Type() {
 	case sqlite.OpCreateTable:
-		b.creating = strings.ToLower(action.Table())
+		b.creating = Fold(action.Table())
 		return b.isFree(b.creating) && b.mayBeMade(b.namespace, b.creating)
 	case sqlite.OpCreateView:
-		return b.isFree(strings.ToLower(action.View())) && b.mayBeMade(b.namespace, action.View())
+		return b.isFree(Fold(action.View())) && b.mayBeMade(b.namespace, action.View())
 	case sqlite.OpCreateIndex, sqlite.OpDropIndex, sqlite.OpDropTable, sqlite.OpAlterTable:
 		return b.owns(action.Table())
 	case sqlite.OpDropView:
@@ -271,7 +271,7 @@ func (b *Sandbox) allowsDDL(action sqlite.Action) bool {
 // the name may also be that of a common table expression, which SQLite does not
 // tell us: it is one if no table has the name.
 func (b *Sandbox) mayRead(action sqlite.Action) bool {
-	table := strings.ToLower(action.Table())
+	table := Fold(action.Table())
 	switch {
 	case b.owns(table):
 		return true
@@ -289,7 +289,7 @@ func (b *Sandbox) mayRead(action sqlite.Action) bool {
 var builtIn = map[string]bool{"dbstat": true, "bytecode": true, "tables_used": true, "completion": true, "fsdir": true}
 
 func (b *Sandbox) owns(table string) bool {
-	table = strings.ToLower(table)
+	table = Fold(table)
 	owner, known := b.owners[table]
 	return known && owner == b.namespace || b.creating != "" && table == b.creating
 }
@@ -302,7 +302,7 @@ func (b *Sandbox) isFree(name string) bool {
 
 // isReserved tells the names that modules may neither use nor take.
 func isReserved(name string) bool {
-	name = strings.ToLower(name)
+	name = Fold(name)
 	for _, prefix := range []string{"cruster_", "sqlite_", "goose", "pragma_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
@@ -315,5 +315,5 @@ func isReserved(name string) bool {
 // ALTER and DROP write them behind the scenes. That a module does not name them
 // itself in such a statement is checked in its text (checkDDL).
 func isSchemaTable(table string) bool {
-	return strings.HasPrefix(strings.ToLower(table), "sqlite_")
+	return strings.HasPrefix(Fold(table), "sqlite_")
 }

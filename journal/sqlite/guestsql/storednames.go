@@ -27,7 +27,7 @@ func (b *Sandbox) suffix() string { return b.suffixOf(b.namespace) }
 
 // mayBeMade tells whether a namespace may make something of a stored name.
 func (b *Sandbox) mayBeMade(namespace, stored string) bool {
-	name, marked := strings.CutSuffix(strings.ToLower(stored), strings.ToLower(b.suffixOf(namespace)))
+	name, marked := strings.CutSuffix(Fold(stored), Fold(b.suffixOf(namespace)))
 	return marked && name != "" && !strings.Contains(name, mark)
 }
 
@@ -36,10 +36,10 @@ func (b *Sandbox) mayBeMade(namespace, stored string) bool {
 // a table that is stored so, the name is not that: it is the one of a table that there is not.
 func (b *Sandbox) stored(name string) (string, bool) {
 	stored := name + b.suffix()
-	if owner, known := b.owners[strings.ToLower(name)]; known {
+	if owner, known := b.owners[Fold(name)]; known {
 		return stored, owner != b.namespace
 	}
-	_, known := b.owners[strings.ToLower(stored)]
+	_, known := b.owners[Fold(stored)]
 	return stored, known
 }
 
