@@ -24,7 +24,9 @@ var shopSteps = []string{
 	 CREATE TABLE "odd name" (id INTEGER PRIMARY KEY, "select" TEXT) STRICT;
 	 CREATE TABLE counts (k TEXT PRIMARY KEY, n INT NOT NULL CHECK (counts.n < 1000 AND "counts".k <> 'none')) WITHOUT ROWID;
 	 CREATE UNIQUE INDEX orders_items ON orders (lower(items)) WHERE items IS NOT NULL;
-	 CREATE INDEX IF NOT EXISTS items_o ON items (o, id);`,
+	 CREATE INDEX IF NOT EXISTS items_o ON items (o, id);
+	 CREATE INDEX items_partial ON items (lower(body), id DESC) WHERE items.o > 0 AND "items".body IS NOT NULL;
+	 CREATE TABLE "with" (id INT); INSERT INTO with VALUES (1)`,
 	`INSERT INTO orders (id, customer, n, items) VALUES (1, 'ada', 1, NULL), (2, 'bob', 2, 'x'), (3, 'ada', 3, NULL);
 	 INSERT INTO items (id, o, body) SELECT id * 10, id, '{"k":[1,2]}' FROM orders;
 	 INSERT INTO "odd name" VALUES (1, 'odd'), (2, 'even');
@@ -61,6 +63,8 @@ var shopStatements = []string{
 	"WITH a AS (SELECT id FROM orders), orders (id) AS NOT MATERIALIZED (SELECT id FROM items) SELECT * FROM (SELECT orders.id FROM orders), a ORDER BY 1, 2",
 	"SELECT * FROM (WITH items AS (SELECT 5 AS five FROM orders) SELECT * FROM items), items ORDER BY items.id",
 	"WITH RECURSIVE n (i) AS (SELECT min(id) FROM orders UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n",
+	"SELECT with.id FROM with, orders",
+	"SELECT orders.id FROM \ufefforders\n, \ufeff items",
 	"SELECT orders FROM (SELECT 1 AS orders) WHERE orders = 1 -- FROM orders",
 	"SELECT /* FROM items */ 'FROM orders', \"items\" FROM orders WHERE items = 'x';",
 	"INSERT INTO orders (customer, n) VALUES ('cy', 4), ('dan', 5) RETURNING orders.id, upper(orders.customer), *",
@@ -76,6 +80,10 @@ var shopStatements = []string{
 	"UPDATE counts SET n = counts.n + orders.n FROM orders WHERE orders.customer = counts.k RETURNING k, counts.n",
 	"WITH x AS (SELECT max(id) AS m FROM orders) UPDATE orders SET seen = 1 WHERE id = (SELECT m FROM x)",
 	"DELETE FROM items WHERE items.o NOT IN (SELECT id FROM orders WHERE orders.n > 20) RETURNING items.id, (SELECT count(*) FROM orders)",
+	"DELETE FROM items WHERE id > 10 RETURNING id, (SELECT count(*) FROM orders WHERE orders.id = items.o), (SELECT items.id FROM items WHERE items.id = 10)",
+	"UPDATE orders SET seen = 0 RETURNING EXISTS (SELECT 1 FROM items i WHERE i.o = orders.id), (SELECT count(*) FROM orders o WHERE o.id > orders.id)",
+	"UPDATE orders SET seen = 0 RETURNING (SELECT max(orders.id) FROM items AS orders), (SELECT max(orders.id) FROM (SELECT 5 AS id) orders WHERE orders.id > 1)",
+	"INSERT INTO copies (id, c) SELECT id, n FROM orders WHERE true RETURNING (SELECT n FROM orders WHERE orders.id = copies.id), json_object('k', (SELECT copies.c))",
 	"DELETE FROM copies",
 	"VALUES ((SELECT count(*) FROM orders)), (2)",
 	"SELECT (SELECT count(*) FROM orders) = (SELECT count(*) FROM main.orders AS m)",

@@ -81,8 +81,6 @@ type renaming struct {
 	behind map[int]int
 	// frames are the parentheses that are open, the statement itself first.
 	frames []frame
-	// queries counts the open parentheses that hold a query.
-	queries int
 	// target is the position of the table that rows are inserted into, changed or deleted in; 0 if there is none.
 	target int
 	// self is the table whose name is replaced in front of columns as well; empty if there is none.
@@ -102,7 +100,7 @@ type frame struct {
 	tables bool // it stands where a table can
 	from   bool // it is in the list of tables of a FROM
 	table  bool // a table is next
-	query  bool // it is a query
+	hidden bool // self is the name of another table in it
 }
 
 // endOfTables are the keywords that end the list of a FROM.
@@ -152,6 +150,11 @@ func (r *renaming) create(i int) int {
 		r.made(i)
 		i = r.name(i + 2)
 		r.existing(i)
+		// Before the condition there are no tables, and no names of them in front of columns.
+		r.self, r.defines = r.at(i).name, true
+		if r.at(i + 1).is("(") {
+			return r.behind[i+1]
+		}
 	}
 	return i + 1
 }
@@ -203,6 +206,7 @@ func (r *renaming) rest(i int) {
 			// Among tables a parenthesis holds more of them, or a query.
 			inside := frame{tables: top.table, from: top.table, table: top.table}
 			top.table = false
+			inside.hidden = top.hidden || r.self != "" && r.hides(i)
 			r.frames = append(r.frames, inside)
 		case t.is(")"):
 			r.close()
@@ -267,10 +271,6 @@ func (r *renaming) keyword(i int, top *frame) {
 		}
 	case t.isOneOf(endOfTables):
 		top.from, top.table = false, false
-		if t.is("select") && !top.query && len(r.frames) > 1 {
-			top.query = true
-			r.queries++
-		}
 		if t.is("returning") && len(r.frames) == 1 {
 			r.self = r.targetName()
 		}
@@ -291,10 +291,33 @@ func (r *renaming) aimAt(i int) {
 	}
 }
 
+// isQuery tells whether the parenthesis at i, if there is one, holds a query.
+func (r *renaming) isQuery(i int) bool {
+	next := r.at(i + 1)
+	return r.at(i).is("(") && (next.is("select") || next.is("with") || next.is("values"))
+}
+
+// hides tells whether the parenthesis at open holds a query of something that may be called as self is: of a table without an
+// alias, or of what has the alias. The queries in it are looked at when it is their turn.
+func (r *renaming) hides(open int) bool {
+	if !r.isQuery(open) {
+		return false
+	}
+	for i := open + 1; i < r.behind[open]; i++ {
+		for r.isQuery(i) {
+			i = r.behind[i]
+		}
+		if equalFold(r.at(i).name, r.self) && r.at(i).mayName() && !r.at(i+1).is(".") && !r.at(i+1).isAlias() {
+			return true
+		}
+	}
+	return false
+}
+
 // isSelf tells whether the table that is defined, or whose rows are returned, stands in front of a column. In a
 // query that is part of it, the name may be that of another.
 func (r *renaming) isSelf(i int) bool {
-	return r.self != "" && r.queries == 0 && r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, r.self) && r.isStored(r.self)
+	return r.self != "" && !r.frames[len(r.frames)-1].hidden && r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, r.self) && r.isStored(r.self)
 }
 
 // isStored tells whether the stored name of a table is another than its own, be the table there or be it made by
@@ -427,11 +450,7 @@ func (r *renaming) close() {
 	if len(r.frames) == 1 {
 		return
 	}
-	last := r.frames[len(r.frames)-1]
 	r.frames = r.frames[:len(r.frames)-1]
-	if last.query {
-		r.queries--
-	}
 }
 
 // renamed is the statement with what was renamed, and what follows it.
