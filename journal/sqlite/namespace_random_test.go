@@ -20,8 +20,12 @@ func TestNamespacesAreAlikeAtRandom(t *testing.T) {
 		g := &sqlMaker{Rand: rand.New(rand.NewPCG(seed, 1))}
 		query := g.statement()
 		want := b.try(t, plain, query, false)
-		require.Equal(t, want, b.try(t, named, query, false), "%d: %s", seed, query)
-		if !strings.HasPrefix(want, "CR-") {
+		got := b.try(t, named, query, false)
+		if strings.HasPrefix(want, "CR-") {
+			want, got = strings.ToLower(want), strings.ToLower(got) // some errors spell a table as it was made, others as the statement does
+		}
+		require.Equal(t, want, got, "%d: %s", seed, query)
+		if !strings.HasPrefix(want, "cr-") {
 			worked++
 		}
 	}
@@ -61,7 +65,7 @@ func (g *sqlMaker) spelled(name string) string {
 
 func (g *sqlMaker) statement() string {
 	table := shopTables[g.IntN(4)]
-	switch g.IntN(6) {
+	switch g.IntN(8) {
 	case 0:
 		g.scopes = [][]source{{table}}
 		return g.with() + fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s RETURNING %s", g.spelled(table.name), table.columns[1], g.expression(2), g.condition(2), g.column())
@@ -71,6 +75,21 @@ func (g *sqlMaker) statement() string {
 	case 2:
 		first, second := table.columns[0], table.columns[1]
 		return g.with() + fmt.Sprintf("INSERT INTO %s (%s) %s RETURNING %s, %s.%s", g.spelled(table.name), first, g.query(2, 1), first, table.name, second)
+	case 3: // with other tables
+		g.scopes = [][]source{{table}}
+		with := g.with()
+		from := g.from(2)
+		g.scopes[1] = append(g.scopes[1], table)
+		set := g.expression(2) + " FROM " + from + " WHERE " + g.condition(2)
+		g.scopes = g.scopes[:1]
+		called := g.spelled(table.name) + g.one("", "", " AS orders", " NOT INDEXED")
+		return with + fmt.Sprintf("UPDATE %s SET %s = %s RETURNING %s", called, table.columns[1], set, g.column())
+	case 4: // or, where there is one, change it
+		with, query := g.with(), g.query(2, 1)
+		g.scopes = [][]source{{table}}
+		into := g.one("", "OR IGNORE ", "OR REPLACE ") + "INTO " + g.spelled(table.name) + g.one("", "", " AS orders")
+		return with + fmt.Sprintf("INSERT %s (%s) SELECT * FROM (%s) WHERE true ON CONFLICT DO UPDATE SET %s = %s WHERE %s RETURNING %s",
+			into, table.columns[0], query, table.columns[1], g.expression(2), g.condition(2), g.column())
 	default:
 		return g.with() + g.query(3, 1+g.IntN(3))
 	}
