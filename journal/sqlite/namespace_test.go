@@ -36,7 +36,9 @@ var shopSteps = []string{
 	 ALTER TABLE "odd name" RENAME TO [odder];
 	 ALTER TABLE items RENAME COLUMN body TO doc;
 	 CREATE TABLE gone (id INT); CREATE INDEX gone_id ON gone (id); DROP INDEX gone_id; DROP TABLE gone; DROP TABLE IF EXISTS gone;
-	 CREATE VIEW never AS SELECT 1 AS x; DROP VIEW never`,
+	 CREATE VIEW never AS SELECT 1 AS x; DROP VIEW never;
+	 CREATE VIEW early AS WITH x AS (SELECT later.id FROM later), y AS (SELECT * FROM x) SELECT y.id, later.id IN orders_ids AS known FROM y, later;
+	 CREATE TABLE later (id INT); INSERT INTO later VALUES (1), (7); CREATE VIEW orders_ids AS SELECT id FROM orders`,
 }
 
 // shopStatements are run one after the other.
@@ -64,6 +66,7 @@ var shopStatements = []string{
 	"SELECT * FROM (WITH items AS (SELECT 5 AS five FROM orders) SELECT * FROM items), items ORDER BY items.id",
 	"WITH RECURSIVE n (i) AS (SELECT min(id) FROM orders UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n",
 	"SELECT with.id FROM with, orders",
+	"SELECT early.id, known FROM early ORDER BY 1, 2",
 	"SELECT orders.id FROM \ufefforders\n, \ufeff items",
 	"SELECT orders FROM (SELECT 1 AS orders) WHERE orders = 1 -- FROM orders",
 	"SELECT /* FROM items */ 'FROM orders', \"items\" FROM orders WHERE items = 'x';",

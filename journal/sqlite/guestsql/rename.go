@@ -85,6 +85,8 @@ type renaming struct {
 	target int
 	// self is the table whose name is replaced in front of columns as well; empty if there is none.
 	self string
+	// view says that the statement makes a view, which may name tables that are made later.
+	view bool
 	// defines says that self is the table which the statement defines.
 	defines bool
 }
@@ -146,6 +148,7 @@ func (r *renaming) create(i int) int {
 		}
 	case what.is("view"):
 		r.made(i)
+		r.view = true
 	case what.is("index") && r.at(i+1).is("on"):
 		r.made(i)
 		i = r.name(i + 2)
@@ -380,13 +383,16 @@ func (r *renaming) aliasBehind(first, i int) int {
 	return -1
 }
 
-// existing renames a table that is there.
+// existing renames a table that is there, or that a view expects to be there.
 func (r *renaming) existing(i int) bool {
 	t := r.at(i)
 	if !t.mayName() {
 		return false
 	}
 	stored, renamed := r.sandbox.stored(t.name)
+	if r.view {
+		renamed = r.isStored(t.name)
+	}
 	if renamed {
 		r.replace(i, stored)
 	}
