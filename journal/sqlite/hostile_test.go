@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -77,4 +78,30 @@ func TestNamesThatWereFoldedByUnicode(t *testing.T) {
 	again := open(t, sqlite.Config{Dir: b.dir, GuestTxLimit: time.Hour})
 	b.store = again
 	require.Equal(t, `["id"] []`, b.try(t, plain, "SELECT id FROM Äpfel", false))
+}
+
+// SQLite looks at all views of the file when a table is altered. One that cannot be used would be in the way of each namespace.
+func TestViewsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	b := newShops(t)
+	var doubling strings.Builder
+	doubling.WriteString("CREATE VIEW v0 AS SELECT 1 AS x;")
+	for i := range 30 {
+		fmt.Fprintf(&doubling, "CREATE VIEW v%d AS SELECT a.x FROM v%d a, v%d b;", i+1, i, i)
+	}
+	for sql, want := range map[string]string{
+		"CREATE VIEW bad AS SELECT * FROM nowhere":                                   `view "bad": SQL logic error: no such table: main.nowhere`,
+		"CREATE VIEW bad AS SELECT none(1)":                                          `view "bad": `,
+		`CREATE VIEW bad AS SELECT * FROM "vault@mine"`:                              `view "bad": `,
+		"CREATE TABLE a (id INT); CREATE VIEW bad AS SELECT id FROM a; DROP TABLE a": `view "bad": SQL logic error: no such table: main.a`,
+		doubling.String(): `view "v1`,
+		doubling.String() + "CREATE TABLE a (id INT); ALTER TABLE a RENAME TO b": "it expands to too many parts",
+	} {
+		for _, namespace := range []string{plain, "mine"} {
+			require.ErrorContains(t, b.deploy(namespace, sql), want, "%.60s", sql)
+		}
+	}
+	require.NoError(t, b.deploy(named, `CREATE TABLE a (id INT); CREATE VIEW v AS SELECT id FROM a; DROP TABLE a;
+		ALTER TABLE copies ADD COLUMN d INT; CREATE TABLE a (id INT)`), "in the end it can")
+	require.NoError(t, b.deploy(named, "ALTER TABLE copies RENAME TO copied; ALTER TABLE copied RENAME COLUMN c TO e"))
 }

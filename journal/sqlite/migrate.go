@@ -67,6 +67,9 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 	if err := s.checkForeignKeys(d.Namespace); err != nil {
 		return err
 	}
+	if err := s.checkViews(ctx, d.Namespace, true); err != nil {
+		return err
+	}
 	return s.recordOwners(d.Namespace)
 }
 
@@ -138,6 +141,11 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	}
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
+	if mode == guestsql.Alteration {
+		if err := s.checkViews(ctx, namespace, false); err != nil {
+			return "", err
+		}
+	}
 	defer s.sandbox.Enter(mode, namespace, ctx.Done())()
 	renamed := s.sandbox.Rename(sql).Text
 	stmt, trailing, err := s.writer.PrepareTransient(renamed)
@@ -204,6 +212,46 @@ func (s *Store) checkForeignKeys(namespace string) error {
 		}
 	}
 	return nil
+}
+
+// checkViews refuses views of the namespace that cannot be used: those that expand to too much, and, if broken says so, those
+// of which something is missing.
+//
+// SQLite looks at a view when it is used, not when it is made. But it looks at all views of the file in each ALTER,
+// without asking the authorizer and without an end to what they expand to: one view would keep each namespace from
+// altering its tables, or the store from everything.
+func (s *Store) checkViews(ctx context.Context, namespace string, broken bool) error {
+	var views []string
+	err := run(s.writer, "SELECT name FROM sqlite_schema WHERE type = 'view'", nil, func(row *sqlite.Stmt) error {
+		if s.sandbox.Owners()[guestsql.Fold(row.ColumnText(0))] == namespace {
+			views = append(views, row.ColumnText(0))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, view := range views {
+		err := s.checkView(ctx, namespace, view)
+		if code := abi.CodeOf(err); code == abi.CodeSQLForbidden || broken && code == abi.CodeSQL {
+			return abi.Errorf(abi.CodeMigrationFailed, "view %q: %s", s.sandbox.Called(view), abi.AsError(err).Message)
+		} else if err != nil && code != abi.CodeSQL {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) checkView(ctx context.Context, namespace, view string) error {
+	defer s.sandbox.Enter(guestsql.Rows, namespace, ctx.Done())()
+	stmt, _, err := s.writer.PrepareTransient(s.sandbox.UseOf(view))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return s.guestError(err)
+	}
+	return stmt.Finalize()
 }
 
 func (s *Store) recordOwners(namespace string) error {

@@ -3,8 +3,6 @@ package sqlite_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,16 +65,11 @@ func TestHostileMigrations(t *testing.T) {
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE accounts (id)"), `the name "accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
-	// A view may be defined before what it reads exists, but reading it is
-	// checked again.
-	for i, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {
-		view := fmt.Sprintf("peek%d", i)
-		require.NoError(t, b.deploy("mine", strings.Replace(sql, "peek", view, 1)))
-		tx := b.begin(t)
-		_, _, err := tx.Query(b.ctx, "SELECT * FROM "+view, nil)
-		require.Contains(t, []abi.Code{abi.CodeSQLForbidden, abi.CodeSQL}, abi.CodeOf(err), "%v", err)
-		require.NoError(t, tx.Rollback(b.ctx))
+	// A view may be defined before what it reads exists, but in the end it can be read.
+	for _, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {
+		require.ErrorContains(t, b.deploy("mine", sql), `view "peek": `)
 	}
+	require.NoError(t, b.deploy("mine", "CREATE VIEW peek AS SELECT text FROM later; CREATE TABLE later (text TEXT)"))
 	// Names of others are free, and theirs are left alone.
 	for _, name := range []string{"secrets", "vault"} {
 		require.NoError(t, b.deploy("mine", "DROP TABLE IF EXISTS "+name))

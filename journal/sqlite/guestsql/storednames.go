@@ -70,5 +70,12 @@ func (b *Sandbox) At(offset int) (line, column int) {
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 }
 
+// UseOf is a statement that uses a view, which is stored so. It is called as Rename is.
+func (b *Sandbox) UseOf(stored string) string {
+	sql := "SELECT 1 FROM " + quoteName(stored)
+	b.renamed = Renamed{Text: sql, sql: sql}
+	return sql
+}
+
 // quoteName makes a name safe inside SQL.
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
