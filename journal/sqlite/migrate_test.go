@@ -64,6 +64,14 @@ func TestHostileMigrations(t *testing.T) {
 	// What is wrong with a name is said: that it is taken, or that it cannot be had.
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE accounts (id)"), `the name "accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
+	for sql, what := range map[string]string{
+		"CREATE TRIGGER t AFTER UPDATE ON accounts BEGIN DELETE FROM accounts; END;": "triggers", "create /* x */ Trigger IF NOT EXISTS t BEFORE INSERT ON nowhere BEGIN SELECT 1; END": "triggers",
+		"DROP TRIGGER t": "triggers", "CREATE TEMP TABLE t (id)": "temporary tables and views", "CREATE VIRTUAL TABLE t USING fts5(x)": "virtual tables",
+	} {
+		for _, namespace := range []string{"mine", journal.DefaultNamespace} {
+			require.ErrorContains(t, b.deploy(namespace, sql), ": "+what+" are not for modules", sql)
+		}
+	}
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
 	// A view may be defined before what it reads exists, but in the end it can be read.
 	for _, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {

@@ -24,12 +24,26 @@ func CheckMigration(sql string) (Mode, error) {
 	case changesOrReadsRows(word):
 		return Rows, nil
 	case word == "CREATE", word == "DROP":
-		return Definition, nil
+		return Definition, checkKind(sql)
 	case word == "ALTER":
 		return Alteration, nil
 	default:
 		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use", word)
 	}
+}
+
+// checkKind refuses a CREATE or DROP of what modules cannot have. The authorizer would, in words that are about a table.
+func checkKind(sql string) error {
+	tokens := scan(SkipBlank(sql, true))
+	if len(tokens) < 2 {
+		return nil
+	}
+	for keyword, what := range map[string]string{"trigger": "triggers", "virtual": "virtual tables", "temp": "temporary tables and views", "temporary": "temporary tables and views"} {
+		if tokens[1].is(keyword) {
+			return abi.Errorf(abi.CodeSQLForbidden, "%s are not for modules", what)
+		}
+	}
+	return nil
 }
 
 // CheckDefinition refuses definitions that name tables of SQLite or Cruster. The

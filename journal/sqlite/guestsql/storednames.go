@@ -56,8 +56,8 @@ func (b *Sandbox) Called(message string) string {
 		if !found {
 			return out.String()
 		}
-		if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
-			out.WriteString(suffix) // of a longer name
+		if !b.isStoredName(out.String(), after) {
+			out.WriteString(suffix)
 		}
 		message = after
 	}
@@ -75,6 +75,36 @@ func (b *Sandbox) UseOf(stored string) string {
 	sql := "SELECT 1 FROM " + quoteName(stored)
 	b.renamed = Renamed{Text: sql, sql: sql}
 	return sql
+}
+
+// isStoredName tells whether the suffix stands, between two parts of a message, behind the name of something that is stored:
+// a table of the namespace, what the last statement names, or what SQLite says is a table or an index. Other text is the
+// module's own.
+func (b *Sandbox) isStoredName(before, after string) bool {
+	if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
+		return false // of a longer name
+	}
+	folded := Fold(before)
+	endsWith := func(name string) bool {
+		rest, is := strings.CutSuffix(folded, name)
+		return is && (rest == "" || !isLetter(rest[len(rest)-1]) && !isDigit(rest[len(rest)-1]))
+	}
+	for stored, owner := range b.owners {
+		if name, marked := strings.CutSuffix(stored, Fold(b.suffix())); owner == b.namespace && marked && endsWith(name) {
+			return true
+		}
+	}
+	for _, e := range b.renamed.edits {
+		if name, marked := strings.CutSuffix(e.with, b.suffix()+`"`); marked && endsWith(Fold(strings.ReplaceAll(name[1:], `""`, `"`))) {
+			return true
+		}
+	}
+	for _, kind := range []string{"no such table: ", "index '"} {
+		if i := strings.LastIndex(before, kind); i >= 0 && !strings.ContainsAny(before[i+len(kind):], `'"`) {
+			return true
+		}
+	}
+	return false
 }
 
 // quoteName makes a name safe inside SQL.
