@@ -65,7 +65,8 @@ func TestHostileMigrations(t *testing.T) {
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE accounts (id)"), `the name "accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
 	for sql, what := range map[string]string{
-		"CREATE TRIGGER t AFTER UPDATE ON accounts BEGIN DELETE FROM accounts; END;": "triggers", "create /* x */ Trigger IF NOT EXISTS t BEFORE INSERT ON nowhere BEGIN SELECT 1; END": "triggers",
+		"CREATE TRIGGER t AFTER UPDATE ON accounts BEGIN DELETE FROM accounts; END;":          "triggers",
+		"create /* x */ Trigger IF NOT EXISTS t BEFORE INSERT ON nowhere BEGIN SELECT 1; END": "triggers",
 		"DROP TRIGGER t": "triggers", "CREATE TEMP TABLE t (id)": "temporary tables and views", "CREATE VIRTUAL TABLE t USING fts5(x)": "virtual tables",
 	} {
 		for _, namespace := range []string{"mine", journal.DefaultNamespace} {

@@ -38,10 +38,13 @@ func checkKind(sql string) error {
 	if len(tokens) < 2 {
 		return nil
 	}
-	for keyword, what := range map[string]string{"trigger": "triggers", "virtual": "virtual tables", "temp": "temporary tables and views", "temporary": "temporary tables and views"} {
-		if tokens[1].is(keyword) {
-			return abi.Errorf(abi.CodeSQLForbidden, "%s are not for modules", what)
-		}
+	switch kind := tokens[1]; {
+	case kind.is("trigger"):
+		return abi.Errorf(abi.CodeSQLForbidden, "triggers are not for modules")
+	case kind.is("virtual"):
+		return abi.Errorf(abi.CodeSQLForbidden, "virtual tables are not for modules")
+	case kind.is("temp"), kind.is("temporary"):
+		return abi.Errorf(abi.CodeSQLForbidden, "temporary tables and views are not for modules")
 	}
 	return nil
 }
