@@ -124,19 +124,6 @@ func (s *headStarts) any() *headStart {
 	return nil
 }
 
-// reclaim frees memory for one that waits for it, and reports whether it did.
-func (x *Executions) reclaim() bool {
-	if x.resident.EvictOldest() {
-		return true
-	}
-	for h := x.heads.any(); h != nil; h = x.heads.any() {
-		if h.discard() {
-			return true
-		}
-	}
-	return false
-}
-
 var errNoRoom = errors.New("execution: no memory to spare")
 
 // admitNow is a permit for an instance if there is memory to spare.

@@ -20,11 +20,8 @@ func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) erro
 
 // interrupt makes a request to stop durable.
 func (r *run) interrupt(i journal.Interrupt) error {
-	if r.row.State.Final() {
-		return alreadyOver(r.row)
-	}
-	if r.row.Interrupt != nil {
-		return nil
+	if known, err := isInterrupted(r.row); known || err != nil {
+		return err
 	}
 	r.Fault.Pass(faultpoint.InterruptBeforeCommit)
 	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i}); err != nil {
@@ -35,4 +32,32 @@ func (r *run) interrupt(i journal.Interrupt) error {
 	r.wokenByNews()
 	r.locked(func(l *ledger) { l.ops.Interrupted() })
 	return nil
+}
+
+// isInterrupted tells whether an execution was asked to stop before. One that is over cannot be.
+func isInterrupted(row *journal.Execution) (bool, error) {
+	if row.State.Final() {
+		return false, alreadyOver(row)
+	}
+	return row.Interrupt != nil, nil
+}
+
+// interruptNews is that an execution is to stop.
+type interruptNews struct{ interrupt journal.Interrupt }
+
+func (n interruptNews) request(reply chan<- error) notice {
+	return interruptRequest{n.interrupt, reply}
+}
+
+func (n interruptNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+	if known, err := isInterrupted(row); known || err != nil {
+		return nil, err
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Interrupt: &n.interrupt}, nil
+}
+
+func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (interruptNews) points() (before, after string) {
+	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
 }

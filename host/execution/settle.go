@@ -103,3 +103,33 @@ func alreadyOver(row *journal.Execution) error {
 func settledBefore(name string, row *journal.Execution) error {
 	return abi.Errorf(abi.CodeDeferredSettled, "the deferred %q of %s was settled before", name, row.Name())
 }
+
+// settlementNews is that a deferred is settled.
+type settlementNews struct{ deferred journal.Deferred }
+
+func (n settlementNews) request(reply chan<- error) notice { return settleRequest{n.deferred, reply} }
+
+func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
+	list, err := x.Store.Deferreds(ctx, row.ID)
+	if err != nil {
+		return nil, journal.Coded("read the deferreds of "+row.Name(), err)
+	}
+	settled := newSettlements()
+	settled.set(list)
+	known, err := settled.check(n.deferred, row)
+	if err != nil || known {
+		return nil, err
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Settle: &n.deferred}, nil
+}
+
+func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {
+	if res.Existed {
+		return settledBefore(n.deferred.Name, row)
+	}
+	return nil
+}
+
+func (settlementNews) points() (before, after string) {
+	return faultpoint.SettleBeforeCommit, faultpoint.SettleAfterCommit
+}

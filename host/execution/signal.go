@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -130,4 +131,25 @@ func codedNews(doing, name string, err error) error {
 	default:
 		return journal.Coded(doing, err)
 	}
+}
+
+// messageNews is that a signal or an update was sent.
+type messageNews struct{ message journal.Message }
+
+func (n messageNews) request(reply chan<- error) notice { return receiveRequest{n.message, reply} }
+
+func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
+	if row.State.Final() {
+		return nil, x.cameLate(ctx, row, n.message)
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
+}
+
+func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (n messageNews) points() (before, after string) {
+	if n.message.Kind == journal.UpdateMessage {
+		return faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit
+	}
+	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -96,78 +95,4 @@ func (x *Executions) commitNews(ctx context.Context, row *journal.Execution, n n
 	}
 	x.Fault.Pass(after)
 	return n.answer(res, row)
-}
-
-// settlementNews is that a deferred is settled.
-type settlementNews struct{ deferred journal.Deferred }
-
-func (n settlementNews) request(reply chan<- error) notice { return settleRequest{n.deferred, reply} }
-
-func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	list, err := x.Store.Deferreds(ctx, row.ID)
-	if err != nil {
-		return nil, journal.Coded("read the deferreds of "+row.Name(), err)
-	}
-	settled := newSettlements()
-	settled.set(list)
-	known, err := settled.check(n.deferred, row)
-	if err != nil || known {
-		return nil, err
-	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Settle: &n.deferred}, nil
-}
-
-func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {
-	if res.Existed {
-		return settledBefore(n.deferred.Name, row)
-	}
-	return nil
-}
-
-func (settlementNews) points() (before, after string) {
-	return faultpoint.SettleBeforeCommit, faultpoint.SettleAfterCommit
-}
-
-// interruptNews is that an execution is to stop.
-type interruptNews struct{ interrupt journal.Interrupt }
-
-func (n interruptNews) request(reply chan<- error) notice {
-	return interruptRequest{n.interrupt, reply}
-}
-
-func (n interruptNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
-	switch {
-	case row.State.Final():
-		return nil, alreadyOver(row)
-	case row.Interrupt != nil:
-		return nil, nil
-	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Interrupt: &n.interrupt}, nil
-}
-
-func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }
-
-func (interruptNews) points() (before, after string) {
-	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
-}
-
-// messageNews is that a signal or an update was sent.
-type messageNews struct{ message journal.Message }
-
-func (n messageNews) request(reply chan<- error) notice { return receiveRequest{n.message, reply} }
-
-func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	if row.State.Final() {
-		return nil, x.cameLate(ctx, row, n.message)
-	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
-}
-
-func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }
-
-func (n messageNews) points() (before, after string) {
-	if n.message.Kind == journal.UpdateMessage {
-		return faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit
-	}
-	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
 }

@@ -52,16 +52,14 @@ type rest struct {
 
 // New makes an empty list.
 func New(cfg Config) *List {
-	l := &List{
+	return &List{
 		cfg: cfg, warm: map[journal.ID]*list.Element{}, resting: list.New(),
 		gauge: metric.Gauge(cfg.Registerer, "instances_resident", "Warm instances of workflows."),
 	}
-	cfg.Budget.ReclaimBy(l.EvictOldest)
-	return l
 }
 
-// Admit waits until there is memory for an instance of an execution. Others that rest
-// are evicted for it, on the caller's goroutine. The caller holds the permit for as long
+// Admit waits until there is memory for an instance of an execution. The budget's owner
+// says what is given up for it, on the caller's goroutine: see [budget.Budget.ReclaimBy]. The caller holds the permit for as long
 // as it holds the instance.
 func (l *List) Admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
 	return l.cfg.Budget.Acquire(ctx, bytes)

@@ -31,6 +31,7 @@ func setup(t *testing.T, places int64) *bundle {
 		Budget: budget.New(places), Clock: clockwork.NewRealClock(), Evict: b.evict, IdleTimeout: time.Minute,
 		Registerer: prometheus.NewRegistry(),
 	})
+	b.cfg.Budget.ReclaimBy(b.EvictOldest)
 	return b
 }
 
