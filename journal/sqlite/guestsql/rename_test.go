@@ -99,4 +99,6 @@ func TestCalled(t *testing.T) {
 	require.Equal(t, "no such table: orders", b.Called("no such table: orders@staging"))
 	require.Equal(t, "orders@staging-2 orders@staging2", b.Called("orders@staging-2 orders@staging2"), "other namespaces")
 	require.Equal(t, "orders@staging", sandboxOf("default").Called("orders@staging"))
+	long := "no such column: " + strings.Repeat("orders@staging ", maxCalled/15)
+	require.Equal(t, long, b.Called(long), "a long message is left as it is: to look at each of the names would take too long")
 }

@@ -43,12 +43,17 @@ func (b *Sandbox) stored(name string) (string, bool) {
 	return stored, known
 }
 
+// maxCalled bounds the messages that are looked at. What is longer quotes a statement at length; while it is looked at
+// no one else writes.
+const maxCalled = 2 << 10
+
 // Called has a text of SQLite, about the last statement that was confined, speak of tables as the module calls them.
 func (b *Sandbox) Called(message string) string {
 	suffix := b.suffix()
-	if suffix == "" {
+	if suffix == "" || len(message) > maxCalled || !strings.Contains(message, suffix) {
 		return message
 	}
+	names := b.storedNames()
 	var out strings.Builder
 	for {
 		before, after, found := strings.Cut(message, suffix)
@@ -56,11 +61,28 @@ func (b *Sandbox) Called(message string) string {
 		if !found {
 			return out.String()
 		}
-		if !b.isStoredName(out.String(), after) {
+		if !isStoredName(names, out.String(), after) {
 			out.WriteString(suffix)
 		}
 		message = after
 	}
+}
+
+// storedNames are the names, folded and without their suffix, of the namespace's tables and of what the last statement
+// names.
+func (b *Sandbox) storedNames() map[string]bool {
+	names := map[string]bool{}
+	for stored, owner := range b.owners {
+		if name, marked := strings.CutSuffix(stored, Fold(b.suffix())); marked && owner == b.namespace {
+			names[name] = true
+		}
+	}
+	for _, e := range b.renamed.edits {
+		if name, marked := strings.CutSuffix(e.with, b.suffix()+`"`); marked {
+			names[Fold(strings.ReplaceAll(name[1:], `""`, `"`))] = true
+		}
+	}
+	return names
 }
 
 // At is the line and column, both from 1, at which the module's statement has what the statement that was compiled has at
@@ -77,30 +99,21 @@ func (b *Sandbox) UseOf(stored string) string {
 	return sql
 }
 
-// isStoredName tells whether the suffix stands, between two parts of a message, behind the name of something that is stored:
-// a table of the namespace, what the last statement names, or what SQLite says is a table or an index. Other text is the
-// module's own.
-func (b *Sandbox) isStoredName(before, after string) bool {
+// isStoredName tells whether the suffix stands, between two parts of a message, behind one of the names, or behind what SQLite
+// says is a table or an index. Other text is the module's own.
+func isStoredName(names map[string]bool, before, after string) bool {
 	if after != "" && (isLetter(after[0]) || isDigit(after[0]) || after[0] == '-' || after[0] == mark[0]) {
 		return false // of a longer name
 	}
-	folded := Fold(before)
-	endsWith := func(name string) bool {
-		rest, is := strings.CutSuffix(folded, name)
-		return is && (rest == "" || !isLetter(rest[len(rest)-1]) && !isDigit(rest[len(rest)-1]))
-	}
-	for stored, owner := range b.owners {
-		if name, marked := strings.CutSuffix(stored, Fold(b.suffix())); owner == b.namespace && marked && endsWith(name) {
-			return true
-		}
-	}
-	for _, e := range b.renamed.edits {
-		if name, marked := strings.CutSuffix(e.with, b.suffix()+`"`); marked && endsWith(Fold(strings.ReplaceAll(name[1:], `""`, `"`))) {
-			return true
-		}
-	}
 	for _, kind := range []string{"no such table: ", "index '"} {
 		if i := strings.LastIndex(before, kind); i >= 0 && !strings.ContainsAny(before[i+len(kind):], `'"`) {
+			return true
+		}
+	}
+	folded := Fold(before)
+	for name := range names {
+		rest, is := strings.CutSuffix(folded, name)
+		if is && (rest == "" || !isLetter(rest[len(rest)-1]) && !isDigit(rest[len(rest)-1])) {
 			return true
 		}
 	}
