@@ -55,7 +55,8 @@ func WithNamespace(namespace string) Option {
 // WithRetryFor bounds for how long a call is repeated when no host answers or
 // the host is full, and for how long one that must not be repeated waits for a
 // connection before it is made; 0 means one try, at once. Defaults to 30 seconds.
-// The call's context bounds it too.
+// It bounds the time without a host: a call that waits for long outlives any number of
+// restarts. The call's context bounds it too.
 func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }

@@ -6,10 +6,12 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cruster/cruster/abi"
@@ -171,7 +173,7 @@ func setup(t *testing.T, opts ...client.Option) *testBundle {
 	t.Helper()
 	b := &testBundle{host: &fakeHost{}, entities: &fakeEntities{}}
 	b.workflows = &fakeWorkflows{host: b.host}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}))
 	crusterv1.RegisterModuleServiceServer(server, b.host)
 	crusterv1.RegisterDeferredServiceServer(server, b.host)
 	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)

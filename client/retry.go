@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 )
@@ -61,13 +59,22 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		ctx = withBudget(ctx, &left)
 	}
 	lost := false // a try had a connection and no answer: it may have arrived
+	var err error // of the last try
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		if !repeat || isMarked(req) {
-			if err := left.awaitConnection(ctx, cc); err != nil && !lost {
-				return err
+		if !repeat || isMarked(req) || left.isBegun() {
+			late := left.awaitConnection(ctx, cc)
+			switch {
+			case late != nil && !lost:
+				return late
+			case late != nil && !isMarked(req):
+				return rpcerror.From(err) // says why there is no connection
 			}
 		}
-		err := invoke(ctx, method, req, reply, cc, opts...)
+		hasHost, begun := cc.GetState() == connectivity.Ready, time.Now()
+		err = invoke(ctx, method, req, reply, cc, opts...)
+		if hasHost && status.Code(err) == codes.Unavailable {
+			left.refill(time.Since(begun))
+		}
 		delay, again := r.delay(err, repeat, backoff)
 		if again && status.Code(err) == codes.Unavailable {
 			left.tellWaiting()
@@ -89,82 +96,6 @@ func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 		}
 	}
 	return open(ctx, desc, cc, method, opts...)
-}
-
-// A budget bounds for how long one call waits for connections and is repeated, together. It is
-// used up by waiting, and from the first failure on; not by a first try that takes its time.
-type budget struct {
-	spare time.Duration // before the first failure
-	end   time.Time     // zero before the first failure
-	waits func(forAtMost time.Duration)
-}
-
-type budgetKey struct{}
-
-// withBudget has those behind the retrier know the budget of a call.
-func withBudget(ctx context.Context, b *budget) context.Context {
-	return context.WithValue(ctx, budgetKey{}, b)
-}
-
-// budgetOf is the budget of a call; an empty one if it is not known.
-func budgetOf(ctx context.Context) *budget {
-	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
-		return b
-	}
-	return &budget{}
-}
-
-func (r retrier) newBudget() budget { return budget{spare: r.budget, waits: r.waits} }
-
-// tellWaiting says that there is no host, once.
-func (b *budget) tellWaiting() {
-	if b.waits != nil && b.spare > 0 {
-		b.waits(b.spare)
-	}
-	b.waits = nil
-}
-
-// start begins the repetitions, unless they have begun, and returns their deadline.
-func (b *budget) start() time.Time {
-	if b.end.IsZero() {
-		b.end = time.Now().Add(b.spare)
-	}
-	return b.end
-}
-
-// awaitConnection waits for a connection before a call that may be made only once, or that is
-// marked if it may have arrived: what was never sent is safe to send later, and nothing else
-// tells whether it was. It gives up with the budget or with ctx; the call is made all the same
-// then, and its error says why there is no connection. The error of a deadline would not, so
-// that it is returned here.
-func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error {
-	if b.spare <= 0 || cc.GetState() == connectivity.Ready {
-		return nil
-	}
-	begun, end := time.Now(), b.end
-	if end.IsZero() {
-		end = begun.Add(b.spare)
-	}
-	defer func() { b.spare -= time.Since(begun) }()
-	wait, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
-	for {
-		cc.Connect() // an idle connection stays so until it is asked for
-		state := cc.GetState()
-		if state == connectivity.Ready || state == connectivity.Shutdown {
-			return nil
-		}
-		if state == connectivity.TransientFailure {
-			b.tellWaiting()
-		}
-		if cc.WaitForStateChange(wait, state) {
-			continue
-		}
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return abi.Errorf(abi.CodeUnreachable, "no host answers: the deadline passed before there was a connection; it was not sent")
-		}
-		return nil
-	}
 }
 
 // isMarked tells whether a request is marked if it may have arrived before.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -333,4 +334,85 @@ func TestWaitingAndRepeatingShareABudget(t *testing.T) {
 	}
 	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)))
 	require.EqualValues(t, 1, calls.Load())
+}
+
+// TestACallOutlivesRestarts: what is bounded is the time without a host, not the time from the
+// first restart on that a long call meets.
+func TestACallOutlivesRestarts(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(context.Context, *testBundle) error{
+		"Workflow": func(ctx context.Context, b *testBundle) error {
+			_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(ctx, order{})
+			return err
+		},
+		"Entity": func(ctx context.Context, b *testBundle) error {
+			_, err := client.Operation[int64, int64](b.client, "bank/Account", "deposit").On("ada").WithRequestID("once").Call(ctx, 5)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const budget = time.Minute
+				b := setup(t, client.WithRetryFor(budget))
+				restarts := 0
+				away := func() error {
+					time.Sleep(budget) // the host has it
+					if restarts++; restarts > 5 {
+						return nil
+					}
+					return status.Error(codes.Unavailable, "the host stops")
+				}
+				b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+					return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, away()
+				}
+				b.entities.call = func(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+					return &crusterv1.CallResponse{Result: req.GetOperation().GetInput()}, away()
+				}
+				require.NoError(t, call(t.Context(), b))
+				require.Equal(t, 6, restarts)
+			})
+		})
+	}
+}
+
+// TestTheTimeWithoutAHostIsBounded: tries that find no host, or one that refuses at once, give
+// nothing back.
+func TestTheTimeWithoutAHostIsBounded(t *testing.T) {
+	t.Parallel()
+	const budget = time.Minute
+	for name, outage := range map[string]struct {
+		execute, refuse error
+	}{
+		"NoListener": {refuse: errNoHost},
+		"Refused":    {execute: status.Error(codes.Unavailable, "the host stops")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t, client.WithRetryFor(budget))
+				b.refuse = func() error { return outage.refuse }
+				b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) { return nil, outage.execute }
+				begun := time.Now()
+				_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+				require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err), err)
+				require.Equal(t, budget, time.Since(begun))
+			})
+		})
+	}
+}
+
+// TestADeadlineSaysWhyThereIsNoHost: the last error of a call that is repeated until its deadline
+// is about the host, not about the deadline.
+func TestADeadlineSaysWhyThereIsNoHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, client.WithRetryFor(time.Hour))
+		b.refuse = func() error { return errNoHost }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(ctx, order{})
+		require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err), err)
+		require.ErrorContains(t, err, "no listener")
+	})
 }
