@@ -117,16 +117,16 @@ release: ## Build the archives of VERSION=vX.Y.Z into dist/
 
 .PHONY: crash
 crash: ## Kill engines and the real binary at every passing of every fault point, in all variants; takes an hour or so
-	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
-	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^TestPowerCut$$' ./journal/sqlite
+	CRUSTER_CRASH=everything $(GO) test -count=1 -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
+	CRUSTER_CRASH=everything $(GO) test -count=1 -timeout 4h -run '^TestPowerCut$$' ./journal/sqlite
 
 .PHONY: storm
 storm: ## Thousands of executions that want something at the same moment, in full; takes half an hour or so
-	CRUSTER_STORM=full $(GO) test -v -timeout 4h ./tests/storm
+	CRUSTER_STORM=full $(GO) test -count=1 -v -timeout 4h ./tests/storm
 
 .PHONY: transfers
 transfers: ## Ten thousand transfers under locks while hosts are killed, for each language on each store; takes an hour or so
-	CRUSTER_TRANSFERS=full $(GO) test -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
+	CRUSTER_TRANSFERS=full $(GO) test -count=1 -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
 
 .PHONY: conformance-without
 conformance-without: ## The conformance suite without images, without pools and without hibernation; takes a quarter of an hour or so

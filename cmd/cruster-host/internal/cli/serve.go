@@ -86,6 +86,9 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 	if err != nil {
 		return err
 	}
+	if _, given := a.lookupEnv("GOMEMLIMIT"); !given {
+		serve.LimitHeap(cfg.Memory)
+	}
 	h, err := serve.Start(ctx, cfg)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

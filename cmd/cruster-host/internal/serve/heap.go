@@ -1,0 +1,22 @@
+package serve
+
+import (
+	"cmp"
+	"runtime/debug"
+
+	"github.com/cruster/cruster/host/budget"
+)
+
+// ownHeap is what the host's own heap may have besides the budget before the collector works
+// harder: what it keeps of executions that wait, caches, connections, and garbage. Fifteen thousand
+// executions that all want to go on at once have 60 MiB there.
+const ownHeap = 112 << 20
+
+// LimitHeap bounds the garbage of this process by the budget of its host (0 is that of a host that
+// is told none). What is admitted by bytes is no more than the budget, but the collector knows
+// nothing of it: left alone, it begins when the heap has doubled, and on a busy machine it ends
+// later still. It is a bound of garbage, not of what lives: a host that needs more gets it, at the
+// price of up to half of its processor time.
+func LimitHeap(memory int64) {
+	debug.SetMemoryLimit(cmp.Or(memory, budget.OfMachine()) + ownHeap)
+}
