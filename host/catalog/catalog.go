@@ -54,15 +54,16 @@ type Catalog struct {
 	store   Store
 	loading singleflight.Group
 
-	mu          sync.Mutex
-	byDigest    map[string]*Module     // guarded by mu
-	deployments map[string]*Deployment // guarded by mu; key "namespace/name"
-	forgotten   uint64                 // counts what made deployments stale; guarded by mu
+	mu           sync.Mutex
+	byDigest     map[string]*Module      // guarded by mu
+	descriptions map[string]*description // guarded by mu; by digest, of modules that were not compiled when asked for
+	deployments  map[string]*Deployment  // guarded by mu; key "namespace/name"
+	forgotten    uint64                  // counts what made deployments stale; guarded by mu
 }
 
 // New makes a catalog with empty caches.
 func New(runtime *wasm.Runtime, store Store) *Catalog {
-	return &Catalog{runtime: runtime, store: store, byDigest: map[string]*Module{}, deployments: map[string]*Deployment{}}
+	return &Catalog{runtime: runtime, store: store, byDigest: map[string]*Module{}, descriptions: map[string]*description{}, deployments: map[string]*Deployment{}}
 }
 
 // Module returns the module with the digest, compiled.
@@ -74,12 +75,9 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		// The first of several callers must not take the others down with its own
 		// deadline.
 		ctx := context.WithoutCancel(ctx)
-		stored, err := c.store.Module(ctx, digest)
-		if errors.Is(err, journal.ErrNotFound) {
-			return nil, abi.Errorf(abi.CodeModuleNotFound, "module %.12s is not in the store", digest)
-		}
+		stored, err := c.stored(ctx, digest)
 		if err != nil {
-			return nil, journal.Coded("load module "+digest, err)
+			return nil, err
 		}
 		m, err := c.compile(ctx, stored.Binary)
 		if err != nil {
@@ -91,6 +89,18 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		return nil, err
 	}
 	return v.(*Module), nil
+}
+
+// stored is the module with the digest as the store has it.
+func (c *Catalog) stored(ctx context.Context, digest string) (*journal.Module, error) {
+	stored, err := c.store.Module(ctx, digest)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, abi.Errorf(abi.CodeModuleNotFound, "module %.12s is not in the store", digest)
+	}
+	if err != nil {
+		return nil, journal.Coded("load module "+digest, err)
+	}
+	return stored, nil
 }
 
 // digestDigits is how many digits a whole digest has.
@@ -144,6 +154,7 @@ func (c *Catalog) recall(ctx context.Context, stored *journal.Module, err error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byDigest[code.Digest()] = m
+	delete(c.descriptions, code.Digest())
 	return m, nil
 }
 
@@ -206,6 +217,7 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byDigest[code.Digest()] = m
+	delete(c.descriptions, code.Digest())
 	return m, nil
 }
 

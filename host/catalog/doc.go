@@ -4,5 +4,5 @@
 //
 // It imports host/wasm to compile, host/egress for the grants of a deployment,
 // journal and abi. Start reading at catalog.go; push.go has the way of an upload,
-// workflow.go that of a start.
+// workflow.go that of a start, describe.go what modules say of themselves.
 package catalog

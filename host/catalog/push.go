@@ -22,13 +22,6 @@ type PushRequest struct {
 	Accept func(ctx context.Context, m *abi.Manifest) error
 }
 
-// DeploymentInfo is a deployment with what its module says of itself.
-type DeploymentInfo struct {
-	journal.Deployment
-	Manifest *abi.Manifest
-	Imports  []string
-}
-
 // Push validates, compiles and deploys a module; now is the time of the upload. If
 // anything about it is not acceptable nothing is stored.
 func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*DeploymentInfo, error) {
@@ -78,41 +71,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	if _, err := c.remember(stored, forgotten); err != nil {
 		return nil, err
 	}
-	return infoOf(stored, m), nil
-}
-
-// List describes the deployments of a namespace.
-func (c *Catalog) List(ctx context.Context, namespace string) ([]DeploymentInfo, error) {
-	all, err := c.store.Deployments(ctx, namespace)
-	if err != nil {
-		return nil, journal.Coded("list deployments", err)
-	}
-	infos := make([]DeploymentInfo, 0, len(all))
-	for _, d := range all {
-		m, err := c.Module(ctx, d.Digest)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, *infoOf(d, m))
-	}
-	return infos, nil
-}
-
-// Describe describes one deployment.
-func (c *Catalog) Describe(ctx context.Context, namespace, name string) (*DeploymentInfo, error) {
-	d, err := c.Deployment(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := c.Module(ctx, d.Digest)
-	if err != nil {
-		return nil, err
-	}
-	return infoOf(d.Deployment, m), nil
-}
-
-func infoOf(d journal.Deployment, m *Module) *DeploymentInfo {
-	return &DeploymentInfo{Deployment: d, Manifest: m.Manifest, Imports: m.Code.Imports()}
+	return &DeploymentInfo{Deployment: stored, Manifest: m.Manifest, Imports: m.Code.Imports()}, nil
 }
 
 // Bounds of a deployment's configuration.

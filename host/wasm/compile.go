@@ -266,6 +266,15 @@ func (m *Module) MemoryBytes() int64 {
 // Digest is the lower-case hex SHA-256 of the module's binary.
 func (m *Module) Digest() string { return m.digest }
 
+// Imports lists the functions that a binary imports, as [Module.Imports] does, without compiling it.
+func Imports(content []byte) ([]string, error) {
+	module, err := binary.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	return module.ImportNames(), nil
+}
+
 // Imports lists the functions the module imports, "cruster.sleep", sorted: what
 // it can do at most.
 func (m *Module) Imports() []string { return append([]string(nil), m.imports...) }

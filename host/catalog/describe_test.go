@@ -1,0 +1,37 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestListsCompileNothing: a host that has just started tells what it has, without a look at code.
+func TestListsCompileNothing(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	first := newCatalog(t, store)
+	pushed, err := first.Push(t.Context(), PushRequest{Namespace: "default", Name: "one", Binary: oneWorkflow}, 1)
+	require.NoError(t, err)
+	require.NotEmpty(t, pushed.Manifest.Workflows)
+	require.NotEmpty(t, pushed.Imports)
+
+	second := newCatalog(t, store)
+	for range 2 {
+		list, err := second.List(t.Context(), "default")
+		require.NoError(t, err)
+		require.Equal(t, []DeploymentInfo{*pushed}, list)
+		described, err := second.Describe(t.Context(), "default", "one")
+		require.NoError(t, err)
+		require.Equal(t, pushed, described)
+	}
+	require.Empty(t, second.byDigest)
+	require.Len(t, second.descriptions, 1)
+
+	_, err = second.Module(t.Context(), pushed.Digest)
+	require.NoError(t, err)
+	require.Empty(t, second.descriptions, "it is known with the module")
+	list, err := second.List(t.Context(), "default")
+	require.NoError(t, err)
+	require.Equal(t, []DeploymentInfo{*pushed}, list)
+}
