@@ -282,6 +282,30 @@ func (r *run) receive(m notice) {
 	m = content(m)
 	r.asked = r.asked || isRequest(m)
 	switch m := m.(type) {
+	case started:
+		if r.chain != m.row.Chain {
+			// It is another one than that of the same name which was here before.
+			r.unload()
+			r.requeue(m)
+			return
+		}
+		m.head.discard() // it has taken that turn itself
+	case soon:
+		r.prepare()
+	case attemptBegins:
+		r.beginAttempt(m)
+	case releaseRequest:
+		r.release(m)
+	default:
+		if !r.receiveEnd(m) {
+			r.answerRequest(m)
+		}
+	}
+}
+
+// receiveEnd takes what became of an op. It reports false if the notice is something else.
+func (r *run) receiveEnd(m notice) bool {
+	switch m := m.(type) {
 	case opDone:
 		r.endTask(m.step)
 		r.locked(func(l *ledger) { l.complete(m.step, m.outcome, m.attempts, m.at) })
@@ -293,33 +317,28 @@ func (r *run) receive(m notice) {
 		r.locked(func(l *ledger) { l.commit(m.entry) })
 	case txVoid:
 		r.locked(func(l *ledger) { l.void(m.seq) })
-	case started:
-		if r.chain != m.row.Chain {
-			// It is another one than that of the same name which was here before.
-			r.unload()
-			r.requeue(m)
-			return
-		}
-		m.head.discard() // it has taken that turn itself
-	case soon:
-		r.prepare()
 	case opDropped:
 		r.endTask(m.step)
-	case attemptBegins:
-		r.beginAttempt(m)
-	case releaseRequest:
-		r.release(m)
 	case taskFault:
 		r.endTask(m.step)
-		if m.seq != 0 {
-			// Nothing may be delivered before the journal was read again.
-			r.quarantine([]notice{ofRun{r.run, m}}, m.fault)
-			return
+		if m.seq == 0 {
+			r.stuck = r.report(m.fault)
+			break
 		}
-		r.stuck = r.report(m.fault)
+		// Nothing may be delivered before the journal was read again.
+		r.quarantine([]notice{ofRun{r.run, m}}, m.fault)
 	case opStuck:
 		r.endTask(m.step)
 		r.stuck = m.err
+	default:
+		return false
+	}
+	return true
+}
+
+// answerRequest does what is asked of the run from outside of it.
+func (r *run) answerRequest(m notice) {
+	switch m := m.(type) {
 	case settleRequest:
 		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
 	case receiveRequest:

@@ -33,15 +33,6 @@ type Store struct {
 	givenUp    map[journal.Caller]journal.GiveUp    //
 }
 
-type execution struct {
-	row       journal.Execution
-	entries   map[uint64][]byte // by sequence number, encoded
-	deferreds map[string]journal.Deferred
-	links     map[journal.StepID]journal.Link
-	saved     *journal.Hibernated // nil if there is none
-	published []byte              // the body; nil if there is none
-}
-
 type deploymentKey struct{ namespace, name string }
 
 type migrationKey struct {
@@ -136,37 +127,16 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if exists && !replaces(w, &before.row) {
 			return journal.Result{Existed: true}
 		}
-		before = &execution{row: cloneExecution(*w.Start)}
-		if before.row.Chain.IsZero() {
-			before.row.Chain = before.row.Run
-		}
+		before = begun(*w.Start)
 	} else if !exists || before.row.Run != w.Run {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
-	after := &execution{
-		row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds), links: maps.Clone(before.links),
-		saved: before.saved, published: before.published,
+	after := before.clone()
+	if res := s.linkLocked(after, w.Link); res != (journal.Result{}) {
+		return res
 	}
-	if after.entries == nil {
-		after.entries, after.deferreds, after.links = map[uint64][]byte{}, map[string]journal.Deferred{}, map[journal.StepID]journal.Link{}
-	}
-	if l := w.Link; l != nil {
-		if _, linked := after.links[l.Step]; linked {
-			return journal.Result{Existed: true}
-		}
-		if callee := s.executions[l.Callee]; callee == nil || callee.row.Chain != l.Chain {
-			return journal.Result{Err: journal.ErrSwept}
-		}
-		after.links[l.Step] = *l
-	}
-	for _, d := range w.Deferreds {
-		after.deferreds[d.Name] = cloneDeferred(d)
-	}
-	if d := w.Settle; d != nil {
-		if _, settled := after.deferreds[d.Name]; settled {
-			return journal.Result{Existed: true}
-		}
-		after.deferreds[d.Name] = cloneDeferred(*d)
+	if !after.settle(w) {
+		return journal.Result{Existed: true}
 	}
 	boxes, position, res := s.boxesLocked(w)
 	if res != (journal.Result{}) {
@@ -178,33 +148,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		}
 		after.entries[e.Seq] = abi.MustMarshal(e)
 	}
-	if u := w.Update; u != nil {
-		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
-		after.row.Value, after.row.Error, after.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
-		after.row.MovedAt, after.row.Section = max(after.row.MovedAt, u.MovedAt), u.Section
-		if u.Digest != "" {
-			after.row.Digest = u.Digest
-		}
-	}
-	if w.Interrupt != nil && after.row.Interrupt == nil {
-		i := *w.Interrupt
-		after.row.Interrupt = &i
-	}
-	if w.Wakes() && after.row.State == journal.Running {
-		after.row.WakeAt = journal.Now
-	}
-	if h := w.Hibernate; h != nil {
-		after.saved = nil
-		if len(h.Body) > 0 {
-			after.saved = &journal.Hibernated{Seq: h.Seq, Body: bytes.Clone(h.Body)}
-		}
-	}
-	if after.row.State.Final() {
-		after.saved = nil
-	}
-	if w.Publish != nil {
-		after.published = w.Publish.Body()
-	}
+	after.update(w)
 	if w.Continue != nil {
 		after = continued(after, w.Continue)
 		boxes[w.ID].release()
@@ -217,17 +161,19 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	return s.deliverLocked(w, boxes, position)
 }
 
-// continued is an execution as another run goes on with it.
-func continued(e *execution, c *journal.Continuation) *execution {
-	row := e.row
-	row.Run, row.Continued = c.Run, row.Continued+1
-	row.Input, row.Digest, row.Pinned = bytes.Clone(c.Input), c.Digest, c.Pinned
-	row.State, row.WakeAt, row.FinishedAt = journal.Running, journal.Now, 0
-	row.Value, row.Error, row.Waiting, row.MovedAt, row.Section = nil, nil, journal.Waiting{}, 0, journal.StepID{}
-	return &execution{
-		row: row, published: e.published,
-		entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{},
+// linkLocked writes down the callee of a step.
+func (s *Store) linkLocked(e *execution, l *journal.Link) journal.Result {
+	if l == nil {
+		return journal.Result{}
 	}
+	if _, linked := e.links[l.Step]; linked {
+		return journal.Result{Existed: true}
+	}
+	if callee := s.executions[l.Callee]; callee == nil || callee.row.Chain != l.Chain {
+		return journal.Result{Err: journal.ErrSwept}
+	}
+	e.links[l.Step] = *l
+	return journal.Result{}
 }
 
 // deliverLocked puts the boxes that a Write changes in place.

@@ -11,35 +11,6 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// snapshot is the part of the store that a batch of writes is decided against. It
-// is changed along with the decisions, so that later writes of a batch see the
-// earlier ones.
-type snapshot struct {
-	fences     map[journal.Shard]journal.Fence
-	executions map[journal.ID]journal.RunID
-	chains     map[journal.ID]journal.RunID // of executions
-	over       map[journal.ID]bool          // executions
-	replaced   map[journal.RunID]*replaced  // by the run that takes its place
-	entries    map[entryKey]bool
-	settled    map[settlement]bool
-	linked     map[linkKey]bool
-	mail       mailboxes
-}
-
-func newSnapshot() *snapshot {
-	return &snapshot{
-		fences:     map[journal.Shard]journal.Fence{},
-		executions: map[journal.ID]journal.RunID{},
-		chains:     map[journal.ID]journal.RunID{},
-		over:       map[journal.ID]bool{},
-		replaced:   map[journal.RunID]*replaced{},
-		entries:    map[entryKey]bool{},
-		settled:    map[settlement]bool{},
-		linked:     map[linkKey]bool{},
-		mail:       newMailboxes(),
-	}
-}
-
 // entryKey names an entry of an execution.
 type entryKey struct {
 	id  journal.ID
@@ -84,86 +55,6 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 		}
 	}
 	return outcomes, nil
-}
-
-// readSnapshot opens the transaction, locks the fences and reads what the writes
-// depend on.
-func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
-	snap := newSnapshot()
-	var all keys
-	var entries entryRows
-	var settles settleRows
-	var links linkRows
-	var mail mailDependencies
-	for _, write := range writes {
-		mail.add(write)
-		all.add(write.ID)
-		for i := range write.Entries {
-			entries.keys.add(write.ID)
-			entries.seqs = append(entries.seqs, int64(write.Entries[i].Seq))
-		}
-		if write.Settle != nil {
-			settles.keys.add(write.ID)
-			settles.names = append(settles.names, write.Settle.Name)
-		}
-		if write.Link != nil {
-			links.add(write.ID, write.Link)
-			all.add(write.Link.Callee)
-		}
-	}
-	b := &pgx.Batch{}
-	b.Queue(stmtBegin)
-	b.Queue(stmtLock)
-	var (
-		shard      int16
-		epoch, seq int64
-		token      []byte
-		id, other  []byte // other: a run, a step, an origin
-		chain      []byte
-		name       string
-		over       bool
-		total      tally
-	)
-	each := func(query string, args, into []any, note func()) {
-		b.Queue(query, args...).Query(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, into, func() error { note(); return nil })
-			return err
-		})
-	}
-	each(`SELECT shard, epoch, token FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
-		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
-	each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+` FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
-		[]any{all.shards, all.ids}, []any{&id, &other, &chain, &over},
-		func() {
-			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(other), journal.RunID(chain)
-			snap.over[journal.ID(id)] = over
-		})
-	each(`SELECT id, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, step) JOIN `+s.sql.links+` l USING (shard, id, step)`,
-		[]any{links.shards, links.ids, links.steps}, []any{&id, &other},
-		func() { snap.linked[linkKey{journal.ID(id), journal.StepID(other)}] = true })
-	each(`SELECT id, seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, seq) JOIN `+s.sql.entries+` e USING (shard, id, seq)`,
-		[]any{entries.shards, entries.ids, entries.seqs}, []any{&id, &seq},
-		func() { snap.entries[entryKey{journal.ID(id), uint64(seq)}] = true })
-	each(`SELECT id, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, id, name) JOIN `+s.sql.deferreds+` d USING (shard, id, name)`,
-		[]any{settles.shards, settles.ids, settles.names}, []any{&id, &name},
-		func() { snap.settled[settlement{journal.ID(id), name}] = true })
-	each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+s.sql.inbox+` i USING (shard, id, origin)`,
-		[]any{mail.mailed.shards, mail.mailed.ids, mail.mailed.origins}, []any{&id, &other},
-		func() { snap.mail.mailed[mailKey{journal.ID(id), journal.Origin(other)}] = true })
-	each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+s.sql.receipts+` r USING (shard, id, origin)`,
-		[]any{mail.answered.shards, mail.answered.ids, mail.answered.origins}, []any{&id, &other},
-		func() { snap.mail.answered[mailKey{journal.ID(id), journal.Origin(other)}] = true })
-	each(`SELECT id, position, origin, bytes FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+s.sql.inbox+` i USING (shard, id, position)`,
-		[]any{mail.takes.shards, mail.takes.ids, mail.takes.positions}, []any{&id, &seq, &other, &total.bytes},
-		func() {
-			snap.mail.messages[entryKey{journal.ID(id), uint64(seq)}] = message{journal.Origin(other), total.bytes}
-		})
-	each(`SELECT id, held.* FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) CROSS JOIN LATERAL (
-			SELECT count(*), coalesce(sum(n.bytes), 0)::int8
-			FROM (SELECT i.bytes FROM `+s.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id LIMIT $3) AS n) AS held`,
-		[]any{mail.receivers.shards, mail.receivers.ids, journal.MaxSentInbox + 1 + mail.takes.len()}, []any{&id, &total.messages, &total.bytes},
-		func() { snap.mail.tallies[journal.ID(id)] = total })
-	return snap, conn.SendBatch(ctx, b).Close()
 }
 
 // decide tells what becomes of a write: the zero Result says that it takes effect.

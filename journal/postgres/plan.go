@@ -176,6 +176,27 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if p.aside != nil {
 		p.aside.queue(b)
 	}
+	p.queueStarts(b, a)
+	p.queueRuns(b)
+	p.queueWakes(b)
+	queueEntities(b, p.entities)
+	queueLocks(b, p.entityLocks)
+	p.mail.queue(b, p.toWake(), p.known, a)
+	if len(p.hibernated) > 0 {
+		queueHibernated(b, p.hibernated)
+	}
+	if len(p.published) > 0 {
+		queuePublished(b, p.published)
+	}
+	p.giveUps.queue(b)
+	p.queueLinks(b, a)
+	p.queueSettles(b, a)
+	if len(p.continues) > 0 {
+		queueContinues(b, p.continues)
+	}
+}
+
+func (p *plan) queueStarts(b *pgx.Batch, a *answers) {
 	if p.starts.len() > 0 {
 		p.starts.queue(b, stmtStarts)
 	}
@@ -189,6 +210,10 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 			return err
 		})
 	}
+}
+
+// queueRuns checks that the runs that are written to are there, and writes their entries and rows.
+func (p *plan) queueRuns(b *pgx.Batch) {
 	if p.present.len() > 0 {
 		b.Queue(stmtPresent, p.present.shards, p.present.ids, p.present.runs, p.present.len())
 	}
@@ -214,18 +239,9 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if len(p.interrupts) > 0 {
 		queueInterrupts(b, p.interrupts, p.wakes)
 	}
-	p.queueWakes(b)
-	queueEntities(b, p.entities)
-	queueLocks(b, p.entityLocks)
-	p.mail.queue(b, p.toWake(), p.known, a)
-	if len(p.hibernated) > 0 {
-		queueHibernated(b, p.hibernated)
-	}
-	if len(p.published) > 0 {
-		queuePublished(b, p.published)
-	}
-	p.giveUps.queue(b)
-	p.queueLinks(b, a)
+}
+
+func (p *plan) queueSettles(b *pgx.Batch, a *answers) {
 	if p.settles.len() > 0 {
 		p.settles.queue(b, stmtSettles)
 	}
@@ -239,9 +255,6 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 			})
 			return err
 		})
-	}
-	if len(p.continues) > 0 {
-		queueContinues(b, p.continues)
 	}
 }
 

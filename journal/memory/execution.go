@@ -1,0 +1,94 @@
+package memory
+
+import (
+	"bytes"
+	"maps"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// execution is one with all that belongs to it but its inbox.
+type execution struct {
+	row       journal.Execution
+	entries   map[uint64][]byte // by sequence number, encoded
+	deferreds map[string]journal.Deferred
+	links     map[journal.StepID]journal.Link
+	saved     *journal.Hibernated // nil if there is none
+	published []byte              // the body; nil if there is none
+}
+
+// begun is an execution that starts.
+func begun(start journal.Execution) *execution {
+	row := cloneExecution(start)
+	if row.Chain.IsZero() {
+		row.Chain = row.Run
+	}
+	return &execution{row: row, entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{}}
+}
+
+func (e *execution) clone() *execution {
+	return &execution{
+		row: e.row, entries: maps.Clone(e.entries), deferreds: maps.Clone(e.deferreds), links: maps.Clone(e.links),
+		saved: e.saved, published: e.published,
+	}
+}
+
+// settle settles deferreds; it reports false if the one that may be settled only once is already.
+func (e *execution) settle(w *journal.Write) bool {
+	for _, d := range w.Deferreds {
+		e.deferreds[d.Name] = cloneDeferred(d)
+	}
+	d := w.Settle
+	if d == nil {
+		return true
+	}
+	_, settled := e.deferreds[d.Name]
+	if !settled {
+		e.deferreds[d.Name] = cloneDeferred(*d)
+	}
+	return !settled
+}
+
+// update changes the row, and what there is one of besides it.
+func (e *execution) update(w *journal.Write) {
+	if u := w.Update; u != nil {
+		e.row.State, e.row.WakeAt, e.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
+		e.row.Value, e.row.Error, e.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
+		e.row.MovedAt, e.row.Section = max(e.row.MovedAt, u.MovedAt), u.Section
+		if u.Digest != "" {
+			e.row.Digest = u.Digest
+		}
+	}
+	if w.Interrupt != nil && e.row.Interrupt == nil {
+		i := *w.Interrupt
+		e.row.Interrupt = &i
+	}
+	if w.Wakes() && e.row.State == journal.Running {
+		e.row.WakeAt = journal.Now
+	}
+	if h := w.Hibernate; h != nil {
+		e.saved = nil
+		if len(h.Body) > 0 {
+			e.saved = &journal.Hibernated{Seq: h.Seq, Body: bytes.Clone(h.Body)}
+		}
+	}
+	if e.row.State.Final() {
+		e.saved = nil
+	}
+	if w.Publish != nil {
+		e.published = w.Publish.Body()
+	}
+}
+
+// continued is an execution as another run goes on with it.
+func continued(e *execution, c *journal.Continuation) *execution {
+	row := e.row
+	row.Run, row.Continued = c.Run, row.Continued+1
+	row.Input, row.Digest, row.Pinned = bytes.Clone(c.Input), c.Digest, c.Pinned
+	row.State, row.WakeAt, row.FinishedAt = journal.Running, journal.Now, 0
+	row.Value, row.Error, row.Waiting, row.MovedAt, row.Section = nil, nil, journal.Waiting{}, 0, journal.StepID{}
+	return &execution{
+		row: row, published: e.published,
+		entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{},
+	}
+}
