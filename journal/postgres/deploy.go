@@ -162,46 +162,78 @@ func pickSteps(deployment string, migrations []abi.Migration) ([]abi.Migration, 
 
 // applyStep runs a migration under the guest's role, unless it was before.
 func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration) error {
-	failed := func(format string, args ...any) error {
-		return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q %s", m.Version, m.Name, d.Name, fmt.Sprintf(format, args...))
-	}
 	sum := sha256.Sum256([]byte(m.SQL))
-	var before []byte
-	ours := func(call func(ctx context.Context) error) error { return inTime(ctx, s.config.CallLimit, call) }
-	err := ours(func(ctx context.Context) error {
-		return tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
-			d.Namespace, d.Name, m.Version).Scan(&before)
-	})
-	switch {
-	case err == nil && bytes.Equal(before, sum[:]):
-		return nil
-	case err == nil:
-		return failed("was applied before with another text")
-	case !errors.Is(err, pgx.ErrNoRows):
+	if applied, err := s.isApplied(ctx, tx, d, m, sum[:]); applied || err != nil {
 		return err
-	case !isText(m.Name):
-		return failed("has a name that is not text")
+	}
+	if !isText(m.Name) {
+		return migrationFailed(d, m, "has a name that is not text")
 	}
 	// Asked beforehand: in a transaction that has failed nothing can be.
 	var by string
-	if err := ours(func(ctx context.Context) error {
+	if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
 		return tx.QueryRow(ctx, `SELECT coalesce(min(deployment), '') FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment <> $2 AND checksum = $3`,
 			d.Namespace, d.Name, sum[:]).Scan(&by)
 	}); err != nil {
 		return err
 	}
+	statements, err := readStatements(d, m)
+	if err != nil {
+		return err
+	}
+	if err := s.runStatements(ctx, tx, d, m, statements, by); err != nil {
+		return err
+	}
+	return inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
+			VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
+		return err
+	})
+}
+
+func migrationFailed(d *journal.Deployment, m *abi.Migration, format string, args ...any) error {
+	return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q %s", m.Version, m.Name, d.Name, fmt.Sprintf(format, args...))
+}
+
+// isApplied tells whether a migration was applied before. It is an error if that one had another text.
+func (s *Store) isApplied(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, sum []byte) (bool, error) {
+	var before []byte
+	err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
+		return tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
+			d.Namespace, d.Name, m.Version).Scan(&before)
+	})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !bytes.Equal(before, sum):
+		return false, migrationFailed(d, m, "was applied before with another text")
+	default:
+		return true, nil
+	}
+}
+
+// readStatements splits a migration, and refuses what modules may not do.
+func readStatements(d *journal.Deployment, m *abi.Migration) ([]string, error) {
 	statements, err := guestsql.SplitMigration(m.SQL)
 	if err != nil {
-		return failed("is not readable: %s", abi.AsError(err).Message)
+		return nil, migrationFailed(d, m, "is not readable: %s", abi.AsError(err).Message)
 	}
 	for i, stmt := range statements {
 		if err := guestsql.CheckMigration(stmt); err != nil {
-			return failed("is refused in statement %d: %s", i+1, abi.AsError(err).Message)
+			return nil, migrationFailed(d, m, "is refused in statement %d: %s", i+1, abi.AsError(err).Message)
 		}
 	}
+	return statements, nil
+}
+
+// runStatements runs those of a migration as the role of the namespace. By is another deployment
+// that has applied the same text; empty if there is none.
+func (s *Store) runStatements(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, statements []string, by string) error {
 	role := guestName(s.config.Schema, d.Namespace)
 	limit := strconv.FormatInt(migrationLimit.Milliseconds(), 10)
-	if err := ours(func(ctx context.Context) error {
+	if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
 		_, err := tx.Exec(ctx, confineSQL, searchPath(role), limit, limit)
 		return err
 	}); err != nil {
@@ -211,21 +243,16 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 		err := inTime(ctx, migrationLimit+s.config.CallLimit, func(ctx context.Context) error {
 			return s.runStep(ctx, tx.Conn(), role, stmt)
 		})
-		if isConflict(err) {
+		switch {
+		case isConflict(err):
 			return err
-		}
-		if sqlState(err) == stateDuplicateTable {
+		case sqlState(err) == stateDuplicateTable:
 			return journal.NameTaken(d, m, fmt.Sprintf("a name in statement %d is taken: %s", i+1, messageOf(err)), by)
-		}
-		if err != nil {
-			return failed("failed in statement %d: %s", i+1, messageOf(err))
+		case err != nil:
+			return migrationFailed(d, m, "failed in statement %d: %s", i+1, messageOf(err))
 		}
 	}
-	return ours(func(ctx context.Context) error {
-		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
-			VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
-		return err
-	})
+	return nil
 }
 
 // runStep runs one statement as the guest and returns to our own role. The
