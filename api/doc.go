@@ -1,7 +1,7 @@
 // Package api has no code of its own: it is the map of the faces of a host.
 //
 //	api/cruster/v1   the contract: .proto files and the code made from them
-//	api/rpc          the gRPC services of the contract, over an engine
+//	api/grpcserver   the gRPC services of the contract, over an engine
 //	api/probes       HTTP endpoints for operators: probes and metrics
 //	api/convert      messages of the contract from and to values of the engine
 //	api/payload      JSON to msgpack and back
@@ -10,10 +10,10 @@
 // Rooms for what comes: api/rest (the contract over HTTP and JSON), api/auth (tokens and
 // policies), api/dashboard (pages for people).
 //
-// The faces (rpc, probes) do not import each other. What they share is in the rooms
+// The faces (grpcserver, probes) do not import each other. What they share is in the rooms
 // below them, and each declares what it needs of an engine. Imports point down:
-// cmd → {rpc, probes}, and rpc → convert → {payload, rpcerror} → cruster/v1, and from rpc and
-// convert to host.
+// cmd → {grpcserver, probes}, and grpcserver → convert → {payload, rpcerror} → cruster/v1, and from
+// grpcserver and convert to host.
 //
-// Start reading at api/cruster/v1/workflow.proto, then api/rpc/server.go.
+// Start reading at api/cruster/v1/workflow.proto, then api/grpcserver/server.go.
 package api

@@ -76,7 +76,7 @@ full=$!
 # first, so that none of them is left over at the end. All others by import paths,
 # because ./... ends where another module begins: abi and guest-sdk/go are modules of
 # their own.
-longest=(tests/{upgrade,crash,conformance,golden,faults} journal/{sqlite,postgres} host/wasm host tests/{scenarios,cli} api/rpc)
+longest=(tests/{upgrade,crash,conformance,golden,faults} journal/{sqlite,postgres} host/wasm host tests/{scenarios,cli} api/grpcserver)
 all=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...)
 packages=$({
 	printf 'github.com/cruster/cruster/%s\n' "${longest[@]}"

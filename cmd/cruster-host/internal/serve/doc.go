@@ -3,6 +3,6 @@
 // has taken over its store.
 //
 // It has no flags and reads no environment: package cli fills in a [Config]. It
-// imports the faces of a host (api/rpc, api/probes), host, the stores and package
+// imports the faces of a host (api/grpcserver, api/probes), host, the stores and package
 // usage. Start reading at host.go.
 package serve

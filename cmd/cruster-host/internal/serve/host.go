@@ -15,7 +15,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/probes"
-	"github.com/cruster/cruster/api/rpc"
+	"github.com/cruster/cruster/api/grpcserver"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
@@ -43,7 +43,7 @@ type Host struct {
 	log          *slog.Logger
 	lost         chan error // what ended a server
 	probes       *probes.Server
-	rpc          *rpc.Server
+	rpc          *grpcserver.Server
 	servers      sync.WaitGroup // of the goroutines that serve
 	store        journal.Store
 }
@@ -87,7 +87,7 @@ func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	if h.engine, err = host.New(engine); err != nil {
 		return err
 	}
-	h.rpc, err = rpc.New(rpc.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry})
+	h.rpc, err = grpcserver.New(grpcserver.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry})
 	if err != nil {
 		return err
 	}

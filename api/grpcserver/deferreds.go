@@ -1,0 +1,93 @@
+package grpcserver
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/journal"
+)
+
+// maxRejection bounds what a rejection says.
+const maxRejection = 64 << 10
+
+// settlementEngine is what the deferred service uses of an engine.
+type settlementEngine interface {
+	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
+	// WorkflowOf is what the module of an execution says about its workflow.
+	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
+}
+
+type deferredService struct {
+	crusterv1.UnimplementedDeferredServiceServer
+	engine settlementEngine
+}
+
+var _ crusterv1.DeferredServiceServer = (*deferredService)(nil)
+
+func (d *deferredService) Resolve(ctx context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+	ns, err := settled(req)
+	if err != nil {
+		return nil, err
+	}
+	value, err := convert.DecodeTyped(req.GetValue(), func() (*abi.Schema, error) {
+		info, err := d.engine.WorkflowOf(ctx, ns, req.GetExecution())
+		if err != nil {
+			return nil, err
+		}
+		deferred, err := info.Deferred(req.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return deferred.Value, nil
+	})
+	if err == nil {
+		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Value: value})
+	}
+	if err != nil {
+		return nil, explainMessage("the value of deferred", req.GetName(), err)
+	}
+	return &crusterv1.ResolveResponse{}, nil
+}
+
+func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+	if n := len(req.GetMessage()); n > maxRejection {
+		return nil, abi.Errorf(abi.CodeBadRequest, "a message of %d bytes is over the limit of %d", n, maxRejection)
+	}
+	if n := len(req.GetType()); n > abi.MaxName {
+		return nil, abi.Errorf(abi.CodeBadRequest, "a type of %d bytes is over the limit of %d", n, abi.MaxName)
+	}
+	message := req.GetMessage()
+	if message == "" {
+		message = "rejected"
+	}
+	rejection := abi.Errorf(abi.CodeDeferredRejected, "%s", message)
+	rejection.Type = req.GetType()
+	ns, err := settled(req)
+	if err == nil {
+		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Error: rejection})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.RejectResponse{}, nil
+}
+
+// A settleRequest names a promise of an execution.
+type settleRequest interface {
+	GetNamespace() string
+	GetExecution() string
+	GetName() string
+}
+
+// settled checks which promise is to be settled, and returns its namespace.
+func settled(req settleRequest) (namespace string, err error) {
+	if namespace, err = convert.Target(req.GetNamespace(), req.GetExecution()); err != nil {
+		return "", err
+	}
+	if n := len(req.GetName()); n == 0 || n > abi.MaxName {
+		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", req.GetName()).WithHint("Names have 1 to %d bytes.", abi.MaxName)
+	}
+	return namespace, nil
+}

@@ -1,0 +1,166 @@
+package grpcserver
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+)
+
+// deploymentEngine is what the module service uses of an engine.
+type deploymentEngine interface {
+	Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
+	Deployments(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
+	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
+	// Check tells which open executions of a deployment fit a module.
+	Check(ctx context.Context, req host.CheckRequest, report func(result host.CheckResult, done, total int) error) error
+	// UploadMemory is what one upload takes its memory out of.
+	UploadMemory() host.Permit
+	rolloutEngine
+}
+
+// maxChecks bounds the checks that go on at a time. Each holds a module in memory
+// and replays journals for as long as there are open executions, so they have
+// places of their own: a push does not wait for them.
+const maxChecks = 2
+
+type moduleService struct {
+	crusterv1.UnimplementedModuleServiceServer
+	engine   deploymentEngine
+	lifetime *lifetime
+	uploads  *uploads
+	// messages are the uploads in one message. How far one has come cannot be seen, so they
+	// have places of their own: one that stalls is not in the way of those in pieces.
+	messages *uploads
+	checks   *uploads
+}
+
+var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
+
+// modulesDesc is the service with Push as a stream of one message in either direction, which
+// is the same to a caller. The transport reads the message of a call before it calls a
+// handler, and would hold a module in memory for every call that waits for a place.
+func modulesDesc() *grpc.ServiceDesc {
+	desc := crusterv1.ModuleService_ServiceDesc
+	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool { return m.MethodName == "Push" })
+	desc.Streams = append(slices.Clone(desc.Streams), grpc.StreamDesc{
+		StreamName: "Push", ClientStreams: true,
+		Handler: func(srv any, stream grpc.ServerStream) error { return srv.(*moduleService).pushMessage(stream) },
+	})
+	return &desc
+}
+
+// pushMessage is Push: it has its place before it reads the message.
+func (m *moduleService) pushMessage(stream grpc.ServerStream) error {
+	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
+	defer cancel()
+	memory, leave, err := m.messages.enter(arrival)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	req, err := receiveMessage(m.messages, stream)
+	if err != nil {
+		return err
+	}
+	if err := admit(memory, len(req.GetBinary())); err != nil {
+		return err
+	}
+	resp, err := m.push(stream.Context(), req.GetMetadata(), req.GetBinary())
+	if err != nil {
+		return err
+	}
+	return stream.SendMsg(resp)
+}
+
+func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
+	defer cancel()
+	memory, leave, err := m.uploads.enter(arrival)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	meta, binary, err := receive(arrival, m.uploads, memory, stream)
+	if err != nil {
+		return err
+	}
+	resp, err := m.push(stream.Context(), meta, binary)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(resp)
+}
+
+func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error) {
+	ns, err := convert.Namespace(meta.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	if err := convert.DeploymentName(meta.GetName()); err != nil {
+		return nil, err
+	}
+	if meta.GetCheck() {
+		if err := m.requireFit(ctx, ns, meta.GetName(), binary); err != nil {
+			return nil, err
+		}
+	}
+	info, err := m.deploy(ctx, host.PushRequest{
+		Namespace: ns,
+		Name:      meta.GetName(),
+		Binary:    binary,
+		Settings: host.Settings{
+			Config: meta.GetConfig(), UnsetConfig: meta.GetUnsetConfig(), ReplaceConfig: meta.GetReplaceConfig(),
+			AllowHTTP: meta.GetAllowHttp(), RevokeHTTP: meta.GetRevokeHttp(), ReplaceHTTP: meta.GetReplaceHttp(),
+			Anyway: meta.GetTakeAway(),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &crusterv1.PushResponse{Deployment: convert.Deployment(info)}
+	if meta.GetMoveOpen() {
+		if err := m.moveOpen(ctx, ns, info, resp); err != nil {
+			return nil, err
+		}
+	}
+	return resp, nil
+}
+
+func (m *moduleService) deploy(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	return m.engine.Push(ctx, req)
+}
+
+func (m *moduleService) List(ctx context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+	ns, err := convert.Namespace(req.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	infos, err := m.engine.Deployments(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	resp := &crusterv1.ListModulesResponse{}
+	for i := range infos {
+		resp.Deployments = append(resp.Deployments, convert.Deployment(&infos[i]))
+	}
+	return resp, nil
+}
+
+func (m *moduleService) Describe(ctx context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+	ns, err := convert.Namespace(req.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	info, err := m.engine.Deployment(ctx, ns, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.DescribeModuleResponse{Deployment: convert.Deployment(info)}, nil
+}

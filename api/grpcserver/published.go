@@ -1,0 +1,75 @@
+package grpcserver
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/journal"
+)
+
+// publishedEngine is what is used of an engine to see what executions have published.
+type publishedEngine interface {
+	// Published is what an execution has published, which may be nothing.
+	Published(ctx context.Context, row *journal.Execution) (*journal.Published, error)
+	// Outlines are what the executions of a page have published, without their state. Those
+	// that have published nothing are left out.
+	Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error)
+}
+
+func (w *workflowService) GetState(ctx context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+	ns, as, err := checkLookup(req)
+	if err != nil {
+		return nil, err
+	}
+	row, err := w.engine.Poll(ctx, ns, req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if req.GetName() != "" {
+		info, err := w.engine.WorkflowOf(ctx, ns, req.GetExecution())
+		if err != nil {
+			return nil, err
+		}
+		if _, err := info.PublishedState(req.GetName()); err != nil {
+			return nil, err
+		}
+	}
+	published, err := w.engine.Published(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	resp := &crusterv1.GetStateResponse{Attributes: convert.Attributes(published), Progress: convert.Progress(published), At: convert.PublishedAt(published)}
+	resp.State, err = convert.PublishedState(published, req.GetName(), as)
+	return resp, err
+}
+
+// listed makes a message of an execution in a list; published is nil if it has published
+// nothing.
+func listed(row *journal.Execution, published *journal.Published) (*crusterv1.Execution, error) {
+	p, err := convert.ListedExecution(row)
+	if err == nil && published != nil {
+		p.Attributes, p.Progress = convert.Attributes(published), convert.Progress(published)
+	}
+	return p, err
+}
+
+// conditions reads the conditions of a list. If it is about one workflow, that tells the types
+// of attributes.
+func (w *workflowService) conditions(ctx context.Context, namespace string, req *crusterv1.ListRequest) ([]journal.Condition, error) {
+	return convert.Conditions(req.GetWhere(), func(attribute string) (string, error) {
+		if _, name, _ := strings.Cut(req.GetWorkflow(), "/"); name == "" {
+			return "", nil
+		}
+		info, err := w.workflowInfo(ctx, namespace, req.GetWorkflow())
+		if err != nil {
+			return "", err
+		}
+		a, err := info.Attribute(attribute)
+		if err != nil {
+			return "", err
+		}
+		return a.Type, nil
+	})
+}

@@ -1,0 +1,36 @@
+package grpcserver
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+)
+
+// queryEngine is what queries use of an engine.
+type queryEngine interface {
+	// Query answers with what the workflow says.
+	Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
+}
+
+func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	value, _, err := w.ask(ctx, req, asking{
+		kind: "query",
+		input: func(info *abi.WorkflowInfo) (*abi.Schema, error) {
+			query, err := info.Query(req.GetName())
+			if err != nil {
+				return nil, err
+			}
+			return query.Input, nil
+		},
+		send: func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error) {
+			value, err := w.engine.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{Name: req.GetName(), Input: input})
+			return abi.Outcome{Value: value}, err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.QueryResponse{Value: value}, nil
+}

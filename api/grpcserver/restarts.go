@@ -1,0 +1,81 @@
+package grpcserver
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+// runEngine is what is used of an engine to tell the runs of an execution apart. A run is named
+// by its id in hex; empty means the newest.
+type runEngine interface {
+	PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
+	// WaitRun answers when the run is final or paused.
+	WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
+	DescribeRun(ctx context.Context, namespace, execution, run string) (*host.Description, error)
+	HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
+	// Restart starts a new run of an execution whose run is over.
+	Restart(ctx context.Context, namespace, execution string, req host.RestartRequest) (exec *journal.Execution, existed bool, err error)
+	// Delete deletes a run that is over, or all of an execution.
+	Delete(ctx context.Context, namespace, execution, run string) error
+}
+
+func (w *workflowService) Restart(ctx context.Context, req *crusterv1.RestartRequest) (*crusterv1.RestartResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	to, err := convert.ModuleReference(req.GetTo(), host.Latest)
+	if err != nil {
+		return nil, err
+	}
+	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) { return w.inputOf(ctx, ns, req.GetExecution(), to) })
+	if err != nil {
+		return nil, err
+	}
+	exec, existed, err := w.engine.Restart(ctx, ns, req.GetExecution(), host.RestartRequest{Input: input, To: to, RequestID: req.GetRequestId()})
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.ListedExecution(exec)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.RestartResponse{Execution: p, Existed: existed}, nil
+}
+
+// inputOf is the type of the input of a new run of an execution: as it is deployed, or, if the
+// caller names a module, as the run that is over has it. The engine checks it with the module.
+func (w *workflowService) inputOf(ctx context.Context, namespace, execution, to string) (*abi.Schema, error) {
+	if to != host.Latest {
+		info, err := w.engine.WorkflowOf(ctx, namespace, execution)
+		if err != nil {
+			return nil, err
+		}
+		return info.Input, nil
+	}
+	workflow, _, ok := journal.ParseName(execution)
+	if !ok {
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "%.300q does not name an execution", execution)
+	}
+	info, err := w.workflowInfo(ctx, namespace, workflow)
+	if err != nil {
+		return nil, err
+	}
+	return info.Input, nil
+}
+
+func (w *workflowService) Delete(ctx context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if err := w.engine.Delete(ctx, ns, req.GetExecution(), req.GetRunId()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.DeleteResponse{}, nil
+}

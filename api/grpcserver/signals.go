@@ -1,0 +1,97 @@
+package grpcserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+// signalEngine is what signals use of an engine.
+type signalEngine interface {
+	// Signal answers when the signal is durable.
+	Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error
+	// SignalWithStart starts the execution if it is not there, in the same commit.
+	SignalWithStart(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (exec *journal.Execution, existed bool, err error)
+	// WorkflowOf is what the module of an execution says about its workflow.
+	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
+}
+
+func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.engine.WorkflowOf(ctx, ns, req.GetExecution()) })
+	if err == nil {
+		err = w.engine.Signal(ctx, ns, req.GetExecution(), signal)
+	}
+	if err != nil {
+		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
+	}
+	return &crusterv1.SignalResponse{}, nil
+}
+
+func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+	start := req.GetStart()
+	as, err := convert.AnswerEncoding(req.GetEncoding(), start.GetInput())
+	if err != nil {
+		return nil, err
+	}
+	ns, err := convert.Namespace(start.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.workflowInfo(ctx, ns, start.GetWorkflow()) })
+	if err != nil {
+		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
+	}
+	exec, existed, err := w.start(ctx, start, func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
+		return w.engine.SignalWithStart(ctx, start, signal)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.Execution(exec, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.SignalWithStartResponse{Execution: p, Existed: existed}, nil
+}
+
+// decodeSignal reads a signal of a workflow.
+func decodeSignal(opts *crusterv1.SignalOptions, workflow func() (*abi.WorkflowInfo, error)) (req host.SignalRequest, err error) {
+	if err := abi.CheckName("signal", opts.GetName()); err != nil {
+		return req, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
+	}
+	req = host.SignalRequest{Name: opts.GetName(), RequestID: opts.GetRequestId()}
+	req.Value, err = convert.DecodeTyped(opts.GetValue(), func() (*abi.Schema, error) {
+		info, err := workflow()
+		if err != nil {
+			return nil, err
+		}
+		signal, err := info.Signal(req.Name)
+		if err != nil {
+			return nil, err
+		}
+		return signal.Value, nil
+	})
+	return req, err
+}
+
+// explainMessage adds to the error of a value that does not fit what it was for: the schema
+// knows only the place within the value.
+func explainMessage(what, name string, err error) error {
+	var misfit *abi.Error
+	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
+		return err
+	}
+	about := misfit.WithHint("'cruster-host module describe' shows the types of signals, deferreds and queries.")
+	about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
+	return about
+}

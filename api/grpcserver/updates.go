@@ -1,0 +1,39 @@
+package grpcserver
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/host"
+)
+
+// updateEngine is what updates use of an engine.
+type updateEngine interface {
+	// Update answers with what the workflow says, once that is durable.
+	Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
+}
+
+func (w *workflowService) Update(ctx context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	value, failure, err := w.ask(ctx, req, asking{
+		kind: "update",
+		input: func(info *abi.WorkflowInfo) (*abi.Schema, error) {
+			update, err := info.Update(req.GetName())
+			if err != nil {
+				return nil, err
+			}
+			return update.Input, nil
+		},
+		send: func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error) {
+			return w.engine.Update(ctx, namespace, req.GetExecution(), host.UpdateRequest{Name: req.GetName(), Input: input, RequestID: req.GetRequestId()})
+		},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case failure != nil:
+		return &crusterv1.UpdateResponse{Error: rpcerror.ToProto(failure)}, nil
+	}
+	return &crusterv1.UpdateResponse{Value: value}, nil
+}

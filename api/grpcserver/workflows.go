@@ -1,0 +1,232 @@
+package grpcserver
+
+import (
+	"context"
+	"math"
+
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+// executionEngine is what the workflow service uses of an engine.
+type executionEngine interface {
+	followEngine
+	publishedEngine
+	queryEngine
+	runEngine
+	signalEngine
+	updateEngine
+	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
+	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
+	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
+	// Deferred is what a deferred was settled with.
+	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
+	List(ctx context.Context, f journal.Filter) (journal.Page, error)
+	Interrupt(ctx context.Context, namespace, execution, reason string) error
+	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
+	Resume(ctx context.Context, namespace, execution string) error
+	// Fail ends a paused execution for good.
+	Fail(ctx context.Context, namespace, execution, reason string) error
+	// Move has an open execution go on with another module, if that fits.
+	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	// RequireWorkflow refuses a workflow or deployment that there is not.
+	RequireWorkflow(ctx context.Context, namespace, workflow string) error
+	// Fork starts a new run from a beginning of the journal of an execution.
+	Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
+}
+
+type workflowService struct {
+	crusterv1.UnimplementedWorkflowServiceServer
+	engine   executionEngine
+	lifetime *lifetime
+}
+
+var _ crusterv1.WorkflowServiceServer = (*workflowService)(nil)
+
+func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
+	if err != nil {
+		return nil, err
+	}
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.StartWorkflow)
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.Execution(exec, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.StartResponse{Execution: p, Existed: existed}, nil
+}
+
+func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := w.lifetime.bound(ctx)
+	defer cancel()
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.ExecuteWorkflow)
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.Execution(exec, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.ExecuteResponse{Execution: p, Existed: existed}, nil
+}
+
+func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	ns, as, err := checkLookup(req)
+	if err != nil {
+		return nil, err
+	}
+	exec, err := w.engine.PollRun(ctx, ns, req.GetExecution(), req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.Execution(exec, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.PollResponse{Execution: p}, nil
+}
+
+func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+	ns, as, err := checkLookup(req)
+	if err != nil {
+		return nil, err
+	}
+	exec, err := w.wait(ctx, ns, req.GetExecution(), req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	p, err := convert.Execution(exec, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.WaitResponse{Execution: p}, nil
+}
+
+// wait is Engine.WaitRun, cut short when the server is to stop.
+func (w *workflowService) wait(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
+	ctx, cancel := w.lifetime.bound(ctx)
+	defer cancel()
+	return w.engine.WaitRun(ctx, namespace, execution, run)
+}
+
+// A lookupRequest names an execution and the wanted form of its payloads.
+type lookupRequest interface {
+	GetNamespace() string
+	GetExecution() string
+	GetEncoding() crusterv1.Encoding
+}
+
+func checkLookup(req lookupRequest) (namespace string, as crusterv1.Encoding, err error) {
+	if namespace, err = convert.Target(req.GetNamespace(), req.GetExecution()); err != nil {
+		return "", 0, err
+	}
+	as, err = convert.AnswerEncoding(req.GetEncoding(), nil)
+	return namespace, as, err
+}
+
+func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+	ns, as, err := checkLookup(req)
+	if err != nil {
+		return nil, err
+	}
+	d, err := w.engine.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := convert.Description(d, as)
+	if err != nil {
+		return nil, err
+	}
+	room := journal.PageLimit{Entries: math.MaxInt, Bytes: maxMessage}.Room()
+	for _, p := range resp.GetPublished() {
+		room.Take(sizeInList(p))
+	}
+	for _, p := range resp.GetEarlier() {
+		room.Take(sizeInList(p))
+	}
+	for i := range d.Pending {
+		if p := convert.PendingOp(&d.Pending[i]); room.Take(sizeInList(p)) {
+			resp.Pending = append(resp.Pending, p)
+		}
+	}
+	resp.PendingOmitted = uint32(len(d.Pending) - len(resp.GetPending()))
+	return resp, w.describeDeferreds(ctx, d, as, resp, room)
+}
+
+// describeDeferreds adds the settled deferreds that there is room for: first all without
+// their values, then values from the first on until one does not fit.
+func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.DescribeResponse, room journal.Room) error {
+	for i := range d.Deferreds {
+		if p := convert.OmittedDeferred(&d.Deferreds[i]); room.Take(sizeInList(p)) {
+			resp.Deferreds = append(resp.Deferreds, p)
+		}
+	}
+	resp.DeferredsOmitted = uint32(len(d.Deferreds) - len(resp.GetDeferreds()))
+	for i, omitted := range resp.GetDeferreds() {
+		s := &d.Deferreds[i]
+		if _, left := room.Left(); s.Bytes >= left {
+			break
+		}
+		settled, err := w.engine.Deferred(ctx, d.ID, s.Name)
+		if err != nil {
+			return err
+		}
+		whole, err := convert.SettledDeferred(settled, as)
+		if err != nil {
+			return err
+		}
+		if !room.Take(sizeInList(whole) - sizeInList(omitted)) {
+			break
+		}
+		resp.Deferreds[i] = whole
+	}
+	return nil
+}
+
+func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	interrupt := w.engine.Interrupt
+	if req.GetResume() {
+		interrupt = w.engine.ResumeToStop
+	}
+	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.InterruptResponse{}, nil
+}
+
+func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if err := w.engine.Resume(ctx, ns, req.GetExecution()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.ResumeResponse{}, nil
+}
+
+func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if err := w.engine.Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.FailResponse{}, nil
+}
