@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/api/probes"
 	"github.com/cruster/cruster/api/grpcserver"
+	"github.com/cruster/cruster/api/probes"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
