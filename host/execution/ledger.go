@@ -226,7 +226,7 @@ func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, n
 	}
 	entry := journal.Entry{
 		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure,
-		NextAt: op.AddTime(now, activity.Backoff(body.Retry, o.Attempts, random)),
+		NextAt: op.AddTime(now, activity.Jittered(body.Retry, o.Attempts, random)),
 	}
 	o.Note(entry) // as a replay will
 	l.attempts = append(l.attempts, entry)

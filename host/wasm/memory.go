@@ -114,30 +114,6 @@ func (m *linearMemory) begin(img *image) {
 	}
 }
 
-// reset makes the memory that of the image again, up to its size; false says that it
-// cannot be. Behind it there are zeros, or nothing. Keep has the pages that were written
-// to stay, as copies of those of the image, if that is possible; kept reports it.
-func (m *linearMemory) reset(img *image, keep bool) (kept, ok bool) {
-	m.limited = false
-	if m.reserved == nil {
-		clear(m.slice[img.size:cap(m.slice)])
-		m.slice = m.slice[:img.size]
-		copy(m.slice, img.content())
-		return false, true
-	}
-	grown := m.reserved[img.size:m.open]
-	if img.file == nil {
-		copy(m.bytes(), img.content())
-		return false, len(grown) == 0
-	}
-	kept = keep && m.restore(img)
-	if !kept && !m.forget(img) || !shut(grown) {
-		return false, false
-	}
-	m.open = img.size
-	return kept, true
-}
-
 // Free leaves the memory as it is: see linearMemory.
 func (m *linearMemory) Free() {}
 
