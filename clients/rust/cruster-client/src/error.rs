@@ -76,7 +76,6 @@ impl Error {
             _ if lost(status) => {
                 Error::of(&UNREACHABLE, format!("no host answers: {}", cause(status)))
             }
-            // The second is how this library says that a limit of its own has passed.
             tonic::Code::DeadlineExceeded | tonic::Code::Cancelled => Error::late(),
             tonic::Code::ResourceExhausted | tonic::Code::OutOfRange => {
                 Error::of(&PAYLOAD_TOO_LARGE, message)
@@ -161,18 +160,23 @@ pub(crate) fn lost(status: &tonic::Status) -> bool {
     match status.code() {
         tonic::Code::Unavailable => true,
         tonic::Code::DeadlineExceeded
-        | tonic::Code::Cancelled
         | tonic::Code::ResourceExhausted
         | tonic::Code::OutOfRange => false,
+        // Also how this library says that a limit of its own has passed.
+        tonic::Code::Cancelled if caused_by::<tonic::TimeoutExpired>(status) => false,
         _ => std::error::Error::source(status).is_some(),
     }
 }
 
 /// Whether a call was lost before it left: there was no connection.
 pub(crate) fn unsent(status: &tonic::Status) -> bool {
+    caused_by::<tonic::ConnectError>(status)
+}
+
+fn caused_by<E: std::error::Error + 'static>(status: &tonic::Status) -> bool {
     let mut source = std::error::Error::source(status);
     while let Some(error) = source {
-        if error.is::<tonic::ConnectError>() {
+        if error.is::<E>() {
             return true;
         }
         source = error.source();

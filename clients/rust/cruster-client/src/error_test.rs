@@ -79,3 +79,16 @@ fn a_host_may_say_when_to_try_again() {
     assert_eq!(retry_delay(&status), Some(Duration::from_millis(1005)));
     assert_eq!(retry_delay(&Status::new(Code::ResourceExhausted, "")), None);
 }
+
+/// The library says of both that they are cancelled.
+#[test]
+fn a_limit_of_time_is_told_from_a_connection_that_closes() {
+    let late = Status::from_error(Box::new(tonic::TimeoutExpired(())));
+    let mut closed = Status::cancelled("operation was canceled");
+    closed.set_source(std::sync::Arc::new(std::io::Error::other("closed")));
+    for (status, is_lost, code) in [(late, false, "CR-5008"), (closed, true, "CR-5010")] {
+        assert_eq!(status.code(), Code::Cancelled);
+        assert_eq!(lost(&status), is_lost);
+        assert_eq!(Error::from_status(&status).code(), code);
+    }
+}
