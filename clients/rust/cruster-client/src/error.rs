@@ -184,6 +184,14 @@ fn caused_by<E: std::error::Error + 'static>(status: &tonic::Status) -> bool {
     false
 }
 
+/// Whether a call was lost because nothing came from its host, not even the answer to a keep-alive.
+/// Of what the transport says itself, only this and [`unsent`] are UNAVAILABLE.
+pub(crate) fn silent(status: &tonic::Status) -> bool {
+    status.code() == tonic::Code::Unavailable
+        && std::error::Error::source(status).is_some()
+        && !unsent(status)
+}
+
 /// The innermost reason for which the transport failed.
 fn cause(status: &tonic::Status) -> String {
     let mut text = status.message().to_owned();

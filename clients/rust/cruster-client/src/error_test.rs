@@ -80,6 +80,42 @@ fn a_host_may_say_when_to_try_again() {
     assert_eq!(retry_delay(&Status::new(Code::ResourceExhausted, "")), None);
 }
 
+/// The status of a call over a connection that a listener has taken.
+async fn lost_at(listener: &std::net::TcpListener, keep_alive: Option<Duration>) -> Status {
+    let address = listener.local_addr().expect("an address");
+    let mut endpoint =
+        tonic::transport::Endpoint::from_shared(format!("http://{address}")).expect("an address");
+    if let Some(time) = keep_alive {
+        endpoint = endpoint
+            .http2_keep_alive_interval(time)
+            .keep_alive_timeout(time);
+    }
+    let channel = endpoint.connect_lazy();
+    let mut deferreds = proto::deferred_service_client::DeferredServiceClient::new(channel);
+    let answer = deferreds.resolve(proto::ResolveRequest::default()).await;
+    answer.expect_err("there is no host")
+}
+
+/// A host that stands still is told from one that goes away, and from one that says that it does.
+#[tokio::test]
+async fn a_silent_host_is_known() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let stands_still = lost_at(&listener, Some(Duration::from_millis(10))).await;
+    let _still = listener.accept().expect("a connection");
+    let hang_up = listener.try_clone().expect("a listener");
+    let hang_up = tokio::task::spawn_blocking(move || drop(hang_up.accept()));
+    let goes_away = lost_at(&listener, None).await;
+    hang_up.await.expect("it hangs up");
+    for (status, is_silent) in [
+        (stands_still, true),
+        (goes_away, false),
+        (Status::unavailable("a host says so"), false),
+    ] {
+        let found = (lost(&status), silent(&status), unsent(&status));
+        assert_eq!(found, (true, is_silent, false), "{status:?}");
+    }
+}
+
 /// The library says of both that they are cancelled.
 #[test]
 fn a_limit_of_time_is_told_from_a_connection_that_closes() {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const WINDOW: u32 = 1 << 20;
 /// How often a silent connection is tried. A call that waits for an execution may be silent for
 /// days; without it the call would not notice that its host is gone.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// What [`Cluster::options`] begins with, and [`connect`](Options::connect) ends.
@@ -66,7 +66,8 @@ impl Options {
     }
 
     /// For how long a call is repeated when no host answers or the host is full; zero means
-    /// never. Defaults to 30 seconds.
+    /// never. While a host has the call, that time fills again as fast as it is used up without
+    /// one. Defaults to 30 seconds.
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.retry_for = time;
         self

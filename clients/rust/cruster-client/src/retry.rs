@@ -7,10 +7,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
 use crate::cluster::Cluster;
-use crate::error::{Error, Result, lost, retry_delay, unsent};
+use crate::error::{Error, Result, lost, retry_delay, silent, unsent};
+use crate::options::KEEP_ALIVE;
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
+/// Longer than anyone waits, and short enough to be added to a point in time.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// Whether a call may be made again when it is not known whether the first one arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,39 @@ impl Attempt<'_> {
     }
 }
 
+/// Bounds how long one call is without a host. While a host has the call, the budget fills again
+/// as fast as it is used up without one, up to the whole: a restart of the host finds it whole
+/// after a long wait, and a host that always fails at once uses it up.
+struct Budget {
+    whole: Duration,
+    /// Unknown before the first failure.
+    end: Option<Instant>,
+}
+
+impl Budget {
+    /// Begins with the first failure. Each is told for how long a host had the call before it.
+    /// Returns when the budget ends, and whether it is whole.
+    fn fill(&mut self, with_host: Duration) -> (Instant, bool) {
+        let whole = Instant::now() + self.whole;
+        // Twice: that time was not without a host, and it fills the budget.
+        let end = self.end.map_or(whole, |end| whole.min(end + 2 * with_host));
+        self.end = Some(end);
+        (end, end == whole)
+    }
+}
+
+/// For how long a host had a call that took some time and was lost.
+fn with_host(status: &Status, took: Duration) -> Duration {
+    if !lost(status) || unsent(status) {
+        return Duration::ZERO;
+    }
+    match silent(status) {
+        // A connection is idle for a while before it is tried, and the answer may come late.
+        true => took.saturating_sub(2 * KEEP_ALIVE),
+        false => took,
+    }
+}
+
 impl Cluster {
     /// Makes a call, and repeats it while no host answers or the host is full.
     pub(crate) async fn call<'a, T, F>(
@@ -57,8 +93,10 @@ impl Cluster {
         F: Future<Output = Result<Response<T>, Status>>,
     {
         let deadline = self.timeout.map(|time| Instant::now() + time);
-        // Of repetitions: the budget starts with the first failure.
-        let mut budget: Option<Instant> = None;
+        let mut budget = Budget {
+            whole: self.shared.retry_for.min(FOREVER),
+            end: None,
+        };
         let mut attempt = Attempt {
             cluster: self,
             deadline,
@@ -66,6 +104,7 @@ impl Cluster {
         };
         let mut backoff = FIRST_BACKOFF;
         loop {
+            let begun = Instant::now();
             let status = match within(deadline, call(attempt)).await? {
                 Ok(response) => return Ok(response.into_inner()),
                 Err(status) => status,
@@ -79,11 +118,14 @@ impl Cluster {
                     false => Error::late(),
                 });
             }
+            let (end, whole) = budget.fill(with_host(&status, begun.elapsed()));
+            if whole {
+                backoff = FIRST_BACKOFF;
+            }
             let Some(delay) = delay(&status, repeat, backoff) else {
                 return Err(Error::from_status(&status));
             };
             let next = Instant::now() + delay;
-            let end = *budget.get_or_insert(Instant::now() + self.shared.retry_for);
             if deadline.is_some_and(|deadline| next > deadline) && never_left {
                 return Err(Error::never_left(&status));
             }

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::*;
+use crate::options::KEEP_ALIVE;
 use crate::proto;
 
 /// A cluster without a host: nothing listens at its address.
@@ -36,8 +37,10 @@ const LONG: Duration = Duration::from_secs(30);
 #[tokio::test]
 async fn a_lost_call_is_repeated_and_marked() {
     let lost = || Status::unavailable("gone");
-    let (made, marks, outcome) = attempts(&nowhere(LONG), Repeat::Yes, 1, lost).await;
-    assert_eq!((made, marks, outcome.ok()), (2, vec![false, true], Some(7)));
+    for retry_for in [LONG, Duration::MAX] {
+        let (made, marks, outcome) = attempts(&nowhere(retry_for), Repeat::Yes, 1, lost).await;
+        assert_eq!((made, marks, outcome.ok()), (2, vec![false, true], Some(7)));
+    }
 }
 
 #[tokio::test]
@@ -103,4 +106,79 @@ async fn a_deadline_says_what_has_left() {
     let late = nowhere(LONG).with_timeout(Duration::ZERO);
     let (_, _, outcome) = attempts(&late, Repeat::Yes, 1, || gone.clone()).await;
     assert_eq!(outcome.expect_err("it may have left").code(), "CR-5008");
+}
+
+/// How a call ends whose attempts take some time and then fail, and for how long it was made. A
+/// later attempt than those is answered.
+async fn attempts_that_take(
+    retry_for: Duration,
+    failures: impl IntoIterator<Item = (Duration, Status)>,
+) -> (Result<u8>, Duration) {
+    let cluster = nowhere(retry_for);
+    let failures = std::cell::RefCell::new(failures.into_iter());
+    let begun = Instant::now();
+    let outcome = cluster.call(Repeat::Yes, |_| {
+        let failure = failures.borrow_mut().next();
+        async move {
+            let Some((time, status)) = failure else {
+                return Ok(Response::new(7));
+            };
+            sleep(time).await;
+            Err(status)
+        }
+    });
+    (outcome.await, begun.elapsed())
+}
+
+fn gone() -> Status {
+    Status::unavailable("gone")
+}
+
+/// What the transport says if there is no connection.
+fn refused() -> Status {
+    let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+    Status::from_error(Box::new(tonic::ConnectError(Box::new(error))))
+}
+
+/// What the transport says if nothing has come from the host since the last keep-alive.
+fn silent() -> Status {
+    let mut status = gone();
+    status.set_source(std::sync::Arc::new(std::io::Error::other("timed out")));
+    status
+}
+
+const SHORT: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_host_had_for_long_has_the_whole_budget() {
+    for status in [gone, silent] {
+        let had = 60 * SHORT;
+        let restarts = (0..20).map(|_| (had, status()));
+        let (outcome, time) = attempts_that_take(SHORT, restarts).await;
+        assert_eq!(outcome.ok(), Some(7));
+        assert!(time >= 20 * had);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_takes_a_call_is_given_up() {
+    let at_once = std::iter::repeat_with(|| (Duration::ZERO, gone()));
+    let (outcome, time) = attempts_that_take(LONG, at_once).await;
+    assert_eq!(outcome.expect_err("it is given up").code(), "CR-5010");
+    assert!(time > LONG - 2 * MAX_BACKOFF && time <= LONG, "{time:?}");
+}
+
+/// The time that a connection takes which is not made, and that in which nothing comes from a
+/// host, is time without one.
+#[tokio::test(start_paused = true)]
+async fn attempts_without_a_host_give_nothing_back() {
+    for (takes, status) in [
+        (Duration::from_secs(5), refused as fn() -> Status),
+        (2 * KEEP_ALIVE, silent),
+    ] {
+        let attempts = std::iter::repeat_with(|| (takes, status()));
+        let (outcome, time) = attempts_that_take(LONG, attempts).await;
+        assert_eq!(outcome.expect_err("it is given up").code(), "CR-5010");
+        assert!(time <= takes + LONG + takes, "{time:?}");
+    }
 }
