@@ -37,11 +37,14 @@ def request_id(given: str | None) -> str:
 
 
 class Budget:
-    """Bounds for how many seconds one call waits for connections and is repeated, together. It is
-    used up by waiting, and from the first failure on; not by a first attempt that takes its time."""
+    """Bounds for how many seconds one call is without a host: waits for connections and is
+    repeated, together. While a host has the call, the budget fills again as fast as it is used up
+    without one, up to the whole: a restart of the host finds it whole after a long wait, and a
+    host that always fails at once uses it up."""
 
     def __init__(self, seconds: float) -> None:
-        self._spare = seconds
+        self._whole = seconds
+        self._spare = seconds  # before the first failure
         self._end: float | None = None  # unknown before the first failure
 
     def end(self) -> float:
@@ -55,6 +58,14 @@ class Budget:
 
     def waited(self, seconds: float) -> None:
         self._spare -= seconds
+
+    def fill(self, seconds: float) -> bool:
+        """Tells that a host had the call for some seconds, until now. Returns whether the budget
+        is whole."""
+        whole = time.monotonic() + self._whole
+        # Twice if it is in use: that time was not without a host, and it fills the budget.
+        self._end = min(whole, self.end() + (seconds if self._end is None else 2 * seconds))
+        return self._end == whole
 
     def use_up(self) -> None:
         self._end = time.monotonic()
@@ -84,38 +95,52 @@ class Caller:
         limit = timeout if timeout is not None else self._timeout
         deadline = None if limit is None else time.monotonic() + limit
         budget = Budget(self._retry_for)
-        lost = False  # an attempt had a connection and no answer: it may have arrived
+        lost: grpc.RpcError | None = None  # of an attempt that may have arrived
         backoff = FIRST_BACKOFF
+        waits = again is not None or not repeat
+        connected = True  # a first attempt that does not wait finds the budget whole anyway
         while True:
-            if (again is not None or not repeat) and not self._connect(budget, deadline) and not lost:
-                raise _errors.of(_errors.UNREACHABLE, _errors.UNSENT)
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if waits:
+                ends = budget.end()
+                until = ends if deadline is None else min(ends, deadline)
+                connected = self._connect(budget, until)
+                if not connected and until < ends:  # by the deadline
+                    if lost is None:
+                        raise _errors.of(_errors.UNREACHABLE, _errors.UNSENT)
+                    if again is None:
+                        raise _errors.from_rpc(lost) from lost
+            begun = time.monotonic()
+            left = None if deadline is None else max(0.0, deadline - begun)
             try:
                 return method(request, timeout=left, metadata=self._metadata)
             except grpc.RpcError as error:
-                delay = _delay(error, repeat, backoff)
                 now = time.monotonic()
+                unavailable = error.code() == grpc.StatusCode.UNAVAILABLE
+                if unavailable and connected and budget.fill(now - begun):
+                    backoff = FIRST_BACKOFF
+                delay = _delay(error, repeat, backoff)
                 ends = budget.start() if deadline is None else min(budget.start(), deadline)
                 if delay is None or now + delay > ends:
                     raise _errors.from_rpc(error, late=deadline is not None and now >= deadline) from error
-                if again is not None and error.code() == grpc.StatusCode.UNAVAILABLE:
-                    again()
-                    lost = True
+                if unavailable:
+                    lost = error
+                    if again is not None:
+                        again()
             time.sleep(delay)
             backoff = min(2 * backoff, MAX_BACKOFF)
+            waits = True
 
-    def _connect(self, budget: Budget, deadline: float | None) -> bool:
+    def _connect(self, budget: Budget, until: float) -> bool:
         """Waits for a connection, because a status does not tell whether a call had one: what
-        fails without one has not left, and what fails with one may have arrived. If there is
-        none within the budget, the next attempt says why, and is the last. Tells whether there
-        is a next attempt: there is none if the deadline ends the waiting."""
-        begun, ends = time.monotonic(), budget.end()
-        until = ends if deadline is None else min(ends, deadline)
+        fails without one has not left and was with no host, and what fails with one may have
+        arrived. Tells whether there is one. If there is none within the budget, the next attempt
+        says why, and is the last."""
+        begun = time.monotonic()
         if self._ready(max(0.0, until - begun)):
             budget.waited(time.monotonic() - begun)
             return True
         budget.use_up()
-        return until == ends
+        return False
 
 
 def _delay(error: grpc.RpcError, repeat: bool, backoff: float) -> float | None:

@@ -32,6 +32,9 @@ _OPTIONS = [
 
 _CLOSED = "the cluster is closed"
 
+#: More seconds than anyone waits, and few enough to wait for.
+_FOREVER = threading.TIMEOUT_MAX / 2
+
 
 class Cluster:
     """A host, or a cluster of hosts. It is safe to use from several threads; one a process is
@@ -51,7 +54,8 @@ class Cluster:
 
         namespace: the tenant of all calls; empty means the host's default one.
         retry_for: for how many seconds a call is repeated when no host answers or the host is
-            full; 0 means never.
+            full; 0 means never. While a host has the call, that time fills again as fast as it is
+            used up without one.
         timeout: how many seconds a call may take, with its repetitions. It ends the waiting,
             never the workflow. Calls may be given another.
         tls: whether the connection is encrypted: True trusts the certificates that gRPC comes
@@ -76,7 +80,7 @@ class Cluster:
             ready = grpc.channel_ready_future(self._channel)
             self._awaited.add(ready)
         try:
-            ready.result(timeout=seconds)
+            ready.result(timeout=min(seconds, _FOREVER))
             return True
         except grpc.FutureTimeoutError:
             return False

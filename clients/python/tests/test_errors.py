@@ -9,7 +9,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 
 from cruster_client import CrusterError
-from cruster_client._calls import Caller
+from cruster_client._calls import MAX_BACKOFF, Caller
 from cruster_client._errors import from_rpc, retry_delay
 from cruster_client.proto import common_pb2, status_pb2
 
@@ -66,24 +66,6 @@ class ErrorsTest(unittest.TestCase):
         self.assertIsNone(retry_delay(Failure(grpc.StatusCode.RESOURCE_EXHAUSTED)))
 
 
-class Host:
-    """A method that fails some times first."""
-
-    def __init__(self, *failures: Failure) -> None:
-        self.failures = list(failures)
-        self.calls = 0
-
-    def __call__(self, request: Any, timeout: float | None = None, metadata: Any = ()) -> common_pb2.Error:
-        self.calls += 1
-        if self.failures:
-            raise self.failures.pop(0)
-        return common_pb2.Error(message="answer")
-
-
-def connected(_: float) -> bool:
-    return True
-
-
 class Clock:
     """Stands for the module time. Sleeping is the only thing that takes time."""
 
@@ -96,27 +78,53 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
+    def disconnected(self, seconds: float) -> bool:
+        """Waits for a connection that does not come."""
+        self.sleep(seconds)
+        return False
+
+
+class Host:
+    """A method that fails some times first. Each call takes some seconds."""
+
+    def __init__(self, clock: Clock, *failures: Failure, takes: float = 0) -> None:
+        self.clock = clock
+        self.takes = takes
+        self.failures = list(failures)
+        self.calls = 0
+
+    def __call__(self, request: Any, timeout: float | None = None, metadata: Any = ()) -> common_pb2.Error:
+        self.calls += 1
+        self.clock.sleep(self.takes)
+        if self.failures:
+            raise self.failures.pop(0)
+        return common_pb2.Error(message="answer")
+
+
+def connected(_: float) -> bool:
+    return True
+
 
 class CallsTest(unittest.TestCase):
     def test_a_lost_call_is_repeated_and_marked(self) -> None:
-        host, marks = Host(Failure(grpc.StatusCode.UNAVAILABLE)), []
+        host, marks = Host(Clock(), Failure(grpc.StatusCode.UNAVAILABLE)), []
         Caller(connected, 30, None, None).call(host, common_pb2.Error(), again=lambda: marks.append(1))
         self.assertEqual((2, [1]), (host.calls, marks))
 
     def test_a_call_that_must_not_be_repeated_is_not(self) -> None:
-        host = Host(Failure(grpc.StatusCode.UNAVAILABLE))
+        host = Host(Clock(), Failure(grpc.StatusCode.UNAVAILABLE))
         with self.assertRaises(CrusterError) as raised:
             Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False)
         self.assertEqual((1, "CR-5010"), (host.calls, raised.exception.code))
 
     def test_a_full_host_did_nothing_with_the_call(self) -> None:
-        host, marks = Host(full(0)), []
+        host, marks = Host(Clock(), full(0)), []
         Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False, again=lambda: marks.append(1))
         self.assertEqual((2, []), (host.calls, marks))
 
     def test_repetitions_have_a_budget(self) -> None:
         for caller in (Caller(connected, 0, None, None), Caller(connected, 30, 0.001, None)):
-            host = Host(full(60))
+            host = Host(Clock(), full(60))
             with self.assertRaises(CrusterError):
                 caller.call(host, common_pb2.Error())
             self.assertEqual(1, host.calls)
@@ -128,7 +136,7 @@ class CallsTest(unittest.TestCase):
             clock.sleep(6)
             return True
 
-        host = Host(full(5))
+        host = Host(clock, full(5))
         with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError):
             Caller(soon, 10, None, None).call(host, common_pb2.Error(), repeat=False)
         self.assertEqual((1, 6.0), (host.calls, clock.now))
@@ -136,16 +144,11 @@ class CallsTest(unittest.TestCase):
     def test_a_first_attempt_takes_its_time(self) -> None:
         clock = Clock()
 
-        class Slow(Host):
-            def __call__(self, request: Any, timeout: float | None = None, metadata: Any = ()) -> common_pb2.Error:
-                clock.sleep(60)
-                return super().__call__(request, timeout, metadata)
-
         def soon(_: float) -> bool:
             clock.sleep(1)
             return True
 
-        host = Slow(Failure(grpc.StatusCode.UNAVAILABLE))
+        host = Host(clock, Failure(grpc.StatusCode.UNAVAILABLE), takes=60)
         with mock.patch("cruster_client._calls.time", clock):
             Caller(soon, 10, None, None).call(host, common_pb2.Error(), again=lambda: None)
         self.assertEqual(2, host.calls)
@@ -162,11 +165,49 @@ class CallsTest(unittest.TestCase):
                 return False
 
             failures = [Failure(grpc.StatusCode.UNAVAILABLE)] if lost else []
-            host = Host(*failures, Failure(grpc.StatusCode.DEADLINE_EXCEEDED))
+            host = Host(clock, *failures, Failure(grpc.StatusCode.DEADLINE_EXCEEDED))
             with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
                 Caller(ready, 30, 10, None).call(host, common_pb2.Error(), again=lambda: None)
             self.assertEqual((2 * lost, want), (host.calls, raised.exception.code))
             self.assertEqual(not lost, "it was not sent" in raised.exception.message)
+
+    def test_a_deadline_says_why_a_call_is_repeated(self) -> None:
+        clock = Clock()
+        host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 1000)
+        with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
+            Caller(clock.disconnected, 30, 10, None).call(host, common_pb2.Error())
+        self.assertEqual((1, "CR-5010", "no host answers: why"), (host.calls, raised.exception.code, raised.exception.message))
+
+    def test_a_call_that_a_host_had_for_long_has_the_whole_budget(self) -> None:
+        for again in (None, lambda: None):
+            clock = Clock()
+
+            def soon(_: float) -> bool:
+                clock.sleep(0.5)
+                return True
+
+            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 20, takes=10)
+            with mock.patch("cruster_client._calls.time", clock):
+                Caller(soon, 1, None, None).call(host, common_pb2.Error(), again=again)
+            self.assertEqual(21, host.calls)
+
+    def test_a_host_that_never_takes_a_call_is_given_up(self) -> None:
+        for again in (None, lambda: None):
+            clock = Clock()
+            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 1000)
+            with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
+                Caller(connected, 30, None, None).call(host, common_pb2.Error(), again=again)
+            self.assertEqual("CR-5010", raised.exception.code)
+            self.assertTrue(30 - 2 * MAX_BACKOFF < clock.now <= 30, clock.now)
+
+    def test_attempts_without_a_connection_give_nothing_back(self) -> None:
+        for again, want in ((None, 20 + 30 + 20), (lambda: None, 30 + 20)):
+            clock = Clock()
+            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 1000, takes=20)
+            with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
+                Caller(clock.disconnected, 30, None, None).call(host, common_pb2.Error(), again=again)
+            self.assertEqual("CR-5010", raised.exception.code)
+            self.assertAlmostEqual(want, clock.now)
 
 
 if __name__ == "__main__":

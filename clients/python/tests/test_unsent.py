@@ -78,7 +78,7 @@ class UnsentTest(unittest.TestCase):
                 self.assertEqual(timeout is not None, "it was not sent" in raised.exception.message)
 
     def test_closing_ends_the_waiting(self) -> None:
-        with listener() as down, futures.ThreadPoolExecutor() as threads, Cluster(f"127.0.0.1:{down.getsockname()[1]}", retry_for=3600) as cluster:
+        with listener() as down, futures.ThreadPoolExecutor() as threads, Cluster(f"127.0.0.1:{down.getsockname()[1]}", retry_for=float("inf")) as cluster:
             call = threads.submit(cluster.entity("shop/Cart", "ada").call, "add", int)
             hang_up(down, call)
             cluster.close()
