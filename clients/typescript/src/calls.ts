@@ -8,7 +8,7 @@ import { Metadata, status, type CallOptions as GrpcOptions, type ClientUnaryCall
 import { fromService, retryDelay, unsent } from "./errors.js";
 
 const FIRST_BACKOFF = 50;
-const MAX_BACKOFF = 2000;
+export const MAX_BACKOFF = 2000;
 
 /** What may be said of one call. */
 export interface CallOptions {
@@ -41,13 +41,18 @@ export type Repeat = "repeat" | "once";
 export type Ready = (deadline: number) => Promise<boolean>;
 
 /**
- * Bounds for how many milliseconds one call waits for connections and is repeated, together. It is
- * used up by waiting, and from the first failure on; not by a first attempt that takes its time.
+ * Bounds for how many milliseconds one call is without a host: waits for connections and is
+ * repeated, together. While a host has the call, the budget fills again as fast as it is used up
+ * without one, up to the whole: a restart of the host finds it whole after a long wait, and a host
+ * that always fails at once uses it up.
  */
 class Budget {
+  private spare: number; // before the first failure
   private ends: number | undefined; // unknown before the first failure
 
-  constructor(private spare: number) {}
+  constructor(private readonly whole: number) {
+    this.spare = whole;
+  }
 
   /** When it ends, if it is used from now on. */
   end(): number {
@@ -63,6 +68,14 @@ class Budget {
     this.spare -= time;
   }
 
+  /** Tells that a host had the call for some time, until now. Returns whether the budget is whole. */
+  fill(time: number): boolean {
+    const whole = Date.now() + this.whole;
+    // Twice if it is in use: that time was not without a host, and it fills the budget.
+    this.ends = Math.min(whole, this.end() + (this.ends === undefined ? time : 2 * time));
+    return this.ends === whole;
+  }
+
   useUp(): void {
     this.ends = Date.now();
   }
@@ -75,6 +88,7 @@ export class Caller {
     private readonly retryFor: number,
     private readonly timeout: number | undefined,
     private readonly token: string | undefined,
+    private readonly pause: (time: number) => Promise<void> = sleep,
   ) {}
 
   /** Makes a call. `again` marks the request as one that may have arrived: what had no connection has not. */
@@ -82,44 +96,60 @@ export class Caller {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
     const budget = new Budget(this.retryFor);
-    let lost = false; // an attempt had a connection and no answer: it may have arrived
+    let lost: ServiceError | undefined; // of an attempt that may have arrived
+    let waits = again !== undefined || repeat === "once";
+    let connected = true; // a first attempt that does not wait finds the budget whole anyway
     for (let backoff = FIRST_BACKOFF; ; backoff = Math.min(2 * backoff, MAX_BACKOFF)) {
-      if ((again !== undefined || repeat === "once") && !(await this.connect(budget, deadline)) && !lost) {
-        throw unsent();
+      if (waits) {
+        const ends = budget.end();
+        connected = await this.connect(budget, Math.min(ends, deadline));
+        if (!connected && deadline < ends) {
+          if (lost === undefined) {
+            throw unsent();
+          }
+          if (again === undefined) {
+            throw fromService(lost, false);
+          }
+        }
       }
+      const begun = Date.now();
       const answer = await this.once(method, deadline);
       if (!(answer instanceof Failure)) {
         return answer;
       }
       const { error } = answer;
-      const delay = delayOf(error, repeat, backoff);
       const now = Date.now();
+      const unavailable = error.code === status.UNAVAILABLE;
+      if (unavailable && connected && budget.fill(now - begun)) {
+        backoff = FIRST_BACKOFF;
+      }
+      const delay = delayOf(error, repeat, backoff);
       if (delay === undefined || now + delay > Math.min(budget.start(), deadline)) {
         throw fromService(error, now >= deadline);
       }
-      if (error.code === status.UNAVAILABLE) {
+      if (unavailable) {
         again?.();
-        lost = true;
+        lost = error;
       }
-      await sleep(delay);
+      await this.pause(delay);
+      waits = true;
     }
   }
 
   /**
    * Waits for a connection, because a status does not tell whether a call had one: what fails
-   * without one has not left, and what fails with one may have arrived. If there is none within the
-   * budget, the next attempt says why, and is the last. Tells whether there is a next attempt: there
-   * is none if the deadline ends the waiting.
+   * without one has not left and was with no host, and what fails with one may have arrived. Tells
+   * whether there is one. If there is none within the budget, the next attempt says why, and is the
+   * last.
    */
-  private async connect(budget: Budget, deadline: number): Promise<boolean> {
+  private async connect(budget: Budget, until: number): Promise<boolean> {
     const begun = Date.now();
-    const ends = budget.end();
-    if (await this.ready(Math.min(ends, deadline))) {
+    if (await this.ready(until)) {
       budget.waited(Date.now() - begun);
       return true;
     }
     budget.useUp();
-    return ends <= deadline;
+    return false;
   }
 
   private once<Res>(method: Method<Res>, deadline: number): Promise<Res | Failure> {

@@ -14,7 +14,8 @@ export interface ClusterOptions {
   namespace?: string;
   /**
    * For how many milliseconds a call is repeated when no host answers or the host is full; 0 means
-   * never. Defaults to 30 seconds.
+   * never. While a host has the call, that time fills again as fast as it is used up without one.
+   * Defaults to 30 seconds.
    */
   retryFor?: number;
   /**

@@ -7,6 +7,9 @@ import { DeferredServiceClient } from "./proto/cruster/v1/deferred.js";
 import { EntityServiceClient } from "./proto/cruster/v1/entity.js";
 import { WorkflowServiceClient } from "./proto/cruster/v1/workflow.js";
 
+/** In milliseconds: a timer that is set for longer ends at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** The services of a host, with what the calls of a cluster have in common. */
 export class Stubs {
   readonly workflows: WorkflowServiceClient;
@@ -37,14 +40,14 @@ export class Stubs {
         if (this.closed) {
           return reject(new Error("the cluster is closed"));
         }
-        if (late !== undefined) {
+        if (late !== undefined && Date.now() >= deadline) {
           return resolve(false);
         }
         const state = channel.getConnectivityState(true);
         if (state === connectivityState.READY) {
           return resolve(true);
         }
-        channel.watchConnectivityState(state, deadline, look);
+        channel.watchConnectivityState(state, Math.min(deadline, Date.now() + LONGEST_TIMER), look);
       };
       setImmediate(look); // what is known of the connection by now is heeded first
     });

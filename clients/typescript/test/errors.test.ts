@@ -1,11 +1,11 @@
 /** What becomes of the statuses of hosts and of gRPC itself, and which calls are repeated. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 
 import { Metadata, status, type ClientUnaryCall, type ServiceError } from "@grpc/grpc-js";
 
-import { Caller, type Method } from "../src/calls.js";
+import { Caller, MAX_BACKOFF, type Method, type Ready } from "../src/calls.js";
 import { CrusterError, fromService, retryDelay } from "../src/errors.js";
 import { Error as WireError } from "../src/proto/cruster/v1/common.js";
 import { RetryInfo, RpcStatus } from "../src/proto/status.js";
@@ -144,5 +144,64 @@ test("a deadline says what has left", async (t) => {
       assert.deepEqual([calls(), e.code, e.reason.includes("it was not sent")], lost ? [2, "CR-5008", false] : [0, "CR-5010", true]);
       return true;
     });
+  }
+});
+
+/** A method that is lost some times first, and how a call of it ends if nothing but what is said takes time. */
+function lossy(t: TestContext, options: { failures: number; takes: number; retryFor: number; timeout?: number; ready: (tick: (ms: number) => void) => Ready }) {
+  t.mock.timers.reset();
+  t.mock.timers.enable({ apis: ["Date"], now: 0 });
+  const tick = (ms: number) => t.mock.timers.setTime(Date.now() + Math.ceil(ms));
+  const { method, calls } = host(...Array.from({ length: options.failures }, () => failure(status.UNAVAILABLE)));
+  const slow: Method<string> = (...args) => {
+    tick(options.takes);
+    return method(...args);
+  };
+  const caller = new Caller(options.ready(tick), options.retryFor, options.timeout, undefined, async (ms) => tick(ms));
+  return { call: (again?: () => void) => caller.call(slow, {}, "repeat", again), calls };
+}
+
+const soon = (tick: (ms: number) => void) => async () => {
+  tick(500);
+  return true;
+};
+
+const disconnected = (tick: (ms: number) => void) => async (deadline: number) => {
+  tick(deadline - Date.now());
+  return false;
+};
+
+const isUnreachable = (e: unknown) => e instanceof CrusterError && e.code === "CR-5010" && e.reason === "no host answers: why";
+
+test("a deadline says why a call is repeated", async (t) => {
+  const { call, calls } = lossy(t, { failures: 1000, takes: 0, retryFor: 30_000, timeout: 10_000, ready: disconnected });
+  await assert.rejects(call(), isUnreachable);
+  assert.deepEqual([calls(), Date.now()], [1, 10_000]);
+});
+
+test("a call that a host had for long has the whole budget", async (t) => {
+  for (const again of [undefined, () => {}]) {
+    const { call, calls } = lossy(t, { failures: 20, takes: 10_000, retryFor: 1000, ready: soon });
+    assert.equal(await call(again), "answer");
+    assert.equal(calls(), 21);
+  }
+});
+
+test("a host that never takes a call is given up", async (t) => {
+  for (const again of [undefined, () => {}]) {
+    const { call } = lossy(t, { failures: 1000, takes: 0, retryFor: 30_000, ready: () => connected });
+    await assert.rejects(call(again), isUnreachable);
+    assert.ok(Date.now() > 30_000 - 2 * MAX_BACKOFF && Date.now() <= 30_000, `${Date.now()}`);
+  }
+});
+
+test("attempts without a connection give nothing back", async (t) => {
+  for (const [again, want] of [
+    [undefined, 20_000 + 30_000 + 20_000],
+    [() => {}, 30_000 + 20_000],
+  ] as const) {
+    const { call } = lossy(t, { failures: 1000, takes: 20_000, retryFor: 30_000, ready: disconnected });
+    await assert.rejects(call(again), isUnreachable);
+    assert.equal(Date.now(), want);
   }
 });
