@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
 use crate::cluster::Cluster;
@@ -125,14 +125,20 @@ impl Cluster {
             let Some(delay) = delay(&status, repeat, backoff) else {
                 return Err(Error::from_status(&status));
             };
-            let next = Instant::now() + delay;
+            let now = Instant::now();
+            // The last attempt is at the end of the budget, unless the host has named a delay
+            // beyond it.
+            let next = match lost(&status) {
+                true => end.min(now + delay),
+                false => now + delay,
+            };
             if deadline.is_some_and(|deadline| next > deadline) && never_left {
                 return Err(Error::never_left(&status));
             }
-            if next > end || deadline.is_some_and(|deadline| next > deadline) {
+            if now >= end || next > end || deadline.is_some_and(|deadline| next > deadline) {
                 return Err(Error::from_status(&status));
             }
-            sleep(delay).await;
+            sleep_until(next).await;
             backoff = MAX_BACKOFF.min(2 * backoff);
         }
     }
