@@ -69,17 +69,18 @@ func (b *budget) start() time.Time {
 }
 
 // refill gives back what a try has earned that a host had for a time: the time itself, which is
-// not used up, and as much of what was used up before.
-func (b *budget) refill(had time.Duration) {
+// not used up, and as much of what was used up before. It reports whether the budget is whole again.
+func (b *budget) refill(had time.Duration) bool {
 	if !b.isBegun() {
 		b.spare = min(b.whole, b.spare+had)
-		return
+		return b.spare == b.whole
 	}
 	full := time.Now().Add(b.whole)
 	if b.end = b.end.Add(2 * had); b.end.Before(full) {
-		return
+		return false
 	}
 	b.end, b.told = full, false
+	return true
 }
 
 // awaitConnection waits for a connection before a call that may be made only once, or that is

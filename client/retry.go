@@ -72,8 +72,8 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		}
 		hasHost, begun := cc.GetState() == connectivity.Ready, time.Now()
 		err = invoke(ctx, method, req, reply, cc, opts...)
-		if hasHost && status.Code(err) == codes.Unavailable {
-			left.refill(time.Since(begun))
+		if hasHost && status.Code(err) == codes.Unavailable && left.refill(time.Since(begun)) {
+			backoff = firstBackoff
 		}
 		delay, again := r.delay(err, repeat, backoff)
 		if again && status.Code(err) == codes.Unavailable {
