@@ -22,8 +22,12 @@ type Description struct {
 	EntryLimit uint64
 	// Patches are the changes of the code that the execution was asked about.
 	Patches []Patch
-	// Pending is what a running execution waits for, in order of issue.
+	// Pending is what a running execution waits for, in order of issue. The callees of the
+	// first maxCallees calls are known.
 	Pending []PendingOp
+	// ParentName is the name of the execution that Parent is a step of; empty if there is
+	// none, or if it was deleted.
+	ParentName string
 	// Deferreds are the settled ones, by name. [Engine.Deferred] has their values.
 	Deferreds []journal.Settlement
 	// Resident tells whether an instance was warm.
@@ -42,6 +46,9 @@ type Description struct {
 
 // maxEarlier is how many earlier runs are told.
 const maxEarlier = 100
+
+// maxCallees is how many callees are told. Each takes a read or two.
+const maxCallees = 100
 
 // Patch is what an execution does about a change of the code that asks for it.
 type Patch struct {
@@ -83,6 +90,9 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 		}
 	}
 	d.Execution, d.EntryLimit = *row, e.executions.EntryLimit(row)
+	if err := e.describeFamily(ctx, d); err != nil {
+		return nil, journal.Coded("describe "+name, err)
+	}
 	if row.EarlierOf.IsZero() {
 		if d.Earlier, err = e.store.Earlier(ctx, row.ID, journal.Wake{}, maxEarlier+1); err != nil {
 			return nil, journal.Coded("describe "+name, err)
@@ -114,6 +124,37 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 		return nil, journal.Coded("describe "+name, err)
 	}
 	return d, nil
+}
+
+// describeFamily finds who has called the execution, and whom it has called and waits for.
+func (e *Engine) describeFamily(ctx context.Context, d *Description) error {
+	if !d.Parent.IsZero() {
+		parent, err := e.store.Load(ctx, d.Parent.ID)
+		switch {
+		case err == nil:
+			d.ParentName = parent.Name()
+		case !errors.Is(err, journal.ErrNotFound):
+			return err
+		}
+	}
+	calls := 0
+	for i := range d.Pending {
+		op := &d.Pending[i]
+		if op.Kind != abi.OpCall {
+			continue
+		}
+		if calls++; calls > maxCallees {
+			break
+		}
+		callee, err := e.store.Callee(ctx, journal.Caller{ID: d.ID, Run: d.Run, Step: op.Step})
+		switch {
+		case err == nil:
+			op.Callee = callee
+		case !errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrSwept):
+			return err
+		}
+	}
+	return nil
 }
 
 // Deferred is what a deferred of an execution was settled with. The execution may be gone

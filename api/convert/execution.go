@@ -104,6 +104,7 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	if resp.Execution, err = Execution(&d.Execution, as); err != nil {
 		return nil, err
 	}
+	resp.Execution.Parent = rpcerror.Text(d.ParentName)
 	if resp.Input, err = EncodePayload(d.Input, as); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func OmittedDeferred(s *journal.Settlement) *crusterv1.SettledDeferred {
 // PendingOp makes a message of an op that an execution waits for. Its error is cut to a
 // size that leaves room for the others.
 func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
-	return &crusterv1.PendingOp{
+	p := &crusterv1.PendingOp{
 		Number:    op.Number,
 		Kind:      rpcerror.Text(op.Kind),
 		Name:      rpcerror.Text(op.Name),
@@ -159,6 +160,10 @@ func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 		Attempt:   op.Attempt,
 		LastError: rpcerror.Clipped(op.LastError),
 	}
+	if op.Callee != nil {
+		p.Callee, p.CalleeState = rpcerror.Text(op.Callee.Name()), states[op.Callee.State]
+	}
+	return p
 }
 
 // Entry makes a message of an entry of a journal.

@@ -68,11 +68,12 @@ func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	d, err := convert.Description(&host.Description{
 		Execution: journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})}, Entries: 3, Resident: true,
-		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}},
+		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}}, ParentName: "shop/Sell/\xff",
 	}, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
 	require.EqualValues(t, 3, d.GetEntries())
+	require.Equal(t, "shop/Sell/\uFFFD", d.GetExecution().GetParent())
 	require.True(t, d.GetResident())
 	require.Equal(t, "tax\uFFFD", d.GetPatches()[0].GetId())
 	require.True(t, d.GetPatches()[0].GetTaken())
@@ -89,6 +90,11 @@ func TestPendingOps(t *testing.T) {
 	require.Nil(t, p.GetDueAt())
 	require.Equal(t, string(abi.CodeActivityFailed), p.GetLastError().GetCode())
 	require.Less(t, proto.Size(p), 8<<10)
+	require.Empty(t, p.GetCallee())
+
+	p = convert.PendingOp(&host.PendingOp{Number: 5, Kind: "call", Callee: &journal.Execution{Workflow: "shop/Pay", Key: "k\xff", State: journal.Paused}})
+	require.Equal(t, "shop/Pay/k\uFFFD", p.GetCallee())
+	require.Equal(t, crusterv1.State_STATE_PAUSED, p.GetCalleeState())
 }
 
 func TestSettledDeferreds(t *testing.T) {

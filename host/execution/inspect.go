@@ -16,10 +16,12 @@ type PendingOp struct {
 	Kind      string
 	Name      string
 	Key       string
+	Step      journal.StepID
 	Since     time.Time
 	DueAt     time.Time // zero if no time decides
 	Attempt   uint32    // of activities: the one under way or due next
 	LastError *abi.Error
+	Callee    *journal.Execution // of calls: what they wait for, if it is known
 }
 
 // Inspection is what a run knows about itself.
@@ -52,7 +54,7 @@ func (r *run) inspect() Inspection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for o := range r.ledger.ops.All() {
-		p := PendingOp{Number: o.Number, Kind: o.Kind, Name: o.Name, Key: o.Key, Since: time.Unix(0, o.IssuedAt), LastError: o.LastError}
+		p := PendingOp{Number: o.Number, Kind: o.Kind, Name: o.Name, Key: o.Key, Step: o.StepID, Since: time.Unix(0, o.IssuedAt), LastError: o.LastError}
 		if due := o.DueAt(); due != journal.Never {
 			p.DueAt = time.Unix(0, due)
 		}

@@ -368,7 +368,10 @@ type Execution struct {
 	// How many runs of the execution came before this one: each has continued as the next.
 	Continued uint32 `protobuf:"varint,18,opt,name=continued,proto3" json:"continued,omitempty"`
 	// The run id of the first of them; the same as run_id if there is none before.
-	ChainId       string `protobuf:"bytes,19,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
+	ChainId string `protobuf:"bytes,19,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
+	// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
+	// tells it, unless that one was deleted.
+	Parent        string `protobuf:"bytes,20,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -525,6 +528,13 @@ func (x *Execution) GetContinued() uint32 {
 func (x *Execution) GetChainId() string {
 	if x != nil {
 		return x.ChainId
+	}
+	return ""
+}
+
+func (x *Execution) GetParent() string {
+	if x != nil {
+		return x.Parent
 	}
 	return ""
 }
@@ -999,7 +1009,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\x9e\x05\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\xb6\x05\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -1023,7 +1033,8 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"attributes\x120\n" +
 	"\bprogress\x18\x11 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12\x1c\n" +
 	"\tcontinued\x18\x12 \x01(\rR\tcontinued\x12\x19\n" +
-	"\bchain_id\x18\x13 \x01(\tR\achainId\"\xa6\x01\n" +
+	"\bchain_id\x18\x13 \x01(\tR\achainId\x12\x16\n" +
+	"\x06parent\x18\x14 \x01(\tR\x06parent\"\xa6\x01\n" +
 	"\tAttribute\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +

@@ -1186,7 +1186,12 @@ type PendingOp struct {
 	// The attempt of an activity that runs or comes next, from 1.
 	Attempt uint32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Why the attempt before failed.
-	LastError     *Error `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	LastError *Error `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// The execution that a call waits for: "deployment/Workflow/key". Empty if it is not
+	// started yet, for other ops, and for calls behind the first 100.
+	Callee string `protobuf:"bytes,9,opt,name=callee,proto3" json:"callee,omitempty"`
+	// How far that execution is.
+	CalleeState   State `protobuf:"varint,10,opt,name=callee_state,json=calleeState,proto3,enum=cruster.v1.State" json:"callee_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1275,6 +1280,20 @@ func (x *PendingOp) GetLastError() *Error {
 		return x.LastError
 	}
 	return nil
+}
+
+func (x *PendingOp) GetCallee() string {
+	if x != nil {
+		return x.Callee
+	}
+	return ""
+}
+
+func (x *PendingOp) GetCalleeState() State {
+	if x != nil {
+		return x.CalleeState
+	}
+	return State_STATE_UNSPECIFIED
 }
 
 // SettledDeferred is a promise that was resolved or rejected.
@@ -3986,7 +4005,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
-	"\x03seq\x18\x03 \x01(\x04R\x03seq\"\x8e\x02\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\"\xdc\x02\n" +
 	"\tPendingOp\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
@@ -3996,7 +4015,10 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x06due_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05dueAt\x12\x18\n" +
 	"\aattempt\x18\a \x01(\rR\aattempt\x120\n" +
 	"\n" +
-	"last_error\x18\b \x01(\v2\x11.cruster.v1.ErrorR\tlastError\"\xca\x01\n" +
+	"last_error\x18\b \x01(\v2\x11.cruster.v1.ErrorR\tlastError\x12\x16\n" +
+	"\x06callee\x18\t \x01(\tR\x06callee\x124\n" +
+	"\fcallee_state\x18\n" +
+	" \x01(\x0e2\x11.cruster.v1.StateR\vcalleeState\"\xca\x01\n" +
 	"\x0fSettledDeferred\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12)\n" +
@@ -4309,95 +4331,96 @@ var file_cruster_v1_workflow_proto_depIdxs = []int32{
 	57, // 23: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
 	57, // 24: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
 	58, // 25: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	57, // 26: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	54, // 27: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	58, // 28: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	55, // 29: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 30: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	57, // 31: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	57, // 32: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	54, // 33: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	58, // 34: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	55, // 35: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
-	20, // 36: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
-	23, // 37: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
-	56, // 38: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
-	57, // 39: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
-	59, // 40: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	25, // 41: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
-	57, // 42: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
-	56, // 43: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	54, // 44: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	27, // 45: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
-	1,  // 46: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
-	27, // 47: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	55, // 48: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	56, // 49: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	54, // 50: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
-	55, // 51: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 52: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
-	54, // 53: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
-	55, // 54: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
-	54, // 55: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
-	58, // 56: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
-	55, // 57: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
-	13, // 58: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
-	60, // 59: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
-	61, // 60: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
-	57, // 61: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
-	56, // 62: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	59, // 63: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	62, // 64: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	56, // 65: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	54, // 66: cruster.v1.RestartRequest.input:type_name -> cruster.v1.Payload
-	56, // 67: cruster.v1.RestartResponse.execution:type_name -> cruster.v1.Execution
-	2,  // 68: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	4,  // 69: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	6,  // 70: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	8,  // 71: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	10, // 72: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	18, // 73: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	24, // 74: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	28, // 75: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
-	30, // 76: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	21, // 77: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
-	32, // 78: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
-	34, // 79: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
-	36, // 80: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
-	38, // 81: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	40, // 82: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	42, // 83: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	44, // 84: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	46, // 85: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	48, // 86: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	50, // 87: cruster.v1.WorkflowService.Restart:input_type -> cruster.v1.RestartRequest
-	52, // 88: cruster.v1.WorkflowService.Delete:input_type -> cruster.v1.DeleteRequest
-	3,  // 89: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	5,  // 90: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	7,  // 91: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	9,  // 92: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	11, // 93: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	19, // 94: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	26, // 95: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	29, // 96: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
-	31, // 97: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	22, // 98: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
-	33, // 99: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
-	35, // 100: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
-	37, // 101: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
-	39, // 102: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	41, // 103: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	43, // 104: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	45, // 105: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	47, // 106: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	49, // 107: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	51, // 108: cruster.v1.WorkflowService.Restart:output_type -> cruster.v1.RestartResponse
-	53, // 109: cruster.v1.WorkflowService.Delete:output_type -> cruster.v1.DeleteResponse
-	89, // [89:110] is the sub-list for method output_type
-	68, // [68:89] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	59, // 26: cruster.v1.PendingOp.callee_state:type_name -> cruster.v1.State
+	57, // 27: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	54, // 28: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	58, // 29: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	55, // 30: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 31: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	57, // 32: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	57, // 33: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	54, // 34: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	58, // 35: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	55, // 36: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 37: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
+	23, // 38: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
+	56, // 39: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
+	57, // 40: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
+	59, // 41: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	25, // 42: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
+	57, // 43: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
+	56, // 44: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	54, // 45: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	27, // 46: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	1,  // 47: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	27, // 48: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	55, // 49: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 50: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	54, // 51: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
+	55, // 52: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 53: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
+	54, // 54: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
+	55, // 55: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 56: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
+	58, // 57: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
+	55, // 58: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
+	13, // 59: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
+	60, // 60: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
+	61, // 61: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
+	57, // 62: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
+	56, // 63: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	59, // 64: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	62, // 65: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	56, // 66: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	54, // 67: cruster.v1.RestartRequest.input:type_name -> cruster.v1.Payload
+	56, // 68: cruster.v1.RestartResponse.execution:type_name -> cruster.v1.Execution
+	2,  // 69: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	4,  // 70: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	6,  // 71: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	8,  // 72: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	10, // 73: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	18, // 74: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	24, // 75: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	28, // 76: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	30, // 77: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	21, // 78: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
+	32, // 79: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
+	34, // 80: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
+	36, // 81: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
+	38, // 82: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	40, // 83: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	42, // 84: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	44, // 85: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	46, // 86: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	48, // 87: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	50, // 88: cruster.v1.WorkflowService.Restart:input_type -> cruster.v1.RestartRequest
+	52, // 89: cruster.v1.WorkflowService.Delete:input_type -> cruster.v1.DeleteRequest
+	3,  // 90: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	5,  // 91: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	7,  // 92: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	9,  // 93: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	11, // 94: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	19, // 95: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	26, // 96: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	29, // 97: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	31, // 98: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	22, // 99: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
+	33, // 100: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
+	35, // 101: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
+	37, // 102: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
+	39, // 103: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	41, // 104: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	43, // 105: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	45, // 106: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	47, // 107: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	49, // 108: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	51, // 109: cruster.v1.WorkflowService.Restart:output_type -> cruster.v1.RestartResponse
+	53, // 110: cruster.v1.WorkflowService.Delete:output_type -> cruster.v1.DeleteResponse
+	90, // [90:111] is the sub-list for method output_type
+	69, // [69:90] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }

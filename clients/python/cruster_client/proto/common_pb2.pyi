@@ -59,7 +59,7 @@ class Error(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ..., type: _Optional[str] = ..., retryable: _Optional[bool] = ..., details: _Optional[bytes] = ...) -> None: ...
 
 class Execution(_message.Message):
-    __slots__ = ("name", "namespace", "workflow", "key", "id", "digest", "state", "result", "error", "created_at", "finished_at", "interruption", "parent_id", "run_id", "attributes", "progress", "continued", "chain_id")
+    __slots__ = ("name", "namespace", "workflow", "key", "id", "digest", "state", "result", "error", "created_at", "finished_at", "interruption", "parent_id", "run_id", "attributes", "progress", "continued", "chain_id", "parent")
     NAME_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +78,7 @@ class Execution(_message.Message):
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     CONTINUED_FIELD_NUMBER: _ClassVar[int]
     CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     namespace: str
     workflow: str
@@ -96,7 +97,8 @@ class Execution(_message.Message):
     progress: Progress
     continued: int
     chain_id: str
-    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., key: _Optional[str] = ..., id: _Optional[str] = ..., digest: _Optional[str] = ..., state: _Optional[_Union[State, str]] = ..., result: _Optional[_Union[Payload, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., interruption: _Optional[_Union[Interruption, _Mapping]] = ..., parent_id: _Optional[str] = ..., run_id: _Optional[str] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., continued: _Optional[int] = ..., chain_id: _Optional[str] = ...) -> None: ...
+    parent: str
+    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., workflow: _Optional[str] = ..., key: _Optional[str] = ..., id: _Optional[str] = ..., digest: _Optional[str] = ..., state: _Optional[_Union[State, str]] = ..., result: _Optional[_Union[Payload, _Mapping]] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., interruption: _Optional[_Union[Interruption, _Mapping]] = ..., parent_id: _Optional[str] = ..., run_id: _Optional[str] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., continued: _Optional[int] = ..., chain_id: _Optional[str] = ..., parent: _Optional[str] = ...) -> None: ...
 
 class Attribute(_message.Message):
     __slots__ = ("name", "text", "number", "boolean", "time")

@@ -193,7 +193,7 @@ class Patch(_message.Message):
     def __init__(self, id: _Optional[str] = ..., taken: _Optional[bool] = ..., seq: _Optional[int] = ...) -> None: ...
 
 class PendingOp(_message.Message):
-    __slots__ = ("number", "kind", "name", "key", "since", "due_at", "attempt", "last_error")
+    __slots__ = ("number", "kind", "name", "key", "since", "due_at", "attempt", "last_error", "callee", "callee_state")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -202,6 +202,8 @@ class PendingOp(_message.Message):
     DUE_AT_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CALLEE_FIELD_NUMBER: _ClassVar[int]
+    CALLEE_STATE_FIELD_NUMBER: _ClassVar[int]
     number: int
     kind: str
     name: str
@@ -210,7 +212,9 @@ class PendingOp(_message.Message):
     due_at: _timestamp_pb2.Timestamp
     attempt: int
     last_error: _common_pb2.Error
-    def __init__(self, number: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., due_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., last_error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+    callee: str
+    callee_state: _common_pb2.State
+    def __init__(self, number: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., due_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., last_error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., callee: _Optional[str] = ..., callee_state: _Optional[_Union[_common_pb2.State, str]] = ...) -> None: ...
 
 class SettledDeferred(_message.Message):
     __slots__ = ("name", "at", "value", "error", "omitted_bytes")

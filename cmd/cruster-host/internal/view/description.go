@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,6 +55,9 @@ type PendingOp struct {
 	DueAt     *time.Time `json:"due_at,omitempty"`
 	Attempt   uint32     `json:"attempt,omitempty"`
 	LastError *Error     `json:"last_error,omitempty"`
+	// Callee is the execution that a call waits for.
+	Callee      string       `json:"callee,omitempty"`
+	CalleeState client.State `json:"callee_state,omitempty"`
 }
 
 // SettledDeferred is the JSON of a promise that was resolved or rejected.
@@ -105,10 +109,14 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		v.Published = stateOf(d.GetPublished())
 	}
 	for _, p := range d.GetPending() {
-		v.Pending = append(v.Pending, PendingOp{
+		op := PendingOp{
 			Number: p.GetNumber(), Kind: p.GetKind(), Name: p.GetName(), Key: p.GetKey(), Since: timeOf(p.GetSince()),
-			DueAt: timeOf(p.GetDueAt()), Attempt: p.GetAttempt(), LastError: ErrorOf(p.GetLastError()),
-		})
+			DueAt: timeOf(p.GetDueAt()), Attempt: p.GetAttempt(), LastError: ErrorOf(p.GetLastError()), Callee: p.GetCallee(),
+		}
+		if op.Callee != "" {
+			op.CalleeState = client.StateOf(p.GetCalleeState())
+		}
+		v.Pending = append(v.Pending, op)
 	}
 	for _, s := range d.GetDeferreds() {
 		v.Deferreds = append(v.Deferreds, SettledDeferred{
@@ -202,24 +210,38 @@ func writeOmitted(w io.Writer, n uint32) {
 	}
 }
 
+// writePending writes what an execution waits for. Other executions have columns if it waits for any;
+// their names are whole, for the next command.
 func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 	var rows [][]string
+	header := []string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}
+	calls := slices.ContainsFunc(pending, func(p *crusterv1.PendingOp) bool { return p.GetCallee() != "" })
+	if calls {
+		header = append(header, "EXECUTION", "STATE")
+	}
 	for _, p := range pending {
 		// Every execution listens for interrupts, and for updates if it takes any: it does not
 		// wait for one.
 		if p.GetKind() == abi.OpInterrupted || p.GetKind() == abi.OpUpdate {
 			continue
 		}
-		rows = append(rows, []string{
+		row := []string{
 			strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40), terminal.Clip(p.GetKey(), 24),
 			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()), terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60),
-		})
+		}
+		switch {
+		case p.GetCallee() != "":
+			row = append(row, p.GetCallee(), string(client.StateOf(p.GetCalleeState())))
+		case calls:
+			row = append(row, "", "")
+		}
+		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w, "\nwaits for")
-	return terminal.Table(w, []string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}, rows)
+	return terminal.Table(w, header, rows)
 }
 
 func writePatches(w io.Writer, patches []Patch) error {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type Execution struct {
 	InterruptedAt   *time.Time      `json:"interrupt_requested_at,omitempty"`
 	InterruptReason string          `json:"interrupt_reason,omitempty"`
 	ParentID        string          `json:"parent_id,omitempty"`
+	Parent          string          `json:"parent,omitempty"`
 	RunID           string          `json:"run_id,omitempty"`
 	Continued       uint32          `json:"continued,omitempty"`
 	ChainID         string          `json:"chain_id,omitempty"`
@@ -55,6 +57,7 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		InterruptedAt:   timeOf(e.GetInterruption().GetAt()),
 		InterruptReason: e.GetInterruption().GetReason(),
 		ParentID:        e.GetParentId(),
+		Parent:          e.GetParent(),
 		RunID:           e.GetRunId(),
 		Continued:       e.GetContinued(),
 		ChainID:         e.GetChainId(),
@@ -104,7 +107,10 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name, addrFlag), "\n")})
 	}
 	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)
-	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})
+	if parent := cmp.Or(v.Parent, v.ParentID); parent != "" {
+		all = append(all, terminal.Line{Name: "parent", Value: terminal.OneLine(parent)})
+	}
+	return all
 }
 
 func pauseCode(e *Error) abi.Code {

@@ -100,6 +100,10 @@ pub struct Execution {
     /// The run id of the first of them; the same as run_id if there is none before.
     #[prost(string, tag = "19")]
     pub chain_id: ::prost::alloc::string::String,
+    /// The name of the execution whose op started this one: "deployment/Workflow/key". Describe
+    /// tells it, unless that one was deleted.
+    #[prost(string, tag = "20")]
+    pub parent: ::prost::alloc::string::String,
 }
 /// Attribute is a name and a value by which executions are found.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2684,6 +2688,13 @@ pub struct PendingOp {
     /// Why the attempt before failed.
     #[prost(message, optional, tag = "8")]
     pub last_error: ::core::option::Option<Error>,
+    /// The execution that a call waits for: "deployment/Workflow/key". Empty if it is not
+    /// started yet, for other ops, and for calls behind the first 100.
+    #[prost(string, tag = "9")]
+    pub callee: ::prost::alloc::string::String,
+    /// How far that execution is.
+    #[prost(enumeration = "State", tag = "10")]
+    pub callee_state: i32,
 }
 /// SettledDeferred is a promise that was resolved or rejected.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -125,6 +125,11 @@ export interface Execution {
   continued: number;
   /** The run id of the first of them; the same as run_id if there is none before. */
   chainId: string;
+  /**
+   * The name of the execution whose op started this one: "deployment/Workflow/key". Describe
+   * tells it, unless that one was deleted.
+   */
+  parent: string;
 }
 
 /** Attribute is a name and a value by which executions are found. */
@@ -417,6 +422,7 @@ function createBaseExecution(): Execution {
     progress: undefined,
     continued: 0,
     chainId: "",
+    parent: "",
   };
 }
 
@@ -475,6 +481,9 @@ export const Execution: MessageFns<Execution> = {
     }
     if (message.chainId !== "") {
       writer.uint32(154).string(message.chainId);
+    }
+    if (message.parent !== "") {
+      writer.uint32(162).string(message.parent);
     }
     return writer;
   },
@@ -636,6 +645,14 @@ export const Execution: MessageFns<Execution> = {
             message.chainId = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.parent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -677,6 +694,7 @@ export const Execution: MessageFns<Execution> = {
       : undefined;
     message.continued = object.continued ?? 0;
     message.chainId = object.chainId ?? "";
+    message.parent = object.parent ?? "";
     return message;
   },
 };

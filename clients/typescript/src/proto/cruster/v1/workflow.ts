@@ -273,7 +273,16 @@ export interface PendingOp {
   /** The attempt of an activity that runs or comes next, from 1. */
   attempt: number;
   /** Why the attempt before failed. */
-  lastError: Error | undefined;
+  lastError:
+    | Error
+    | undefined;
+  /**
+   * The execution that a call waits for: "deployment/Workflow/key". Empty if it is not
+   * started yet, for other ops, and for calls behind the first 100.
+   */
+  callee: string;
+  /** How far that execution is. */
+  calleeState: State;
 }
 
 /** SettledDeferred is a promise that was resolved or rejected. */
@@ -2169,6 +2178,8 @@ function createBasePendingOp(): PendingOp {
     dueAt: undefined,
     attempt: 0,
     lastError: undefined,
+    callee: "",
+    calleeState: 0,
   };
 }
 
@@ -2197,6 +2208,12 @@ export const PendingOp: MessageFns<PendingOp> = {
     }
     if (message.lastError !== undefined) {
       Error.encode(message.lastError, writer.uint32(66).fork()).join();
+    }
+    if (message.callee !== "") {
+      writer.uint32(74).string(message.callee);
+    }
+    if (message.calleeState !== 0) {
+      writer.uint32(80).int32(message.calleeState);
     }
     return writer;
   },
@@ -2278,6 +2295,22 @@ export const PendingOp: MessageFns<PendingOp> = {
             message.lastError = Error.decode(reader, reader.uint32());
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.callee = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.calleeState = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2305,6 +2338,8 @@ export const PendingOp: MessageFns<PendingOp> = {
     message.lastError = (object.lastError !== undefined && object.lastError !== null)
       ? Error.fromPartial(object.lastError)
       : undefined;
+    message.callee = object.callee ?? "";
+    message.calleeState = object.calleeState ?? 0;
     return message;
   },
 };
