@@ -76,12 +76,23 @@ var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
 // FailureHint is the advice on a workflow that ended or was paused with an error.
 // If the message names the code of a cause, the advice on that cause helps more
 // than the advice on failed workflows in general. It does not once an operator has
-// failed the execution: then the cause is history.
+// failed the execution: then the cause is history. And of a plain crash the code around it
+// knows more: what crashed, and how that goes on.
 func FailureHint(code abi.Code, message, hint string) string {
-	if code == abi.CodeFailedByOperator {
+	cause := abi.Code(codeInText.FindString(message))
+	if code == abi.CodeFailedByOperator || cause == abi.CodeGuestTrap {
 		return hint
 	}
-	return cmp.Or(abi.Code(codeInText.FindString(message)).Info().Hint, hint)
+	return cmp.Or(cause.Info().Hint, hint)
+}
+
+// failureOf is the shape of the error of an execution, with the hint that [FailureHint] gives.
+func failureOf(e *crusterv1.Error) *Error {
+	v := ErrorOf(e)
+	if v != nil {
+		v.Hint = FailureHint(abi.Code(v.Code), v.Message, v.Hint)
+	}
+	return v
 }
 
 // outcomeText is what an op yielded, for a column.

@@ -30,6 +30,8 @@ func TestFailureHints(t *testing.T) {
 		"NoCause":     {abi.CodeWorkflowFailed, "no", "general"},
 		"UnknownCode": {abi.CodeWorkflowFailed, "CR-9999: no", "general"},
 		"NotACode":    {abi.CodeWorkflowFailed, "XCR-32011", "general"},
+		"Crash":       {abi.CodeCrashLoop, "crashed; last: " + string(abi.CodeGuestTrap) + ": no", "general"},
+		"TooLong":     {abi.CodeCrashLoop, "crashed; last: " + string(abi.CodeGuestTimeout) + ": no", abi.CodeGuestTimeout.Info().Hint},
 		"Operator":    {abi.CodeFailedByOperator, "gone; " + string(cause) + ": no", "general"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		Digest:          e.GetDigest(),
 		State:           client.StateOf(e.GetState()),
 		Result:          payloadJSON(e.GetResult()),
-		Error:           ErrorOf(e.GetError()),
+		Error:           failureOf(e.GetError()),
 		CreatedAt:       timeOf(e.GetCreatedAt()),
 		FinishedAt:      timeOf(e.GetFinishedAt()),
 		InterruptedAt:   timeOf(e.GetInterruption().GetAt()),
@@ -91,7 +91,7 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 	}
 	if v.Error != nil {
 		all = append(all, terminal.Line{Name: "error", Value: v.Error.lines()},
-			terminal.Line{Name: "hint", Value: FailureHint(abi.Code(v.Error.Code), v.Error.Message, v.Error.Hint)})
+			terminal.Line{Name: "hint", Value: v.Error.Hint})
 	}
 	if v.InterruptedAt != nil {
 		asked := timeText(e.GetInterruption().GetAt())
