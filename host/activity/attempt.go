@@ -238,7 +238,10 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
 		cause := coded
-		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, cause.Message).WithHint("%s", cause.Hint)
+		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, cause.Message)
+		if cause.Code != abi.CodeGuestTrap { // of a plain crash it knows no more than that it was one
+			coded.Hint = cause.Hint
+		}
 		// Memory that this host will never have is of no use to try again for.
 		coded.Retryable = cause.Code != abi.CodeGuestMemory || cause.Retryable
 	}

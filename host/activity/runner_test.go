@@ -208,6 +208,22 @@ func TestPerformFails(t *testing.T) {
 	}
 }
 
+// What is known of a crash is said by the hint of activities, unless its cause has a better one.
+func TestHintsOfCrashes(t *testing.T) {
+	t.Parallel()
+	for cause, hint := range map[abi.Code]string{
+		abi.CodeGuestTrap:   abi.CodeActivityCrashed.Info().Hint,
+		abi.CodeGuestMemory: abi.CodeGuestMemory.Info().Hint,
+	} {
+		b := setup(t, wasmtest.Program{Outcome: done})
+		a := newAttempt(b.Runner, b.task)
+		report, err := a.crashed(t.Context(), abi.Errorf(cause, "no"))
+		require.NoError(t, err)
+		require.Equal(t, abi.CodeActivityCrashed, report.(Failed).Err.Code)
+		require.Equal(t, hint, report.(Failed).Err.Hint)
+	}
+}
+
 func TestPerformWithSQL(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withSQL)
