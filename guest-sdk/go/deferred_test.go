@@ -204,6 +204,7 @@ func TestMisfitsAreErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "the result of deferred ruled does not fit")
 		require.ErrorContains(t, err, string(abi.CodeBadBody))
+		require.Contains(t, abi.AsError(err).Hint, "Compare the type")
 		require.Zero(t, got)
 	}
 	got, err := crustertest.Run(t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(m{"approved": true, "level": 2, "at": "noon"})))

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -87,6 +88,10 @@ func lasting(e *abi.Error) abi.Error {
 		out.Message, out.Hint = "", ""
 	case abi.CodeUnknownWorkflow: // the hint lists the workflows of the module
 		out.Hint = ""
+	case abi.CodeWorkflowFailed: // it passes that hint on
+		if strings.Contains(e.Message, string(abi.CodeUnknownWorkflow)+": ") {
+			out.Hint = ""
+		}
 	}
 	return out
 }

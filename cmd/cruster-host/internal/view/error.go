@@ -73,14 +73,14 @@ func (e *Error) lines() string {
 
 var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
 
-// FailureHint is the advice on a workflow that ended or was paused with an error.
-// If the message names the code of a cause, the advice on that cause helps more
+// FailureHint is the advice on a workflow that ended or was paused with an error. If it is not the
+// general one of the code, it was made for this failure. Otherwise, if the message names the code of a cause, the advice on that cause helps more
 // than the advice on failed workflows in general. It does not once an operator has
 // failed the execution: then the cause is history. And of a plain crash the code around it
 // knows more: what crashed, and how that goes on.
 func FailureHint(code abi.Code, message, hint string) string {
 	cause := abi.Code(codeInText.FindString(message))
-	if code == abi.CodeFailedByOperator || cause == abi.CodeGuestTrap {
+	if hint != "" && hint != code.Info().Hint || code == abi.CodeFailedByOperator || cause == abi.CodeGuestTrap {
 		return hint
 	}
 	return cmp.Or(cause.Info().Hint, hint)

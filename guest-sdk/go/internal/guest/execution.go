@@ -264,7 +264,12 @@ func (ex *Execution) workflowError(err error) *abi.Error {
 	if lacking := lackingIn(err); lacking != "" && !isCoded(err) {
 		return abi.Errorf(lacking, "%v", err)
 	}
-	return NewError(abi.CodeWorkflowFailed, err)
+	out := NewError(abi.CodeWorkflowFailed, err)
+	var e *abi.Error
+	if errors.As(err, &e) && e.Hint != "" && !fromApplication(e.Code) {
+		out.Hint = e.Hint // of the cause: it helps more than one on failed workflows in general
+	}
+	return out
 }
 
 // isCoded tells whether an error has a code of the host or the SDK.

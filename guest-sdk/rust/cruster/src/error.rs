@@ -124,6 +124,14 @@ impl Error {
         Self::from_cause(Cause::Fault(code.fault(message)))
     }
 
+    /// The same error with other advice, if it has a code.
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        if let Cause::Fault(fault) = &mut self.0.cause {
+            hint.clone_into(&mut fault.hint);
+        }
+        self
+    }
+
     pub(crate) fn not_encoded(what: impl fmt::Display, e: EncodeError) -> Self {
         match e {
             EncodeError::Value(e) => Error::from(e).context(what),
@@ -317,7 +325,13 @@ impl Error {
     /// The error of a workflow, as the host gets it.
     pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Box<Fault> {
         if !self.is_interrupted() {
-            return self.under(&codes::WORKFLOW_FAILED);
+            let mut out = self.under(&codes::WORKFLOW_FAILED);
+            let coded = self.fault().filter(|f| !own_words(&f.code));
+            if let Some(cause) = coded.filter(|f| !f.hint.is_empty()) {
+                // It helps more than one on failed workflows in general.
+                out.hint.clone_from(&cause.hint);
+            }
+            return out;
         }
         let mut message = self.to_string();
         if !interrupt_reason.is_empty() {

@@ -168,9 +168,17 @@ impl<T: DeserializeOwned> Future for Op<T> {
 }
 
 pub(crate) fn decode_result<T: DeserializeOwned>(what: impl fmt::Display, raw: &[u8]) -> Result<T> {
-    payload::decode(
-        raw,
-        &codes::BAD_BODY,
-        format_args!("the result of {what} does not fit"),
-    )
+    decode_delivered(raw, format_args!("the result of {what} does not fit"))
+}
+
+/// The hint on values of another type than the code asks for: that of the code is about what the
+/// host refuses. The SDK for Go has the same.
+const UNFIT: &str = "Compare the type in the code with that of the other side, which 'cruster-host module describe NAME' shows; \
+     'cruster-host workflow history' shows the value. One of the two may have been changed without the other.";
+
+pub(crate) fn decode_delivered<T: DeserializeOwned>(
+    raw: &[u8],
+    misfit: fmt::Arguments<'_>,
+) -> Result<T> {
+    payload::decode(raw, &codes::BAD_BODY, misfit).map_err(|e| e.with_hint(UNFIT))
 }

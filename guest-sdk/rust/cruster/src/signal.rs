@@ -8,14 +8,13 @@ use std::task::{Context, Poll, Waker};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codes;
 use crate::context::WorkflowContext;
 use crate::definition::SignalDefinition;
 use crate::error::Result;
 use crate::host::SIGNAL;
 use crate::inbox::Next;
 use crate::names;
-use crate::op::Op;
+use crate::op::{Op, decode_delivered};
 use crate::payload;
 use crate::schema::Schema;
 use crate::wire::{self, Wire};
@@ -102,7 +101,7 @@ impl<S: Signal> Future for Receive<S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<S>> {
         Pin::new(&mut self.next).poll(cx).map(|raw| {
             let misfit = format_args!("the value of signal {} does not fit", S::NAME);
-            payload::decode(&raw?, &codes::BAD_BODY, misfit)
+            decode_delivered(&raw?, misfit)
         })
     }
 }

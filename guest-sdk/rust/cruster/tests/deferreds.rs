@@ -209,6 +209,7 @@ fn what_does_not_fit_is_an_error() {
         let test = Test::new(&MODULE).resolve_after(seconds(1), ANYTHING, value);
         let error = test.run::<Trusting>(()).result.unwrap_err();
         assert!(error.to_string().contains("CR-4001"), "{error}");
+        assert!(error.hint().starts_with("Compare the type"), "{error}");
     }
     let dropped = Value::Map(vec![
         ("approved".into(), true.into()),

@@ -231,6 +231,8 @@ cr_status cr_fail(cr_workflow *w, const cr_error *error) {
     }
     mp_put_raw(&message, error->message);
     cr_error last = cr_error_of("CR-2006", "");
+    if (!own_words(error->code) && error->hint.len > 0)
+        last.hint = error->hint;
     last.message = mp_written(&message);
     last.type = error->type;
     last.details = error->details;
