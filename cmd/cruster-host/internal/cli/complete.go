@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
@@ -22,24 +23,51 @@ const (
 // there are no offers, and no message either: a line that is being typed is no place for it.
 type completion func(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error)
 
-// completes has the shell complete the first argument of commands and the values of their
-// flags, by asking the host.
+// workflowNames are the names of something that a workflow has, for what a word could become.
+type workflowNames func(w *crusterv1.WorkflowInfo, word string) ([]string, cobra.ShellCompDirective)
+
+// fixedWords are the values of flags that have no others, by flag or by command and flag. Namespaces
+// cannot be listed: they are not completed, and neither are files in their place.
+var fixedWords = map[string][]string{
+	"if-finished":               {"return", "restart", "restart-failed", "refuse"},
+	"namespace":                 nil,
+	"output":                    {"table", "json", "jsonl"},
+	"overlap":                   {"skip", "queue", "cancel", "allow"},
+	"schedule backfill overlap": {"queue", "allow"},
+	"workflow list state":       {"running", "paused", "completed", "failed", "interrupted"},
+	"workflow move state":       {"running", "paused"},
+}
+
+// completes has the shell complete the arguments of commands and the values of their
+// flags, by asking the host for what is not known here.
 func (a *app) completes(root *cobra.Command) {
+	completeFixed(root, root.PersistentFlags())
 	args := map[string]completion{"module describe": a.completeDeployment, "workflow execute": a.completeWorkflow, "workflow start": a.completeWorkflow}
-	for _, verb := range strings.Fields("poll wait describe history follow signal query update state interrupt move fork") {
+	for _, verb := range strings.Fields("poll wait describe history follow interrupt move fork restart delete") {
 		args["workflow "+verb] = a.completeExecution("")
 	}
 	for _, verb := range strings.Fields("resume fail") {
 		args["workflow "+verb] = a.completeExecution(client.Paused)
 	}
-	args["deferred resolve"], args["deferred reject"] = a.completeExecution(client.Running), a.completeExecution(client.Running)
+	named := map[string]workflowNames{
+		"deferred reject": deferredNames, "deferred resolve": deferredNames,
+		"workflow query": namesOf((*crusterv1.WorkflowInfo).GetQueries), "workflow signal": namesOf((*crusterv1.WorkflowInfo).GetSignals),
+		"workflow state": namesOf((*crusterv1.WorkflowInfo).GetState), "workflow update": namesOf((*crusterv1.WorkflowInfo).GetUpdates),
+	}
 	flags := map[string]map[string]completion{
 		"module push": {"name": a.completeDeployment}, "module check": {"name": a.completeDeployment},
 		"workflow list": {"workflow": a.completeWorkflow}, "workflow move": {"workflow": a.completeWorkflow},
+		"workflow signal": {"start": a.completeWorkflow},
 	}
 	for path, complete := range args {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
 			cmd.ValidArgsFunction = a.firstArgument(complete)
+		}
+	}
+	states := map[string]client.State{"deferred": client.Running}
+	for path, names := range named {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
+			cmd.ValidArgsFunction = a.executionAndName(states[cmd.Parent().Name()], names)
 		}
 	}
 	for path, byFlag := range flags {
@@ -49,6 +77,79 @@ func (a *app) completes(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// completeFixed has the shell complete the values of flags that are known, of a command and of those
+// below it.
+func completeFixed(cmd *cobra.Command, flags *pflag.FlagSet) {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	flags.VisitAll(func(f *pflag.Flag) {
+		words, ok := fixedWords[path+" "+f.Name]
+		if !ok {
+			words, ok = fixedWords[f.Name]
+		}
+		if ok {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // it is there, and has none yet
+		}
+	})
+	for _, below := range cmd.Commands() {
+		completeFixed(below, below.LocalNonPersistentFlags())
+	}
+}
+
+// executionAndName completes an execution of a state or of all, unless --start names its workflow, and
+// then the name of something that can be sent to it.
+func (a *app) executionAndName(state client.State, names workflowNames) cobra.CompletionFunc {
+	execution := a.asking(a.completeExecution(state))
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if start := cmd.Flags().Lookup("start"); start != nil && start.Changed {
+			args = append([]string{start.Value.String()}, args...)
+		}
+		switch len(args) {
+		case 0:
+			return execution(cmd, args, word)
+		case 1:
+			return a.asking(a.completeName(args[0], names))(cmd, args, word)
+		default:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// completeName offers names of a workflow, or of the workflow of an execution.
+func (a *app) completeName(of string, names workflowNames) completion {
+	return func(ctx context.Context, c *client.Client, word string) (found []string, how cobra.ShellCompDirective, err error) {
+		_, _, err = a.deployed(ctx, c, func(d *crusterv1.Deployment) []string {
+			for _, w := range d.GetWorkflows() {
+				if workflow := d.GetName() + "/" + w.GetName(); of == workflow || strings.HasPrefix(of, workflow+"/") {
+					found, how = names(w, word)
+				}
+			}
+			return nil
+		})
+		return found, how, err
+	}
+}
+
+// namesOf are the names of what a workflow lists.
+func namesOf[T interface{ GetName() string }](list func(*crusterv1.WorkflowInfo) []T) workflowNames {
+	return func(w *crusterv1.WorkflowInfo, _ string) (names []string, _ cobra.ShellCompDirective) {
+		for _, item := range list(w) {
+			names = append(names, item.GetName())
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// deferredNames are those of the deferreds of a workflow. Of a dynamic one only the beginning is known.
+func deferredNames(w *crusterv1.WorkflowInfo, word string) (names []string, how cobra.ShellCompDirective) {
+	for _, d := range w.GetDeferreds() {
+		names = append(names, d.GetName())
+		if d.GetDynamic() && strings.HasPrefix(d.GetName(), word) {
+			how = cobra.ShellCompDirectiveNoSpace
+		}
+	}
+	return names, how
 }
 
 // firstArgument completes that argument alone.

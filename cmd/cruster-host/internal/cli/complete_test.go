@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
 func TestCompletion(t *testing.T) {
@@ -19,5 +21,20 @@ func TestCompletionWithoutAHost(t *testing.T) {
 		require.Zero(t, code, env)
 		require.Equal(t, ":4\n", stdout, env)
 		require.Equal(t, "Completion ended with directive: ShellCompDirectiveNoFileComp\n", stderr, env)
+	}
+}
+
+// The values that are offered are those that are taken.
+func TestFixedWordsAreTaken(t *testing.T) {
+	t.Parallel()
+	require.Len(t, fixedWords["if-finished"], len(ifFinishedWords))
+	for _, word := range fixedWords["if-finished"] {
+		_, err := parseIfFinished(word)
+		require.NoError(t, err)
+	}
+	require.Len(t, fixedWords["workflow list state"], len(crusterv1.State_name)-1, "all but the unspecified one")
+	for _, word := range fixedWords["workflow list state"] {
+		_, err := parseState(word)
+		require.NoError(t, err)
 	}
 }
