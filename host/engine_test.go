@@ -138,6 +138,9 @@ func TestUnknownNames(t *testing.T) {
 	require.Equal(t, `there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop"`, abi.AsError(err).Message)
 	_, err = e.Poll(t.Context(), "", "tiny/W/a")
 	require.Equal(t, `there is no execution "tiny/W/a"`, abi.AsError(err).Message)
+	_, err = e.Poll(t.Context(), "", "tiny/w/a")
+	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+	require.Equal(t, `there is no execution "tiny/w/a": deployment "tiny" has no workflow "w"; did you mean "W"?`, abi.AsError(err).Message)
 
 	for workflow, code := range map[string]abi.Code{
 		"tiny/": "", "tiny/W": "", "tiny/V": abi.CodeUnknownWorkflow, "tinny/": abi.CodeDeploymentNotFound,

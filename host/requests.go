@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
@@ -68,9 +67,10 @@ func (e *Engine) withRef(ctx context.Context, namespace, name string, f func(exe
 	if err = f(ref); abi.CodeOf(err) != abi.CodeExecutionNotFound {
 		return err
 	}
-	// A deployment that there is not is the likely mistake.
-	deployment, _, _ := strings.Cut(name, "/")
-	if _, missing := e.catalog.Deployment(ctx, namespace, deployment); abi.CodeOf(missing) == abi.CodeDeploymentNotFound {
+	// A deployment or a workflow that there is not is the likely mistake.
+	workflow, _, _ := journal.ParseName(name)
+	_, missing := e.catalog.Workflow(ctx, namespace, workflow)
+	if code := abi.CodeOf(missing); code == abi.CodeDeploymentNotFound || code == abi.CodeUnknownWorkflow {
 		return abi.Errorf(abi.CodeExecutionNotFound, "%s: %s", abi.AsError(err).Message, abi.AsError(missing).Message)
 	}
 	return err

@@ -81,27 +81,9 @@ func (w *workflowService) workflowInfo(ctx context.Context, namespace, workflow 
 	if err != nil {
 		return nil, err
 	}
-	var known []string
-	if info.Manifest != nil {
-		for i := range info.Manifest.Workflows {
-			if info.Manifest.Workflows[i].Name == name {
-				return &info.Manifest.Workflows[i], nil
-			}
-			known = append(known, info.Manifest.Workflows[i].Name)
-		}
+	manifest := info.Manifest
+	if manifest == nil {
+		manifest = &abi.Manifest{}
 	}
-	return nil, abi.Errorf(abi.CodeUnknownWorkflow, "the deployment %q has no workflow %.80q; it has %s", deployment, name, listOf(known))
-}
-
-// listOf names a few of many.
-func listOf(names []string) string {
-	const few = 10
-	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) > few:
-		return strings.Join(names[:few], ", ") + ", …"
-	default:
-		return strings.Join(names, ", ")
-	}
+	return manifest.Workflow(deployment, name)
 }

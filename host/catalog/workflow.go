@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -30,21 +29,9 @@ func (c *Catalog) Workflow(ctx context.Context, namespace, workflow string) (*Wo
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(m.Manifest.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == name })
-	if i < 0 {
-		return nil, unknownWorkflow(m.Manifest, deployment, name)
+	info, err := m.Manifest.Workflow(deployment, name)
+	if err != nil {
+		return nil, err
 	}
-	return &Workflow{WorkflowInfo: &m.Manifest.Workflows[i], Module: m, Digest: d.Digest}, nil
-}
-
-func unknownWorkflow(m *abi.Manifest, deployment, name string) error {
-	var names, full []string
-	for _, w := range m.Workflows {
-		names, full = append(names, w.Name), append(full, deployment+"/"+w.Name)
-	}
-	err := abi.Errorf(abi.CodeUnknownWorkflow, "deployment %q has no workflow %.100q%s", deployment, name, abi.DidYouMean(name, names))
-	if len(names) == 0 {
-		return err.WithHint("Its module declares no workflows.")
-	}
-	return err.WithHint("It has %s.", strings.Join(full, ", "))
+	return &Workflow{WorkflowInfo: info, Module: m, Digest: d.Digest}, nil
 }

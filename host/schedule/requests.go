@@ -96,7 +96,7 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 		return nil, err
 	}
 	defer release()
-	s, err := r.load(ctx, id, name)
+	s, err := r.load(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 	if err := r.advance(ctx, p); err != nil {
 		// A host that is full can be told to pause its schedules. Whether the start that
 		// failed took place after all has to be known before.
-		if s, err = r.load(ctx, id, name); err != nil {
+		if s, err = r.load(ctx, namespace, name); err != nil {
 			return nil, err
 		}
 	}
@@ -145,15 +145,27 @@ func (r *Schedules) openToChange(ctx context.Context, s *journal.Schedule) (*pla
 	return p, nil
 }
 
-func (r *Schedules) load(ctx context.Context, id journal.ID, name string) (*journal.Schedule, error) {
-	s, err := r.Store.Schedule(ctx, id)
+func (r *Schedules) load(ctx context.Context, namespace, name string) (*journal.Schedule, error) {
+	s, err := r.Store.Schedule(ctx, journal.ScheduleID(namespace, name))
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return nil, abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %s", name)
+		return nil, r.noSchedule(ctx, namespace, name)
 	case err != nil:
 		return nil, journal.Coded("load schedule "+name, err)
 	}
 	return s, nil
+}
+
+// noSchedule says that there is no schedule of that name, and which one was probably meant.
+func (r *Schedules) noSchedule(ctx context.Context, namespace, name string) error {
+	const looked = 1000
+	var names []string
+	// Without the names there is nothing to suggest; the answer is the same.
+	all, _ := r.Store.Schedules(ctx, namespace, "", looked)
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %q%s", name, abi.DidYouMean(name, names))
 }
 
 // Update replaces what was said about a schedule. Ticks of the new times begin after this
@@ -319,7 +331,7 @@ func (r *Schedules) delete(ctx context.Context, namespace, name string) error {
 		return err
 	}
 	defer release()
-	s, err := r.load(ctx, id, name)
+	s, err := r.load(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
@@ -340,7 +352,7 @@ func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcomi
 	if upcoming < 0 || upcoming > MaxUpcoming {
 		return nil, invalid("%d next times are not between 0 and %d", upcoming, MaxUpcoming)
 	}
-	s, err := r.load(ctx, journal.ScheduleID(namespace, name), name)
+	s, err := r.load(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
