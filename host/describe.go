@@ -25,6 +25,9 @@ type Description struct {
 	// Pending is what a running execution waits for, in order of issue. The callees of the
 	// first maxCallees calls are known.
 	Pending []PendingOp
+	// Circle is executions that wait for each other's results, if this one is the first of them:
+	// each has called the next, and the last has called this one.
+	Circle []string
 	// ParentName is the name of the execution that Parent is a step of; empty if there is
 	// none, or if it was deleted.
 	ParentName string
@@ -137,6 +140,11 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) error {
 			return err
 		}
 	}
+	if d.State == journal.Running {
+		if err := e.describeCircle(ctx, d); err != nil {
+			return err
+		}
+	}
 	calls := 0
 	for i := range d.Pending {
 		op := &d.Pending[i]
@@ -154,6 +162,30 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// maxCircle is how long a circle may be that is told.
+const maxCircle = 100
+
+// describeCircle finds those with which the execution waits in a circle.
+func (e *Engine) describeCircle(ctx context.Context, d *Description) error {
+	ids := e.executions.Watchers.Circle(d.ID)
+	if len(ids) > maxCircle {
+		return nil
+	}
+	var names []string
+	for _, id := range ids {
+		row, err := e.store.Load(ctx, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil // one is over by now, and so is the circle
+		}
+		if err != nil {
+			return err
+		}
+		names = append(names, row.Name())
+	}
+	d.Circle = names
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -19,6 +21,7 @@ func TestDescribeNamesParentsAndChildren(t *testing.T) {
 
 		d, err := e.Describe(t.Context(), "", parent)
 		require.NoError(t, err)
+		require.Empty(t, d.Circle)
 		require.Empty(t, d.ParentName)
 		calls := 0
 		for _, op := range d.Pending {
@@ -36,5 +39,37 @@ func TestDescribeNamesParentsAndChildren(t *testing.T) {
 		d, err = e.Describe(t.Context(), "", child)
 		require.NoError(t, err)
 		require.Equal(t, parent, d.ParentName)
+	})
+}
+
+// TestDescribeFindsCircles has two executions call each other.
+func TestDescribeFindsCircles(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		e := harness.Engine(t, store)
+		for deployment, other := range map[string]string{"ping": "pong", "pong": "ping"} {
+			call := abi.Call{Workflow: other + "/W", Input: abi.Nil, Key: "k", KeyMode: abi.KeyRaw}
+			program := wasmtest.Program{
+				Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}},
+				Calls:    []wasmtest.ImportCall{{Import: abi.OpCall, Body: abi.MustMarshal(&call)}},
+			}
+			_, err := e.Push(t.Context(), host.PushRequest{Name: deployment, Binary: program.Assemble()})
+			require.NoError(t, err)
+		}
+		_, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "ping/W", Key: "k", KeyMode: abi.KeyRaw})
+		require.NoError(t, err)
+
+		circle := func(execution string) (found []string) {
+			harness.Eventually(t, "both wait", func() bool {
+				d, err := e.Describe(t.Context(), "", execution)
+				if err == nil {
+					found = d.Circle
+				}
+				return len(found) > 0
+			})
+			return found
+		}
+		require.Equal(t, []string{"ping/W/k", "pong/W/k"}, circle("ping/W/k"))
+		require.Equal(t, []string{"pong/W/k", "ping/W/k"}, circle("pong/W/k"))
 	})
 }

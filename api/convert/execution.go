@@ -108,6 +108,9 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	if resp.Input, err = EncodePayload(d.Input, as); err != nil {
 		return nil, err
 	}
+	for _, name := range d.Circle {
+		resp.Circle = append(resp.Circle, rpcerror.Text(name))
+	}
 	for _, p := range d.Patches {
 		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
 	}

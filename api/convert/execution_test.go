@@ -68,12 +68,13 @@ func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	d, err := convert.Description(&host.Description{
 		Execution: journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})}, Entries: 3, Resident: true,
-		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}}, ParentName: "shop/Sell/\xff",
+		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}}, ParentName: "shop/Sell/\xff", Circle: []string{"shop/Buy/a", "shop/Buy/\xff"},
 	}, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
 	require.EqualValues(t, 3, d.GetEntries())
 	require.Equal(t, "shop/Sell/\uFFFD", d.GetExecution().GetParent())
+	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/\uFFFD"}, d.GetCircle())
 	require.True(t, d.GetResident())
 	require.Equal(t, "tax\uFFFD", d.GetPatches()[0].GetId())
 	require.True(t, d.GetPatches()[0].GetTaken())

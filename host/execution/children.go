@@ -126,7 +126,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 		once.Do(func() { t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt) })
 		return true
 	}
-	watcher := t.Watchers.Add(child.ID, tell)
+	watcher := t.Watchers.AddCaller(child.ID, t.id, tell)
 	context.AfterFunc(ctx, func() { t.Watchers.Remove(child.ID, watcher) })
 	// It may have finished before the watcher was there.
 	failure, _ := t.retryUntilDecided(ctx, "look at the callee", func() error {

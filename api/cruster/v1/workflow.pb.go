@@ -791,7 +791,11 @@ type DescribeResponse struct {
 	// Whether there are more of them.
 	EarlierMore bool `protobuf:"varint,16,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
 	// How many entries its journal may have. It is paused when it has more.
-	EntryLimit    uint64 `protobuf:"varint,17,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
+	EntryLimit uint64 `protobuf:"varint,17,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
+	// Executions that wait for each other's results, if this one is the first of them: each has
+	// called the next, and the last has called this one. None ends unless one of them gives its
+	// call up.
+	Circle        []string `protobuf:"bytes,18,rep,name=circle,proto3" json:"circle,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -936,6 +940,13 @@ func (x *DescribeResponse) GetEntryLimit() uint64 {
 		return x.EntryLimit
 	}
 	return 0
+}
+
+func (x *DescribeResponse) GetCircle() []string {
+	if x != nil {
+		return x.Circle
+	}
+	return nil
 }
 
 // UnansweredUpdates are the updates of a name that an execution has not answered yet.
@@ -3971,7 +3982,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xcc\x05\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xe4\x05\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -3992,7 +4003,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\aearlier\x18\x0f \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
 	"\fearlier_more\x18\x10 \x01(\bR\vearlierMore\x12\x1f\n" +
 	"\ventry_limit\x18\x11 \x01(\x04R\n" +
-	"entryLimit\"=\n" +
+	"entryLimit\x12\x16\n" +
+	"\x06circle\x18\x12 \x03(\tR\x06circle\"=\n" +
 	"\x11UnansweredUpdates\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +

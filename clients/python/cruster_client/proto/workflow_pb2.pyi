@@ -123,7 +123,7 @@ class DescribeRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit")
+    __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit", "circle")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +140,7 @@ class DescribeResponse(_message.Message):
     EARLIER_FIELD_NUMBER: _ClassVar[int]
     EARLIER_MORE_FIELD_NUMBER: _ClassVar[int]
     ENTRY_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CIRCLE_FIELD_NUMBER: _ClassVar[int]
     execution: _common_pb2.Execution
     input: _common_pb2.Payload
     entries: int
@@ -156,7 +157,8 @@ class DescribeResponse(_message.Message):
     earlier: _containers.RepeatedCompositeFieldContainer[_common_pb2.Execution]
     earlier_more: bool
     entry_limit: int
-    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ..., entry_limit: _Optional[int] = ...) -> None: ...
+    circle: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ..., entry_limit: _Optional[int] = ..., circle: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UnansweredUpdates(_message.Message):
     __slots__ = ("name", "count")

@@ -33,6 +33,8 @@ type Description struct {
 	// How many of both are left out.
 	PendingOmitted   uint32 `json:"pending_omitted,omitempty"`
 	DeferredsOmitted uint32 `json:"deferreds_omitted,omitempty"`
+	// Circle is the executions with which it waits in a circle, itself first.
+	Circle []string `json:"circle,omitempty"`
 	// Earlier are its earlier runs; more tells whether there are others.
 	Earlier     []Execution `json:"earlier,omitempty"`
 	EarlierMore bool        `json:"earlier_more,omitempty"`
@@ -85,6 +87,7 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 
 		PendingOmitted:   d.GetPendingOmitted(),
 		DeferredsOmitted: d.GetDeferredsOmitted(),
+		Circle:           d.GetCircle(),
 		EarlierMore:      d.GetEarlierMore(),
 	}
 	for _, e := range d.GetEarlier() {
@@ -155,6 +158,9 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	if v.Fuel > 0 {
 		all = append(all, terminal.Line{Name: "fuel", Value: strconv.FormatInt(v.Fuel, 10)})
 	}
+	if len(v.Circle) > 0 {
+		all = append(all, terminal.Line{Name: "circle", Value: circleText(v.Circle)})
+	}
 	if err := terminal.Lines(w, all...); err != nil {
 		return err
 	}
@@ -181,6 +187,15 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	}
 	writeOmitted(w, v.DeferredsOmitted)
 	return nil
+}
+
+// circleText says who waits for whom, back to the first.
+func circleText(circle []string) string {
+	path := ""
+	for _, name := range circle {
+		path += terminal.OneLine(name) + " -> "
+	}
+	return path + terminal.OneLine(circle[0]) + "\neach waits for the result of the next: interrupt one of them to end it"
 }
 
 // writeEarlier writes the earlier runs.

@@ -2616,6 +2616,11 @@ pub struct DescribeResponse {
     /// How many entries its journal may have. It is paused when it has more.
     #[prost(uint64, tag = "17")]
     pub entry_limit: u64,
+    /// Executions that wait for each other's results, if this one is the first of them: each has
+    /// called the next, and the last has called this one. None ends unless one of them gives its
+    /// call up.
+    #[prost(string, repeated, tag = "18")]
+    pub circle: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// UnansweredUpdates are the updates of a name that an execution has not answered yet.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

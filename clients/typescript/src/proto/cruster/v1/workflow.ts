@@ -213,6 +213,12 @@ export interface DescribeResponse {
   earlierMore: boolean;
   /** How many entries its journal may have. It is paused when it has more. */
   entryLimit: bigint;
+  /**
+   * Executions that wait for each other's results, if this one is the first of them: each has
+   * called the next, and the last has called this one. None ends unless one of them gives its
+   * call up.
+   */
+  circle: string[];
 }
 
 /** UnansweredUpdates are the updates of a name that an execution has not answered yet. */
@@ -1634,6 +1640,7 @@ function createBaseDescribeResponse(): DescribeResponse {
     earlier: [],
     earlierMore: false,
     entryLimit: 0n,
+    circle: [],
   };
 }
 
@@ -1695,6 +1702,9 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
         throw new globalThis.Error("value provided for field message.entryLimit of type uint64 too large");
       }
       writer.uint32(136).uint64(message.entryLimit);
+    }
+    for (const v of message.circle) {
+      writer.uint32(146).string(v!);
     }
     return writer;
   },
@@ -1840,6 +1850,14 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
             message.entryLimit = reader.uint64() as bigint;
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.circle.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1879,6 +1897,7 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     message.entryLimit = (object.entryLimit !== undefined && object.entryLimit !== null)
       ? BigInt(object.entryLimit)
       : 0n;
+    message.circle = object.circle?.map((e) => e) || [];
     return message;
   },
 };
