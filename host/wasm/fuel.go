@@ -25,27 +25,30 @@ const (
 // exportRefuel builds the module that rewritten guests call when their fuel is out. It
 // is not among what an upload may import.
 func exportRefuel(b wazero.HostModuleBuilder) {
-	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, _ []uint64) {
-		ctx.Value(instanceKey{}).(*Instance).refuel(ctx, mod)
-	}), nil, nil).Export(binary.FuelFunction)
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+		ctx.Value(instanceKey{}).(*Instance).refuel(ctx, mod, int32(uint32(stack[0])))
+	}), []api.ValueType{api.ValueTypeI32}, nil).Export(binary.FuelFunction)
 }
 
-// refuel gives a guest that has used up its fuel the next slice, or ends it.
+// refuel gives a guest that has used up its fuel the next slice, or ends it. It is told where in its function a Go guest
+// is: see [binary.PlaceOf].
 //
 // A guest is given no more than the limit, slice by slice. So it gets here with more
 // than that at the first check behind the limit, and this is the same one whatever
 // the slices were: what a guest may do does not depend on the host.
-func (i *Instance) refuel(ctx context.Context, mod api.Module) {
+func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 	mc := i.machine
 	if mc.fuel == nil { // a start function that runs while the engine makes the instance
 		mc.findFuel(mod)
 	}
 	i.module.runtime.stats.refuels.Add(1)
 	if ctx.Err() != nil && !i.mayReport() {
+		i.stoppedAt = binary.PlaceOf(told)
 		panic(errStopped)
 	}
 	used := i.fuelGranted - int64(mc.fuel.Get())
 	if i.fuelLimit > 0 && used > i.fuelLimit {
+		i.stoppedAt = binary.PlaceOf(told)
 		panic(fault(abi.CodeGuestTimeout, "the module has used up its fuel, %d units, and was stopped", i.fuelLimit))
 	}
 	now := i.module.runtime.cfg.Clock.Now()
@@ -77,6 +80,7 @@ func (i *Instance) fillTank(used int64) {
 func (i *Instance) startFuel(limit int64) {
 	i.fuelGranted, i.fuelLimit, i.fuelSlice = 0, limit, smallestSlice
 	i.fuelFilled = i.module.runtime.cfg.Clock.Now()
+	i.stoppedAt = binary.Place{}
 	if i.machine != nil && i.machine.fuel != nil {
 		i.fillTank(0)
 	}

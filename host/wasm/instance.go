@@ -82,8 +82,9 @@ type Instance struct {
 
 	// Fuel of the call under way: what the guest was given since it began, and its limit.
 	fuelGranted, fuelLimit int64
-	fuelSlice              int64     // what it is given next
-	fuelFilled             time.Time // when it was given the last
+	fuelSlice              int64        // what it is given next
+	fuelFilled             time.Time    // when it was given the last
+	stoppedAt              binary.Place // where it was refused fuel
 
 	watch faultWatch // of the turn under way: see pages.go
 

@@ -20,8 +20,8 @@
 // custom sections, tables.go bounds tables, segments.go merges data segments, and
 // code.go changes functions, as scan.go has planned it. fuel.go says why and how code
 // counts what it does: cost.go has the costs, regions.go divides functions into regions,
-// ranges.go has the functions for long ranges, additions.go all else that a module gets.
-// nans.go replaces NaNs.
+// goblocks.go says where in a function of Go they are, ranges.go has the functions for long
+// ranges, additions.go all else that a module gets. nans.go replaces NaNs.
 //
 // Taking apart: template.go makes of a rewritten binary one whose instances have no
 // state that the host cannot read and set; hidden.go looks for code that would.

@@ -58,6 +58,7 @@ const (
 	opCall         = 0x10
 	opCallIndirect = 0x11
 	opDrop         = 0x1a
+	opNop          = 0x01
 	opLocalGet     = 0x20
 	opLocalSet     = 0x21
 	opLocalTee     = 0x22

@@ -31,7 +31,8 @@ import (
 // functions of the module move up by one: their numbers change wherever they are
 // named.
 
-// The import that a rewritten module calls when its fuel is below zero: () → ().
+// The import that a rewritten module calls when its fuel is below zero: (block i32) → (). The block says where
+// in a function of Go it is (goblocks.go).
 const (
 	FuelModule   = "cruster:host"
 	FuelFunction = "refuel"
@@ -59,7 +60,7 @@ type fuelIndexes struct {
 
 // ownTypes are the types of functions that we add.
 var ownTypes = []Signature{
-	typeRefuel: {},
+	typeRefuel: {Params: oneI32},
 	typeRange:  {Params: strings.Repeat(oneI32, 3)},
 	typeCharge: {Params: oneI32, Results: oneI32},
 	typePair:   {Params: strings.Repeat(oneI32, 2)},
@@ -151,16 +152,21 @@ func (f fuelIndexes) appendPayment(out []byte, g *region) []byte {
 		out = appendU32(append(out, opGlobalSet), uint64(f.global))
 	}
 	if g.check {
-		out = f.appendCheck(out)
+		out = f.appendCheck(out, g)
 	}
 	return out
 }
 
-// appendCheck calls the host if fuel is out. The engine knows the value of a global
+// appendCheck calls the host if fuel is out, and tells it where the region is. The engine knows the value of a global
 // that was just set, so nothing is loaded.
-func (f fuelIndexes) appendCheck(out []byte) []byte {
+func (f fuelIndexes) appendCheck(out []byte, g *region) []byte {
 	out = f.appendLoad(out)
 	out = append(out, opI64Const, 0, opI64LtS, opIf, noBlockType)
+	if g.jumps {
+		out = append(out, opLocalGet, 0)
+	} else {
+		out = appendS32(append(out, opI32Const), g.block)
+	}
 	out = appendU32(append(out, opCall), uint64(f.refuel))
 	return append(f.appendReload(out), opEnd)
 }

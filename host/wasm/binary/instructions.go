@@ -39,7 +39,7 @@ type instruction struct {
 	at, end int    // where it begins, and where the next one does
 	op      byte   //
 	sub     uint32 // behind a prefix
-	index   uint32 // the label, function, global, type or segment that it names first
+	index   uint32 // the label, function, global, type or segment that it names first, or the local of local.get and local.set
 	operand int    // where that stands
 	value   int32  // of an i32.const
 	labels  []uint32
@@ -59,7 +59,7 @@ func (r *reader) instruction() instruction {
 			r.fail("the type of a block has more than 33 bits")
 		}
 	case opElse, opUnreachable, opReturn:
-	case opBr, opBrIf, opCall, opRefFunc, opGlobalGet, opGlobalSet:
+	case opBr, opBrIf, opCall, opRefFunc, opLocalGet, opLocalSet, opGlobalGet, opGlobalSet:
 		in.index = r.u32()
 	case opBrTable:
 		for n := uint64(r.u32()) + 1; n > 0 && r.err == nil; n-- {

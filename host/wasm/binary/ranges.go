@@ -147,7 +147,7 @@ func (h *helpers) bodyOfTables() []byte {
 	out = append(append(out, opLocalGet, 0), most...)
 	out = append(out, opI32LtU, opSelect, opI64ExtendU, opI64Sub)
 	out = appendU32(append(out, opGlobalSet), uint64(h.fuel.global))
-	out = h.fuel.appendCheck(out)
+	out = h.fuel.appendCheck(out, &region{block: unknownBlock})
 	return append(out, opLocalGet, 0, opEnd)
 }
 
@@ -220,7 +220,7 @@ func (h *helpers) appendPieces(out []byte, which helper, downwards bool) []byte 
 		out = append(append(out, piece...), op, opLocalSet, local)
 	}
 	out = append(out, opLoop, noBlockType)
-	out = h.fuel.appendPayment(out, &region{cost: rangePiece / bytesPerUnit, check: true})
+	out = h.fuel.appendPayment(out, &region{cost: rangePiece / bytesPerUnit, check: true, block: unknownBlock})
 	if downwards {
 		move(localLength, opI32Sub)
 		out = append(out, opLocalGet, localTo, opLocalGet, localLength, opI32Add, opLocalGet, localFrom, opLocalGet, localLength, opI32Add)
@@ -257,5 +257,5 @@ func (h *helpers) appendPaymentForRest(out []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), uint64(h.fuel.global))
 	out = append(out, opLocalGet, localLength, opI64ExtendU, opI64Const, bytesPerUnitLog2, opI64ShrU, opI64Sub)
 	out = appendU32(append(out, opGlobalSet), uint64(h.fuel.global))
-	return h.fuel.appendCheck(out)
+	return h.fuel.appendCheck(out, &region{block: unknownBlock})
 }

@@ -20,7 +20,9 @@ const (
 // as its beginning is. It is paid for there.
 type region struct {
 	cost  uint64
-	check bool // see whether fuel is left
+	check bool  // see whether fuel is left
+	block int32 // of a Go function that it begins in, for the host; see goblocks.go
+	jumps bool  // the block is that of local 0
 
 	dominator *region // every way to here passes its beginning; nil at the entry
 	dispatch  uint64  // what it costs to choose among blocks inside, if it is the head of a loop that does so first
@@ -85,10 +87,11 @@ type meter struct {
 	entry     *region
 	switches  bool // a loop of it is a switch
 	calls     bool // it calls functions that are metered themselves
+	blocks    goBlocks
 }
 
 func newMeter(begin func(*region)) *meter {
-	m := &meter{begin: begin, straight: true}
+	m := &meter{begin: begin, straight: true, blocks: goBlocks{current: unknownBlock}}
 	m.entry = m.start(true, nil)
 	m.frames = []frame{{op: opBlock, resume: m.entry}}
 	return m
@@ -96,7 +99,7 @@ func newMeter(begin func(*region)) *meter {
 
 // start begins a region at the next instruction.
 func (m *meter) start(check bool, dominator *region) *region {
-	m.current = &region{check: check, dominator: dominator}
+	m.current = &region{check: check, dominator: dominator, block: m.blocks.current}
 	m.regions = append(m.regions, m.current)
 	if check {
 		m.unchecked = 0
@@ -143,6 +146,7 @@ func (m *meter) finish() {
 		m.entry.check = false
 	}
 	fold(m.regions)
+	m.blocks.tellLoops()
 }
 
 // after is told of an instruction once it is copied: what transfers control begins
@@ -169,6 +173,7 @@ func (m *meter) after(in *instruction) {
 	case opBr, opBrIf:
 		if m.branch(in.index) {
 			m.current.cost += costDispatch
+			m.blocks.jumped(len(m.frames)-1, m.current)
 		}
 	case opBrTable:
 		m.dispatch(in.labels)
@@ -189,6 +194,7 @@ func (m *meter) after(in *instruction) {
 	case opBrIf:
 		m.start(false, m.current)
 	}
+	m.blocks.read(in)
 }
 
 // dispatch takes note of a table of branches. If it is all that the head of a loop does,
@@ -199,7 +205,12 @@ func (m *meter) dispatch(labels []uint32) {
 	for inside < len(m.frames) && m.frames[len(m.frames)-1-inside].op == opBlock {
 		inside++
 	}
-	if inside == len(m.frames) || m.frames[len(m.frames)-1-inside].loop != m.current {
+	loops := inside < len(m.frames)
+	atHead := m.current == m.entry || loops && m.frames[len(m.frames)-1-inside].loop == m.current && m.current.dominator == m.entry
+	if m.blocks.table(labels, atHead, len(m.frames)) {
+		m.current.jumps, m.entry.jumps = true, true
+	}
+	if !loops || m.frames[len(m.frames)-1-inside].loop != m.current {
 		return
 	}
 	m.switches = true
@@ -228,6 +239,7 @@ func (m *meter) end() {
 		return // the function ends
 	}
 	m.frames = m.frames[:last]
+	m.blocks.ended(last)
 	m.unchecked = max(m.unchecked, f.exits)
 	if f.op == opIf && !f.hasElse {
 		m.unchecked = max(m.unchecked, f.before)

@@ -16,7 +16,7 @@ import (
 
 // TestScanFunction scans the body of a function in hex: its locals and its
 // instructions. It prints what is changed: where regions begin, with what they cost, and
-// ! if there is a check. Function 0 is imported, 1 is a leaf that costs 7, 2 is none.
+// ! if there is a check, with what it tells of where in a Go function it is. Function 0 is imported, 1 is a leaf that costs 7, 2 is none.
 // The argument adds puts that many additions in front of the last end.
 func TestScanFunction(t *testing.T) {
 	t.Parallel()
@@ -45,13 +45,27 @@ func TestScanFunction(t *testing.T) {
 			case e.region == nil:
 				fmt.Fprintf(&text, " %d:NaN", e.at)
 			case e.region.check:
-				fmt.Fprintf(&text, " %d:%d!", e.at, e.region.cost)
+				fmt.Fprintf(&text, " %d:%d!%s", e.at, e.region.cost, told(e.region))
 			case e.region.cost > 0:
 				fmt.Fprintf(&text, " %d:%d", e.at, e.region.cost)
 			}
 		}
 		return text.String() + "\n"
 	})
+}
+
+// told is what a check tells the host of where it is.
+func told(g *region) string {
+	switch {
+	case g.jumps:
+		return "local0"
+	case g.block < unknownBlock:
+		place := PlaceOf(g.block)
+		return map[bool]string{false: "at", true: "after"}[place.After] + fmt.Sprint(place.Behind-1)
+	case g.block != unknownBlock:
+		return fmt.Sprintf("block%d", g.block)
+	}
+	return ""
 }
 
 func fromHex(t *testing.T, text string) []byte {
