@@ -22,6 +22,7 @@ type goProgram struct {
 	memory                            []byte
 	count                             uint64
 	names, units, files, tables, text uint64
+	inlined                           uint64 // where the records of inlined calls are counted from; 0 if they were not found
 }
 
 // goTable begins the table since Go 1.20, for Wasm.
@@ -49,8 +50,11 @@ const (
 	recordFrame  = 16
 	recordFile   = 20
 	recordLine   = 24
+	recordTables = 28 // how many more tables it has
 	recordUnit   = 32
 	recordBegins = 36
+	recordPlaces = 43 // a byte: how many places of data it has
+	recordEnd    = 44 // the tables, and the places behind them
 )
 
 // findGoProgram looks for the table in the memory of a guest.
@@ -64,20 +68,26 @@ func findGoProgram(memory []byte) (*goProgram, bool) {
 	p.count = header(0)
 	p.names, p.units, p.files = uint64(at)+header(3), uint64(at)+header(4), uint64(at)+header(5)
 	p.tables, p.text = uint64(at)+header(6), uint64(at)+header(7)
+	p.inlined = p.findInlined(uint64(at))
 	return p, p.count > 0 && p.count <= maxGoFunctions
 }
 
-// goFrame is one call that was under way.
+// goCall is one call that was under way.
 type goCall struct {
 	function uint64 // by its place in the table
-	block    uint64 // 0 if it is not known: then the line is where the function begins
+	behind   uint64 // the block behind the one that it is in; 0 if that is not known: then the line is where the function begins
+	after    bool   // it is not in that block, but behind it
 }
 
 // stack follows the calls from the innermost function outwards. The pointer is where Go's stack
 // ends. The function may not have made its frame yet: the caller's address tells.
-func (p *goProgram) stack(innermost, pointer uint64) []goCall {
-	calls := []goCall{{function: innermost}}
-	for _, frame := range []uint64{p.frame(calls[0]), 0} {
+func (p *goProgram) stack(innermost goCall, pointer uint64) []goCall {
+	calls := []goCall{innermost}
+	frames := []uint64{p.frame(innermost), 0}
+	if innermost.behind == 1 { // it has just been called
+		slices.Reverse(frames)
+	}
+	for _, frame := range frames {
 		if call, ok := p.callAt(pointer + frame); ok {
 			pointer += frame + 8
 			calls = append(calls, call)
@@ -96,11 +106,11 @@ func (p *goProgram) stack(innermost, pointer uint64) []goCall {
 	return calls
 }
 
-// callAt reads a return address from the stack.
+// callAt reads a return address from the stack. It is behind the call.
 func (p *goProgram) callAt(at uint64) (goCall, bool) {
 	pc := p.u64(at)
-	call := goCall{function: pc>>blockBits - firstGoFunction, block: pc & (1<<blockBits - 1)}
-	return call, pc>>blockBits >= firstGoFunction && call.function < p.count && call.block > 0
+	call := goCall{function: pc>>blockBits - firstGoFunction, behind: pc & (1<<blockBits - 1)}
+	return call, pc>>blockBits >= firstGoFunction && call.function < p.count && call.behind > 0
 }
 
 func (p *goProgram) record(function uint64) uint64 {
@@ -113,28 +123,28 @@ func (p *goProgram) name(function uint64) string {
 
 // frame is the size of a call's frame. Of the innermost it is that behind its first block.
 func (p *goProgram) frame(c goCall) uint64 {
-	block := max(c.block, 1)
-	return uint64(max(0, p.valueAt(p.record(c.function)+recordFrame, block)))
+	return uint64(max(0, p.valueAt(p.record(c.function)+recordFrame, max(c.behind, 1))))
 }
 
-// position is the file and line of a call. If it is not known where in its function a guest was, it says from which line
-// on the function is.
-func (p *goProgram) position(c goCall) string {
-	record, block, line := p.record(c.function), c.block, int64(p.u32(p.record(c.function)+recordBegins))
-	if block > 0 {
-		block-- // the address is where the call returns to
-		line = p.valueAt(record+recordLine, block)
-	}
+// position is the file and line of a block, "orders/main.go:12"; empty if it is not known.
+func (p *goProgram) position(function, block uint64) string {
+	return p.line(function, block, p.valueAt(p.record(function)+recordLine, block))
+}
+
+// begin is the file and line where a function begins.
+func (p *goProgram) begin(function uint64) string {
+	return p.line(function, 0, int64(p.u32(p.record(function)+recordBegins)))
+}
+
+// line names a line of the file that a block is from.
+func (p *goProgram) line(function, block uint64, line int64) string {
+	record := p.record(function)
 	file := p.valueAt(record+recordFile, block)
 	if file < 0 || line <= 0 {
 		return ""
 	}
 	offset := p.u32(p.units + 4*(uint64(p.u32(record+recordUnit))+uint64(file)))
-	position := fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
-	if c.block == 0 {
-		return "(from " + position + ")"
-	}
-	return position
+	return fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
 }
 
 // valueAt reads a table of what holds at which block of a function: pairs of how much the value

@@ -20,7 +20,7 @@ type Trap struct {
 	// if it is not known.
 	Backtrace string
 	// Place says where the guest was when it was stopped, as the end of a sentence: " (in main.f
-	// orders/main.go:12)" or ": goroutine 7, in main.f, waits (sleep) at orders/main.go:12". It is
+	// (orders/main.go:12))" or ": goroutine 7, in main.f, waits (sleep) at orders/main.go:12". It is
 	// part of the message of Err. Empty if it is not known.
 	Place string
 }

@@ -15,8 +15,8 @@ import (
 // maxShownFrames bounds how many functions the message about a guest that was stopped names.
 const maxShownFrames = 5
 
-// stoppedIn says where a guest was that was stopped: " (in main.count orders/main.go:57 <
-// main.orders orders/main.go:30)". Of a Go program its own table of functions tells it; of others
+// stoppedIn says where a guest was that was stopped: " (in main.count (orders/main.go:57) <
+// main.orders (orders/main.go:30))". Of a Go program its own table of functions tells it; of others
 // the name section of the module, if it has one, and what the guest says of itself. The backtrace is
 // the engine's.
 //
@@ -65,12 +65,24 @@ func (i *Instance) goFrames(functions []string) (frames []string) {
 	if !ok {
 		return nil
 	}
-	// The first global of a Go program is the pointer of its stack.
-	if frames = program.authorFrames(program.stack(innermost, i.machine.globals[0].Get()&0xffffffff)); len(frames) > 0 {
+	// The first global of a Go program is the pointer of its stack, the third the goroutine that runs.
+	global := func(n int) uint64 {
+		if n >= len(i.machine.globals) {
+			return 0
+		}
+		return i.machine.globals[n].Get() & 0xffffffff
+	}
+	call := program.stopped(innermost, i.stoppedAt)
+	if frames = program.authorFrames(program.stack(call, global(0))); len(frames) > 0 {
 		return frames
 	}
-	// The runtime was at work on a stack of its own: it makes that of a recursion larger. The engine knows who
-	// called it, though not at which line.
+	if call, pointer, ok := program.waiting(global(2)); ok {
+		frames = program.authorFrames(program.stack(call, pointer))
+	}
+	if len(frames) > 0 {
+		return frames
+	}
+	// The engine knows who called the runtime, though not at which line.
 	calls := make([]goCall, 0, len(functions))
 	for _, name := range slices.Compact(functions) {
 		function, ok := program.numbered(name, imported)
@@ -84,16 +96,22 @@ func (i *Instance) goFrames(functions []string) (frames []string) {
 	return program.authorFrames(calls)
 }
 
-// authorFrames shows those calls that are of the author's functions; of a function that calls itself, one.
+// authorFrames shows those calls that are of the author's functions; of a function that calls itself, one. Libraries
+// may call each other deeply: the innermost call of the package main is always shown, as the last if need be.
 func (p *goProgram) authorFrames(calls []goCall) (frames []string) {
+	inMain := false
 	for _, call := range calls {
-		name := p.name(call.function)
-		if !isAuthors(name) || len(frames) == maxShownFrames {
-			continue
-		}
-		frame := strings.TrimSpace(oneLine(name+" "+p.position(call), 120))
-		if len(frames) == 0 || frames[len(frames)-1] != frame {
-			frames = append(frames, frame)
+		for _, f := range p.frames(call) {
+			frame, isMain := oneLine(f.String(), 120), strings.HasPrefix(f.name, "main.")
+			switch {
+			case !isAuthors(f.name) || len(frames) > 0 && frames[len(frames)-1] == frame:
+			case len(frames) < maxShownFrames:
+				frames = append(frames, frame)
+				inMain = inMain || isMain
+			case isMain && !inMain:
+				frames[maxShownFrames-1] = frame
+				return frames
+			}
 		}
 	}
 	return frames

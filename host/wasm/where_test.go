@@ -17,11 +17,17 @@ import (
 // probeLine is the line of the probe that has a mark.
 func probeLine(t *testing.T, mark string) string {
 	t.Helper()
-	source, err := os.ReadFile("testdata/guests/probe/main.go")
+	return lineIn(t, "probe/main.go", mark)
+}
+
+// lineIn is the line of a guest's file that has a mark.
+func lineIn(t *testing.T, file, mark string) string {
+	t.Helper()
+	source, err := os.ReadFile("testdata/guests/" + file)
 	require.NoError(t, err)
 	before, _, ok := bytes.Cut(source, []byte(`// line "`+mark+`"`))
 	require.True(t, ok, mark)
-	return fmt.Sprintf("probe/main.go:%d", 1+bytes.Count(before, []byte("\n")))
+	return fmt.Sprintf("%s:%d", file, 1+bytes.Count(before, []byte("\n")))
 }
 
 // TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names. Its time is
@@ -29,7 +35,7 @@ func probeLine(t *testing.T, mark string) string {
 func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
-	where := fmt.Sprintf(" (in main.endless (from %s) < main.tally %s < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
+	where := fmt.Sprintf(" (in main.endless (%s) < main.tally (%s) < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	for name, stop := range map[string]struct {
@@ -71,11 +77,11 @@ func TestAGoGuestThatBlocksUntilItsDeadlineShowsWhere(t *testing.T) {
 func TestAGoGuestStoppedInItsRecursionShowsWhere(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
-	deeper := "main.deeper " + probeLine(t, "deeper")
+	deeper := "main.deeper (" + probeLine(t, "deeper") + ")"
 	for fuel := int64(1_000_000); fuel < 40_000_000; fuel += fuel / 20 {
 		_, err := instantiate(t, m, wasm.World{Fuel: fuel}).Start(context.Background(), []byte("recurse"))
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)
-		require.Contains(t, trap.Place, " (in main.deeper (from probe/main.go:", fuel)
+		require.Regexp(t, `^ \(in main\.deeper \(probe/main\.go:`, trap.Place, fuel)
 		require.NotContains(t, trap.Place, deeper+" < "+deeper)
 	}
 }

@@ -324,10 +324,10 @@ func tally(from int32) int32 {
 // endless says that it has begun.
 //
 //go:noinline
-func endless(n, by int32) int32 { // line "endless"
+func endless(n, by int32) int32 {
 	log(0, nil, 0)
 	for n != 0 {
-		n = n*by | 1
+		n = n*by | 1 // line "endless"
 	}
 	return n
 }
