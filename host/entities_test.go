@@ -178,6 +178,7 @@ func TestEntityThatNeverEnds(t *testing.T) {
 	select {
 	case err := <-spin:
 		require.Equal(t, abi.CodeOperationCrashed, abi.CodeOf(err))
+		require.Regexp(t, `\(in main\.init\.func\d+ \(entities/main\.go:5[12]\)\)`, err.Error())
 	case <-ctx.Done():
 		require.Fail(t, "it did not end")
 	}

@@ -50,12 +50,37 @@ func TestEndlessTurn(t *testing.T) {
 				require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
 				require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
 				require.Regexp(t, map[string]string{
-					"go":   `\(in main\.init\.func\d+ \(from conformance/misuse\.go:12\)`,
+					"go":   `\(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)`,
 					"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
 				}[l.name], row.Error.Message)
 			})
 		}
 	}
+}
+
+// TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for what they computed,
+// so they are in the loop however slow the machine is.
+func TestEndlessLoopShowsLines(t *testing.T) {
+	t.Parallel()
+	l := wholeLanguages()[0]
+	require.Equal(t, "go", l.name)
+	b := setup(t, l, "sqlite", nil, func(c *host.Config) { c.TurnFuel, c.ActivityFuel = 50_000_000, 50_000_000 })
+	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "loop"))
+	require.Equal(t, journal.Paused, row.State)
+	require.Regexp(t, `has used up its fuel, 50000000 units, and was stopped \(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)\)`, row.Error.Message)
+
+	row = harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Crash", "loop for long"))
+	require.Equal(t, journal.Completed, row.State, "%v", row.Error)
+	entries, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	require.NoError(t, err)
+	failed := 0
+	for _, entry := range entries {
+		if entry.Error != nil {
+			failed++
+			require.Regexp(t, `\(in main\.init\.func\d+ \(conformance/steps\.go:14[78]\)\)`, entry.Error.Message)
+		}
+	}
+	require.Equal(t, 2, failed, "both attempts")
 }
 
 // TestDeadlockShowsLines: of each coroutine or task, and the author's.

@@ -24,7 +24,8 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 	case "exit":
 		os.Exit(4)
 	case "loop":
-		for spin := 0; ; spin++ {
+		for spins != 1 {
+			spins += 2
 		}
 	case "hog":
 		for {

@@ -128,7 +128,10 @@ var Crash = cruster.NewWorkflow("Crash", func(ctx cruster.Context, how string) (
 	return seen(n, err), nil
 })
 
-var hoard [][]byte
+var (
+	hoard [][]byte
+	spins int
+)
 
 var crash = cruster.NewActivity("crash", func(ctx *cruster.ActivityContext, how string) (int, error) {
 	switch how {
@@ -140,8 +143,9 @@ var crash = cruster.NewActivity("crash", func(ctx *cruster.ActivityContext, how 
 		}
 	case "exit":
 		os.Exit(3)
-	case "loop":
-		for spin := 0; ; spin++ {
+	case "loop", "loop for long":
+		for spins != 1 {
+			spins += 2
 		}
 	case "hog":
 		for {
