@@ -89,7 +89,9 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 		{"BadMsgpack", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}}})
 		}, abi.CodeBadInput, "malformed"},
-		{"UnknownWorkflow", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/By", Input: jsonPayload(`{}`)}) }, abi.CodeUnknownWorkflow, `; did you mean "Buy"?`},
+		{"UnknownWorkflow", func() error {
+			return start(&crusterv1.StartOptions{Workflow: "shop/By", Input: jsonPayload(`{}`)})
+		}, abi.CodeUnknownWorkflow, `; did you mean "Buy"?`},
 		{"NoWorkflow", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop", Input: jsonPayload(`{}`)})
 		}, abi.CodeUnknownWorkflow, "is not a valid name of a workflow"},

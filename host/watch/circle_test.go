@@ -32,7 +32,7 @@ func TestCircle(t *testing.T) {
 	require.Equal(t, []byte{1, 2, 3}, circle(1))
 	require.Equal(t, []byte{2, 3, 1}, circle(2))
 	require.Equal(t, []byte{3, 1, 2}, circle(3))
-	require.Nil(t, circle(4), "it waits for those in the circle, and nobody waits for it")
+	require.Nil(t, circle(4), "it waits for those in the circle, and none of them waits for it")
 	waits(2, 1)
 	require.Equal(t, []byte{1, 2}, circle(1), "the shorter of two")
 

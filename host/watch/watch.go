@@ -15,7 +15,7 @@ type List struct {
 // Watcher is called with the row when its execution is over or paused.
 type Watcher struct {
 	tell func(row *journal.Execution) (enough bool)
-	by   journal.ID // the execution that waits; zero if it is somebody else
+	by   journal.ID // the execution that waits; zero if it is a client
 }
 
 // NewList has no watchers.

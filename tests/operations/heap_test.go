@@ -29,7 +29,7 @@ func TestTheHeapIsBoundedByTheBudget(t *testing.T) {
 }
 
 // heapLimit is what the collector of a host was told, by its metrics.
-func heapLimit(t *testing.T, p *harness.Process) float64 {
+func heapLimit(t *testing.T, p *harness.Process) int64 {
 	t.Helper()
 	resp, err := http.Get("http://" + p.HTTP + "/metrics")
 	require.NoError(t, err)
@@ -40,5 +40,5 @@ func heapLimit(t *testing.T, p *harness.Process) float64 {
 	require.NotNil(t, found)
 	limit, err := strconv.ParseFloat(string(found[1]), 64)
 	require.NoError(t, err)
-	return limit
+	return int64(limit)
 }
