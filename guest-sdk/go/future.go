@@ -66,8 +66,7 @@ func (f Future[T]) result() (T, error) {
 
 // unfitHint is for values of another type than the code asks for: the hint of the code is about what
 // the host refuses. The SDK for Rust has the same.
-const unfitHint = "Compare the type in the code with that of the other side, which 'cruster-host module describe NAME' shows; " +
-	"'cruster-host workflow history' shows the value. One of the two may have been changed without the other."
+const unfitHint = "Compare the type with that of the other side: 'cruster-host module describe' shows it, and 'cruster-host workflow history' the value."
 
 func unfitResult(what string, err error) error {
 	return abi.Errorf(abi.CodeBadBody, "the result of %s does not fit: %v", what, err).WithHint(unfitHint)

@@ -343,6 +343,8 @@ impl Error {
 
 /// The codes whose messages are the application's own. The next error does not
 /// repeat such a code in its text.
+#[cold]
+#[inline(never)]
 fn own_words(code: &str) -> bool {
     [
         "",

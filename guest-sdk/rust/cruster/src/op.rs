@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use serde::de::DeserializeOwned;
 
 use crate::codes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execution::{Awaited, ContextCore};
 use crate::host::Call;
 use crate::payload;
@@ -173,12 +173,18 @@ pub(crate) fn decode_result<T: DeserializeOwned>(what: impl fmt::Display, raw: &
 
 /// The hint on values of another type than the code asks for: that of the code is about what the
 /// host refuses. The SDK for Go has the same.
-const UNFIT: &str = "Compare the type in the code with that of the other side, which 'cruster-host module describe NAME' shows; \
-     'cruster-host workflow history' shows the value. One of the two may have been changed without the other.";
+const UNFIT: &str = "Compare the type with that of the other side: 'cruster-host module describe' shows it, and 'cruster-host workflow history' the value.";
 
 pub(crate) fn decode_delivered<T: DeserializeOwned>(
     raw: &[u8],
     misfit: fmt::Arguments<'_>,
 ) -> Result<T> {
-    payload::decode(raw, &codes::BAD_BODY, misfit).map_err(|e| e.with_hint(UNFIT))
+    payload::decode(raw, &codes::BAD_BODY, misfit).map_err(unfit)
+}
+
+/// Not one for each type of value.
+#[cold]
+#[inline(never)]
+fn unfit(e: Error) -> Error {
+    e.with_hint(UNFIT)
 }

@@ -16,10 +16,17 @@ pub struct Code {
 impl Code {
     /// A failure with this code.
     pub(crate) fn fault(&self, message: impl Into<String>) -> Box<Fault> {
+        self.fault_of(message.into())
+    }
+
+    /// Not one for each type of message.
+    #[cold]
+    #[inline(never)]
+    fn fault_of(&self, message: String) -> Box<Fault> {
         Box::new(Fault {
             code: self.code.to_owned(),
             hint: self.hint.to_owned(),
-            message: message.into(),
+            message,
             retryable: self.retryable,
             ..Fault::default()
         })

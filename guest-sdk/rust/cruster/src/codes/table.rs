@@ -23,7 +23,7 @@ table! {
     INTERRUPTED = "CR-2007", "The execution was asked to stop, and its cleanup has run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", false;
     PAUSED = "CR-2008", "Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", false;
     NONDETERMINISM = "CR-2009", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", false;
-    CRASH_LOOP = "CR-2010", "The message says what is known of the crash; what the module wrote before it is in the host's log. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", false;
+    CRASH_LOOP = "CR-2010", "Fix the code (the host's log has what the module wrote), push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", false;
     NOT_PAUSED = "CR-2011", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt'.", false;
     ALREADY_OVER = "CR-2012", "Read its result with 'cruster-host workflow poll'.", false;
     DEFERRED_SETTLED = "CR-2013", "A deferred can be resolved or rejected only once.", false;
@@ -59,7 +59,7 @@ table! {
     TOO_MANY_SCHEDULES = "CR-2053", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
-    ACTIVITY_CRASHED = "CR-3003", "The message says what is known of the crash; what the module wrote before it is in the host's log. Fix the code and push it: an execution that still tries goes on with it after 'cruster-host workflow move EXECUTION --to latest'.", true;
+    ACTIVITY_CRASHED = "CR-3003", "Fix the code (the host's log has what the module wrote) and push it; 'cruster-host workflow move EXECUTION --to latest' has an open execution use it.", true;
     UNKNOWN_ACTIVITY = "CR-3004", "Go: register the activity in a package-level variable. Rust: list the workflow that uses it in cruster::module!.", false;
     SQL = "CR-3101", "The message comes from the database; check the statement and its arguments.", true;
     SQL_FORBIDDEN = "CR-3102", "Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", false;
@@ -83,7 +83,7 @@ table! {
     BAD_POINTER = "CR-4004", "Build the module with an unmodified guest SDK.", false;
     GUEST_TIMEOUT = "CR-4005", "Look for an endless loop; move heavy computation into an activity with a timeout of its own.", true;
     GUEST_MEMORY = "CR-4006", "Use less memory, or raise the host's --guest-memory.", true;
-    GUEST_TRAP = "CR-4007", "Fix the code. The message says what is known of the crash; what the module wrote before it is in the host's log.", true;
+    GUEST_TRAP = "CR-4007", "Fix the code; the host's log has what the module wrote.", true;
     GUEST_EXIT = "CR-4008", "Return an error instead.", true;
     GUEST_PROTOCOL = "CR-4009", "Build the module with an unmodified guest SDK.", false;
     BLOCKING_SLEEP = "CR-4010", "In execute, use the SDK's durable sleep and futures. The language's own sleep, timers, files and sockets are not available there.", false;
