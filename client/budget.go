@@ -11,11 +11,14 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// hadByHost is how long a try has to take for it to be known that a host had the call. A host, or
+// a proxy in front of it, that can do nothing with a call says so sooner.
+const hadByHost = 10 * time.Second
+
 // A budget bounds for how long one call is without a host: waits for a connection, and is
 // repeated. It is used up by waiting, and from the first failure on; not by a first try that takes
-// its time. While a host has the call, the budget fills again, as fast as it is used up without
-// one: a call that waits for days outlives any number of restarts, and one that is refused at once
-// by whatever is there does not.
+// its time. When a host has had the call, it is whole again: a call that waits for days outlives any
+// number of restarts, and one that is refused, at once or after a while, does not.
 type budget struct {
 	whole time.Duration
 	spare time.Duration // before the first failure
@@ -68,24 +71,19 @@ func (b *budget) start() time.Time {
 	return b.end
 }
 
-// refill gives back what a try has earned that a host had for a time: the time itself, which is
-// not used up, and as much of what was used up before. It reports whether the budget is whole again.
-func (b *budget) refill(had time.Duration) bool {
-	if !b.isBegun() {
-		b.spare = min(b.whole, b.spare+had)
-		return b.spare == b.whole
-	}
-	full := time.Now().Add(b.whole)
-	if b.end = b.end.Add(2 * had); b.end.Before(full) {
+// refill makes the budget whole again if a try took so long that a host had the call, and reports
+// whether it did.
+func (b *budget) refill(took time.Duration) bool {
+	if took < hadByHost {
 		return false
 	}
-	b.end, b.told = full, false
+	b.spare, b.end, b.told = b.whole, time.Time{}, false
 	return true
 }
 
 // awaitConnection waits for a connection before a call that may be made only once, or that is
 // marked if it may have arrived: what was never sent is safe to send later, and nothing else
-// tells whether it was. A repetition waits as well: what it takes from then on is the host's time.
+// tells whether it was. A repetition waits as well: what it takes from then on is no time without a host.
 // It gives up with the budget or with ctx; the call is made all the same then, and its error says
 // why there is no connection. The error of a deadline would not, so that it is returned here.
 func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error {
@@ -94,7 +92,7 @@ func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error
 		return nil
 	}
 	begun := time.Now()
-	defer func() { b.spare -= time.Since(begun) }() // of no matter once there was a failure
+	defer func() { b.spare -= time.Since(begun) }() // of no matter behind a failure
 	wait, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	for {

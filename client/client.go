@@ -55,14 +55,15 @@ func WithNamespace(namespace string) Option {
 // WithRetryFor bounds for how long a call is repeated when no host answers or
 // the host is full, and for how long one that must not be repeated waits for a
 // connection before it is made; 0 means one try, at once. Defaults to 30 seconds.
-// It bounds the time without a host: a call that waits for long outlives any number of
-// restarts. The call's context bounds it too.
+// It bounds the time without a host, and begins anew when a host has had the call for ten
+// seconds: a call that waits for long outlives any number of restarts. The call's context bounds
+// it too.
 func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }
 
-// WithNotice has told be called, once by each call that finds no host and goes on trying, with the
-// time that it tries for at most: a person who waits wants to know what for. It must not block.
+// WithNotice has told be called by each call that finds no host and goes on trying, once each time that a
+// host was there before, with the time that it tries for at most: a person who waits wants to know what for. It must not block.
 func WithNotice(told func(forAtMost time.Duration)) Option {
 	return func(o *options) { o.waits = told }
 }

@@ -61,7 +61,7 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 	lost := false // a try had a connection and no answer: it may have arrived
 	var err error // of the last try
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
-		if !repeat || isMarked(req) || left.isBegun() {
+		if !repeat || isMarked(req) || err != nil {
 			late := left.awaitConnection(ctx, cc)
 			switch {
 			case late != nil && !lost:

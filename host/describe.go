@@ -93,9 +93,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 		}
 	}
 	d.Execution, d.EntryLimit = *row, e.executions.EntryLimit(row)
-	if err := e.describeFamily(ctx, d); err != nil {
-		return nil, journal.Coded("describe "+name, err)
-	}
+	e.describeFamily(ctx, d)
 	if row.EarlierOf.IsZero() {
 		if d.Earlier, err = e.store.Earlier(ctx, row.ID, journal.Wake{}, maxEarlier+1); err != nil {
 			return nil, journal.Coded("describe "+name, err)
@@ -129,21 +127,16 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 	return d, nil
 }
 
-// describeFamily finds who has called the execution, and whom it has called and waits for.
-func (e *Engine) describeFamily(ctx context.Context, d *Description) error {
+// describeFamily finds who has called the execution, and whom it has called and waits for. What cannot be read is left out:
+// it is about others. Of their rows, which may be large, only names and states are kept.
+func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	if !d.Parent.IsZero() {
-		parent, err := e.store.Load(ctx, d.Parent.ID)
-		switch {
-		case err == nil:
+		if parent, err := e.store.Load(ctx, d.Parent.ID); err == nil {
 			d.ParentName = parent.Name()
-		case !errors.Is(err, journal.ErrNotFound):
-			return err
 		}
 	}
 	if d.State == journal.Running {
-		if err := e.describeCircle(ctx, d); err != nil {
-			return err
-		}
+		d.Circle = e.describeCircle(ctx, d.ID)
 	}
 	calls := 0
 	for i := range d.Pending {
@@ -151,42 +144,32 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) error {
 		if op.Kind != abi.OpCall {
 			continue
 		}
-		if calls++; calls > maxCallees {
+		if calls++; calls > maxCallees || ctx.Err() != nil {
 			break
 		}
-		callee, err := e.store.Callee(ctx, journal.Caller{ID: d.ID, Run: d.Run, Step: op.Step})
-		switch {
-		case err == nil:
-			op.Callee = callee
-		case !errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrSwept):
-			return err
+		if callee, err := e.store.Callee(ctx, journal.Caller{ID: d.ID, Run: d.Run, Step: op.Step}); err == nil {
+			op.Callee, op.State = callee.Name(), callee.State
 		}
 	}
-	return nil
 }
 
 // maxCircle is how long a circle may be that is told.
 const maxCircle = 100
 
-// describeCircle finds those with which the execution waits in a circle.
-func (e *Engine) describeCircle(ctx context.Context, d *Description) error {
-	ids := e.executions.Watchers.Circle(d.ID)
+// describeCircle names those with which an execution waits in a circle; none if there is no circle.
+func (e *Engine) describeCircle(ctx context.Context, id journal.ID) (names []string) {
+	ids := e.executions.Watchers.Circle(id)
 	if len(ids) > maxCircle {
 		return nil
 	}
-	var names []string
 	for _, id := range ids {
 		row, err := e.store.Load(ctx, id)
-		if errors.Is(err, journal.ErrNotFound) {
-			return nil // one is over by now, and so is the circle
-		}
-		if err != nil {
-			return err
+		if err != nil || row.State != journal.Running {
+			return nil // if one is over by now, so is the circle
 		}
 		names = append(names, row.Name())
 	}
-	d.Circle = names
-	return nil
+	return names
 }
 
 // Deferred is what a deferred of an execution was settled with. The execution may be gone

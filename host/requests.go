@@ -69,7 +69,7 @@ func (e *Engine) withRef(ctx context.Context, namespace, name string, f func(exe
 	}
 	// A deployment or a workflow that there is not is the likely mistake.
 	workflow, _, _ := journal.ParseName(name)
-	_, missing := e.catalog.Workflow(ctx, namespace, workflow)
+	missing := e.catalog.CheckWorkflow(ctx, namespace, workflow)
 	if code := abi.CodeOf(missing); code == abi.CodeDeploymentNotFound || code == abi.CodeUnknownWorkflow {
 		return abi.Errorf(abi.CodeExecutionNotFound, "%s: %s", abi.AsError(err).Message, abi.AsError(missing).Message)
 	}

@@ -163,8 +163,8 @@ func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 		Attempt:   op.Attempt,
 		LastError: rpcerror.Clipped(op.LastError),
 	}
-	if op.Callee != nil {
-		p.Callee, p.CalleeState = rpcerror.Text(op.Callee.Name()), states[op.Callee.State]
+	if op.Callee != "" {
+		p.Callee, p.CalleeState = rpcerror.Text(op.Callee), states[op.State]
 	}
 	return p
 }

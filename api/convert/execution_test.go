@@ -93,7 +93,7 @@ func TestPendingOps(t *testing.T) {
 	require.Less(t, proto.Size(p), 8<<10)
 	require.Empty(t, p.GetCallee())
 
-	p = convert.PendingOp(&host.PendingOp{Number: 5, Kind: "call", Callee: &journal.Execution{Workflow: "shop/Pay", Key: "k\xff", State: journal.Paused}})
+	p = convert.PendingOp(&host.PendingOp{Number: 5, Kind: "call", Callee: "shop/Pay/k\xff", State: journal.Paused})
 	require.Equal(t, "shop/Pay/k\uFFFD", p.GetCallee())
 	require.Equal(t, crusterv1.State_STATE_PAUSED, p.GetCalleeState())
 }

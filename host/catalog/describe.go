@@ -29,30 +29,45 @@ func (c *Catalog) List(ctx context.Context, namespace string) ([]DeploymentInfo,
 	}
 	infos := make([]DeploymentInfo, 0, len(all))
 	for _, d := range all {
-		info, err := c.info(ctx, d)
+		about, err := c.description(ctx, d.Digest)
 		if err != nil {
 			return nil, err
 		}
-		infos = append(infos, *info)
+		infos = append(infos, DeploymentInfo{Deployment: d, Manifest: about.manifest, Imports: about.imports})
 	}
 	return infos, nil
 }
 
-// Describe describes one deployment.
+// Describe describes one deployment. The module itself is asked: inputs are decoded by what it says.
 func (c *Catalog) Describe(ctx context.Context, namespace, name string) (*DeploymentInfo, error) {
 	d, err := c.Deployment(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return c.info(ctx, d.Deployment)
-}
-
-func (c *Catalog) info(ctx context.Context, d journal.Deployment) (*DeploymentInfo, error) {
-	about, err := c.description(ctx, d.Digest)
+	m, err := c.Module(ctx, d.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return &DeploymentInfo{Deployment: d, Manifest: about.manifest, Imports: about.imports}, nil
+	return &DeploymentInfo{Deployment: d.Deployment, Manifest: m.Manifest, Imports: m.Code.Imports()}, nil
+}
+
+// CheckWorkflow says why a workflow, "deployment/Name", cannot be started: there is no such deployment, or its module has
+// no such workflow. It does not compile the module.
+func (c *Catalog) CheckWorkflow(ctx context.Context, namespace, workflow string) error {
+	deployment, name, err := splitType(workflow)
+	if err != nil {
+		return err
+	}
+	d, err := c.Deployment(ctx, namespace, deployment)
+	if err != nil {
+		return err
+	}
+	about, err := c.description(ctx, d.Digest)
+	if err != nil {
+		return err
+	}
+	_, err = about.manifest.Workflow(deployment, name)
+	return err
 }
 
 // description is that of the module with the digest, which is not compiled for it: a person who
@@ -61,6 +76,16 @@ func (c *Catalog) description(ctx context.Context, digest string) (*description,
 	if about := c.described(digest); about != nil {
 		return about, nil
 	}
+	v, err, _ := c.loading.Do("describe "+digest, func() (any, error) {
+		return c.readDescription(context.WithoutCancel(ctx), digest)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*description), nil
+}
+
+func (c *Catalog) readDescription(ctx context.Context, digest string) (*description, error) {
 	stored, err := c.stored(ctx, digest)
 	if err != nil {
 		return nil, err

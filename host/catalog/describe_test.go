@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // TestListsCompileNothing: a host that has just started tells what it has, without a look at code.
@@ -21,15 +23,17 @@ func TestListsCompileNothing(t *testing.T) {
 		list, err := second.List(t.Context(), "default")
 		require.NoError(t, err)
 		require.Equal(t, []DeploymentInfo{*pushed}, list)
-		described, err := second.Describe(t.Context(), "default", "one")
-		require.NoError(t, err)
-		require.Equal(t, pushed, described)
+		require.NoError(t, second.CheckWorkflow(t.Context(), "default", "one/W"))
+		require.Equal(t, abi.CodeUnknownWorkflow, abi.CodeOf(second.CheckWorkflow(t.Context(), "default", "one/Other")))
+		require.Equal(t, abi.CodeUnknownWorkflow, abi.CodeOf(second.CheckWorkflow(t.Context(), "default", "one")))
+		require.Equal(t, abi.CodeDeploymentNotFound, abi.CodeOf(second.CheckWorkflow(t.Context(), "default", "two/W")))
 	}
 	require.Empty(t, second.byDigest)
 	require.Len(t, second.descriptions, 1)
 
-	_, err = second.Module(t.Context(), pushed.Digest)
+	described, err := second.Describe(t.Context(), "default", "one")
 	require.NoError(t, err)
+	require.Equal(t, pushed, described)
 	require.Empty(t, second.descriptions, "it is known with the module")
 	list, err := second.List(t.Context(), "default")
 	require.NoError(t, err)

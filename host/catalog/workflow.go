@@ -17,9 +17,9 @@ type Workflow struct {
 // Workflow finds a workflow by its type, "deployment/Name", in the module that is
 // deployed now.
 func (c *Catalog) Workflow(ctx context.Context, namespace, workflow string) (*Workflow, error) {
-	deployment, name, ok := strings.Cut(workflow, "/")
-	if !ok || deployment == "" || name == "" {
-		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "%.200q does not name a workflow", workflow)
+	deployment, name, err := splitType(workflow)
+	if err != nil {
+		return nil, err
 	}
 	d, err := c.Deployment(ctx, namespace, deployment)
 	if err != nil {
@@ -34,4 +34,13 @@ func (c *Catalog) Workflow(ctx context.Context, namespace, workflow string) (*Wo
 		return nil, err
 	}
 	return &Workflow{WorkflowInfo: info, Module: m, Digest: d.Digest}, nil
+}
+
+// splitType splits the type of a workflow, "deployment/Name".
+func splitType(workflow string) (deployment, name string, err error) {
+	deployment, name, ok := strings.Cut(workflow, "/")
+	if !ok || deployment == "" || name == "" {
+		return "", "", abi.Errorf(abi.CodeUnknownWorkflow, "%.200q does not name a workflow", workflow)
+	}
+	return deployment, name, nil
 }

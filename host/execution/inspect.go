@@ -21,7 +21,8 @@ type PendingOp struct {
 	DueAt     time.Time // zero if no time decides
 	Attempt   uint32    // of activities: the one under way or due next
 	LastError *abi.Error
-	Callee    *journal.Execution // of calls: what they wait for, if it is known
+	Callee    string        // of calls: the name of what they wait for; empty if it is not known
+	State     journal.State // of the callee
 }
 
 // Inspection is what a run knows about itself.

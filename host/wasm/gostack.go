@@ -23,6 +23,7 @@ type goProgram struct {
 	count                             uint64
 	names, units, files, tables, text uint64
 	inlined                           uint64 // where the records of inlined calls are counted from; 0 if they were not found
+	steps                             int    // that may still be taken in tables
 }
 
 // goTable begins the table since Go 1.20, for Wasm.
@@ -41,6 +42,7 @@ const (
 	maxGoFrames  = 64
 	maxGoText    = 300
 	maxGoChanges = 10_000  // of the lines of one function
+	maxGoSteps   = 200_000 // in all tables of a program: a hostile one would have each be walked to its end, again and again
 	maxGoNames   = 4 << 20 // bytes of the names of all functions
 )
 
@@ -63,7 +65,7 @@ func findGoProgram(memory []byte) (*goProgram, bool) {
 	if at < 0 {
 		return nil, false
 	}
-	p := &goProgram{memory: memory}
+	p := &goProgram{memory: memory, steps: maxGoSteps}
 	header := func(word uint64) uint64 { return p.u64(uint64(at) + 8 + 8*word) }
 	p.count = header(0)
 	p.names, p.units, p.files = uint64(at)+header(3), uint64(at)+header(4), uint64(at)+header(5)
@@ -156,6 +158,10 @@ func (p *goProgram) valueAt(field, block uint64) int64 {
 	}
 	at, value, reached := p.tables+uint64(offset), int64(-1), uint64(0)
 	for n := range maxGoChanges {
+		if p.steps == 0 {
+			break
+		}
+		p.steps--
 		change, blocks := uint64(0), uint64(0)
 		if change, at = p.varint(at); change == 0 && n > 0 {
 			break

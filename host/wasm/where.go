@@ -101,6 +101,9 @@ func (i *Instance) goFrames(functions []string) (frames []string) {
 func (p *goProgram) authorFrames(calls []goCall) (frames []string) {
 	inMain := false
 	for _, call := range calls {
+		if inMain && len(frames) == maxShownFrames {
+			return frames
+		}
 		for _, f := range p.frames(call) {
 			frame, isMain := oneLine(f.String(), 120), strings.HasPrefix(f.name, "main.")
 			switch {

@@ -15,6 +15,9 @@ from cruster_client import _errors
 
 FIRST_BACKOFF = 0.05
 MAX_BACKOFF = 2.0
+#: How many seconds an attempt has to take for it to be known that a host had the call. A host, or a
+#: proxy in front of it, that can do nothing with a call says so sooner.
+HAD_BY_HOST = 10.0
 
 Res = TypeVar("Res", bound=Message)
 Answer = TypeVar("Answer", bound=Message, covariant=True)
@@ -38,9 +41,8 @@ def request_id(given: str | None) -> str:
 
 class Budget:
     """Bounds for how many seconds one call is without a host: waits for connections and is
-    repeated, together. While a host has the call, the budget fills again as fast as it is used up
-    without one, up to the whole: a restart of the host finds it whole after a long wait, and a
-    host that always fails at once uses it up."""
+    repeated, together. When a host has had the call, it is whole again: a call that waits for long
+    outlives any number of restarts, and one that is refused, at once or after a while, does not."""
 
     def __init__(self, seconds: float) -> None:
         self._whole = seconds
@@ -59,13 +61,13 @@ class Budget:
     def waited(self, seconds: float) -> None:
         self._spare -= seconds
 
-    def fill(self, seconds: float) -> bool:
-        """Tells that a host had the call for some seconds, until now. Returns whether the budget
-        is whole."""
-        whole = time.monotonic() + self._whole
-        # Twice if it is in use: that time was not without a host, and it fills the budget.
-        self._end = min(whole, self.end() + (seconds if self._end is None else 2 * seconds))
-        return self._end == whole
+    def refill(self, took: float) -> bool:
+        """Makes the budget whole again if an attempt took so many seconds that a host had the
+        call. Returns whether it did."""
+        if took < HAD_BY_HOST:
+            return False
+        self._spare, self._end = self._whole, None
+        return True
 
     def use_up(self) -> None:
         self._end = time.monotonic()
@@ -116,7 +118,7 @@ class Caller:
             except grpc.RpcError as error:
                 now = time.monotonic()
                 unavailable = error.code() == grpc.StatusCode.UNAVAILABLE
-                if unavailable and connected and budget.fill(now - begun):
+                if unavailable and connected and budget.refill(now - begun):
                     backoff = FIRST_BACKOFF
                 delay = _delay(error, repeat, backoff)
                 ends = budget.start() if deadline is None else min(budget.start(), deadline)

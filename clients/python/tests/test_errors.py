@@ -186,7 +186,7 @@ class CallsTest(unittest.TestCase):
                 clock.sleep(0.5)
                 return True
 
-            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 20, takes=10)
+            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 20, takes=60)
             with mock.patch("cruster_client._calls.time", clock):
                 Caller(soon, 1, None, None).call(host, common_pb2.Error(), again=again)
             self.assertEqual(21, host.calls)
@@ -199,6 +199,15 @@ class CallsTest(unittest.TestCase):
                 Caller(connected, 30, None, None).call(host, common_pb2.Error(), again=again)
             self.assertEqual("CR-5010", raised.exception.code)
             self.assertTrue(30 - 2 * MAX_BACKOFF < clock.now <= 30, clock.now)
+
+    def test_refusals_after_a_while_give_nothing_back(self) -> None:
+        for takes in (0.01, 0.1, 5):
+            clock = Clock()
+            host = Host(clock, *[Failure(grpc.StatusCode.UNAVAILABLE)] * 10_000, takes=takes)
+            with mock.patch("cruster_client._calls.time", clock), self.assertRaises(CrusterError) as raised:
+                Caller(connected, 30, None, None).call(host, common_pb2.Error())
+            self.assertEqual("CR-5010", raised.exception.code)
+            self.assertLessEqual(clock.now, 30 + 2 * takes)
 
     def test_attempts_without_a_connection_give_nothing_back(self) -> None:
         for again, want in ((None, 20 + 30 + 20), (lambda: None, 30 + 20)):

@@ -9,6 +9,11 @@ import { fromService, retryDelay, unsent } from "./errors.js";
 
 const FIRST_BACKOFF = 50;
 export const MAX_BACKOFF = 2000;
+/**
+ * How long an attempt has to take for it to be known that a host had the call. A host, or a proxy in
+ * front of it, that can do nothing with a call says so sooner.
+ */
+const HAD_BY_HOST = 10_000;
 
 /** What may be said of one call. */
 export interface CallOptions {
@@ -42,9 +47,8 @@ export type Ready = (deadline: number) => Promise<boolean>;
 
 /**
  * Bounds for how many milliseconds one call is without a host: waits for connections and is
- * repeated, together. While a host has the call, the budget fills again as fast as it is used up
- * without one, up to the whole: a restart of the host finds it whole after a long wait, and a host
- * that always fails at once uses it up.
+ * repeated, together. When a host has had the call, it is whole again: a call that waits for long
+ * outlives any number of restarts, and one that is refused, at once or after a while, does not.
  */
 class Budget {
   private spare: number; // before the first failure
@@ -68,12 +72,14 @@ class Budget {
     this.spare -= time;
   }
 
-  /** Tells that a host had the call for some time, until now. Returns whether the budget is whole. */
-  fill(time: number): boolean {
-    const whole = Date.now() + this.whole;
-    // Twice if it is in use: that time was not without a host, and it fills the budget.
-    this.ends = Math.min(whole, this.end() + (this.ends === undefined ? time : 2 * time));
-    return this.ends === whole;
+  /** Makes the budget whole again if an attempt took so long that a host had the call. Returns whether it did. */
+  refill(took: number): boolean {
+    if (took < HAD_BY_HOST) {
+      return false;
+    }
+    this.spare = this.whole;
+    this.ends = undefined;
+    return true;
   }
 
   useUp(): void {
@@ -120,7 +126,7 @@ export class Caller {
       const { error } = answer;
       const now = Date.now();
       const unavailable = error.code === status.UNAVAILABLE;
-      if (unavailable && connected && budget.fill(now - begun)) {
+      if (unavailable && connected && budget.refill(now - begun)) {
         backoff = FIRST_BACKOFF;
       }
       const delay = delayOf(error, repeat, backoff);

@@ -179,6 +179,14 @@ test("a deadline says why a call is repeated", async (t) => {
   assert.deepEqual([calls(), Date.now()], [1, 10_000]);
 });
 
+test("refusals after a while give nothing back", async (t) => {
+  for (const takes of [10, 100, 5000]) {
+    const { call } = lossy(t, { failures: 10_000, takes, retryFor: 30_000, ready: soon });
+    await assert.rejects(call(), isUnreachable);
+    assert.ok(Date.now() <= 30_000 + 2 * takes + 1000, `${takes}: ${Date.now()}`);
+  }
+});
+
 test("a call that a host had for long has the whole budget", async (t) => {
   for (const again of [undefined, () => {}]) {
     const { call, calls } = lossy(t, { failures: 20, takes: 10_000, retryFor: 1000, ready: soon });

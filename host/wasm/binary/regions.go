@@ -173,7 +173,9 @@ func (m *meter) after(in *instruction) {
 	case opBr, opBrIf:
 		if m.branch(in.index) {
 			m.current.cost += costDispatch
-			m.blocks.jumped(len(m.frames)-1, m.current)
+			if in.op == opBr {
+				m.blocks.jumped(len(m.frames)-1, m.current)
+			}
 		}
 	case opBrTable:
 		m.dispatch(in.labels)

@@ -49,9 +49,13 @@ impl Attempt<'_> {
     }
 }
 
-/// Bounds how long one call is without a host. While a host has the call, the budget fills again
-/// as fast as it is used up without one, up to the whole: a restart of the host finds it whole
-/// after a long wait, and a host that always fails at once uses it up.
+/// How long an attempt has to take for it to be known that a host had the call. A host, or a proxy
+/// in front of it, that can do nothing with a call says so sooner.
+const HAD_BY_HOST: Duration = Duration::from_secs(10);
+
+/// Bounds how long one call is without a host. When a host has had the call, it is whole again: a
+/// call that waits for long outlives any number of restarts, and one that is refused, at once or
+/// after a while, does not.
 struct Budget {
     whole: Duration,
     /// Unknown before the first failure.
@@ -59,18 +63,18 @@ struct Budget {
 }
 
 impl Budget {
-    /// Begins with the first failure. Each is told for how long a host had the call before it.
-    /// Returns when the budget ends, and whether it is whole.
-    fn fill(&mut self, with_host: Duration) -> (Instant, bool) {
-        let whole = Instant::now() + self.whole;
-        // Twice: that time was not without a host, and it fills the budget.
-        let end = self.end.map_or(whole, |end| whole.min(end + 2 * with_host));
-        self.end = Some(end);
-        (end, end == whole)
+    /// Begins with the first failure. Each is told for how long a host may have had the call before
+    /// it. Returns when the budget ends, and whether it is whole.
+    fn fail(&mut self, with_host: Duration) -> (Instant, bool) {
+        let whole = self.end.is_none() || with_host >= HAD_BY_HOST;
+        if whole {
+            self.end = Some(Instant::now() + self.whole);
+        }
+        (self.end.unwrap_or_else(Instant::now), whole)
     }
 }
 
-/// For how long a host had a call that took some time and was lost.
+/// For how long a host may have had a call that took some time and was lost.
 fn with_host(status: &Status, took: Duration) -> Duration {
     if !lost(status) || unsent(status) {
         return Duration::ZERO;
@@ -118,7 +122,7 @@ impl Cluster {
                     false => Error::late(),
                 });
             }
-            let (end, whole) = budget.fill(with_host(&status, begun.elapsed()));
+            let (end, whole) = budget.fail(with_host(&status, begun.elapsed()));
             if whole {
                 backoff = FIRST_BACKOFF;
             }

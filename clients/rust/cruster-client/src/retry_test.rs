@@ -168,6 +168,17 @@ async fn a_host_that_never_takes_a_call_is_given_up() {
     assert!(time >= LONG && time < LONG + FIRST_BACKOFF, "{time:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn refusals_after_a_while_give_nothing_back() {
+    for millis in [10, 100, 5000] {
+        let takes = Duration::from_millis(millis);
+        let refusals = std::iter::repeat_with(|| (takes, gone()));
+        let (outcome, time) = attempts_that_take(LONG, refusals).await;
+        assert_eq!(outcome.expect_err("it is given up").code(), "CR-5010");
+        assert!(time <= LONG + 2 * takes + FIRST_BACKOFF, "{time:?}");
+    }
+}
+
 /// The time that a connection takes which is not made, and that in which nothing comes from a
 /// host, is time without one.
 #[tokio::test(start_paused = true)]
