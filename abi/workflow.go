@@ -20,3 +20,8 @@ func (m *Manifest) Workflow(deployment, name string) (*WorkflowInfo, error) {
 	}
 	return nil, err.WithHint("It has %s.", strings.Join(full, ", "))
 }
+
+// HasActivity tells whether a module has an activity of that name. A module that lists none does not say.
+func (m *Manifest) HasActivity(name string) bool {
+	return len(m.Activities) == 0 || slices.ContainsFunc(m.Activities, func(a ActivityInfo) bool { return a.Name == name })
+}

@@ -204,7 +204,8 @@ func (e *Engine) checkNow(ctx context.Context, id journal.ID, m *catalog.Module)
 // fuel.
 func openingOf(m *catalog.Module, row *journal.Execution, fuel int64) execution.Opening {
 	return execution.Opening{
-		Bytes: m.Code.MemoryBytes(),
+		Bytes:       m.Code.MemoryBytes(),
+		HasActivity: m.Manifest.HasActivity,
 		Open: func(ctx context.Context, memory guest.Memory) (execution.Guest, error) {
 			g, err := guest.Open(ctx, m.Code, row, memory, fuel)
 			if err != nil {

@@ -56,13 +56,18 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
 	did := replayed{unanswered: of.unanswered}
-	turn, err := x.tryGuest(ctx, row, player, open, &did)
+	var opened Opening
+	turn, err := x.tryGuest(ctx, row, player, func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		var err error
+		opened, err = open(ctx, row)
+		return opened, err
+	}, &did)
 	t := Trial{declined: player.Declined(), did: did, end: reader.Position()}
 	var coded *abi.Error
 	before := player.Waited(row.Waiting)
 	switch {
 	case err == nil:
-		t.Misfit = player.Fits(turn.Outcome, before, of.later)
+		t.Misfit = player.Fits(turn.Outcome, before, of.later, opened.HasActivity)
 	case ctx.Err() != nil || !errors.As(err, &coded) || passes(coded):
 		return Trial{}, err
 	default:

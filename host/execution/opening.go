@@ -21,6 +21,8 @@ type Opening struct {
 	Open func(ctx context.Context, memory guest.Memory) (Guest, error)
 	// Restore makes it in a state that was saved; the permit covers what it had then.
 	Restore func(ctx context.Context, memory guest.Memory, saved *guest.Saved) (Guest, error)
+	// HasActivity tells whether the module has an activity of that name; nil if that is not known.
+	HasActivity func(name string) bool
 }
 
 // restoring opens a guest in a state that was saved.

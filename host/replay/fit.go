@@ -42,15 +42,18 @@ func (m *Misfit) For(execution string) error {
 // Fits judges about a journal that was played to its end on other code than that
 // which wrote it; nil says that it fits. Outcome is how the guest has finished, nil if
 // it waits; before is what the execution waited for with its own code, and later are
-// steps that it came to after the part that was played.
+// steps that it came to after the part that was played. Has tells which activities the module
+// has; nil if that is not known.
 //
 // A step that has run and that the new code does not come to does not fit: it would
 // be as if it had never happened. But a guest that waits for a step that has not run,
 // because it was inserted, may come to it later. It is told from one that has passed
 // the step by what it waits for: if that is only what the execution waited for before,
-// nothing was inserted. And if it waits for a step of the same kind and name as one
-// that has run, then its arguments have changed, and it would run twice.
-func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[journal.StepID]bool) *Misfit {
+// nothing was inserted. If it waits for a step of the same kind and name as one
+// that has run, then its arguments have changed, and it would run twice. And it will never come
+// to an activity that its module does not have: that was removed, or has another name now,
+// under which it would run twice.
+func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[journal.StepID]bool, has func(activity string) bool) *Misfit {
 	if outcome != nil && outcome.Error != nil {
 		return &Misfit{Reason: fmt.Sprintf("the code fails at once: %s", outcome.Error.Message)}
 	}
@@ -67,6 +70,11 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[jo
 			if en.Op.Kind == o.Kind && en.Op.Name == o.Name && en.Op.Key == o.Key {
 				return p.misfit(unclaimed, fmt.Sprintf("%s has run with other arguments", title(o.Op)), &change{en.Op.Step(), o.StepID})
 			}
+		}
+	}
+	for _, en := range unclaimed {
+		if en.Op.Kind == abi.OpActivity && has != nil && !has(en.Op.Name) {
+			return p.misfit(unclaimed, fmt.Sprintf("%s has run, and the module has no activity of that name", title(en.Op)), nil)
 		}
 	}
 	if p.waitsOnlyFor(before, later) {

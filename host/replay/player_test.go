@@ -66,7 +66,7 @@ func TestPlayer(t *testing.T) {
 		fmt.Fprintf(&out, "\nheld: %d\n", len(p.Held()))
 		if moved == ^uint64(0) {
 			before := journal.WaitingFor(9, slices.Collect(maps.Keys(stepsOf(t, d, "waited"))))
-			if m := p.Fits(g.outcome, before, stepsOf(t, d, "later")); m != nil {
+			if m := p.Fits(g.outcome, before, stepsOf(t, d, "later"), func(name string) bool { return !d.HasArg("gone-" + name) }); m != nil {
 				fmt.Fprintf(&out, "%s\n", m.For("d/W/k").Error())
 			} else {
 				fmt.Fprintln(&out, "fits")
