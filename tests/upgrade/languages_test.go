@@ -17,7 +17,7 @@ type guest struct {
 }
 
 var (
-	inGo   = guest{"go", []string{"arguments", "buggy", "inserted", "removed", "reordered"}}
+	inGo   = guest{"go", []string{"arguments", "buggy", "inserted", "removed", "renamed", "reordered"}}
 	inRust = guest{"rust", []string{"inserted", "removed"}}
 )
 

@@ -110,6 +110,7 @@ func TestMoveToCodeThatDoesNotFit(t *testing.T) {
 	for version, shows := range map[string][]string{
 		"removed":   {"does not come to a step that has run", `activity "charge"`},
 		"arguments": {`activity "charge" has run with other arguments`, `activity "charge"`},
+		"renamed":   {`activity "charge" has run, and the module has no activity of that name`, `activity "take"`},
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
