@@ -256,7 +256,7 @@ var Codes = []CodeInfo{
 	{CodeNoSockets, FailedPrecondition, "a module has no network of its own", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", false},
 	{CodeNoFiles, FailedPrecondition, "a module has no files", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false},
 	{CodeNoPrograms, FailedPrecondition, "a module cannot run other programs", "Call a service over HTTP that does it, or do it in the module itself.", false},
-	{CodeNoZones, FailedPrecondition, "the module does not have the time zones", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false},
+	{CodeNoZones, FailedPrecondition, "the module does not have the time zones", "Go: import _ \"time/tzdata\", which makes the time zones part of the module (450 KB).", false},
 
 	{CodeBadBody, InvalidArgument, "a body that the module sent is malformed", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false},
 	{CodeWrongContext, FailedPrecondition, "the call is not available here", "Make durable calls in the workflow's execute, and side effects in activities.", false},

@@ -98,6 +98,20 @@ func (s *Schema) Check(data []byte) error { return s.check(data, false) }
 // that has dropped a field still reads what was stored with it.
 func (s *Schema) CheckDecodes(data []byte) error { return s.check(data, true) }
 
+// IsUnrelated tells whether a value has fields, and a struct of the type has none of them: code of the
+// type would decode nothing of it.
+func (s *Schema) IsUnrelated(data []byte) bool {
+	canonical, err := Canonical(data)
+	if err != nil || s.Type != TypeStruct || len(s.Fields) == 0 {
+		return false
+	}
+	var fields map[string]any
+	if Unmarshal(canonical, &fields) != nil || len(fields) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.Fields, func(f Field) bool { _, has := fields[f.Name]; return has })
+}
+
 func (s *Schema) check(data []byte, moreFields bool) error {
 	canonical, err := Canonical(data)
 	if err != nil {

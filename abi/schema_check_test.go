@@ -159,3 +159,18 @@ func FuzzSchemaCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestUnrelated: a value of which code of a type would decode nothing.
+func TestUnrelated(t *testing.T) {
+	t.Parallel()
+	money := &Schema{Type: TypeStruct, Fields: []Field{{Name: "cents", Schema: &Schema{Type: TypeInt}}}}
+	for value, want := range map[any]bool{nil: false, 5: false, "cents": false} {
+		require.Equal(t, want, money.IsUnrelated(MustMarshal(value)), "%v", value)
+	}
+	require.True(t, money.IsUnrelated(MustMarshal(map[string]int{"euros": 1, "tax": 2})))
+	require.False(t, money.IsUnrelated(MustMarshal(map[string]int{"euros": 1, "cents": 0})))
+	require.False(t, money.IsUnrelated(MustMarshal(map[string]int{})))
+	require.False(t, money.IsUnrelated([]byte{0xc1}), "it is no value")
+	require.False(t, (&Schema{Type: TypeStruct}).IsUnrelated(MustMarshal(map[string]int{"euros": 1})))
+	require.False(t, (&Schema{Type: TypeMap, Elem: &Schema{Type: TypeInt}}).IsUnrelated(MustMarshal(map[string]int{"euros": 1})))
+}

@@ -23,3 +23,11 @@ func TestWorkflowsOfAManifest(t *testing.T) {
 	_, err = (&abi.Manifest{}).Workflow("shop", "Buy")
 	require.Equal(t, "Its module declares no workflows.", abi.AsError(err).Hint)
 }
+
+func TestHasActivity(t *testing.T) {
+	t.Parallel()
+	m := abi.Manifest{Activities: []abi.ActivityInfo{{Name: "charge"}}}
+	require.True(t, m.HasActivity("charge"))
+	require.False(t, m.HasActivity("take"))
+	require.True(t, (&abi.Manifest{}).HasActivity("take"), "it does not say")
+}

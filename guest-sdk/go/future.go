@@ -57,6 +57,9 @@ func (f Future[T]) result() (T, error) {
 		return zero, unfitResult(f.p.What(), err)
 	}
 	out, err := decode[T](raw)
+	if err == nil {
+		err = guest.Unrelated(out, raw)
+	}
 	if err != nil {
 		return zero, unfitResult(f.p.What(), err)
 	}

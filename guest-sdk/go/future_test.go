@@ -209,3 +209,42 @@ func TestEmptyFutureIsRefused(t *testing.T) {
 	require.PanicsWithError(t, "CR-4002: an empty cruster.Future was used: it must come from an SDK function",
 		func() { cruster.Future[int]{}.Done() })
 }
+
+type (
+	money  struct{ Cents int }
+	euros  struct{ Euros int }
+	priced struct{ Cents, Tax int } // money, a version later
+)
+
+var moneyOf = cruster.NewWorkflow("test.moneyOf", func(_ cruster.Context, cents int) (money, error) {
+	return money{cents}, nil
+}, cruster.RawKey(func(cents int) string { return fmt.Sprint("money-", cents) }))
+
+// asOther asks for the result of moneyOf as something else.
+func asOther[T any](name string) *cruster.Workflow[int, T] {
+	return cruster.NewWorkflow(name, func(ctx cruster.Context, cents int) (T, error) {
+		return cruster.RemoteWorkflow[int, T]("test.moneyOf").Execute(ctx, cents)
+	}, cruster.RawKey(func(cents int) string { return fmt.Sprint(cents) }))
+}
+
+var (
+	asEuros     = asOther[euros]("test.asEuros")
+	asEurosLink = asOther[*euros]("test.asEurosLink")
+	asPriced    = asOther[priced]("test.asPriced")
+)
+
+// TestAResultOfAnotherTypeIsNoZeroValue: of a struct without a field in common, nothing would be decoded. A
+// field that was added or dropped is no error.
+func TestAResultOfAnotherTypeIsNoZeroValue(t *testing.T) {
+	t.Parallel()
+	_ = moneyOf
+	_, err := crustertest.Run(t, asEuros, 5)
+	require.ErrorContains(t, err, "does not fit: it has no field of cruster_test.euros")
+	_, err = crustertest.Run(t, asEurosLink, 5)
+	require.ErrorContains(t, err, "does not fit: it has no field of cruster_test.euros")
+	for _, cents := range []int{0, 5} {
+		got, err := crustertest.Run(t, asPriced, cents)
+		require.NoError(t, err)
+		require.Equal(t, priced{Cents: cents}, got)
+	}
+}

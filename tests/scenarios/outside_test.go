@@ -54,6 +54,12 @@ func TestOutside(t *testing.T) {
 			row = harness.Wait(t, e, harness.Start(t, e, "outside/TryHere", what))
 			require.Equal(t, journal.Failed, row.State, "%v", row.Error)
 			require.Equal(t, code, row.Error.Code, "%v", row.Error)
+			if code == abi.CodeNoZones {
+				require.Contains(t, row.Error.Message, "a time zone cannot be loaded")
+				require.Contains(t, row.Error.Hint, "time/tzdata")
+			} else {
+				require.Contains(t, row.Error.Hint, "in an activity", "advice for activities is of no use here")
+			}
 		})
 	}
 }

@@ -77,7 +77,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-3301": ("Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", False),
     "CR-3302": ("Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", False),
     "CR-3303": ("Call a service over HTTP that does it, or do it in the module itself.", False),
-    "CR-3304": ("Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", False),
+    "CR-3304": ("Go: import _ \"time/tzdata\", which makes the time zones part of the module (450 KB).", False),
     "CR-4001": ("Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", False),
     "CR-4002": ("Make durable calls in the workflow's execute, and side effects in activities.", False),
     "CR-4003": ("Wait for some of them before issuing more.", False),

@@ -77,7 +77,7 @@ export const CODES = {
   "CR-3301": { hint: "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", retryable: false },
   "CR-3302": { hint: "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", retryable: false },
   "CR-3303": { hint: "Call a service over HTTP that does it, or do it in the module itself.", retryable: false },
-  "CR-3304": { hint: "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", retryable: false },
+  "CR-3304": { hint: "Go: import _ \"time/tzdata\", which makes the time zones part of the module (450 KB).", retryable: false },
   "CR-4001": { hint: "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", retryable: false },
   "CR-4002": { hint: "Make durable calls in the workflow's execute, and side effects in activities.", retryable: false },
   "CR-4003": { hint: "Wait for some of them before issuing more.", retryable: false },

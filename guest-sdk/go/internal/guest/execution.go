@@ -262,7 +262,11 @@ func (ex *Execution) workflowError(err error) *abi.Error {
 		return e
 	}
 	if lacking := lackingIn(err); lacking != "" && !isCoded(err) {
-		return abi.Errorf(lacking, "%v", err)
+		out := lackingError(lacking, err)
+		if lacking != abi.CodeNoZones { // these are part of the module
+			out.Hint = "A workflow reaches nothing outside of itself: do this in an activity, and call that."
+		}
+		return out
 	}
 	out := NewError(abi.CodeWorkflowFailed, err)
 	var e *abi.Error

@@ -113,12 +113,21 @@ func CallError(err error) *abi.Error {
 	return out
 }
 
+// lackingError is the error of code that wanted what a sandbox does not have. The one about time zones
+// speaks of a file.
+func lackingError(lacking abi.Code, err error) *abi.Error {
+	if lacking == abi.CodeNoZones {
+		return abi.Errorf(lacking, "a time zone cannot be loaded: %v", err)
+	}
+	return abi.Errorf(lacking, "%v", err)
+}
+
 func attemptError(code abi.Code, err error) *abi.Error {
 	out := NewError(code, err)
 	var e *abi.Error
 	if !errors.As(err, &e) {
 		if lacking := lackingIn(err); lacking != "" {
-			return abi.Errorf(lacking, "%v", err)
+			return lackingError(lacking, err)
 		}
 	} else {
 		out.Retryable = e.Retryable

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -187,4 +188,18 @@ func FieldName(f reflect.StructField) string {
 		return f.Name
 	}
 	return name
+}
+
+// Unrelated is the error of a struct of which nothing was decoded, though the value has fields: it is of
+// another type. A field that one of the two lacks is no error, because code changes.
+func Unrelated(decoded any, raw []byte) error {
+	const fixmap, map16, map32 = 0x80, 0xde, 0xdf
+	if len(raw) == 0 || raw[0]&0xf0 != fixmap && raw[0] != map16 && raw[0] != map32 {
+		return nil
+	}
+	v := reflect.Indirect(reflect.ValueOf(decoded))
+	if v.Kind() != reflect.Struct || !v.IsZero() || !SchemaOf(v.Type()).IsUnrelated(raw) {
+		return nil
+	}
+	return fmt.Errorf("it has no field of %s", v.Type())
 }

@@ -76,7 +76,7 @@ table! {
     NO_SOCKETS = "CR-3301", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use self.http(). The host makes the call, if the deployment was granted the server.", false;
     NO_FILES = "CR-3302", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false;
     NO_PROGRAMS = "CR-3303", "Call a service over HTTP that does it, or do it in the module itself.", false;
-    NO_ZONES = "CR-3304", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false;
+    NO_ZONES = "CR-3304", "Go: import _ \"time/tzdata\", which makes the time zones part of the module (450 KB).", false;
     BAD_BODY = "CR-4001", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false;
     WRONG_CONTEXT = "CR-4002", "Make durable calls in the workflow's execute, and side effects in activities.", false;
     TOO_MANY_OPS = "CR-4003", "Wait for some of them before issuing more.", false;
