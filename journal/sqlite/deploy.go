@@ -3,17 +3,12 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
-
-// migrationLimit bounds the time that the migrations of one deployment hold
-// the writer: the journal waits for as long.
-const migrationLimit = 10 * time.Second
 
 // Deploy implements journal.Store.
 func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
@@ -30,8 +25,8 @@ func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, 
 		return err
 	}
 	defer s.queue.release()
-	ctx, cancel := context.WithTimeoutCause(ctx, migrationLimit,
-		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, migrationLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.config.MigrationLimit,
+		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, s.config.MigrationLimit))
 	defer cancel()
 	if err := s.begin(); err != nil {
 		return err

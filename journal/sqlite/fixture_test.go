@@ -29,6 +29,9 @@ func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
 	if config.GuestTxLimit == 0 {
 		config.GuestTxLimit = time.Hour
 	}
+	if config.MigrationLimit == 0 {
+		config.MigrationLimit = time.Hour // a test of something else does not depend on the machine's speed
+	}
 	b := &guestBundle{ctx: t.Context(), dir: config.Dir, store: open(t, config)}
 	var err error
 	b.fences, err = b.store.ClaimShards(b.ctx, "test")

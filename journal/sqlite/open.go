@@ -40,6 +40,9 @@ type Config struct {
 	// GuestTxLimit is how long a transaction of a module may be open at all.
 	// Defaults to 2 s.
 	GuestTxLimit time.Duration
+	// MigrationLimit is how long the migrations of one deployment may hold the writer, for which the
+	// journal waits. Defaults to 10 s.
+	MigrationLimit time.Duration
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxReaders is the number of read handles. Defaults to 4.
@@ -89,6 +92,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	}
 	if config.GuestTxLimit <= 0 {
 		config.GuestTxLimit = 2 * time.Second
+	}
+	if config.MigrationLimit <= 0 {
+		config.MigrationLimit = 10 * time.Second
 	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()
