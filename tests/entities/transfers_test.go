@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,7 +67,7 @@ func TestTransfersUnderLocks(t *testing.T) {
 
 func transferAll(t *testing.T, seed uint64, below string, p *harness.Process) {
 	p.Start()
-	c := dial(t, p, client.WithRetryFor(harness.Patience))
+	c := dial(t, p, client.WithRetryFor(time.Hour)) // a call may meet all kills, and no host may have it for long in between
 	_, err := c.Push(t.Context(), client.PushRequest{Name: "transfers", Binary: harness.Module(t, "tests/guests/transfers"+below)})
 	require.NoError(t, err)
 	for i := range accounts {
