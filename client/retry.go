@@ -49,7 +49,7 @@ var repeatable = map[string]bool{
 // A retrier repeats calls, and makes an *abi.Error of every failure.
 type retrier struct {
 	budget time.Duration
-	// waits is told once by each call that finds no host, and goes on trying; may be nil.
+	// waits is told by each call that finds no host, and goes on trying, once each time that a host was there before; may be nil.
 	waits func(forAtMost time.Duration)
 }
 
