@@ -1,6 +1,9 @@
 package journal
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Failures that a store tells apart. Anything else is a failure of the store
 // itself.
@@ -17,6 +20,9 @@ var (
 	// ErrConflict says that the database rolled a transaction back because of
 	// others (serialization failure, deadlock, busy). It may be retried whole.
 	ErrConflict = errors.New("journal: transaction collided with another")
+	// ErrPreempted is an ErrConflict of a transaction of a module that was open for so long
+	// that the journal waited for it. It has more time when it is repeated.
+	ErrPreempted = fmt.Errorf("%w: it was open for so long that the journal waited", ErrConflict)
 	// ErrUndecided says that the answer to a commit was lost: it may have taken
 	// effect or not. Look before you retry.
 	ErrUndecided = errors.New("journal: commit undecided")

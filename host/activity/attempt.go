@@ -224,6 +224,17 @@ func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 	}
 }
 
+// logConflict logs that the attempt is repeated because of others. Transactions that collide are
+// everyday; one that was open for too long is a fault of the activity, which its author wants to
+// know of before it becomes a failure.
+func (a *attempt) logConflict(err error) {
+	if errors.Is(err, journal.ErrPreempted) {
+		a.log().Warn(effects.RepeatsPreempted, "error", err)
+		return
+	}
+	a.log().Debug("repeating the attempt", "error", err)
+}
+
 // crashed tells what a failure of the guest means for the attempt. One of the host
 // is returned as an error.
 func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {

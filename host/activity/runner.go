@@ -161,7 +161,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 			a.waitToRepeat(ctx, err, failures)
 		case conflicts < conflictLimit:
 			conflicts++
-			a.log().Debug("repeating the attempt", "error", err)
+			a.logConflict(err)
 			r.wait(ctx, conflictDelay(conflicts, r.Random))
 		default:
 			return Failed{abi.Errorf(abi.CodeTxConflict, "activity %q: %v, %d times in a row", task.Body.Name, err, conflicts)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/wasm"
@@ -254,6 +256,21 @@ func TestConflictsAreRepeated(t *testing.T) {
 		require.EqualValues(t, 3, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
 		require.Equal(t, []uint64{1, 2}, b.voided)
 		require.Equal(t, []int{0, 1, 2}, b.collided, "the store learns how often")
+	})
+}
+
+// TestATransactionThatIsTooLongIsLogged tells the author of an activity about it before it fails.
+func TestATransactionThatIsTooLongIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		var logged strings.Builder
+		b.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+		b.commits = []error{journal.ErrConflict, journal.ErrPreempted}
+		require.IsType(t, Committed{}, b.Perform(t.Context(), b.task))
+		require.Equal(t, 1, strings.Count(logged.String(), "\n"), "a collision is no news: %s", logged.String())
+		require.Contains(t, logged.String(), "level=WARN msg=\""+effects.RepeatsPreempted)
+		require.Contains(t, logged.String(), "execution=tiny/W/k activity=step attempt=1")
 	})
 }
 

@@ -58,6 +58,9 @@ type Effects struct {
 	statements int             // that the transaction has run
 }
 
+// RepeatsPreempted is logged when code runs again because its transaction was open for too long.
+const RepeatsPreempted = "a transaction is rolled back and repeated, with more time: keep it short, and call nothing slow inside"
+
 // TakeTx hands the transaction to the caller, who ends it; nil if there is none.
 func (fx *Effects) TakeTx() journal.GuestTx {
 	tx := fx.tx

@@ -92,9 +92,13 @@ func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w 
 	if len(c.next) > 0 {
 		mishap, c.next = c.next[0], c.next[1:]
 	}
-	if mishap == "conflict" {
+	switch mishap {
+	case "conflict":
 		_ = tx.Rollback(ctx)
 		return journal.ErrConflict
+	case "preempt":
+		_ = tx.Rollback(ctx)
+		return journal.ErrPreempted
 	}
 	w.Fence = c.fences[w.ID.Shard()]
 	err := tx.Commit(ctx, w)

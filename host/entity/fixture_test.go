@@ -47,6 +47,8 @@ type fixture struct {
 	passed      []string                   // guarded by mu; fault points
 	dieAt       string                     // guarded by mu; the fault point at which the host ends
 	died        chan struct{}              // guarded by mu; closed when it did
+	collided    []int                      // guarded by mu; how often each stateless call had collided before
+	logged      []string                   // guarded by mu; warnings
 	stateless   func(StatelessCall) (*StatelessRan, error)
 }
 
@@ -74,7 +76,7 @@ func (f *fixture) boot() {
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
 		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
-		Logger: slog.New(slog.DiscardHandler), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
+		Logger: slog.New(warnings{slog.DiscardHandler, f}), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
 	})
 	f.life.MarkStarted()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -83,6 +85,22 @@ func (f *fixture) boot() {
 	if !f.unrecovered {
 		f.x.Recover(ctx)
 	}
+}
+
+// warnings keeps what the host warns of.
+type warnings struct {
+	slog.Handler
+	f *fixture
+}
+
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelWarn }
+func (w warnings) WithAttrs([]slog.Attr) slog.Handler             { return w }
+
+func (w warnings) Handle(_ context.Context, r slog.Record) error {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.f.logged = append(w.f.logged, r.Message)
+	return nil
 }
 
 // end stops the host as a crash would, and waits for its goroutines.
@@ -195,9 +213,10 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 }
 
 // Call implements Guests.
-func (f *fixture) Call(_ context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
+func (f *fixture) Call(ctx context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
 	f.began <- call.Operation
 	f.mu.Lock()
+	f.collided = append(f.collided, journal.Conflicts(ctx))
 	run := f.stateless
 	f.mu.Unlock()
 	return run(call)

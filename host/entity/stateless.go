@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/host/metric"
@@ -42,9 +43,12 @@ func (x *Entities) callStateless(c *call) callDone {
 	err := guarded(func() (err error) {
 		for n := 1; ; n++ {
 			c.attempts++
-			done.answer.outcome, err = x.attempt(c)
+			done.answer.outcome, err = x.attempt(journal.AfterConflicts(x.Host.Context(), n-1), c)
 			if !errors.Is(err, journal.ErrConflict) || n >= maxCollisions || x.Host.Over() {
 				return err
+			}
+			if errors.Is(err, journal.ErrPreempted) {
+				x.Logger.Warn(effects.RepeatsPreempted, "entity", c.ref.String(), "operation", c.operation, "error", err)
 			}
 			x.wait(min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond))
 		}
@@ -62,8 +66,8 @@ func (x *Entities) callStateless(c *call) callDone {
 
 // attempt runs a call once, and makes what it came to durable. An error says that it is to
 // be repeated, if it is one that may be.
-func (x *Entities) attempt(c *call) (abi.Outcome, error) {
-	outcome, tx, err := x.runStateless(c)
+func (x *Entities) attempt(ctx context.Context, c *call) (abi.Outcome, error) {
+	outcome, tx, err := x.runStateless(ctx, c)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
@@ -73,7 +77,7 @@ func (x *Entities) attempt(c *call) (abi.Outcome, error) {
 	}
 	x.Fault.Pass(faultpoint.EntityBeforeCommit)
 	if tx != nil {
-		err = x.Transactions.CommitTx(context.WithoutCancel(x.Host.Context()), tx, w)
+		err = x.Transactions.CommitTx(context.WithoutCancel(ctx), tx, w)
 	} else {
 		_, err = x.Committer.Commit(w)
 	}
@@ -120,11 +124,11 @@ func statelessWrite(c *call, o abi.Outcome, now int64) journal.Write {
 
 // runStateless runs the code of a call. A failure of the code is an outcome, and has no
 // transaction.
-func (x *Entities) runStateless(c *call) (abi.Outcome, journal.GuestTx, error) {
+func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, journal.GuestTx, error) {
 	if c.damaged != nil {
 		return abi.Outcome{Error: c.damaged}, nil, nil
 	}
-	t, err := x.target(x.Host.Context(), c.ref)
+	t, err := x.target(ctx, c.ref)
 	if err != nil {
 		return abi.Outcome{}, nil, err
 	}
@@ -136,7 +140,7 @@ func (x *Entities) runStateless(c *call) (abi.Outcome, journal.GuestTx, error) {
 		key := cmp.Or(c.origin, c.message)
 		call.IdempotencyKey = hex.EncodeToString(key[:])
 	}
-	ran, err := x.Guests.Call(x.Host.Context(), t, call)
+	ran, err := x.Guests.Call(ctx, t, call)
 	switch {
 	case err != nil && isOfGuest(err):
 		x.metrics.crashes.Inc()
@@ -145,7 +149,7 @@ func (x *Entities) runStateless(c *call) (abi.Outcome, journal.GuestTx, error) {
 		return abi.Outcome{}, nil, err
 	case ran.Error != nil:
 		if ran.Tx != nil {
-			_ = ran.Tx.Rollback(context.WithoutCancel(x.Host.Context()))
+			_ = ran.Tx.Rollback(context.WithoutCancel(ctx))
 		}
 		failure := *ran.Error
 		failure.Clamp()

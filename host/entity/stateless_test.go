@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -167,6 +168,18 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 			})
 		})
 	}
+	t.Run("preempted", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t)
+			f.commits.script("", "preempt", "conflict", "preempt")
+			f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+			total, _ := l.counts()
+			require.Equal(t, 1, total)
+			require.Equal(t, []int{0, 1, 2, 3}, f.collided, "the store learns how often, and gives it more time")
+			require.Equal(t, []string{effects.RepeatsPreempted, effects.RepeatsPreempted}, f.logged, "a collision is no news")
+		})
+	})
 	t.Run("no code", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

@@ -118,7 +118,7 @@ func (f *fixture) boot() {
 	go f.timers.Run(f.life.Context())
 }
 
-// guestLines notes what guests log.
+// guestLines notes what guests log, and what the host logs of their failures.
 type guestLines struct {
 	slog.Handler
 	f       *fixture
@@ -141,8 +141,20 @@ func (h *guestLines) Handle(_ context.Context, r slog.Record) error {
 		h.f.note("w", "logged, in a turn that crashed: %s", said)
 	case guests:
 		h.f.note("w", "logged: %s", said)
+	case slices.Contains([]string{"an attempt failed; trying again", "an activity failed", "the workflow failed"}, r.Message):
+		h.f.note("w", "the host logs: %s %s%s", r.Level, r.Message, attrsText(r))
 	}
 	return nil
+}
+
+// attrsText is the attributes of a line of the log.
+func attrsText(r slog.Record) string {
+	text := ""
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	return text
 }
 
 // checkSignal knows all signals but one.

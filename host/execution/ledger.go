@@ -209,27 +209,32 @@ func (l *ledger) complete(step journal.StepID, outcome abi.Outcome, attempts uin
 
 // attemptFailed decides whether an activity is tried again. If so the failure
 // becomes an entry of its own: attempts and delays survive a crash.
-func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int64, random func() float64) {
+func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int64, random func() float64) (failed failedAttempt) {
 	l.ops.Change(step, func(o *op.Op) {
 		if body, ok := o.Body.(*abi.Activity); ok && !o.Settled() {
-			l.failAttempt(o, body, failure, now, random)
+			failed = l.failAttempt(o, body, failure, now, random)
 		}
 	})
+	return failed
 }
 
-func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, now int64, random func() float64) {
+func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, now int64, random func() float64) failedAttempt {
 	o.Attempts++
 	o.LastError = journal.Brief(failure)
+	failed := failedAttempt{activity: body.Name, number: o.Attempts, err: failure}
 	if !failure.Retryable || o.Attempts > body.Retry.Retries {
+		failed.last = true
 		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
-		return
+		return failed
 	}
+	failed.delay = activity.Jittered(body.Retry, o.Attempts, random)
 	entry := journal.Entry{
 		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure,
-		NextAt: op.AddTime(now, activity.Jittered(body.Retry, o.Attempts, random)),
+		NextAt: op.AddTime(now, failed.delay),
 	}
 	o.Note(entry) // as a replay will
 	l.attempts = append(l.attempts, entry)
+	return failed
 }
 
 // takeAttempts numbers the failed attempts that are to be committed, and hands them

@@ -311,7 +311,9 @@ func (r *run) receiveEnd(m notice) bool {
 		r.locked(func(l *ledger) { l.complete(m.step, m.outcome, m.attempts, m.at) })
 	case attemptFailed:
 		r.endTask(m.step)
-		r.locked(func(l *ledger) { l.attemptFailed(m.step, m.err, r.now(), r.Random) })
+		var failed failedAttempt
+		r.locked(func(l *ledger) { failed = l.attemptFailed(m.step, m.err, r.now(), r.Random) })
+		failed.writeTo(r.log)
 	case txCommitted:
 		r.endTask(m.entry.Op.Step())
 		r.locked(func(l *ledger) { l.commit(m.entry) })

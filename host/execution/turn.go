@@ -415,7 +415,7 @@ func (r *run) finish() {
 	r.stopTasks()
 	r.Timers.Set(r.id, journal.Never)
 	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
-	r.log.Debug("finished", "state", r.row.State)
+	r.logEnd()
 	r.Watchers.Notify(r.row)
 	r.tellAnswered(r.Host.Context(), r.row)
 }

@@ -23,7 +23,7 @@ func TestJournalPreemptsIdleTransaction(t *testing.T) {
 	require.NoError(t, err)
 	w := b.start(t, "the journal goes on")
 	_, err = tx.Exec(b.ctx, "SELECT 1", nil)
-	require.ErrorIs(t, err, journal.ErrConflict)
+	require.ErrorIs(t, err, journal.ErrPreempted)
 	w.Entries = []journal.Entry{{Seq: 1, Kind: journal.Delivery}}
 	require.ErrorIs(t, tx.Commit(b.ctx, w), journal.ErrConflict)
 	require.NoError(t, tx.Rollback(b.ctx))

@@ -131,7 +131,7 @@ func (q *writerQueue) limitGuestLocked() {
 		return
 	}
 	guest := q.guest
-	q.timer = q.clock.AfterFunc(max(0, q.allowed-q.clock.Since(q.since)), func() { guest.preempt(journal.ErrConflict) })
+	q.timer = q.clock.AfterFunc(max(0, q.allowed-q.clock.Since(q.since)), func() { guest.preempt(journal.ErrPreempted) })
 }
 
 // release passes the writer on.

@@ -1,0 +1,42 @@
+package execution
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// failedAttempt is an attempt of an activity that has failed, for the log of the host: the
+// journal has it too, and is read by those who look for it. The zero value is that of an op that
+// was no longer waited for.
+type failedAttempt struct {
+	activity string
+	number   uint32
+	err      *abi.Error
+	// last says that no other attempt follows; if one does, then after delay.
+	last  bool
+	delay time.Duration
+}
+
+// writeTo logs the failure. An attempt that is repeated is news, and an activity that is given
+// up is a warning: what the workflow makes of it is not known yet.
+func (f failedAttempt) writeTo(log *slog.Logger) {
+	switch {
+	case f.err == nil:
+	case f.last:
+		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", f.err.Message)
+	default:
+		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", f.err.Message)
+	}
+}
+
+// logEnd logs that the execution is over. Only a failure is worth a line on most hosts.
+func (r *run) logEnd() {
+	if r.row.State == journal.Failed && r.row.Error != nil {
+		r.log.Warn("the workflow failed", "code", r.row.Error.Code, "error", r.row.Error.Message)
+		return
+	}
+	r.log.Debug("finished", "state", r.row.State)
+}
