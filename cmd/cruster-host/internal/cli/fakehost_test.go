@@ -32,7 +32,7 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // and standard error after "stderr:".
 func runCommands(t *testing.T, path string) {
 	t.Helper()
-	fake := &fakeHost{}
+	fake := &fakeHost{looks: make(chan struct{}, 2)}
 	addr := fake.start(t)
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 		if d.Cmd != "run" {
@@ -43,7 +43,7 @@ func runCommands(t *testing.T, path string) {
 		var out, errs strings.Builder
 		code := Run(t.Context(), Process{
 			Args: words(d.Input), LookupEnv: environment("CRUSTER_ADDR="+addr, "CRUSTER_RETRY_FOR=0s"),
-			Stderr: &errs, Stdin: strings.NewReader(stdin), Stdout: &out,
+			Stderr: &errs, Stdin: strings.NewReader(stdin), Stdout: &out, quiet: time.Hour,
 		})
 		var shown strings.Builder
 		if code != 0 {
@@ -77,7 +77,8 @@ func words(line string) []string {
 // executions of its workflow Buy. Their keys say what state they are in.
 type fakeHost struct {
 	mu    sync.Mutex
-	asked []string // the calls since forget, guarded by mu
+	asked []string      // the calls since forget, guarded by mu
+	looks chan struct{} // each description of an execution that waits
 }
 
 func (f *fakeHost) note(format string, args ...any) {

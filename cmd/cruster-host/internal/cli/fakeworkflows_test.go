@@ -23,7 +23,7 @@ func execution(name string) (*crusterv1.Execution, error) {
 	e := &crusterv1.Execution{Name: name, Namespace: "default", Workflow: "shop/Buy", Digest: "0123456789abcdef", CreatedAt: timestamppb.New(noon)}
 	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
 	switch e.GetKey() {
-	case "running":
+	case "running", "waiting":
 		e.State = crusterv1.State_STATE_RUNNING
 	case "completed":
 		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`}}
@@ -70,8 +70,14 @@ func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*cru
 	return &crusterv1.WaitResponse{Execution: e}, err
 }
 
-func (fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+func (f fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
 	e, err := execution(req.GetExecution())
+	if e.GetKey() == "waiting" {
+		select {
+		case f.host.looks <- struct{}{}:
+		default: // there were enough
+		}
+	}
 	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{{Number: 2, Kind: "sleep"}}}, err
 }
 
@@ -263,7 +269,7 @@ func needPaused(name string) error {
 }
 
 // Follow tells an entry and two lines, and the execution as it is. One that runs is paused,
-// continues as another run, and completes.
+// continues as another run, and completes. One that waits completes after two looks at what it waits for.
 func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse]) error {
 	f.host.note("WorkflowService/Follow %s after %d", req.GetExecution(), req.GetAfter())
 	e, err := execution(req.GetExecution())
@@ -285,6 +291,19 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3}}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "so far", Crashed: true}}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
+	}
+	if e.GetKey() == "waiting" {
+		if err := stream.Send(as(e.GetState(), e.GetRunId())); err != nil {
+			return err
+		}
+		for range 2 {
+			select {
+			case <-f.host.looks:
+			case <-stream.Context().Done():
+				return stream.Context().Err()
+			}
+		}
+		e.State, e.Result, all = crusterv1.State_STATE_COMPLETED, five, nil
 	}
 	if e.GetState() == crusterv1.State_STATE_RUNNING {
 		running, paused := crusterv1.State_STATE_RUNNING, crusterv1.State_STATE_PAUSED

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type Process struct {
 	Stderr io.Writer
 	Stdin  io.Reader
 	Stdout io.Writer
+
+	quiet time.Duration // after which a command that follows says what is waited for; 0 means a second
 }
 
 // Run runs the program and returns its exit code.
@@ -63,6 +66,7 @@ type app struct {
 	stderr    io.Writer
 	lookupEnv func(name string) (string, bool)
 	release   string
+	quiet     time.Duration
 
 	addr      string
 	namespace string
@@ -71,7 +75,7 @@ type app struct {
 }
 
 func newApp(p Process) *app {
-	return &app{stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release}
+	return &app{stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release, quiet: cmp.Or(p.quiet, time.Second)}
 }
 
 func (a *app) rootCommand() *cobra.Command {

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cruster/cruster/abi"
@@ -15,7 +19,8 @@ func (a *app) workflowFollow() *cobra.Command {
 		Use:   "follow EXECUTION",
 		Short: "See what happens to an execution, as it happens",
 		Long: `See what happens to an execution, as it happens: the entries of its journal, and what
-its workflow and its activities log from now on. It ends with the execution, and prints
+its workflow and its activities log from now on. When nothing happens for a while it says
+what is waited for. It ends with the execution, and prints
 the result. A paused execution is followed on, and so is the run that another continues as.
 
 ` + exitHelp,
@@ -33,37 +38,118 @@ the result. A paused execution is followed on, and so is the run that another co
 	return cmd
 }
 
+const (
+	// maxQuiet bounds the time between two looks at what an execution waits for.
+	maxQuiet = 30 * time.Second
+	// lookTimeout bounds such a look: events wait for it.
+	lookTimeout = 2 * time.Second
+)
+
 // follow prints events until the execution is over.
 func (a *app) follow(cmd *cobra.Command, c *client.Client, req client.FollowRequest) error {
-	var last *crusterv1.Execution
-	for m, err := range c.Follow(cmd.Context(), req) {
-		if err != nil {
-			return err
-		}
-		if e := m.GetExecution(); e != nil {
-			told := last
-			last = e
-			if told.GetRunId() == e.GetRunId() && told.GetState() == e.GetState() {
-				continue // the command has found its host again
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	f := &follower{app: a, events: eventsOf(ctx, c, req)}
+	quiet := a.quiet
+	for {
+		select {
+		case e, more := <-f.events:
+			if !more {
+				return f.end(req.Execution)
 			}
-			if client.StateOf(e.GetState()).Final() && a.output == "table" {
-				continue // the outcome says it
+			if e.err != nil {
+				return e.err
+			}
+			if err := f.print(e.message); err != nil {
+				return err
+			}
+			quiet = a.quiet
+		case <-time.After(quiet):
+			if err := f.printWaiting(ctx, c, req); err != nil {
+				return err
+			}
+			quiet = min(2*quiet, maxQuiet)
+		}
+	}
+}
+
+// followed is an event, or why there are no more.
+type followed struct {
+	message *crusterv1.FollowResponse
+	err     error
+}
+
+// eventsOf is the events of an execution until it is over or ctx is.
+func eventsOf(ctx context.Context, c *client.Client, req client.FollowRequest) <-chan followed {
+	events := make(chan followed)
+	go func() {
+		defer close(events)
+		for m, err := range c.Follow(ctx, req) {
+			select {
+			case events <- followed{m, err}:
+			case <-ctx.Done():
+				return
 			}
 		}
-		if a.output == "table" {
-			err = view.WriteFollowed(a.stdout, m)
-		} else {
-			err = a.writeJSON(view.FollowedOf(m), "")
+	}()
+	return events
+}
+
+// follower is a command that follows an execution.
+type follower struct {
+	*app
+	events <-chan followed
+	last   *crusterv1.Execution // as it was told last
+	waits  string               // what it waits for, as was said last
+}
+
+// print writes an event.
+func (f *follower) print(m *crusterv1.FollowResponse) error {
+	if e := m.GetExecution(); e != nil {
+		told := f.last
+		f.last = e
+		if told.GetRunId() == e.GetRunId() && told.GetState() == e.GetState() {
+			return nil // the command has found its host again
 		}
-		if err != nil {
-			return err
+		if client.StateOf(e.GetState()).Final() && f.output == "table" {
+			return nil // the outcome says it
 		}
 	}
-	if last == nil {
-		return abi.Errorf(abi.CodeInternal, "the host told nothing about %s", req.Execution)
+	f.waits = ""
+	if f.output == "table" {
+		return view.WriteFollowed(f.stdout, m)
 	}
-	if a.output != "table" { // it is printed; the exit code says the rest
-		return outcomeError(view.ExecutionOf(last), last.GetError())
+	return f.writeJSON(view.FollowedOf(m), "")
+}
+
+// printWaiting says what the execution waits for, once. It is for people: a program that reads JSON asks
+// for it when it wants to know. That the host cannot tell now is no reason to stop.
+func (f *follower) printWaiting(ctx context.Context, c *client.Client, req client.FollowRequest) error {
+	if f.output != "table" || client.StateOf(f.last.GetState()) != client.Running {
+		return nil
 	}
-	return a.printOutcome(view.ExecutionOf(last), last.GetError())
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm})
+	if err != nil {
+		return nil //nolint:nilerr // the stream of events tells what is wrong
+	}
+	waits := view.WaitsFor(d)
+	if waits == f.waits || waits == "" {
+		return nil
+	}
+	f.waits = waits
+	_, err = fmt.Fprintln(f.stdout, waits)
+	return err
+}
+
+// end prints the outcome, and returns it as an error if it is one.
+func (f *follower) end(name string) error {
+	if f.last == nil {
+		return abi.Errorf(abi.CodeInternal, "the host told nothing about %s", name)
+	}
+	if f.output != "table" { // it is printed; the exit code says the rest
+		return outcomeError(view.ExecutionOf(f.last), f.last.GetError())
+	}
+	return f.printOutcome(view.ExecutionOf(f.last), f.last.GetError())
 }

@@ -235,9 +235,7 @@ func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 		header = append(header, "EXECUTION", "STATE")
 	}
 	for _, p := range pending {
-		// Every execution listens for interrupts, and for updates if it takes any: it does not
-		// wait for one.
-		if p.GetKind() == abi.OpInterrupted || p.GetKind() == abi.OpUpdate {
+		if listens(p) {
 			continue
 		}
 		row := []string{

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -56,7 +57,16 @@ func entryText(v Entry) string {
 		From, To, Fork string
 		Declined       []string
 	}
-	if v.Kind != "moved" || json.Unmarshal(v.Value, &move) != nil {
+	switch {
+	case v.Kind == "lost" && v.Attempts > 1:
+		return fmt.Sprintf("begins again: %d attempts ended with their hosts", v.Attempts)
+	case v.Kind == "lost" && v.Attempts == 1:
+		return "begins again: the attempt before ended with its host"
+	case v.Kind == "lost":
+		return "begins again: the host before gave it up"
+	case v.Kind == "released":
+		return "given up: the host stops, or the execution is paused"
+	case v.Kind != "moved" || json.Unmarshal(v.Value, &move) != nil:
 		return outcomeText(v.Value, v.Error, v.Omitted)
 	}
 	text := "from module " + shortDigest(move.From) + " to " + shortDigest(move.To)

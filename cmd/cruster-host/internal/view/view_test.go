@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -50,6 +51,9 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 	case "description":
 		response := parse(t, d, &crusterv1.DescribeResponse{})
 		return view.DescriptionOf(response), view.WriteDescription(w, response, addrFlag(d))
+	case "waits":
+		w.WriteString(cmp.Or(view.WaitsFor(parse(t, d, &crusterv1.DescribeResponse{})), "nothing") + "\n")
+		return nil, nil
 	case "history":
 		var shapes []view.Entry
 		entries := parse(t, d, &crusterv1.HistoryResponse{}).GetEntries()

@@ -1,0 +1,64 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// maxWaits is how many ops a line names.
+const maxWaits = 3
+
+// WaitsFor says in a line what an execution waits for; nothing if it waits for nothing.
+func WaitsFor(d *crusterv1.DescribeResponse) string {
+	var named []string
+	others := int(d.GetPendingOmitted())
+	for _, p := range d.GetPending() {
+		switch {
+		case listens(p):
+		case len(named) < maxWaits:
+			named = append(named, terminal.OneLine(waitText(p)))
+		default:
+			others++
+		}
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s  waits for %s", terminal.OneLine(d.GetExecution().GetName()), strings.Join(named, "; "))
+	if others > 0 {
+		text += fmt.Sprintf("; and %d more", others)
+	}
+	if len(d.GetCircle()) > 0 {
+		text += "; in a circle: 'workflow describe' shows it"
+	}
+	return text
+}
+
+// listens tells whether an op is one that every execution has, for interrupts and, if it takes any, for
+// updates: it does not wait for them.
+func listens(p *crusterv1.PendingOp) bool {
+	return p.GetKind() == abi.OpInterrupted || p.GetKind() == abi.OpUpdate
+}
+
+// waitText is what an op waits for.
+func waitText(p *crusterv1.PendingOp) string {
+	text := strings.TrimSpace(p.GetKind() + " " + terminal.Clip(p.GetName(), 40))
+	if callee := p.GetCallee(); callee != "" {
+		return fmt.Sprintf("%s, which is %s", callee, client.StateOf(p.GetCalleeState()))
+	}
+	if p.GetAttempt() > 1 {
+		text += fmt.Sprintf(", attempt %d", p.GetAttempt())
+	}
+	if due := timeText(p.GetDueAt()); due != "" {
+		text += " at " + due
+	}
+	if last := ErrorOf(p.GetLastError()); last != nil {
+		text += " after " + terminal.Clip(FirstLine(last.Text()), 80)
+	}
+	return text
+}
