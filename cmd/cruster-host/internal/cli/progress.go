@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
@@ -17,6 +18,7 @@ const progressEvery = 10
 type progress struct {
 	w    io.Writer
 	verb string
+	stop func() // ends the count of seconds; nil if there is none
 }
 
 func newProgress(w io.Writer, verb string) *progress {
@@ -25,6 +27,7 @@ func newProgress(w io.Writer, verb string) *progress {
 
 // at says how far the command is; a total of 0 is not known.
 func (p *progress) at(done, total uint32) {
+	p.stopCount()
 	if done%progressEvery != 1 || !isTerminal(p.w) {
 		return
 	}
@@ -43,8 +46,42 @@ func (p *progress) sent(total int) func(bytes int) {
 		case bytes < total:
 			fmt.Fprintf(p.w, "\rpushing %s %s of %s\x1b[K", bar(int64(bytes), int64(total)), terminal.Bytes(int64(bytes)), terminal.Bytes(int64(total)))
 		default:
-			fmt.Fprintf(p.w, "\rpushed %s; the host compiles and checks it\x1b[K", terminal.Bytes(int64(total)))
+			p.count("pushed " + terminal.Bytes(int64(total)) + "; the host compiles and checks it")
 		}
+	}
+}
+
+// count says what the host does, and every second for how long: how far it is it does not tell.
+func (p *progress) count(doing string) {
+	if p.stop != nil {
+		return
+	}
+	over, stopped := make(chan struct{}), make(chan struct{})
+	p.stop = func() {
+		close(over)
+		<-stopped
+	}
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		fmt.Fprintf(p.w, "\r%s\x1b[K", doing)
+		for seconds := 1; ; seconds++ {
+			select {
+			case <-ticker.C:
+				fmt.Fprintf(p.w, "\r%s, for %d s\x1b[K", doing, seconds)
+			case <-over:
+				return
+			}
+		}
+	}()
+}
+
+// stopCount ends the count, if there is one: the line is free.
+func (p *progress) stopCount() {
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
 	}
 }
 
@@ -57,6 +94,7 @@ func bar(done, total int64) string {
 
 // end takes the line away.
 func (p *progress) end() {
+	p.stopCount()
 	if isTerminal(p.w) {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -38,16 +40,27 @@ func TestProgressIsForTerminals(t *testing.T) {
 
 func TestProgressOfAnUpload(t *testing.T) {
 	t.Parallel()
-	upload := func(p *progress) {
+	upload := func(p *progress, then func()) {
 		sent := p.sent(4_000_000)
 		sent(1_000_000)
 		sent(4_000_000)
+		sent(4_000_000)
+		time.Sleep(2500 * time.Millisecond) // virtual: so long the host takes
+		then()
 		p.end()
 	}
-	var file strings.Builder
-	upload(newProgress(&file, ""))
-	require.Empty(t, file.String())
-	terminal := &screen{}
-	upload(newProgress(terminal, ""))
-	require.Equal(t, "\rpushing [#####...............] 1.0 MB of 4.0 MB\x1b[K\rpushed 4.0 MB; the host compiles and checks it\x1b[K\r\x1b[K", terminal.String())
+	const shown = "\rpushing [#####...............] 1.0 MB of 4.0 MB\x1b[K" + "\rpushed 4.0 MB; the host compiles and checks it\x1b[K" +
+		"\rpushed 4.0 MB; the host compiles and checks it, for 1 s\x1b[K" + "\rpushed 4.0 MB; the host compiles and checks it, for 2 s\x1b[K"
+	synctest.Test(t, func(t *testing.T) {
+		var file strings.Builder
+		upload(newProgress(&file, ""), func() {})
+		require.Empty(t, file.String())
+		terminal := &screen{}
+		upload(newProgress(terminal, ""), func() {})
+		require.Equal(t, shown+"\r\x1b[K", terminal.String())
+		terminal = &screen{}
+		line := newProgress(terminal, "checked")
+		upload(line, func() { line.at(1, 4) })
+		require.Equal(t, shown+"\rchecked [#####...............] 1 of 4\x1b[K\r\x1b[K", terminal.String())
+	})
 }
