@@ -47,8 +47,9 @@ func CompileInto(ctx context.Context, dir string, content []byte) error {
 	return nil
 }
 
-// compileAside has a large binary compiled by another process, unless it is in the cache.
-func (r *Runtime) compileAside(content []byte) (note string) {
+// compileAside has a large binary compiled by another process, unless it is in the cache. That
+// takes seconds, so the log says what the first call of a module waits for.
+func (r *Runtime) compileAside(digest string, content []byte) (note string) {
 	if r.cfg.Aside == nil || r.cache == nil || len(content) < asideSize {
 		return ""
 	}
@@ -57,6 +58,7 @@ func (r *Runtime) compileAside(content []byte) (note string) {
 	if _, err := os.Stat(note); err == nil {
 		return ""
 	}
+	r.cfg.Logger.Info("compiling a module; what needs it waits", "module", digest, "bytes", len(content))
 	r.aside.Lock() // one has all cores
 	err := r.cfg.Aside(r.life, content)
 	r.aside.Unlock()

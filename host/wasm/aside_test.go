@@ -3,8 +3,10 @@ package wasm_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +30,7 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 	t.Parallel()
 	dir, asked := t.TempDir(), 0
 	var compiled os.FileInfo
+	var logged strings.Builder
 	aside := func(ctx context.Context, content []byte) error {
 		asked++
 		err := wasm.CompileInto(ctx, dir, content)
@@ -35,10 +38,11 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside})
+		r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 		_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, asked, "a host that starts again asks no one")
+		require.Equal(t, 1, strings.Count(logged.String(), "compiling a module"), logged.String())
 		require.True(t, os.SameFile(compiled, compiledEntry(t, dir)), "the host took what was compiled")
 	}
 	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), wasmtest.Module{}.Assemble())

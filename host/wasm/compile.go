@@ -113,7 +113,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	if reason == nil {
 		rewritten = template.Content
 	}
-	note := r.compileAside(rewritten)
+	note := r.compileAside(digest, rewritten)
 	if r.life.Err() != nil { // the engine would begin anew, and not look at it
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
