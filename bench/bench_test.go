@@ -139,3 +139,17 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, "a,b", strings.Join(list("a, b,"), ","))
 	require.InDelta(t, 3.0, percentile([]float64{5, 1, 3, 2, 4}, 50), 1e-9)
 }
+
+func TestCircumstancesTellWhatOthersHad(t *testing.T) {
+	t.Parallel()
+	taken := func(stolen ...float64) string {
+		var all []figure
+		for _, s := range stolen {
+			all = append(all, figure{Machine: machine{Cores: 2}, cost: cost{Seconds: 5, Stolen: s}})
+		}
+		return circumstances(all)
+	}
+	require.NotContains(t, taken(0, 0.01), "Other machines")
+	require.Contains(t, taken(0, 1, 3), "had 10.0 % of its processors' time in the median measurement, and up to 30.0 %.")
+	require.Zero(t, figure{cost: cost{Stolen: 1}}.stolenShare(), "nothing was measured")
+}

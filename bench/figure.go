@@ -42,10 +42,20 @@ type cost struct {
 	CPU       float64 `json:"cpu_s"`
 	ClientCPU float64 `json:"client_cpu_s"`
 	StoreCPU  float64 `json:"store_cpu_s"`
+	// Stolen is the processor time that a virtual machine wanted and its hypervisor gave to others.
+	Stolen float64 `json:"stolen_s"`
 	// Commits and Flushes are missing where the system does not count them: commits by
 	// the host's metrics, flushes of Postgres by pg_stat_wal.
 	Commits *float64 `json:"commits,omitempty"`
 	Flushes *float64 `json:"flushes,omitempty"`
+}
+
+// stolenShare is how much of the processors' time others had during the measurement, in percent.
+func (f figure) stolenShare() float64 {
+	if f.Seconds <= 0 || f.Machine.Cores == 0 {
+		return 0
+	}
+	return 100 * f.Stolen / (f.Seconds * float64(f.Machine.Cores))
 }
 
 // figuresOf reads lines of JSON.

@@ -72,7 +72,7 @@ func (m *meter) measure(ctx context.Context, work func() (operations int, err er
 	}
 	m.cost = cost{
 		Seconds: took, Operations: operations, CPU: after.CPU - before.CPU, ClientCPU: after.ClientCPU - before.ClientCPU,
-		StoreCPU: after.StoreCPU - before.StoreCPU, Commits: difference(after.Commits, before.Commits), Flushes: difference(after.Flushes, before.Flushes),
+		StoreCPU: after.StoreCPU - before.StoreCPU, Stolen: after.Stolen - before.Stolen, Commits: difference(after.Commits, before.Commits), Flushes: difference(after.Flushes, before.Flushes),
 	}
 	return nil
 }
@@ -89,6 +89,7 @@ func (m *meter) snapshot(ctx context.Context) (cost, error) {
 	c := cost{
 		CPU:       processorTime(m.target.pids()),
 		ClientCPU: processorTime([]int{os.Getpid()}),
+		Stolen:    stolenTime(),
 	}
 	commits, counted, err := m.target.commits(ctx)
 	if err != nil {

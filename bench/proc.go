@@ -30,6 +30,22 @@ func processorTime(pids []int) float64 {
 	return total
 }
 
+// stolenTime is the processor time in seconds that the hypervisor of a virtual machine has given to
+// others while it was wanted here.
+func stolenTime() float64 {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	all, _, _ := strings.Cut(string(raw), "\n")
+	fields := strings.Fields(all) // cpu, user, nice, system, idle, iowait, irq, softirq, steal
+	if len(fields) < 9 {
+		return 0
+	}
+	n, _ := strconv.ParseFloat(fields[8], 64)
+	return n / ticks
+}
+
 // statOf is /proc/PID/stat from the state on: the name before it may hold anything.
 func statOf(pid int) []string {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -118,7 +118,9 @@ func circumstances(figures []figure) string {
 	first, last := figures[0], figures[len(figures)-1]
 	low, high, reps := first.LoadAtStart, first.LoadAtStart, 0
 	versions := map[string]bool{}
+	var stolen []float64
 	for _, f := range figures {
+		stolen = append(stolen, f.stolenShare())
 		low, high, reps = min(low, f.LoadAtStart), max(high, f.LoadAtStart), max(reps, f.Repetition)
 		if f.Version != "" {
 			versions[f.System+" "+f.Version] = true
@@ -130,6 +132,10 @@ func circumstances(figures []figure) string {
 	text += fmt.Sprintf("The load average of the machine was %s to %s when workloads began", number(low), number(high))
 	if high > 3*float64(first.Machine.Cores) {
 		text += ": **it was busy with other work, and the figures are provisional**"
+	}
+	if worst := percentile(stolen, 100); worst >= 0.5 {
+		text += fmt.Sprintf(". Other machines on the same hardware had %s %% of its processors' time in the median measurement, and up to %s %%",
+			number(percentile(stolen, 50)), number(worst))
 	}
 	return text + ". Measured: " + strings.Join(slices.Sorted(maps.Keys(versions)), "; ") + ".\n"
 }
