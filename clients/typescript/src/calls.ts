@@ -15,6 +15,11 @@ export const MAX_BACKOFF = 2000;
  */
 const HAD_BY_HOST = 10_000;
 
+/** How long an attempt waits for its connection; the library itself waits for ever for a server that takes it and says nothing. */
+const CONNECT_LIMIT = 20_000;
+/** The least that is left for an attempt to say why there is no connection. */
+const LAST_TRY = 1_000;
+
 /** What may be said of one call. */
 export interface CallOptions {
   /** How many milliseconds it may take, with its repetitions. It ends the waiting, never the workflow. */
@@ -95,12 +100,14 @@ export class Caller {
     private readonly timeout: number | undefined,
     private readonly token: string | undefined,
     private readonly pause: (time: number) => Promise<void> = sleep,
+    private readonly connectLimit: number = CONNECT_LIMIT,
   ) {}
 
   /** Makes a call. `again` marks the request as one that may have arrived: what had no connection has not. */
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
+    const connectBy = Date.now() + this.connectLimit;
     const budget = new Budget(this.retryFor);
     let lost: ServiceError | undefined; // of an attempt that may have arrived
     let waits = again !== undefined || repeat === "once";
@@ -119,7 +126,7 @@ export class Caller {
         }
       }
       const begun = Date.now();
-      const answer = await this.once(method, deadline);
+      const answer = await this.once(method, deadline, waits && connected ? undefined : Math.max(connectBy, begun + LAST_TRY));
       if (!(answer instanceof Failure)) {
         return answer;
       }
@@ -158,15 +165,29 @@ export class Caller {
     return false;
   }
 
-  private once<Res>(method: Method<Res>, deadline: number): Promise<Res | Failure> {
+  /** Makes one attempt. If it may have no connection, it is given up unless there is one at a point in time. */
+  private once<Res>(method: Method<Res>, deadline: number, connectBy: number | undefined): Promise<Res | Failure> {
     const metadata = new Metadata();
     if (this.token !== undefined) {
       metadata.set("authorization", `Bearer ${this.token}`);
     }
     return new Promise((resolve) => {
-      method(metadata, { deadline }, (error, response) => resolve(error === null ? response : new Failure(error)));
+      const call = method(metadata, { deadline }, (error, response) => resolve(error === null ? response : new Failure(error)));
+      if (connectBy !== undefined && connectBy < deadline) {
+        const giveUp = () => {
+          resolve(new Failure(silent()));
+          call.cancel();
+        };
+        this.ready(connectBy).then((there) => there || giveUp(), () => undefined); // a cluster that is closed ends its calls
+      }
     });
   }
+}
+
+/** Why an attempt has failed that had no connection in time. */
+function silent(): ServiceError {
+  const details = "what listens there takes connections and says nothing";
+  return Object.assign(new Error(details), { code: status.UNAVAILABLE, details, metadata: new Metadata() });
 }
 
 class Failure {

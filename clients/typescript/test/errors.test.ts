@@ -157,7 +157,7 @@ function lossy(t: TestContext, options: { failures: number; takes: number; retry
     tick(options.takes);
     return method(...args);
   };
-  const caller = new Caller(options.ready(tick), options.retryFor, options.timeout, undefined, async (ms) => tick(ms));
+  const caller = new Caller(options.ready(tick), options.retryFor, options.timeout, undefined, async (ms) => tick(ms), Infinity);
   return { call: (again?: () => void) => caller.call(slow, {}, "repeat", again), calls };
 }
 

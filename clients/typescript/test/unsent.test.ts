@@ -5,10 +5,13 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { test } from "node:test";
 
-import { Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { Server, ServerCredentials, credentials, status } from "@grpc/grpc-js";
 
+import { Caller } from "../src/calls.js";
 import { Cluster, CrusterError } from "../src/index.js";
-import { EntityServiceService, type CallRequest, type CallResponse } from "../src/proto/cruster/v1/entity.js";
+import { CallRequest, EntityServiceService, type CallResponse } from "../src/proto/cruster/v1/entity.js";
+import { DescribeRequest } from "../src/proto/cruster/v1/workflow.js";
+import { Stubs } from "../src/stubs.js";
 import { packed } from "../src/values.js";
 
 /** A server that ends the connections it takes before anything is said, as a host that goes down does. */
@@ -72,4 +75,22 @@ test("closing ends the waiting", async () => {
   await assert.rejects(call, /the cluster is closed/);
   await assert.rejects(cluster.entity("shop/Cart", "ada").call("add"), /the cluster is closed/);
   await close();
+});
+
+test("a listener that says nothing is given up", async (t) => {
+  const taken: Socket[] = [];
+  const server = createServer((socket) => taken.push(socket)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stubs = new Stubs(address, credentials.createInsecure(), {}, null as never, "");
+  const caller = new Caller((deadline) => stubs.ready(deadline), 0, undefined, undefined, undefined, 100);
+  t.after(() => {
+    stubs.close();
+    taken.forEach((socket) => socket.destroy());
+    server.close();
+  });
+  const read = caller.call((metadata, options, done) => stubs.workflows.describe(DescribeRequest.fromPartial({ execution: "shop/Buy/k" }), metadata, options, done));
+  await assert.rejects(read, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("says nothing"));
+  const write = caller.call((metadata, options, done) => stubs.entities.call(CallRequest.fromPartial({}), metadata, options, done), {}, "repeat", () => undefined);
+  await assert.rejects(write, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("says nothing"));
 });
