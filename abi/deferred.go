@@ -44,7 +44,7 @@ func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 		return &w.Deferreds[i], nil
 	}
 	names := make([]string, len(w.Deferreds))
-	var near []spelling
+	var near []Spelling
 	for i, d := range w.Deferreds {
 		names[i] = d.Name
 		if d.Dynamic {
@@ -57,9 +57,9 @@ func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 
 // misspelt is what a name would be if a beginning of it about as long as the one that is
 // declared were spelt like that. Where the beginning ends is not known, so the rest is not guessed.
-func misspelt(beginning, name string) (all []spelling) {
+func misspelt(beginning, name string) (all []Spelling) {
 	for n := max(1, len(beginning)-2); n <= len(beginning)+2 && n < len(name) && len(name) <= MaxName; n++ {
-		all = append(all, spelling{beginning + name[n:], beginning + "*"})
+		all = append(all, Spelling{beginning + name[n:], beginning + "*"})
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package abi
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,24 +19,10 @@ func (w *WorkflowInfo) Signal(name string) (*SignalInfo, error) {
 
 // undeclared says that a workflow has nothing of a kind by that name, and what it has. The
 // name that was meant is one of those that are declared; the others that are near it stand for one.
-func undeclared(code Code, workflow, kind, name string, declared []string, near ...spelling) *Error {
-	texts := slices.Clone(declared)
-	for _, s := range near {
-		texts = append(texts, s.text)
-	}
-	meant := ""
-	if best := closest(name, texts); best != "" {
-		if i := slices.Index(texts, best) - len(declared); i >= 0 {
-			best = near[i].of
-		}
-		meant = fmt.Sprintf("; did you mean %q?", best)
-	}
-	err := Errorf(code, "workflow %s has no %s %.100q%s", workflow, kind, name, meant)
+func undeclared(code Code, workflow, kind, name string, declared []string, near ...Spelling) *Error {
+	err := Errorf(code, "workflow %s has no %s %.100q%s", workflow, kind, name, DidYouMean(name, declared, near...))
 	if len(declared) == 0 {
 		return err
 	}
 	return err.WithHint("It has: %s.", strings.Join(declared, ", "))
 }
-
-// spelling is how a name that was meant could be spelt, and what is declared of it.
-type spelling struct{ text, of string }

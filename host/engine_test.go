@@ -135,7 +135,7 @@ func TestUnknownNames(t *testing.T) {
 	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
 	require.Equal(t, `there is no execution "tinny/W/a": there is no deployment "tinny"; did you mean "tiny"?`, abi.AsError(err).Message)
 	_, err = e.Poll(t.Context(), "shop", "tiny/W/a")
-	require.Equal(t, `there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop"`, abi.AsError(err).Message)
+	require.Equal(t, `there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop": nothing is deployed there`, abi.AsError(err).Message)
 	_, err = e.Poll(t.Context(), "", "tiny/W/a")
 	require.Equal(t, `there is no execution "tiny/W/a"`, abi.AsError(err).Message)
 	_, err = e.Poll(t.Context(), "", "tiny/w/a")

@@ -280,7 +280,10 @@ func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) erro
 	}
 	var names []string
 	// Without the names there is nothing to suggest; the answer is the same.
-	all, _ := c.store.Deployments(ctx, namespace)
+	all, err := c.store.Deployments(ctx, namespace)
+	if where != "" && err == nil && len(all) == 0 {
+		where += ": nothing is deployed there" // namespaces are tenants: a mistyped one is not told of the others
+	}
 	for i := range all {
 		names = append(names, all[i].Name)
 	}

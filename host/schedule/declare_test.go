@@ -64,7 +64,11 @@ func TestDeclared(t *testing.T) {
 		}
 		push(map[string]string{"hourly": "@hourly", "nightly": "0 3 * * *"})
 		expect("a/hourly @hourly", "a/nightly 0 3 * * *")
-		_, err := room.Pause(t.Context(), "default", "a/nightly", "later")
+		_, err := room.Describe(t.Context(), "default", "hourly", 0)
+		require.EqualError(t, err, `CR-2051: there is no schedule "hourly"; did you mean "a/hourly"?`)
+		_, err = room.Pause(t.Context(), "default", "nigthly", "later")
+		require.EqualError(t, err, `CR-2051: there is no schedule "nigthly"; did you mean "a/nightly"?`)
+		_, err = room.Pause(t.Context(), "default", "a/nightly", "later")
 		require.NoError(t, err)
 		push(map[string]string{"hourly": "@hourly", "nightly": "30 3 * * *"})
 		expect("a/hourly @hourly", "a/nightly 30 3 * * *")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -156,16 +157,21 @@ func (r *Schedules) load(ctx context.Context, namespace, name string) (*journal.
 	return s, nil
 }
 
-// noSchedule says that there is no schedule of that name, and which one was probably meant.
+// noSchedule says that there is no schedule of that name, and which one was probably meant: those that
+// a module declares carry the name of its deployment, which is easily left out.
 func (r *Schedules) noSchedule(ctx context.Context, namespace, name string) error {
 	const looked = 1000
 	var names []string
+	var near []abi.Spelling
 	// Without the names there is nothing to suggest; the answer is the same.
-	all, _ := r.Store.Schedules(ctx, namespace, "", looked)
+	all, _ := r.page(ctx, namespace, "", looked)
 	for i := range all {
 		names = append(names, all[i].Name)
+		if _, short, declared := strings.Cut(all[i].Name, "/"); declared {
+			near = append(near, abi.Spelling{Text: short, Of: all[i].Name})
+		}
 	}
-	return abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %q%s", name, abi.DidYouMean(name, names))
+	return abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %q%s", name, abi.DidYouMean(name, names, near...))
 }
 
 // Update replaces what was said about a schedule. Ticks of the new times begin after this

@@ -126,18 +126,24 @@ pub(crate) fn closest<'a>(
 /// How long names are at most, in bytes.
 pub(crate) const MAX_NAME: usize = 128;
 
-/// How many bytes are to be inserted, deleted or replaced to turn one text into the other.
+/// How many bytes are to be inserted, deleted, replaced or swapped with their neighbour to turn one
+/// text into the other.
 fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1; b.len() + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut cost = above[j] + usize::from(x != y);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                cost = cost.min(before[j - 1] + 1);
+            }
+            row[j + 1] = cost.min(row[j] + 1).min(above[j + 1] + 1);
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }
 
 #[cfg(test)]
@@ -171,6 +177,21 @@ mod tests {
             (90_061_500_000_000, "25h1m1.5s"),
         ] {
             assert_eq!(duration(Duration::from_nanos(nanos)), want);
+        }
+    }
+
+    #[test]
+    fn the_closest_name() {
+        let known = ["Ping".to_owned(), "Refund".to_owned()];
+        for (name, want) in [
+            ("Pign", Some("Ping")),
+            ("iPng", Some("Ping")),
+            ("Pin", Some("Ping")),
+            ("Refudn", Some("Refund")),
+            ("gniP", None),
+            ("", None),
+        ] {
+            assert_eq!(closest(name, &known), want, "{name}");
         }
     }
 
