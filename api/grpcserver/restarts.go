@@ -35,17 +35,26 @@ func (w *workflowService) Restart(ctx context.Context, req *crusterv1.RestartReq
 	}
 	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) { return w.inputOf(ctx, ns, req.GetExecution(), to) })
 	if err != nil {
-		return nil, err
+		return nil, explainRestart(req, err)
 	}
 	exec, existed, err := w.engine.Restart(ctx, ns, req.GetExecution(), host.RestartRequest{Input: input, To: to, RequestID: req.GetRequestId()})
 	if err != nil {
-		return nil, err
+		return nil, explainRestart(req, err)
 	}
 	p, err := convert.ListedExecution(exec)
 	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.RestartResponse{Execution: p, Existed: existed}, nil
+}
+
+// explainRestart is explainMisfit of a new run, which has the input of the one before if it is given none.
+func explainRestart(req *crusterv1.RestartRequest, err error) error {
+	workflow, _, _ := journal.ParseName(req.GetExecution())
+	if req.GetInput() == nil {
+		return explainInputOf(workflow, "the input that the last run of %.150s had: %s", err)
+	}
+	return explainMisfit(&crusterv1.StartOptions{Workflow: workflow, Input: req.GetInput()}, err)
 }
 
 // inputOf is the type of the input of a new run of an execution: as it is deployed, or, if the

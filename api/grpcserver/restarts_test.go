@@ -54,6 +54,33 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A wrong input is refused in the words of a start.
+func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.deployment = shop
+	b.engine.restart = func(context.Context, string, string, host.RestartRequest) (*journal.Execution, bool, error) {
+		return nil, false, abi.Errorf(abi.CodeBadInput, "the field %q is missing", "price")
+	}
+	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)}})
+	_, _, want, _ := detailsOf(t, err)
+	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: jsonPayload(`{"prize":1}`)})
+	_, _, got, _ := detailsOf(t, err)
+	require.Equal(t, want.GetMessage(), got.GetMessage())
+	require.Equal(t, want.GetHint(), got.GetHint())
+	require.Equal(t, "'cruster-host module describe shop' shows the type of the request.", got.GetHint())
+
+	for input, message := range map[*crusterv1.Payload]string{
+		nil:                        `the input that the last run of shop/Buy had: the field "price" is missing`,
+		jsonPayload(`{"price":1}`): `the input of shop/Buy: the field "price" is missing`, // in the module that --to names
+	} {
+		_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: input})
+		_, _, got, _ = detailsOf(t, err)
+		require.Equal(t, message, got.GetMessage())
+		require.Equal(t, want.GetHint(), got.GetHint())
+	}
+}
+
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

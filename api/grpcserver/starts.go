@@ -47,16 +47,21 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 // was for, and how to look up its type: the schema knows only the place within the
 // value.
 func explainMisfit(opts *crusterv1.StartOptions, err error) error {
+	if opts.GetInput() == nil {
+		return explainInputOf(opts.GetWorkflow(), "%.150s needs an input (%s)", err)
+	}
+	return explainInputOf(opts.GetWorkflow(), "the input of %.150s: %s", err)
+}
+
+// explainInputOf is explainMisfit in words for the name of the workflow and what does not fit.
+func explainInputOf(workflow, words string, err error) error {
 	var misfit *abi.Error
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
 	}
-	deployment, _, _ := strings.Cut(opts.GetWorkflow(), "/")
+	deployment, _, _ := strings.Cut(workflow, "/")
 	about := misfit.WithHint("'cruster-host module describe %.63s' shows the type of the request.", deployment)
-	about.Message = fmt.Sprintf("the input of %.150s: %s", opts.GetWorkflow(), misfit.Message)
-	if opts.GetInput() == nil {
-		about.Message = fmt.Sprintf("%.150s needs an input (%s)", opts.GetWorkflow(), misfit.Message)
-	}
+	about.Message = fmt.Sprintf(words, workflow, misfit.Message)
 	return about
 }
 
