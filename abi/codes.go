@@ -279,7 +279,7 @@ var Codes = []CodeInfo{
 	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once the database is back.", true},
 	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},
 	{CodeBadConfig, InvalidArgument, "a setting of the host is not valid", "See 'cruster-host serve --help' for the settings.", false},
-	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", true},
+	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "If the request reached the host, its work goes on: ask again with the same key. 'cruster-host workflow describe' shows what an execution waits for.", true},
 	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as a database user who may create schemas and roles.", false},
 	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
 	{CodeStoreGone, Unavailable, "the files of the store were deleted or replaced under the host", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false},

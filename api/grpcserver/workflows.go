@@ -68,7 +68,7 @@ func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteReq
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := w.lifetime.bound(ctx)
+	ctx, cancel := w.waiting(ctx)
 	defer cancel()
 	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.ExecuteWorkflow)
 	if err != nil {
@@ -115,9 +115,20 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 
 // wait is Engine.WaitRun, cut short when the server is to stop.
 func (w *workflowService) wait(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
-	ctx, cancel := w.lifetime.bound(ctx)
+	ctx, cancel := w.waiting(ctx)
 	defer cancel()
 	return w.engine.WaitRun(ctx, namespace, execution, run)
+}
+
+// waiting derives the context of a call that waits for an execution: it ends when the server is to stop, and
+// soon enough before the caller's deadline to say what was waited for.
+func (w *workflowService) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := w.lifetime.bound(ctx)
+	ctx, end := ahead(ctx)
+	return ctx, func() {
+		end()
+		cancel()
+	}
 }
 
 // A lookupRequest names an execution and the wanted form of its payloads.

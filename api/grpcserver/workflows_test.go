@@ -135,7 +135,7 @@ func TestWaitHonoursDeadlineAndCancellation(t *testing.T) {
 			close(waiting)
 		}
 		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, journal.Coded("wait", ctx.Err())
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

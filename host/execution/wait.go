@@ -2,7 +2,9 @@ package execution
 
 import (
 	"context"
+	"errors"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/watch"
 	"github.com/cruster/cruster/journal"
 )
@@ -40,6 +42,10 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	case row := <-w.told:
 		return row, nil
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s was over", w.ref.Name).
+				WithHint("It goes on, and can be waited for again. 'cruster-host workflow describe %s' shows what it waits for.", w.ref.Name)
+		}
 		return nil, journal.Coded("wait for "+w.ref.Name, ctx.Err())
 	case <-w.x.Host.Context().Done():
 		return nil, w.x.Host.EndReason()

@@ -98,7 +98,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-5005": ("Check the database; the host goes on by itself once the database is back.", True),
     "CR-5006": ("Stop the other host, or choose another data folder.", False),
     "CR-5007": ("See 'cruster-host serve --help' for the settings.", False),
-    "CR-5008": ("If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", True),
+    "CR-5008": ("If the request reached the host, its work goes on: ask again with the same key. 'cruster-host workflow describe' shows what an execution waits for.", True),
     "CR-5009": ("Run the migrations once as a database user who may create schemas and roles.", False),
     "CR-5010": ("Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", True),
     "CR-5011": ("The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", False),

@@ -98,7 +98,7 @@ export const CODES = {
   "CR-5005": { hint: "Check the database; the host goes on by itself once the database is back.", retryable: true },
   "CR-5006": { hint: "Stop the other host, or choose another data folder.", retryable: false },
   "CR-5007": { hint: "See 'cruster-host serve --help' for the settings.", retryable: false },
-  "CR-5008": { hint: "If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", retryable: true },
+  "CR-5008": { hint: "If the request reached the host, its work goes on: ask again with the same key. 'cruster-host workflow describe' shows what an execution waits for.", retryable: true },
   "CR-5009": { hint: "Run the migrations once as a database user who may create schemas and roles.", retryable: false },
   "CR-5010": { hint: "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", retryable: true },
   "CR-5011": { hint: "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", retryable: false },

@@ -97,7 +97,7 @@ table! {
     STORE = "CR-5005", "Check the database; the host goes on by itself once the database is back.", true;
     STORE_IN_USE = "CR-5006", "Stop the other host, or choose another data folder.", false;
     BAD_CONFIG = "CR-5007", "See 'cruster-host serve --help' for the settings.", false;
-    DEADLINE = "CR-5008", "If the request reached the host, its work goes on: ask again with the same key, or poll the execution.", true;
+    DEADLINE = "CR-5008", "If the request reached the host, its work goes on: ask again with the same key. 'cruster-host workflow describe' shows what an execution waits for.", true;
     STORE_PRIVILEGE = "CR-5009", "Run the migrations once as a database user who may create schemas and roles.", false;
     UNREACHABLE = "CR-5010", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true;
     STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;

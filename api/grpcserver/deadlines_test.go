@@ -1,0 +1,57 @@
+package grpcserver
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+// hastyEngine waits for nothing, and notes until when it would have.
+type hastyEngine struct {
+	executionEngine
+	until time.Time
+}
+
+func (e *hastyEngine) WaitRun(ctx context.Context, _, _, _ string) (*journal.Execution, error) {
+	e.until, _ = ctx.Deadline()
+	return nil, abi.Errorf(abi.CodeDeadline, "late")
+}
+
+func (e *hastyEngine) ExecuteWorkflow(ctx context.Context, _ host.StartRequest) (*journal.Execution, bool, error) {
+	e.until, _ = ctx.Deadline()
+	return nil, false, abi.Errorf(abi.CodeDeadline, "late")
+}
+
+// The host has an answer before the caller stops waiting for it.
+func TestWaitsEndAheadOfTheDeadline(t *testing.T) {
+	t.Parallel()
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	e := &hastyEngine{}
+	w := &workflowService{engine: e, lifetime: newLifetime()}
+	for name, call := range map[string]func(context.Context) error{
+		"wait": func(ctx context.Context) error {
+			_, err := w.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/c"})
+			return err
+		},
+		"execute": func(ctx context.Context) error {
+			_, err := w.Execute(ctx, &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "a/B"}})
+			return err
+		},
+	} {
+		e.until = time.Time{}
+		require.Equal(t, abi.CodeDeadline, abi.CodeOf(call(ctx)), name)
+		require.False(t, e.until.IsZero(), name)
+		require.True(t, e.until.Before(deadline), "%s: %v", name, e.until)
+		require.Equal(t, abi.CodeDeadline, abi.CodeOf(call(t.Context())), name)
+		require.True(t, e.until.IsZero(), "%s: without a deadline there is none", name)
+	}
+}
