@@ -123,7 +123,15 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 		if !row.State.Final() || row.Chain != child.Chain {
 			return false
 		}
-		once.Do(func() { t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt) })
+		outcome, at := abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt
+		once.Do(func() {
+			if row.Run != t.row.Parent.Run {
+				t.doneAt(outcome, at)
+				return
+			}
+			given := &journal.GivenUp{ID: row.ID, Run: row.Run, GiveUp: journal.GiveUp{Reason: givesUpBecause(row)}}
+			t.group.Go(func() { t.afterStop(ctx, given, func() { t.doneAt(outcome, at) }) }) // if not, the next host does
+		})
 		return true
 	}
 	watcher := t.Watchers.AddCaller(child.ID, t.id, tell)
@@ -150,5 +158,23 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	})
 	if failure != nil {
 		t.done(abi.Outcome{Error: failure})
+	}
+}
+
+// afterStop is for a run that waits for its own caller, which has ended and so given it up: it does what follows
+// once the run was told. The rows that the caller's end has left say so too, and are worked off beside this: without
+// the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was.
+func (t *task) afterStop(ctx context.Context, given *journal.GivenUp, then func()) {
+	f := guarded(func() {
+		failure, decided := t.retryUntilDecided(ctx, "stop what was given up", func() error { return t.stop(ctx, t.row, given) })
+		if failure != nil {
+			t.Logger.Error("what was given up could not be stopped; the next host tries again", "execution", t.row.Name(), "error", failure)
+		}
+		if decided {
+			then()
+		}
+	})
+	if f != nil {
+		t.post(taskFault{t.step, 0, f})
 	}
 }

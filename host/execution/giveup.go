@@ -28,7 +28,9 @@ import (
 //  3. No start by a step comes behind the look for what it has started. The task that starts a
 //     callee is known before its op can be given up ([starts]), and the look waits for its end;
 //     those of hosts before this one are fenced.
-//  4. All of it may be done twice: an interrupt that is there stands, and who is over is left
+//  4. A callee that waits for its caller hears that it was given up before it hears how the caller
+//     has ended ([task.afterStop]).
+//  5. All of it may be done twice: an interrupt that is there stands, and who is over is left
 //     alone. So rows are dropped after the fact, and that may be lost.
 //
 // The naive way, to interrupt the callee from the task of its call when that is cancelled, is
@@ -80,7 +82,7 @@ func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.
 func (r *run) giveUps(steps []journal.StepID) []journal.GiveUp {
 	all := make([]journal.GiveUp, len(steps))
 	for i, step := range steps {
-		all[i] = journal.GiveUp{Step: step, At: r.now(), Reason: r.givesUpBecause()}
+		all[i] = journal.GiveUp{Step: step, At: r.now(), Reason: givesUpBecause(r.row)}
 	}
 	return all
 }
@@ -88,9 +90,10 @@ func (r *run) giveUps(steps []journal.StepID) []journal.GiveUp {
 // everything gives up all that the run has started.
 func (r *run) everything() []journal.GiveUp { return r.giveUps([]journal.StepID{{}}) }
 
-func (r *run) givesUpBecause() string {
-	reason := r.row.Name() + " does not wait for it any more"
-	if i := r.row.Interrupt; i != nil && i.Reason != "" {
+// givesUpBecause is why an execution does not wait for what it has started.
+func givesUpBecause(row *journal.Execution) string {
+	reason := row.Name() + " does not wait for it any more"
+	if i := row.Interrupt; i != nil && i.Reason != "" {
 		reason += ": " + i.Reason
 	}
 	return abi.ClampReason(reason)
