@@ -10,6 +10,7 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/scaffold"
 )
 
 const (
@@ -30,6 +31,9 @@ type workflowNames func(w *crusterv1.WorkflowInfo, word string) ([]string, cobra
 // cannot be listed: they are not completed, and neither are files in their place.
 var fixedWords = map[string][]string{
 	"if-finished":               {"return", "restart", "restart-failed", "refuse"},
+	"lang":                      scaffold.Languages,
+	"log-format":                {"text", "json"},
+	"log-level":                 {"debug", "info", "warn", "error"},
 	"namespace":                 nil,
 	"output":                    {"table", "json", "jsonl"},
 	"overlap":                   {"skip", "queue", "cancel", "allow"},
@@ -38,11 +42,33 @@ var fixedWords = map[string][]string{
 	"workflow move state":       {"running", "paused"},
 }
 
+// paths are the flags whose values are files or folders. Where nothing is known of a word it is none of these, and files
+// are not offered.
+var paths = map[string]cobra.ShellCompDirective{
+	"cache-dir":  cobra.ShellCompDirectiveFilterDirs,
+	"data-dir":   cobra.ShellCompDirectiveFilterDirs,
+	"input-file": cobra.ShellCompDirectiveDefault,
+	"sdk":        cobra.ShellCompDirectiveFilterDirs,
+	"store":      cobra.ShellCompDirectiveDefault,
+	"watch":      cobra.ShellCompDirectiveFilterDirs,
+}
+
 // completes has the shell complete the arguments of commands and the values of their
 // flags, by asking the host for what is not known here.
 func (a *app) completes(root *cobra.Command) {
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	completeFixed(root, root.PersistentFlags())
-	args := map[string]completion{"module describe": a.completeDeployment, "workflow execute": a.completeWorkflow, "workflow start": a.completeWorkflow}
+	completeLocal(root)
+	args := map[string]completion{
+		"entity destroy": a.completeEntity, "entity state": a.completeEntity, "entity unlock": a.completeLocked,
+		"module describe": a.completeDeployment, "workflow execute": a.completeWorkflow, "workflow start": a.completeWorkflow,
+	}
+	for _, verb := range strings.Fields("describe pause resume trigger backfill") {
+		args["schedule "+verb] = a.completeSchedule
+	}
+	for _, verb := range strings.Fields("update delete") {
+		args["schedule "+verb] = a.completeOwnSchedule
+	}
 	for _, verb := range strings.Fields("poll wait describe history follow interrupt move fork restart delete") {
 		args["workflow "+verb] = a.completeExecution("")
 	}
@@ -55,6 +81,7 @@ func (a *app) completes(root *cobra.Command) {
 		"workflow state": namesOf((*crusterv1.WorkflowInfo).GetState), "workflow update": namesOf((*crusterv1.WorkflowInfo).GetUpdates),
 	}
 	flags := map[string]map[string]completion{
+		"entity list": {"type": a.completeEntityType}, "schedule update": {"workflow": a.completeWorkflow},
 		"module push": {"name": a.completeDeployment}, "module check": {"name": a.completeDeployment},
 		"workflow list": {"workflow": a.completeWorkflow}, "workflow move": {"workflow": a.completeWorkflow},
 		"workflow signal": {"start": a.completeWorkflow},
@@ -68,6 +95,15 @@ func (a *app) completes(root *cobra.Command) {
 	for path, names := range named {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
 			cmd.ValidArgsFunction = a.executionAndName(states[cmd.Parent().Name()], names)
+		}
+	}
+	inOrder := map[string][]following{
+		"entity call": {always(a.completeEntity), a.completeOperation}, "entity send": {always(a.completeEntity), a.completeOperation},
+		"schedule create": {nil, always(a.completeWorkflow)},
+	}
+	for path, each := range inOrder {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
+			cmd.ValidArgsFunction = a.inOrder(each...)
 		}
 	}
 	for path, byFlag := range flags {
@@ -88,8 +124,12 @@ func completeFixed(cmd *cobra.Command, flags *pflag.FlagSet) {
 		if !ok {
 			words, ok = fixedWords[f.Name]
 		}
+		how := cobra.ShellCompDirectiveNoFileComp
+		if !ok {
+			how, ok = paths[f.Name]
+		}
 		if ok {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // it is there, and has none yet
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, how)) // it is there, and has none yet
 		}
 	})
 	for _, below := range cmd.Commands() {

@@ -137,7 +137,7 @@ func pausedThere() *crusterv1.MoveResult {
 // emptyNamespace is one that nothing is deployed in.
 const emptyNamespace = "empty"
 
-// wordyNamespace has a workflow with a name for everything that can be sent to one.
+// wordyNamespace has a workflow with a name for everything that can be sent to one, and entities.
 const wordyNamespace = "wordy"
 
 func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
@@ -147,7 +147,10 @@ func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (
 		w.Deferreds = []*crusterv1.DeferredInfo{{Name: "approved"}, {Name: "vote-", Dynamic: true}}
 		w.Signals, w.Queries = []*crusterv1.SignalInfo{{Name: "paid"}, {Name: "packed"}}, []*crusterv1.QueryInfo{{Name: "price"}}
 		w.Updates, w.State = []*crusterv1.UpdateInfo{{Name: "reprice"}}, []*crusterv1.StateInfo{{Name: "cart"}}
-		return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{d}}, nil
+		bank := &crusterv1.Deployment{Namespace: wordyNamespace, Name: "bank", Entities: []*crusterv1.EntityInfo{
+			{Name: "Account", Operations: []*crusterv1.OperationInfo{{Name: "balance"}, {Name: "deposit"}, {Name: "withdraw"}}}, {Name: "AccountBook"},
+		}}
+		return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{bank, d}}, nil
 	}
 	if req.GetNamespace() == emptyNamespace {
 		return &crusterv1.ListModulesResponse{}, nil

@@ -60,6 +60,11 @@ func (fakeSchedules) Describe(_ context.Context, req *crusterv1.DescribeSchedule
 }
 
 func (fakeSchedules) List(_ context.Context, req *crusterv1.ListSchedulesRequest) (*crusterv1.ListSchedulesResponse, error) {
+	if req.GetNamespace() == wordyNamespace { // one of them is declared by a module
+		declared := nightly()
+		declared.Namespace, declared.Name = wordyNamespace, "shop/hourly"
+		return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{nightly(), declared}}, nil
+	}
 	if req.GetPageToken() == "" {
 		return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{nightly()}, NextPageToken: "nightly"}, nil
 	}
