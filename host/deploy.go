@@ -46,7 +46,7 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		return declaration.Begin(ctx, declared)
 	}
 	req.InUse = func(ctx context.Context) (string, error) { return e.openExecution(ctx, req.Namespace, req.Name) }
-	info, err := e.catalog.Push(ctx, req, e.clock.Now().UnixNano())
+	info, err := e.catalog.Push(ctx, req, func() int64 { return e.clock.Now().UnixNano() })
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ func TestCompilationsAreAdmitted(t *testing.T) {
 		other.Release()
 		return true
 	})
-	_, err := c.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
 	require.Zero(t, c.Memory.Used())
 
 	other = c.Memory.Empty()
 	require.True(t, other.Grow(1))
-	_, err = c.Push(t.Context(), PushRequest{Name: "two", Binary: oneWorkflow}, 1)
+	_, err = c.Push(t.Context(), PushRequest{Name: "two", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked, "what is compiled needs no memory")
 }
@@ -45,7 +45,7 @@ func TestModulesThatNeverFit(t *testing.T) {
 	store := newStore()
 	c := newCatalog(t, store)
 	c.Memory = budget.New(wasm.CompileCost(oneWorkflow) - 1)
-	_, err := c.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, at(1))
 	require.Equal(t, abi.CodeModuleTooLarge, abi.CodeOf(err))
 	_, _, err = c.Borrow(t.Context(), oneWorkflow)
 	require.Equal(t, abi.CodeModuleTooLarge, abi.CodeOf(err))
@@ -53,7 +53,7 @@ func TestModulesThatNeverFit(t *testing.T) {
 	require.ErrorIs(t, err, journal.ErrNotFound)
 
 	larger := newCatalog(t, store)
-	_, err = larger.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, 1)
+	_, err = larger.Push(t.Context(), PushRequest{Name: "one", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	_, err = c.Module(t.Context(), wasm.Digest(oneWorkflow))
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func TestRefusedModulesAreForgotten(t *testing.T) {
 	errs := make([]error, 20)
 	for i := range errs {
 		all.Go(func() {
-			_, errs[i] = c.Push(t.Context(), PushRequest{Name: "refused", Binary: noManifest}, 1)
+			_, errs[i] = c.Push(t.Context(), PushRequest{Name: "refused", Binary: noManifest}, at(1))
 		})
 	}
 	all.Wait()
@@ -92,7 +92,7 @@ func TestUndeployedModulesAreForgotten(t *testing.T) {
 	c := newCatalog(t, brokenDeploy{store})
 	code, err := c.runtime.Compile(t.Context(), oneWorkflow)
 	require.NoError(t, err)
-	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, 1)
+	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, at(1))
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	requireForgotten(t, c, code)
 
@@ -101,7 +101,7 @@ func TestUndeployedModulesAreForgotten(t *testing.T) {
 		journal.Module{Digest: code.Digest(), Binary: oneWorkflow},
 		journal.Deployment{Namespace: "default", Name: "stored", Digest: code.Digest()}, nil)
 	require.NoError(t, err)
-	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, 1)
+	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, at(1))
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	info, err := c.Describe(t.Context(), "default", "stored")
 	require.NoError(t, err)
@@ -124,14 +124,14 @@ func TestAnUndecidedPushIsSeen(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, at(1))
 	require.NoError(t, err)
 	d, err := c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
 	require.Equal(t, "1", d.Config["n"])
 
 	c.store = lostDeploy{store}
-	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, 1)
+	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, at(1))
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	d, err = c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
@@ -155,12 +155,12 @@ func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, at(1))
 	require.NoError(t, err)
 	c.ForgetDeployments()
 	c.store = slowReads{store, func() {
 		other := newCatalog(t, store)
-		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, 1)
+		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, at(1))
 		require.NoError(t, err)
 		c.ForgetDeployments()
 	}}
@@ -213,7 +213,7 @@ func TestRecall(t *testing.T) {
 		require.NoError(t, err, "its code is kept")
 		require.NoError(t, inst.Close())
 
-		_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: noManifest}, 1)
+		_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: noManifest}, at(1))
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(err), "%v", err)
 	}
 }

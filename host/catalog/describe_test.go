@@ -13,7 +13,7 @@ func TestListsCompileNothing(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	first := newCatalog(t, store)
-	pushed, err := first.Push(t.Context(), PushRequest{Namespace: "default", Name: "one", Binary: oneWorkflow}, 1)
+	pushed, err := first.Push(t.Context(), PushRequest{Namespace: "default", Name: "one", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	require.NotEmpty(t, pushed.Manifest.Workflows)
 	require.NotEmpty(t, pushed.Imports)

@@ -22,9 +22,9 @@ type PushRequest struct {
 	Accept func(ctx context.Context, m *abi.Manifest) error
 }
 
-// Push validates, compiles and deploys a module; now is the time of the upload. If
+// Push validates, compiles and deploys a module, and dates it by the clock now when it takes effect. If
 // anything about it is not acceptable nothing is stored.
-func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*DeploymentInfo, error) {
+func (c *Catalog) Push(ctx context.Context, req PushRequest, now func() int64) (*DeploymentInfo, error) {
 	if !deploymentName.MatchString(req.Name) {
 		return nil, abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name for a deployment", req.Name)
 	}
@@ -54,11 +54,12 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	forgotten := c.forgotten
 	c.mu.Unlock()
 	c.Fault.Pass(faultpoint.DeployBeforeCommit)
+	at := now()
 	stored, err := c.store.Deploy(ctx,
-		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
+		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: at},
 		journal.Deployment{
 			Namespace: req.Namespace, Name: req.Name, Digest: digest,
-			Config: config, AllowHTTP: allow, UpdatedAt: now,
+			Config: config, AllowHTTP: allow, UpdatedAt: at,
 		},
 		m.Manifest.Migrations)
 	if err != nil {

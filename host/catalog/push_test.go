@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,12 +11,28 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// at is a clock that stands still.
+func at(now int64) func() int64 { return func() int64 { return now } }
+
+// A deployment is dated when it takes effect, not when the upload of its module arrived.
+func TestPushIsDatedWhenItTakesEffect(t *testing.T) {
+	t.Parallel()
+	now := int64(1)
+	req := PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Accept: func(context.Context, *abi.Manifest) error {
+		now = 5 // it has compiled the module by then
+		return nil
+	}}
+	info, err := newCatalog(t, newStore()).Push(t.Context(), req, func() int64 { return now })
+	require.NoError(t, err)
+	require.EqualValues(t, 5, info.UpdatedAt)
+}
+
 func TestPush(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
 	push := func(config map[string]string) *DeploymentInfo {
-		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: Settings{Config: config}}, 7)
+		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: Settings{Config: config}}, at(7))
 		require.NoError(t, err)
 		return info
 	}
@@ -46,7 +63,7 @@ func TestPush(t *testing.T) {
 func TestRememberKeepsTheLatest(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, newStore())
-	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, 1)
+	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	older := info.Deployment
 	older.Version, older.Digest = 0, "older"
@@ -72,7 +89,7 @@ func TestPushRefuses(t *testing.T) {
 		"a bad grant":       {Name: "tiny", Settings: Settings{AllowHTTP: []string{"ftp://example.com"}}},
 	} {
 		req.Namespace, req.Binary = "default", oneWorkflow
-		_, err := c.Push(t.Context(), req, 1)
+		_, err := c.Push(t.Context(), req, at(1))
 		require.Equal(t, abi.CodeBadDeployment, abi.CodeOf(err), "%s: %v", name, err)
 	}
 	list, err := c.List(t.Context(), "default")

@@ -71,7 +71,7 @@ func TestSettingsStay(t *testing.T) {
 		return c.Push(t.Context(), PushRequest{
 			Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: s,
 			InUse: func(context.Context) (string, error) { return using, nil },
-		}, 7)
+		}, at(7))
 	}
 	_, err := push(Settings{Config: map[string]string{"rate": "1", "key": "secret"}, AllowHTTP: []string{"x.com"}})
 	require.NoError(t, err)

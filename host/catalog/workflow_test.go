@@ -11,7 +11,7 @@ import (
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, newStore())
-	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, 1)
+	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, at(1))
 	require.NoError(t, err)
 	w, err := c.Workflow(t.Context(), "default", "tiny/W")
 	require.NoError(t, err)
