@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,7 +169,7 @@ func (a *app) moduleDescribe() *cobra.Command {
 	return &cobra.Command{
 		Use:     "describe NAME",
 		Short:   "Show what a deployment contains",
-		Long:    "Show what a deployment contains: its workflows and activities with the types of\ntheir requests and results, its grants, and what its module imports.",
+		Long:    "Show what a deployment contains: its workflows and activities with the types of\ntheir requests and results, the schedules that its module declares, its grants, and\nwhat its module imports.",
 		Example: "  cruster-host module describe orders",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -175,9 +178,23 @@ func (a *app) moduleDescribe() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				declared, err := a.declaredSchedules(cmd, c, args[0])
+				if err != nil {
+					return err
+				}
 				d := resp.GetDeployment()
-				return a.emit(view.DeploymentOf(d), func() error { return view.WriteDeployment(a.stdout, d, a.addrFlag()) })
+				v := view.DeploymentOf(d)
+				v.Schedules = view.SchedulesOf(declared)
+				return a.emit(v, func() error {
+					return errors.Join(view.WriteDeployment(a.stdout, d, a.addrFlag()), view.WriteDeclared(a.stdout, declared))
+				})
 			})
 		},
 	}
+}
+
+// declaredSchedules are those that the module of a deployment declares, as they are now.
+func (a *app) declaredSchedules(cmd *cobra.Command, c *client.Client, deployment string) ([]*crusterv1.Schedule, error) {
+	all, _, err := a.listSchedules(cmd, c, "", math.MaxInt)
+	return slices.DeleteFunc(all, func(s *crusterv1.Schedule) bool { return !strings.HasPrefix(s.GetName(), deployment+"/") }), err
 }

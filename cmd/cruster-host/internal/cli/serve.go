@@ -96,7 +96,11 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 	case err != nil:
 		return err
 	}
-	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String(), beside == nil)
+	next := ""
+	if beside == nil {
+		next = nextCommand(h.Deployments(ctx, a.namespace))
+	}
+	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String(), next)
 	if beside == nil {
 		return errors.Join(h.Wait(ctx), h.Stop())
 	}
@@ -112,9 +116,21 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 	return errors.Join(err, <-ended, h.Stop())
 }
 
+// nextCommand is what to type once a host runs, by what is deployed there.
+func nextCommand(deployed []string) string {
+	switch len(deployed) {
+	case 0:
+		return "module push FILE.wasm --name NAME"
+	case 1:
+		return "module describe " + deployed[0]
+	default:
+		return "module list"
+	}
+}
+
 // firstScreen says where everything is and, if the modules come from people, what to type
 // next.
-func (a *app) firstScreen(grpc, http, store string, next bool) {
+func (a *app) firstScreen(grpc, http, store, next string) {
 	a.addr = grpc
 	// The screen is for people; a host goes on without it.
 	_ = a.emit(map[string]string{"version": version(a.release), "grpc": grpc, "http": http, "store": store}, func() error {
@@ -126,11 +142,11 @@ func (a *app) firstScreen(grpc, http, store string, next bool) {
 		); err != nil {
 			return err
 		}
-		if !next {
+		if next == "" {
 			_, err := fmt.Fprintln(a.stdout)
 			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host module push FILE.wasm --name NAME%s\n", a.addrFlagAnywhere())
+		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host %s%s\n", next, a.addrFlagAnywhere())
 		return err
 	})
 }

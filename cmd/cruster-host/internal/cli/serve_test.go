@@ -54,9 +54,17 @@ func TestFirstScreenNamesTheAddress(t *testing.T) {
 		var screen strings.Builder
 		a := newApp(Process{LookupEnv: environment("CRUSTER_ADDR=" + addr), Stdout: &screen})
 		a.output, a.namespace = "table", defaultNamespace
-		a.firstScreen(addr, "127.0.0.1:8600", "memory", true)
+		a.firstScreen(addr, "127.0.0.1:8600", "memory", nextCommand(nil))
 		require.Contains(t, screen.String(), want)
 	}
+}
+
+// The next command is for what is deployed already, if anything is.
+func TestFirstScreenKnowsWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "module push FILE.wasm --name NAME", nextCommand(nil))
+	require.Equal(t, "module describe shop", nextCommand([]string{"shop"}))
+	require.Equal(t, "module list", nextCommand([]string{"bank", "shop"}))
 }
 
 // firstWrite keeps what is written, and calls then at the first write.

@@ -79,6 +79,15 @@ func (h *Host) GRPCAddr() string { return h.grpc.Addr().String() }
 // HTTPAddr is where the host listens for probes and metrics.
 func (h *Host) HTTPAddr() string { return h.http.Addr().String() }
 
+// Deployments are the names of what is deployed in a namespace; none if that cannot be read.
+func (h *Host) Deployments(ctx context.Context, namespace string) (names []string) {
+	all, _ := h.store.Deployments(ctx, namespace) // the store's failures show where it is needed
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return names
+}
+
 func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -41,6 +41,7 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	list, err := c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.GetDeployments())
+	require.Empty(t, h.Deployments(t.Context(), "default"))
 
 	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := probe.Get("http://" + h.HTTPAddr() + "/readyz")

@@ -27,6 +27,8 @@ type Deployment struct {
 	Activities []Activity `json:"activities"`
 	// Entities are the types of entities.
 	Entities []EntityType `json:"entities,omitempty"`
+	// Schedules are those that the module declares, as they are now; only 'module describe' has them.
+	Schedules []Schedule `json:"schedules,omitempty"`
 }
 
 // Workflow is the JSON of a workflow of a deployment.

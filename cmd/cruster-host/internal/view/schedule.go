@@ -164,6 +164,33 @@ func WriteSchedule(w io.Writer, s *crusterv1.Schedule) error {
 	return WriteScheduleRuns(w, s.GetRecent())
 }
 
+// SchedulesOf is the shape of schedules; nil for none.
+func SchedulesOf(schedules []*crusterv1.Schedule) (all []Schedule) {
+	for _, s := range schedules {
+		all = append(all, ScheduleOf(s))
+	}
+	return all
+}
+
+// WriteDeclared writes the schedules of a deployment below what its module contains.
+func WriteDeclared(w io.Writer, schedules []*crusterv1.Schedule) error {
+	for _, s := range schedules {
+		v := ScheduleOf(s)
+		next := "-"
+		if len(s.GetUpcoming()) > 0 {
+			next = timeText(s.GetUpcoming()[0])
+		}
+		if v.Paused {
+			next = "paused"
+		}
+		if _, err := fmt.Fprintf(w, "\nschedule %s\n  workflow: %s\n  times:    %s (%s)\n  next:     %s\n",
+			terminal.OneLine(v.Name), terminal.OneLine(v.Workflow), terminal.OneLine(v.Times), terminal.OneLine(v.TimeZone), next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // noteText is a note on one line; empty for none.
 func noteText(note string) string {
 	if note == "" {
