@@ -3,6 +3,8 @@ package abi
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -80,7 +82,7 @@ func Unmarshal(data []byte, v any) error {
 	d.dec.SetCustomStructTag("json")
 	if err := d.dec.Decode(v); err != nil {
 		// A decoder that failed may hold on to half a value, so it is not used again.
-		return fmt.Errorf("decode %T: %w", v, err)
+		return fmt.Errorf("decode %T: %w", v, inPlainWords(err))
 	}
 	rest := d.reader.Len()
 	if len(data) <= maxPooled {
@@ -91,6 +93,50 @@ func Unmarshal(data []byte, v any) error {
 		return fmt.Errorf("decode %T: %d bytes after the value", v, rest)
 	}
 	return nil
+}
+
+// decoding are the types that a decoder wants, by its own words for what it reads.
+var decoding = map[string]string{
+	"array length": TypeList, "bool": TypeBool, "ext len": TypeTime, "float32": TypeFloat, "int64": TypeInt,
+	"map length": TypeStruct + " or " + TypeMap, "nil": TypeNull, "string/bytes length": TypeString, "uint64": TypeInt,
+}
+
+// inPlainWords says of a value of another type what was expected and what is there, as [Schema.Check] does. The
+// decoder of msgpack says that in bytes: "msgpack: invalid code=81 decoding string/bytes length".
+func inPlainWords(err error) error {
+	text := err.Error()
+	for _, begin := range []string{"msgpack: invalid code=", "msgpack: unexpected code="} {
+		code, what, ok := strings.Cut(strings.TrimPrefix(text, begin), " decoding ")
+		b, bad := strconv.ParseUint(code, 16, 8)
+		if ok && bad == nil && decoding[what] != "" {
+			return fmt.Errorf("expected %s, got %s", decoding[what], typeOfByte(byte(b)))
+		}
+	}
+	return err
+}
+
+// typeOfByte is the type of a value that begins with a byte.
+func typeOfByte(b byte) string {
+	switch {
+	case b <= 0x7f, b >= 0xe0, b >= 0xcc && b <= 0xd3:
+		return TypeInt
+	case b <= 0x8f, b >= 0xde:
+		return TypeMap
+	case b <= 0x9f, b >= 0xdc:
+		return TypeList
+	case b <= 0xbf, b >= 0xd9:
+		return TypeString
+	case b == 0xc0:
+		return TypeNull
+	case b == 0xc2, b == 0xc3:
+		return TypeBool
+	case b >= 0xc4 && b <= 0xc6:
+		return TypeBytes
+	case b == 0xca, b == 0xcb:
+		return TypeFloat
+	default:
+		return TypeTime // or another extension: only times are written
+	}
 }
 
 // Nil is the msgpack encoding of nil: the value of an op that yields none.

@@ -3,6 +3,7 @@ package cruster
 import (
 	"reflect"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -61,7 +62,7 @@ func (q QueryOf[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	ctx.scope.HandleQuery(q.name, func(body []byte) ([]byte, error) {
 		in, err := decode[In](body)
 		if err != nil {
-			return nil, err
+			return nil, &guest.BadInput{Reason: abi.Errorf(abi.CodeBadInput, "the input does not fit query %s: %v", q.name, err)}
 		}
 		out, err := fn(in)
 		if err != nil {

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -85,9 +86,18 @@ func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
 	}()
 	value, err := answer(q.Input)
 	if err != nil {
-		return &abi.Outcome{Error: NewError(abi.CodeQueryFailed, err)}
+		return &abi.Outcome{Error: answerError(abi.CodeQueryFailed, err)}
 	}
 	return &abi.Outcome{Value: value}
+}
+
+// answerError is the error of an answer. One of an input that does not decode is not the workflow's.
+func answerError(code abi.Code, err error) *abi.Error {
+	var bad *BadInput
+	if errors.As(err, &bad) {
+		return bad.Reason
+	}
+	return NewError(code, err)
 }
 
 func panickedAnswer(code abi.Code, p any) *abi.Error {

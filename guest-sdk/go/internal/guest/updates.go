@@ -147,7 +147,7 @@ func (h *UpdateHandler) refuses(input []byte) *abi.Error {
 		return nil
 	}
 	if err := h.Validate(input); err != nil {
-		return NewError(abi.CodeUpdateRefused, err)
+		return answerError(abi.CodeUpdateRefused, err)
 	}
 	return nil
 }
