@@ -289,6 +289,15 @@ impl Error {
         out
     }
 
+    /// The error of an answer, as the host gets it. One of an input that does not decode is not the
+    /// workflow's.
+    pub(crate) fn of_answer(&self, code: &Code) -> Box<Fault> {
+        match self.fault() {
+            Some(f) if self.is_bare() && f.code == codes::BAD_INPUT.code => Box::new(f.clone()),
+            _ => self.under(code),
+        }
+    }
+
     /// The error of an activity, as the host gets it. A code of the host is kept, so
     /// that the host can tell a refused statement from a failure of the activity.
     pub(crate) fn of_activity(&self) -> Box<Fault> {
@@ -477,4 +486,22 @@ macro_rules! bail {
     ($type:expr, $($message:tt)+) => {
         return ::std::result::Result::Err(::std::convert::Into::into($crate::err!($type, $($message)+)))
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_that_does_not_decode_is_not_the_workflows() {
+        let unfit = Error::from_fault(codes::BAD_INPUT.fault("the input of query q does not fit"));
+        let fault = unfit.of_answer(&codes::QUERY_FAILED);
+        assert_eq!(fault.code, codes::BAD_INPUT.code);
+        assert_eq!(fault.message, "the input of query q does not fit");
+        assert_eq!(fault.hint, codes::BAD_INPUT.hint);
+        let other = Error::from_fault(codes::WORKFLOW_FAILED.fault("no"));
+        let fault = other.of_answer(&codes::QUERY_FAILED);
+        assert_eq!(fault.code, codes::QUERY_FAILED.code);
+        assert_eq!(fault.message, "no");
+    }
 }

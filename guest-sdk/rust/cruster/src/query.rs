@@ -264,7 +264,7 @@ impl Execution {
         // An answer that went past the refusal of its call looked at something that is not so.
         match answering.now.replace(Now::Else) {
             Now::Acts => Err(refusal()),
-            _ => answer.map_err(|e| e.under(code)),
+            _ => answer.map_err(|e| e.of_answer(code)),
         }
     }
 }

@@ -158,7 +158,7 @@ impl<W> WorkflowContext<W> {
             let future = match handled {
                 Ok(future) => future,
                 Err(refused) => {
-                    let refused = refused.under(&codes::UPDATE_REFUSED);
+                    let refused = refused.of_answer(&codes::UPDATE_REFUSED);
                     return core.answer(update.id, Err(refused));
                 }
             };
