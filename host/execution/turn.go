@@ -330,9 +330,6 @@ func (r *run) logCrashed(turn guest.Turn, err error) {
 		return
 	}
 	if i := slices.IndexFunc(turn.Log, reportsCrash); i >= 0 {
-		for i > 0 && turn.Log[i-1].Message == "" { // it may begin with an empty line
-			i--
-		}
 		turn.Log = turn.Log[:i]
 	}
 	r.logTo(r.log.With("crashed", true), turn, true)
@@ -341,7 +338,7 @@ func (r *run) logCrashed(turn guest.Turn, err error) {
 // reportsCrash tells whether a line begins what the runtime of a language writes about a crash. The
 // error has what matters of it.
 func reportsCrash(l guest.LogLine) bool {
-	return l.Level == abi.LogWarn && slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "\nthread '", "thread '"}, func(begin string) bool {
+	return l.Level == abi.LogWarn && slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "thread '"}, func(begin string) bool {
 		return strings.HasPrefix(l.Message, begin)
 	})
 }

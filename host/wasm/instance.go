@@ -183,13 +183,13 @@ func newInstance(m *Module, world World) *Instance {
 	i := &Instance{module: m}
 	i.stdout.stop, i.stderr.stop = i.stopped, i.stopped
 	i.stdout.emit = func(line []byte) {
-		if i.world.Stdout != nil {
+		if i.world.Stdout != nil && len(line) > 0 {
 			guard(func() { i.world.Stdout(line) })
 		}
 	}
 	i.stderr.emit = func(line []byte) {
 		i.crash.add(line)
-		if i.world.Stderr != nil && i.blocked == nil { // then it is Go's report: see block.go
+		if i.world.Stderr != nil && len(line) > 0 && i.blocked == nil { // then it is Go's report: see block.go
 			guard(func() { i.world.Stderr(line) })
 		}
 	}

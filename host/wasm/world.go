@@ -61,7 +61,7 @@ type World struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 
 	// Stdout and Stderr receive what the guest writes to the standard streams,
-	// line by line without the line's end; the line is only valid during the
-	// call. Nil drops them.
+	// line by line without the line's end and without empty lines; the line is
+	// only valid during the call. Nil drops them.
 	Stdout, Stderr func(line []byte)
 }

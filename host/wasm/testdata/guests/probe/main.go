@@ -115,9 +115,9 @@ var behaviours = map[string]func(arg string) int32{
 	},
 	"log": func(arg string) int32 {
 		log(4, ptr([]byte(arg)), uint32(len(arg)))
-		os.Stdout.WriteString("out one\nout two\n")
+		os.Stdout.WriteString("out one\n\nout two\n")
 		os.Stdout.WriteString("no end")
-		os.Stderr.WriteString("err one\n")
+		os.Stderr.WriteString("\nerr one\n")
 		put([]byte("ok"))
 		return 0
 	},
