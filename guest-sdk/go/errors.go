@@ -30,6 +30,8 @@ var (
 	ErrClosed = errors.New("the channel is closed")
 	// ErrNoRows is the error of [QueryRow] when there is no row.
 	ErrNoRows = errors.New("the query found no row")
+
+	errManyRows = errors.New("the query found more than one row: narrow it, or add LIMIT 1")
 )
 
 // Errorf makes an error of a type that callers can switch on with [ErrorType].

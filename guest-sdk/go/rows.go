@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,13 +52,19 @@ func newScanner(t reflect.Type, columns []string) (scanFunc, error) {
 }
 
 func structScanner(t reflect.Type, columns []string) (scanFunc, error) {
+	fields := columnFields(t)
 	index := make([][]int, len(columns))
 	for i, column := range columns {
-		path, ok := fieldFor(t, column)
-		if !ok {
+		f := fieldFor(fields, column)
+		if f == nil {
 			return nil, fmt.Errorf("column %q has no field in %s: name one with the tag db:%q", column, t, column)
 		}
-		index[i] = path
+		index[i], f.filled = f.Index, true
+	}
+	for _, f := range fields {
+		if !f.filled && !f.optional {
+			return nil, fmt.Errorf(`field %s of %s has no column among %q: select it, or tag the field db:",optional", or db:"-" if it never has one`, f.Name, t, columns)
+		}
 	}
 	return func(dst reflect.Value, row []any) error {
 		for i, path := range index {
@@ -69,23 +76,40 @@ func structScanner(t reflect.Type, columns []string) (scanFunc, error) {
 	}, nil
 }
 
-// fieldFor finds the field of a column: by its db tag first, then by its name
-// on the wire, then by its Go name.
-func fieldFor(t reflect.Type, column string) ([]int, bool) {
-	fields := reflect.VisibleFields(t)
-	matches := []func(reflect.StructField) bool{
-		func(f reflect.StructField) bool { return f.Tag.Get("db") == column },
-		func(f reflect.StructField) bool { return guest.FieldName(f) == column },
-		func(f reflect.StructField) bool { return strings.EqualFold(f.Name, column) },
-	}
-	for _, match := range matches {
-		for _, f := range fields {
-			if f.IsExported() && !f.Anonymous && throughStructs(t, f.Index) && match(f) {
-				return f.Index, true
-			}
+// columnField is a field of a struct that columns go to.
+type columnField struct {
+	reflect.StructField
+	column   string // as its db tag says
+	optional bool   // a query may lack it
+	filled   bool   // the query has it
+}
+
+// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out.
+func columnFields(t reflect.Type) []*columnField {
+	var fields []*columnField
+	for _, f := range reflect.VisibleFields(t) {
+		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
+		if f.IsExported() && !f.Anonymous && throughStructs(t, f.Index) && column != "-" {
+			fields = append(fields, &columnField{StructField: f, column: column, optional: options == "optional"})
 		}
 	}
-	return nil, false
+	return fields
+}
+
+// fieldFor finds the field of a column: by its db tag first, then by its name
+// on the wire, then by its Go name. It is nil if there is none.
+func fieldFor(fields []*columnField, column string) *columnField {
+	matches := []func(*columnField) bool{
+		func(f *columnField) bool { return f.column == column },
+		func(f *columnField) bool { return guest.FieldName(f.StructField) == column },
+		func(f *columnField) bool { return strings.EqualFold(f.Name, column) },
+	}
+	for _, match := range matches {
+		if i := slices.IndexFunc(fields, match); i >= 0 {
+			return fields[i]
+		}
+	}
+	return nil
 }
 
 // throughStructs tells whether a field can be reached without following a

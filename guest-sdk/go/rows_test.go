@@ -48,6 +48,9 @@ func TestQueryRows(t *testing.T) {
 		require.True(t, people[1].Born.Equal(born))
 		require.True(t, people[1].Left.Equal(born))
 		require.Equal(t, int64(4), people[1].Balance)
+		_, err = cruster.QueryRow[person](ctx.Tx(), "SELECT")
+		require.EqualError(t, err, "the query found more than one row: narrow it, or add LIMIT 1")
+		db.rows = db.rows[:1]
 		raw, err := cruster.QueryRow[map[string]any](ctx.Tx(), "SELECT")
 		require.Equal(t, "London", raw["city"])
 		list, err2 := cruster.QueryRow[[]any](ctx.Tx(), "SELECT")
@@ -90,4 +93,41 @@ func TestQueryRefusesWhatDoesNotFit(t *testing.T) {
 		return "", err
 	}, crustertest.UseDatabase(one(1)))
 	require.ErrorContains(t, err, `column "n" has no field`)
+}
+
+// ledgerRow has fields that queries may lack.
+type ledgerRow struct {
+	ID    string
+	Cents int64  `db:"balance"`
+	Note  string `db:",optional"`
+	Owner string `db:"holder,optional"`
+	Cache string `db:"-"`
+}
+
+// A field stays zero only if its tag says that it may.
+func TestQueryFillsAllFields(t *testing.T) {
+	t.Parallel()
+	query := func(columns ...string) ([]ledgerRow, error) {
+		row := make([]any, len(columns))
+		for i := range row {
+			row[i] = "7"
+		}
+		var found []ledgerRow
+		_, err := inActivity(t, func(ctx *cruster.ActivityContext) (_ string, err error) {
+			found, err = cruster.Query[ledgerRow](ctx.Tx(), "SELECT")
+			return "", err
+		}, crustertest.UseDatabase(&fakeDB{columns: columns, rows: [][]any{row}}))
+		return found, err
+	}
+	found, err := query("id", "balance")
+	require.NoError(t, err)
+	require.Equal(t, []ledgerRow{{ID: "7", Cents: 7}}, found)
+	found, err = query("note", "holder", "cents", "id")
+	require.NoError(t, err)
+	require.Equal(t, []ledgerRow{{ID: "7", Cents: 7, Note: "7", Owner: "7"}}, found)
+	_, err = query("id", "note")
+	require.ErrorContains(t, err,
+		`field Cents of cruster_test.ledgerRow has no column among ["id" "note"]: select it, or tag the field db:",optional", or db:"-" if it never has one`)
+	_, err = query("id", "balance", "cache")
+	require.ErrorContains(t, err, `column "cache" has no field`)
 }

@@ -38,7 +38,8 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 //
 //   - a struct: each column goes to the field of that name (the db tag, else
 //     the msgpack or json tag, else the field's name in any case); a column
-//     without a field is an error
+//     without a field is an error, and so is a field without a column, unless
+//     its tag is db:",optional", or db:"-" for one that is no column at all
 //   - a scalar, time.Time or []byte: the query has one column
 //   - map[string]any or []any: the row as it is
 //
@@ -61,17 +62,21 @@ func Query[T any](t *Tx, sql string, args ...any) ([]T, error) {
 	return rows, nil
 }
 
-// QueryRow returns the first row of a query, or [ErrNoRows].
+// QueryRow returns the row of a query, or [ErrNoRows]. More than one row is an error: add LIMIT 1
+// to a query that is meant to find many.
 func QueryRow[T any](t *Tx, sql string, args ...any) (T, error) {
 	rows, err := Query[T](t, sql, args...)
-	if err == nil && len(rows) == 0 {
+	switch {
+	case err != nil:
+	case len(rows) == 1:
+		return rows[0], nil
+	case len(rows) == 0:
 		err = ErrNoRows
+	default:
+		err = errManyRows
 	}
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return rows[0], nil
+	var zero T
+	return zero, err
 }
 
 // Query runs a query and returns its rows as the database has them. The function [Query]

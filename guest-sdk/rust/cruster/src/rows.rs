@@ -31,11 +31,21 @@ pub(crate) fn decode<T: DeserializeOwned>(reply: QueryReply) -> Result<Vec<T>> {
             columns: &reply.columns,
             values,
         };
-        out.push(
-            T::deserialize(row).map_err(|e| Error::from(e).context(format!("row {}", i + 1)))?,
-        );
+        out.push(T::deserialize(row).map_err(|e| misfit(&e, i + 1, &reply.columns))?);
     }
     Ok(out)
+}
+
+/// The error of a row that does not fit.
+#[cold]
+fn misfit(e: &Failure, row: usize, columns: &[String]) -> Error {
+    let mut text = e.to_string();
+    if let Some(field) = text.strip_prefix("missing field ") {
+        text = format!(
+            "field {field} has no column among {columns:?}: select it, or give the field #[serde(default)]"
+        );
+    }
+    Error::message_only(text).context(format!("row {row}"))
 }
 
 type Failure = serde::de::value::Error;

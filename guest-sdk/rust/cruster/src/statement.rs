@@ -107,12 +107,13 @@ impl<T: DeserializeOwned> RowStatement<T> {
         tx.query(&self.statement.sql, self.statement.params)
     }
 
-    /// The first row; an error if there is none, see [`Error::is_no_rows`](crate::Error::is_no_rows).
+    /// The row; an error if there is none, see [`Error::is_no_rows`](crate::Error::is_no_rows), or
+    /// more than one.
     pub fn fetch_one(self, tx: &Transaction) -> Result<T> {
         tx.query_one(&self.statement.sql, self.statement.params)
     }
 
-    /// The first row, if there is one.
+    /// The row, if there is one; an error if there is more than one.
     pub fn fetch_optional(self, tx: &Transaction) -> Result<Option<T>> {
         tx.query_optional(&self.statement.sql, self.statement.params)
     }

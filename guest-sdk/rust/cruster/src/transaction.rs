@@ -40,7 +40,8 @@ impl Transaction {
     /// Runs a query and returns its rows. `T` is one of:
     ///
     /// - a struct that is [`Deserialize`](serde::Deserialize): each column goes to
-    ///   the field of that name
+    ///   the field of that name; a field without a column is an error, unless it is an
+    ///   [`Option`] or has `#[serde(default)]`
     /// - a tuple: each column goes to the element at its place
     /// - a single value, if there is one column
     /// - [`Value`], or a map or list of them: the row as it is
@@ -53,20 +54,31 @@ impl Transaction {
         rows::decode(reply)
     }
 
-    /// The first row of a query; an error if there is none, see
-    /// [`Error::is_no_rows`].
+    /// The row of a query; an error if there is none, see
+    /// [`Error::is_no_rows`]. More than one row is an error too: add `LIMIT 1` to a query
+    /// that is meant to find many.
     pub fn query_one<T: DeserializeOwned>(&self, sql: &str, params: impl Params) -> Result<T> {
         self.query_optional(sql, params)?.ok_or_else(Error::no_rows)
     }
 
-    /// The first row of a query, if there is one.
+    /// The row of a query, if there is one. More than one row is an error, as for
+    /// [`query_one`](Transaction::query_one).
     pub fn query_optional<T: DeserializeOwned>(
         &self,
         sql: &str,
         params: impl Params,
     ) -> Result<Option<T>> {
-        Ok(self.query(sql, params)?.into_iter().next())
+        let mut rows = self.query(sql, params)?;
+        if rows.len() > 1 {
+            return Err(many_rows());
+        }
+        Ok(rows.pop())
     }
+}
+
+#[cold]
+fn many_rows() -> Error {
+    Error::message_only("the query found more than one row: narrow it, or add LIMIT 1")
 }
 
 fn statement(sql: &str, params: impl Params) -> SQL {

@@ -46,11 +46,15 @@ impl Act {
         let missing = tx.query_one::<i64>("SELECT none", ()).unwrap_err();
         let misfit = tx.query::<i8>("SELECT count", ()).unwrap_err();
         let null = tx.query::<(i64, String)>("SELECT pairs", ()).unwrap_err();
+        let lacks = tx.query::<Row>("SELECT count", ()).unwrap_err();
+        let many = tx.query_one::<(i64, Value)>("SELECT pairs", ()).unwrap_err();
+        let many_too = tx.query_optional::<(i64, Value)>("SELECT pairs", ()).unwrap_err();
+        assert_eq!(many.to_string(), many_too.to_string());
         if self.attempt() == 1 {
             cruster::bail!("again", "rolled back");
         }
         Ok(format!(
-            "{changed} {rows:?} {pairs:?} {count} {maps:?} {none:?} {missing}; {misfit}; {null}"
+            "{changed} {rows:?} {pairs:?} {count} {maps:?} {none:?} {missing}; {misfit}; {null}; {lacks}; {many}"
         ))
     }
 
@@ -185,7 +189,9 @@ fn statements_run_in_a_transaction_that_an_error_rolls_back() {
         "1 [Row { id: 1, paid: true, at: 2026-01-01T00:00:00Z, note: None }] [(12, Some(\"x\")), (2, None)] 300 \
          [{\"n\": Int(300)}] None the query found no row; \
          row 1: column \"n\" holds Int(300), which does not fit i8; \
-         row 2: column \"name\" is NULL, which does not fit a text: use an Option"
+         row 2: column \"name\" is NULL, which does not fit a text: use an Option; \
+         row 1: field `id` has no column among [\"n\"]: select it, or give the field #[serde(default)]; \
+         the query found more than one row: narrow it, or add LIMIT 1"
     );
     let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
     assert_eq!(
