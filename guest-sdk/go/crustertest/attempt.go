@@ -59,7 +59,7 @@ func (h *attemptHost) start(registry *guest.Registry, inv abi.Invocation, limit 
 			runtime.Goexit()
 		}
 		if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
-			out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
+			out = &abi.Outcome{Error: commitError(err)}
 		}
 		return out, ""
 	case <-timer.C:

@@ -2,18 +2,20 @@ package crustertest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 )
 
 // Limits of a host that abi does not have, because no guest counts them itself.
 const (
-	logLineCost  = 16      // bytes that a line of a log costs besides its text
-	maxEntries   = 250_000 // of a journal
-	maxOpenBytes = 64 << 20
-	maxOpenOps   = 100_000
-	maxSent      = 1000 // messages of one operation of an entity
-	maxTurnLog   = 256 << 10
+	logLineCost    = 16      // bytes that a line of a log costs besides its text
+	maxEntries     = 250_000 // of a journal
+	maxOpenBytes   = 64 << 20
+	maxOpenOps     = 100_000
+	maxSent        = 1000            // messages of one operation of an entity
+	maxTransaction = 2 * time.Second // that it may be open, on the embedded store
+	maxTurnLog     = 256 << 10
 )
 
 // opened counts what a run asks for, as a host does.

@@ -107,9 +107,11 @@ type config struct {
 	shared      bool // the test is in a bubble of its own
 	start       time.Time
 	takes       map[stepOf]func(guest.Attempt, []byte) (time.Duration, error)
-	turnLimit   time.Duration
-	unpatched   map[string]bool
-	workflows   map[string]func(body []byte) ([]byte, error)
+	// transactionLimit is how long a transaction may be open.
+	transactionLimit time.Duration
+	turnLimit        time.Duration
+	unpatched        map[string]bool
+	workflows        map[string]func(body []byte) ([]byte, error)
 }
 
 // downtime is a time in which nothing happens, since the start.
@@ -124,17 +126,18 @@ type outsideEvent struct {
 // newEvents is a configuration of nothing, to which events can be added.
 func newEvents() *config {
 	return &config{
-		activities: map[stepOf]*guest.Activity{},
-		config:     map[string]string{},
-		deployed:   map[string][]string{},
-		deployment: "test",
-		namespace:  "test",
-		fail:       func(error) {},
-		logf:       func(string, ...any) {},
-		takes:      map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
-		turnLimit:  defaultTurnLimit,
-		unpatched:  map[string]bool{},
-		workflows:  map[string]func([]byte) ([]byte, error){},
+		activities:       map[stepOf]*guest.Activity{},
+		config:           map[string]string{},
+		deployed:         map[string][]string{},
+		deployment:       "test",
+		namespace:        "test",
+		fail:             func(error) {},
+		logf:             func(string, ...any) {},
+		takes:            map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
+		transactionLimit: maxTransaction,
+		turnLimit:        defaultTurnLimit,
+		unpatched:        map[string]bool{},
+		workflows:        map[string]func([]byte) ([]byte, error){},
 	}
 }
 

@@ -134,7 +134,7 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 		if err != nil {
 			return nil, abi.Errorf(abi.CodeSQL, "begin: %v", err)
 		}
-		h.tx = tx
+		h.tx = limitTx(tx, h.world.cfg.transactionLimit)
 	}
 	if call == abi.ImportTxExec {
 		n, err := h.tx.Exec(b.Query, args)
@@ -164,6 +164,14 @@ func sqlError(err error) error {
 		return err
 	}
 	return abi.Errorf(abi.CodeSQL, "%v", err)
+}
+
+// commitError is the error of a commit.
+func commitError(err error) *abi.Error {
+	if abi.CodeOf(err) == abi.CodeTxTooLong {
+		return abi.AsError(err)
+	}
+	return abi.Errorf(abi.CodeSQL, "commit: %v", err)
 }
 
 // endTransaction commits or rolls back, if the attempt began a transaction.

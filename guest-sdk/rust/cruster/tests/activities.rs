@@ -26,6 +26,7 @@ impl Act {
         match case.as_str() {
             "sql" => self.sql().await,
             "statements" => self.statements().await,
+            "late" => self.late().await,
             "http" => self.call_out().await,
             "config" => self.settings().await,
             "panic" => self.explode().await,
@@ -47,8 +48,12 @@ impl Act {
         let misfit = tx.query::<i8>("SELECT count", ()).unwrap_err();
         let null = tx.query::<(i64, String)>("SELECT pairs", ()).unwrap_err();
         let lacks = tx.query::<Row>("SELECT count", ()).unwrap_err();
-        let many = tx.query_one::<(i64, Value)>("SELECT pairs", ()).unwrap_err();
-        let many_too = tx.query_optional::<(i64, Value)>("SELECT pairs", ()).unwrap_err();
+        let many = tx
+            .query_one::<(i64, Value)>("SELECT pairs", ())
+            .unwrap_err();
+        let many_too = tx
+            .query_optional::<(i64, Value)>("SELECT pairs", ())
+            .unwrap_err();
         assert_eq!(many.to_string(), many_too.to_string());
         if self.attempt() == 1 {
             cruster::bail!("again", "rolled back");
@@ -56,6 +61,15 @@ impl Act {
         Ok(format!(
             "{changed} {rows:?} {pairs:?} {count} {maps:?} {none:?} {missing}; {misfit}; {null}; {lacks}; {many}"
         ))
+    }
+
+    /// Does not look at errors.
+    #[activity]
+    async fn late(&self) -> Result<String, Error> {
+        let tx = self.transaction();
+        drop(tx.execute("UPDATE orders SET paid = $1 WHERE id = $2", (true, 7)));
+        drop(tx.query::<i64>("SELECT count", ()));
+        Ok("fine".to_owned())
     }
 
     #[activity]
@@ -198,6 +212,22 @@ fn statements_run_in_a_transaction_that_an_error_rolls_back() {
         *ledger.borrow(),
         ["begin", update, "rollback", "begin", update, "commit"]
     );
+}
+
+/// Without any time, a transaction is over as soon as it has begun.
+#[test]
+fn a_transaction_that_is_open_for_too_long_is_rolled_back() {
+    let late = "CR-3103: the transaction was open for longer than 0s";
+    let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
+    for (case, did) in [("sql", 3), ("late", 1)] {
+        let ledger = Rc::new(RefCell::new(Vec::new()));
+        let test = Test::new(&MODULE)
+            .sql(Ledger(ledger.clone()))
+            .transaction_limit(Duration::ZERO);
+        let e = run(test, case).unwrap_err();
+        assert_eq!(e.message(), late);
+        assert_eq!(*ledger.borrow(), ["begin", update, "rollback"].repeat(did));
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Attempts of activities.
 
-use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::attempt::Attempt;
 use crate::codes;
@@ -18,6 +17,7 @@ use crate::testing::received::received;
 use crate::testing::refusals::{MAX_BODY, check_size};
 use crate::testing::run::Run;
 use crate::testing::statement;
+use crate::testing::transaction::Open;
 use crate::testing::watchdog;
 use crate::testing::words::{duration, hinted, quoted};
 use crate::testing::world::World;
@@ -163,8 +163,7 @@ pub(crate) struct AttemptHost {
     of_entity: bool,
     /// Whether it may use SQL and HTTP.
     has_effects: bool,
-    /// Whether the attempt has begun a transaction.
-    open: Cell<bool>,
+    transaction: Open,
 }
 
 impl AttemptHost {
@@ -188,24 +187,28 @@ impl AttemptHost {
             what: what.to_owned(),
             of_entity,
             has_effects,
-            open: Cell::new(false),
+            transaction: Open::default(),
         })
     }
 
     /// Commits or rolls back.
     pub(crate) fn end(&self, outcome: Outcome) -> Outcome {
-        let Some(database) = self
-            .world
-            .config
-            .database
-            .as_ref()
-            .filter(|_| self.open.get())
-        else {
+        let Some(database) = &self.world.config.database else {
             return outcome;
         };
         let mut database = database.borrow_mut();
+        let late = self.check_open(&mut **database);
+        let open = self.transaction.end();
         if outcome.error.is_some() {
-            database.rollback();
+            if open {
+                database.rollback();
+            }
+            return outcome;
+        }
+        if let Err(fault) = late {
+            return Outcome::failed(fault);
+        }
+        if !open {
             return outcome;
         }
         match database.commit() {
@@ -245,7 +248,7 @@ impl AttemptHost {
     }
 
     fn http(&self, request: wire::HTTPRequest) -> Result<wire::HTTPResponse, Box<Fault>> {
-        if self.open.get() {
+        if self.transaction.is_begun() {
             let message =
                 "a transaction is open; HTTP would hold it for as long as the other side likes";
             return Err(codes::HTTP_IN_TX.fault(message));
@@ -279,7 +282,7 @@ impl AttemptHost {
             );
             return Err(codes::BAD_BODY.fault(message));
         }
-        if self.open.get() {
+        if self.transaction.is_begun() {
             self.http(wire::HTTPRequest::default())?; // refused as a whole
         }
         let mut room = egress::MAX_BODY;
@@ -314,8 +317,14 @@ impl AttemptHost {
             return Ok(Err(refused));
         }
         let mut database = database.borrow_mut();
-        Ok(self
-            .run_statement(&mut **database, call, &statement.query, &params)
+        if let Err(late) = self.check_open(&mut **database) {
+            return Ok(Err(late));
+        }
+        let reply = self.run_statement(&mut **database, call, &statement.query, &params);
+        if let Err(late) = self.check_open(&mut **database) {
+            return Ok(Err(late));
+        }
+        Ok(reply
             .map_err(|e| sql_fault(&e))
             .and_then(|reply| match reply.len() > MAX_BODY {
                 false => Ok(reply),
@@ -328,9 +337,16 @@ impl AttemptHost {
     /// Undoes the transaction, if there is one.
     fn give_up(&self) {
         let database = self.world.config.database.as_ref();
-        if let Some(database) = database.filter(|_| self.open.replace(false)) {
+        if let Some(database) = database.filter(|_| self.transaction.end()) {
             database.borrow_mut().rollback();
         }
+    }
+
+    /// Refuses to go on with a transaction that is open for too long.
+    fn check_open(&self, database: &mut dyn Database) -> Result<(), Box<Fault>> {
+        let limit = self.world.config.transaction_limit;
+        self.transaction
+            .check(Instant::now(), limit, || database.rollback())
     }
 
     fn run_statement(
@@ -340,8 +356,9 @@ impl AttemptHost {
         sql: &str,
         params: &[Value],
     ) -> Result<Vec<u8>, Error> {
-        if !self.open.replace(true) {
+        if !self.transaction.is_begun() {
             database.begin()?;
+            self.transaction.begin(Instant::now());
         }
         if call == "tx_exec" {
             let rows_affected = i64::try_from(database.execute(sql, params)?).unwrap_or(i64::MAX);

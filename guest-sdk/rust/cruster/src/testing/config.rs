@@ -14,6 +14,7 @@ use crate::testing::database::Database;
 use crate::testing::entities::Stored;
 use crate::testing::places::{Apply, Moment};
 use crate::testing::signals::Api;
+use crate::testing::transaction;
 use crate::testing::watchdog;
 use crate::timestamp::Timestamp;
 use crate::wire::Outcome;
@@ -44,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) signals: Vec<(&'static str, Vec<u8>)>,
     pub(crate) start: Timestamp,
     pub(crate) takes: BTreeMap<String, RefCell<Takes>>,
+    /// How long a transaction may be open, in real time.
+    pub(crate) transaction_limit: Duration,
     /// How long a turn may take, in real time.
     pub(crate) turn_limit: Duration,
     /// The changes whose points the execution had passed before they were made.
@@ -78,6 +81,7 @@ impl Default for Config {
             // The first of January 2030.
             start: Timestamp::from_unix_seconds(1_893_456_000),
             takes: BTreeMap::new(),
+            transaction_limit: transaction::LIMIT,
             turn_limit: watchdog::TURN_LIMIT,
             unpatched: BTreeSet::new(),
             workflows: BTreeMap::new(),

@@ -107,6 +107,7 @@ mod run;
 pub(crate) mod sha256;
 mod signals;
 mod statement;
+mod transaction;
 mod updates;
 mod watchdog;
 mod words;
@@ -387,6 +388,15 @@ impl Test {
     /// activities that are under way go on.
     pub fn downtime(mut self, from: Duration, to: Duration) -> Self {
         self.config.down.push(from..to);
+        self
+    }
+
+    /// How long the transaction of an activity, or of a call of an entity without a state, may be open, from its
+    /// first statement on, in real time. As on a host it is rolled back after that time, and what follows,
+    /// its commit too, fails with `CR-3103`, which is tried again if the activity has retries. Defaults
+    /// to 2 seconds, as on the embedded store; Postgres has 5 seconds. `Duration::MAX` is for a debugger.
+    pub fn transaction_limit(mut self, limit: Duration) -> Self {
+        self.config.transaction_limit = limit;
         self
     }
 
