@@ -73,8 +73,9 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	if err != nil {
 		return &abi.Outcome{Error: guest.ActivityError(err)}, 0
 	}
+	late := abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", n, a.Name, limit)
 	if took > limit {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
+		return &abi.Outcome{Error: late}, limit
 	}
 	registry := r.module.Registry
 	if stub, ok := r.world.cfg.activities[r.module.step(a.Name)]; ok {
@@ -83,8 +84,8 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	}
 	out, hangs := h.start(registry, inv, limit)
 	if out == nil {
-		out = &abi.Outcome{Error: r.hung(abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v%s", a.Name, limit, hangs), limit)}
-		return out, max(took, limit)
+		late.Message += hangs
+		return &abi.Outcome{Error: r.hung(late, limit)}, max(took, limit)
 	}
 	return out, took
 }

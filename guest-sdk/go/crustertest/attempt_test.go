@@ -49,7 +49,7 @@ var staying = cruster.NewWorkflow("attemptStaying", func(ctx cruster.Context, on
 func TestHangingActivities(t *testing.T) { //nolint:paralleltest // it lets go of all that hang at its end
 	attemptLoops.Store(true)
 	_, err := crustertest.Run(t, staying, "loop")
-	require.Regexp(t, `CR-3002: activity attemptStays took longer than 1ms \(in .*init\.func\d+ crustertest/attempt_test\.go:\d+\)$`, err)
+	require.Regexp(t, `CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms \(in .*init\.func\d+ crustertest/attempt_test\.go:\d+\)$`, err)
 	attemptLoops.Store(false)
 
 	var h crustertest.History
@@ -58,7 +58,7 @@ func TestHangingActivities(t *testing.T) { //nolint:paralleltest // it lets go o
 		calls++
 		return cruster.HTTPResponse{}, nil
 	}))
-	require.Regexp(t, `CR-3002: activity attemptStays took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+
+	require.Regexp(t, `CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+
 		lineOf(t, "attempt_test.go", "stays")+`$`, err)
 
 	got, err := crustertest.Run(t, staying, "once")
@@ -86,7 +86,7 @@ func TestHangingForLong(t *testing.T) {
 			<-ends
 			return 0, nil
 		}))
-		require.ErrorContains(t, err, "CR-3002: activity attemptStays took longer than 1ms: goroutine ")
+		require.ErrorContains(t, err, `CR-3002: attempt 1 of activity "attemptStays" took longer than 1ms: goroutine `)
 		require.EqualValues(t, 1, attempts.Load())
 		close(ends)
 	})

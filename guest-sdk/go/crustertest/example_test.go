@@ -123,7 +123,7 @@ func ExampleTakes() {
 	fmt.Println(err)
 	fmt.Println(h.Duration())
 	// Output:
-	// CR-2006: CR-3002: activity charge took longer than 10s
+	// CR-2006: CR-3002: attempt 4 of activity "charge" took longer than 10s
 	// 47s
 }
 

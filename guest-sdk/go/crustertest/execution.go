@@ -103,6 +103,9 @@ func (r *run) turn(take func() *abi.Outcome) {
 	r.opened.ops, r.opened.waits, r.opened.logged = 0, false, 0
 	var out *abi.Outcome
 	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
+		if err.Code == abi.CodeGuestTimeout {
+			err = r.withPending(err)
+		}
 		r.finish(&abi.Outcome{Error: err})
 		return
 	}
@@ -210,7 +213,7 @@ func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delive
 			return
 		}
 		if err := r.enter(); err != nil {
-			r.finish(&abi.Outcome{Error: err})
+			r.finish(&abi.Outcome{Error: r.withPending(err)})
 			return
 		}
 		r.closeOp(op)
@@ -468,15 +471,25 @@ func (r *run) LogAt(pc uintptr, level int32, text string) {
 func (r *run) Crashed(stack string) { r.world.crashed(r.id, stack) }
 
 // waitsFor names the ops that the execution waits for.
-func (r *run) waitsFor() string {
+func (r *run) waitsFor() string { return cmp.Or(r.pendingOps(), "its own coroutines") }
+
+func (r *run) pendingOps() string {
 	var names []string
 	for op := uint32(1); op <= r.ops; op++ {
 		if p, ok := r.pending[op]; ok && op != r.interruptOp {
 			names = append(names, fmt.Sprintf("%s (op %d)", p.what, op))
 		}
 	}
-	if len(names) == 0 {
-		return "its own coroutines"
-	}
 	return strings.Join(names, ", ")
+}
+
+// withPending adds to the error of a run that a limit has ended what it waits for.
+func (r *run) withPending(err *abi.Error) *abi.Error {
+	ops := r.pendingOps()
+	if ops == "" {
+		return err
+	}
+	out := *err
+	out.Message += "; pending: " + ops
+	return &out
 }

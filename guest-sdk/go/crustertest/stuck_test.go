@@ -91,6 +91,17 @@ var loops = cruster.NewWorkflow("stuckLoops", func(cruster.Context, cruster.None
 	return 0, nil
 })
 
+// loopsLater does so while it waits for something.
+var loopsLater = cruster.NewWorkflow("stuckLoopsLater", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	cruster.Timer(ctx, time.Hour)
+	if err := cruster.Sleep(ctx, time.Minute); err != nil {
+		return 0, err
+	}
+	for !loopEnds.Load() {
+	}
+	return 0, nil
+})
+
 var loopEnds atomic.Bool
 
 // A workflow that computes is no deadlock. It fails after its limit, as on a host.
@@ -100,6 +111,8 @@ func TestLoopingWorkflow(t *testing.T) {
 	defer loopEnds.Store(true)
 	_, err := crustertest.Run(t, loops, cruster.None{}, crustertest.TurnLimit(2*time.Second))
 	require.Regexp(t, `^CR-4005: the module did not return from its turn before its deadline \(in .*init\.func\d+ crustertest/stuck_test\.go:\d+\)$`, err)
+	_, err = crustertest.Run(t, loopsLater, cruster.None{}, crustertest.TurnLimit(2*time.Second))
+	require.Regexp(t, `^CR-4005: .*crustertest/stuck_test\.go:\d+\); pending: sleep 1h0m0s \(op 2\)$`, err, "and says what is pending")
 }
 
 var lent sync.Mutex

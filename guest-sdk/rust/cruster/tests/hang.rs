@@ -18,12 +18,13 @@ impl Hanging {
         if what == "at once" {
             spin();
         }
+        let _kept = (what == "pending").then(|| self.spawn(self.sleep(Duration::from_secs(3600))));
         let n = self.step(what.clone()).await?;
         if what == "joined" {
             self.spawn(self.sleep(Duration::from_secs(1))).await?;
             self.spawn(self.sleep(Duration::from_secs(2))).await?;
         }
-        if what == "turn" || what == "joined" {
+        if ["turn", "joined", "pending"].contains(&what.as_str()) {
             spin();
         }
         Ok(n)
@@ -49,7 +50,7 @@ fn spin() -> ! {
 
 /// The lines of `execute` and of its step.
 const EXECUTE: u32 = 17;
-const STEP: u32 = 21;
+const STEP: u32 = 22;
 
 #[test]
 fn what_hangs_ends_the_process() {
@@ -71,6 +72,12 @@ fn what_hangs_ends_the_process() {
         (
             "joined",
             format!("{turn} (task 0, after activity step at tests/hang.rs:{STEP})"),
+        ),
+        (
+            "pending",
+            format!(
+                "{turn} (task 0, after activity step at tests/hang.rs:{STEP}); pending: sleep 3600s (op 3)"
+            ),
         ),
         (
             "attempt",

@@ -98,7 +98,7 @@ impl Replayer {
     /// Runs the workflow to the end of the history, or to the first difference.
     fn run(self: &Rc<Self>) -> Started {
         let (module, invocation) = (self.history.module, self.history.invocation());
-        let watched = watchdog::turn(watchdog::TURN_LIMIT);
+        let watched = watchdog::turn(watchdog::TURN_LIMIT, String::new());
         let started = module.start(self.clone(), invocation);
         drop(watched);
         if let Started::Workflow(execution) = &started {
@@ -106,7 +106,7 @@ impl Replayer {
                 let Some(resume) = self.next_delivery() else {
                     break;
                 };
-                let _watched = watchdog::turn(watchdog::TURN_LIMIT);
+                let _watched = watchdog::turn(watchdog::TURN_LIMIT, String::new());
                 execution.resume(resume);
             }
         }

@@ -39,7 +39,9 @@ struct Entry {
 }
 
 enum What {
-    Turn,
+    Turn {
+        pending: String,
+    },
     /// A key function, or the answer to a query.
     Other(String),
     Operation(String),
@@ -48,10 +50,10 @@ enum What {
 
 static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
-/// A turn of a workflow begins on this thread.
-pub(super) fn turn(limit: Duration) -> Watched {
+/// A turn of a workflow begins on this thread, while these ops are pending.
+pub(super) fn turn(limit: Duration, pending: String) -> Watched {
     where_it_is::runs(0, None); // what ran here before is another's
-    watch(limit, What::Turn)
+    watch(limit, What::Turn { pending })
 }
 
 /// Something else that must not wait begins on this thread.
@@ -135,8 +137,8 @@ impl What {
 impl Entry {
     fn fault(&self) -> Box<Fault> {
         match &self.what {
-            What::Turn => codes::GUEST_TIMEOUT.fault(format!(
-                "the module did not return from its turn before its deadline ({})",
+            What::Turn { pending } => codes::GUEST_TIMEOUT.fault(format!(
+                "the module did not return from its turn before its deadline ({}){pending}",
                 self.place.words()
             )),
             What::Other(what) => codes::GUEST_TIMEOUT.fault(format!(

@@ -179,7 +179,7 @@ impl Run {
         self.limits.begin_turn();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
-        let _watched = watchdog::turn(world.config.turn_limit);
+        let _watched = watchdog::turn(world.config.turn_limit, String::new());
         match self.module().start(self.me(), invocation) {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
@@ -341,7 +341,8 @@ impl Run {
             return;
         }
         let now = self.world().now();
-        if let Err(fault) = self.limits.deliver() {
+        if let Err(mut fault) = self.limits.deliver() {
+            fault.message += &self.and_pending(usize::MAX);
             return self.finish(Outcome::failed(fault));
         }
         self.pending.borrow_mut().remove(&delivery.op);
@@ -360,7 +361,7 @@ impl Run {
         let execution = self.execution.borrow_mut().take();
         if let Some(execution) = execution {
             let _log = logging::scope(now, &self.id);
-            let _watched = watchdog::turn(self.world().config.turn_limit);
+            let _watched = watchdog::turn(self.world().config.turn_limit, self.and_pending(10));
             execution.resume(Resume {
                 deliveries: vec![delivery],
                 entries: self.limits.entries(),
@@ -402,15 +403,29 @@ impl Run {
 
     /// What the workflow waits for, for a message.
     pub(crate) fn waits_for(&self) -> String {
+        match self.pending_ops(usize::MAX) {
+            none if none.is_empty() => format!("its own tasks: {}", self.tasks()),
+            names => names,
+        }
+    }
+
+    /// The ops that are pending, or the first of them.
+    fn pending_ops(&self, most: usize) -> String {
         let pending = self.pending.borrow();
         let names: Vec<String> = pending
             .iter()
             .filter(|(op, _)| **op != self.interrupt_op.get())
+            .take(most)
             .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
-        match names.is_empty() {
-            true => format!("its own tasks: {}", self.tasks()),
-            false => names.join(", "),
+        names.join(", ")
+    }
+
+    /// What a message adds on ops that are pending when a limit has ended the run.
+    fn and_pending(&self, most: usize) -> String {
+        match self.pending_ops(most) {
+            none if none.is_empty() => none,
+            names => format!("; pending: {names}"),
         }
     }
 
