@@ -79,7 +79,7 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	}
 	registry := r.module.Registry
 	if stub, ok := r.world.cfg.activities[r.module.step(a.Name)]; ok {
-		registry = &guest.Registry{}
+		registry, h.stub = &guest.Registry{}, true
 		registry.AddActivity(stub)
 	}
 	out, hangs := h.start(registry, inv, limit)

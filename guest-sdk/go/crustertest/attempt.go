@@ -18,6 +18,7 @@ type attemptHost struct {
 	execution string // or the entity
 	kind      string // what is attempted: "activity"
 	name      string
+	stub      bool // the code is the test's
 	tx        Transaction
 
 	// calls is held by calls of the attempt, and locked to give the attempt up.
@@ -46,7 +47,7 @@ func (h *attemptHost) start(registry *guest.Registry, inv abi.Invocation, limit 
 	go func() {
 		defer close(done)
 		id <- stacks.ID()
-		guest.AsAttempt(func() {
+		guest.AsAttempt(h.stub, func() {
 			_, out := registry.Start(h, inv, guest.Options{})
 			done <- out
 		})

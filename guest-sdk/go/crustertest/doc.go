@@ -21,7 +21,8 @@
 //   - Activities run for real, in the test's process, unless a [Stub] replaces
 //     them. They are retried as their policy says, in virtual time. SQL needs a
 //     database ([SQLite]), HTTP needs a handler ([HandleHTTP]); without them such
-//     calls fail with an error that says so.
+//     calls fail with an error that says so. A transaction is open for two seconds at most
+//     ([TransactionLimit]). Calls by http.DefaultTransport fail as in a module, unless stdhttp is imported.
 //   - Other workflows of the module run as separate executions; those of other
 //     deployments need a [StubWorkflow], or their module in the binary of the test ([Deploy]).
 //   - Entities of the module run for real, and have their states for as long as the run,

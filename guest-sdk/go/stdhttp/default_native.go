@@ -6,12 +6,13 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/cruster/cruster/guest-sdk/go/internal/defaulthttp"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // In a test, calls of activities go to the kit as they go to the host in a module, and those of workflows are refused. Those of the test itself
 // have the network.
-func init() { guest.WithKit(func() { takeOver(inTest{}) }) }
+func init() { guest.WithKit(func() { defaulthttp.AnswerInTest(inTest{}) }) }
 
 // inTest makes the calls of attempts.
 type inTest struct{}

@@ -28,17 +28,6 @@ type transport struct {
 	of context.Context
 }
 
-// takeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It speaks
-// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one.
-func takeOver(by http.RoundTripper) {
-	if standard, is := http.DefaultTransport.(*http.Transport); is {
-		standard.Protocols = new(http.Protocols)
-		standard.Protocols.SetHTTP1(true)
-		standard.RegisterProtocol("http", by)
-		standard.RegisterProtocol("https", by)
-	}
-}
-
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)

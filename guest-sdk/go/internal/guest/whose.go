@@ -19,21 +19,22 @@ var whose = struct {
 }{attempts: map[int]*attemptOf{}}
 
 type attemptOf struct {
-	context any // that the code was given; nil before that
+	context any  // that the code was given; nil before that
+	stub    bool // the code is the test's, in place of that of the module
 }
 
-// AsAttempt calls act, which is an attempt, on a goroutine that does nothing else.
-func AsAttempt(act func()) {
+// AsAttempt calls act, which is an attempt, or a stub of one, on a goroutine that does nothing else.
+func AsAttempt(stub bool, act func()) {
 	id := stacks.ID()
 	whose.Lock()
-	whose.attempts[id] = &attemptOf{}
+	whose.attempts[id] = &attemptOf{stub: stub}
 	whose.running++
 	whose.Unlock()
 	defer func() {
 		whose.Lock()
 		defer whose.Unlock()
 		whose.running--
-		whose.attempts[id] = &attemptOf{} // without what the context holds
+		whose.attempts[id] = &attemptOf{stub: stub} // without what the context holds
 	}()
 	act()
 }
@@ -69,29 +70,65 @@ var IsWorkflows = func(_ string) bool { return false }
 // and has no context. If it is not known, because goroutines between it and the attempt have ended, it is taken for one of an attempt
 // while there are any.
 func RunningHere() (context any, inside bool) {
-	if g, _ := stacks.Current(); g.Bubble != "" && IsWorkflows(g.Bubble) {
+	if isOfWorkflow() {
 		return nil, true
 	}
-	if a, known := known(stacks.ID()); known {
-		return contextOf(a)
+	a, lost := attemptHere()
+	if lost {
+		whose.Lock()
+		defer whose.Unlock()
+		return nil, whose.running > 0
+	}
+	return contextOf(a)
+}
+
+// IsOfModule tells whether this goroutine runs code that runs in a module on a host: that of a workflow, or of an attempt that is no
+// stub. One of which it is not known is taken for one of the test.
+func IsOfModule() bool {
+	if isOfWorkflow() {
+		return true
+	}
+	a, _ := attemptHere()
+	return a != nil && !a.stub
+}
+
+func isOfWorkflow() bool {
+	g, _ := stacks.Current()
+	return g.Bubble != "" && IsWorkflows(g.Bubble)
+}
+
+// attemptHere is the attempt that this goroutine is of; nil if it is of none. It is lost if goroutines between it and the attempt, or the
+// test, have ended.
+func attemptHere() (a *attemptOf, lost bool) {
+	id := stacks.ID()
+	if a, known := known(id); known {
+		return a, false
+	}
+	if !haveBeen() {
+		return nil, false
 	}
 	parents := map[int]int{}
 	for _, g := range stacks.Take() {
 		parents[g.ID] = g.Parent
 	}
-	for id := stacks.ID(); id != 0; {
+	for id != 0 {
 		parent, alive := parents[id]
 		if !alive {
-			whose.Lock()
-			defer whose.Unlock()
-			return nil, whose.running > 0
+			return nil, true
 		}
 		if a, known := known(parent); known {
-			return contextOf(a)
+			return a, false
 		}
 		id = parent
 	}
 	return nil, false
+}
+
+// haveBeen tells whether there was any attempt: if not, there is no need to look whose a goroutine is.
+func haveBeen() bool {
+	whose.Lock()
+	defer whose.Unlock()
+	return len(whose.attempts) > 0
 }
 
 func known(id int) (a *attemptOf, known bool) {

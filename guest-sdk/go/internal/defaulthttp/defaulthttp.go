@@ -1,0 +1,53 @@
+// Package defaulthttp has others make the calls of http.DefaultTransport: the host in a module, and the test kit in a test. It
+// imports nothing of the SDK. Start with [TakeOver].
+package defaulthttp
+
+import "net/http"
+
+// TakeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It speaks
+// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one.
+func TakeOver(by http.RoundTripper) {
+	if standard, is := http.DefaultTransport.(*http.Transport); is {
+		standard.Protocols = new(http.Protocols)
+		standard.Protocols.SetHTTP1(true)
+		standard.RegisterProtocol("http", by)
+		standard.RegisterProtocol("https", by)
+	}
+}
+
+// inTest makes the calls in a test. Its fields are set by init functions, of which no two run at a time.
+var inTest struct {
+	answers, refuses http.RoundTripper
+	taken            bool
+}
+
+// AnswerInTest has by make the calls in a test. Those that it does not care for (http.ErrSkipAltProtocol) have the network. It is
+// called by init functions.
+func AnswerInTest(by http.RoundTripper) {
+	inTest.answers = by
+	takeOverInTest()
+}
+
+// RefuseInTest has by refuse calls in a test if no one answers them. It is called by init functions.
+func RefuseInTest(by http.RoundTripper) {
+	inTest.refuses = by
+	takeOverInTest()
+}
+
+func takeOverInTest() {
+	if !inTest.taken {
+		inTest.taken = true
+		TakeOver(whoever{})
+	}
+}
+
+// whoever makes the calls in a test.
+type whoever struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (whoever) RoundTrip(req *http.Request) (*http.Response, error) {
+	if inTest.answers != nil {
+		return inTest.answers.RoundTrip(req)
+	}
+	return inTest.refuses.RoundTrip(req)
+}
