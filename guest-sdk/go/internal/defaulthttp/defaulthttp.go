@@ -37,15 +37,15 @@ func RefuseInTest(by http.RoundTripper) {
 func takeOverInTest() {
 	if !inTest.taken {
 		inTest.taken = true
-		TakeOver(whoever{})
+		TakeOver(routed{})
 	}
 }
 
-// whoever makes the calls in a test.
-type whoever struct{}
+// routed makes the calls in a test.
+type routed struct{}
 
 // RoundTrip implements http.RoundTripper.
-func (whoever) RoundTrip(req *http.Request) (*http.Response, error) {
+func (routed) RoundTrip(req *http.Request) (*http.Response, error) {
 	if inTest.answers != nil {
 		return inTest.answers.RoundTrip(req)
 	}

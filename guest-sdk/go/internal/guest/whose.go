@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
@@ -146,6 +147,9 @@ func contextOf(a *attemptOf) (context any, inAttempt bool) {
 	defer whose.Unlock()
 	return a.context, true
 }
+
+// ErrNoSockets is what the test kit says where a module has no network.
+var ErrNoSockets = errors.New("a module that does not import stdhttp has no network of its own")
 
 // kit is what is to be done if the test kit is part of the program, and whether it is. Both are set by init functions.
 var kit struct {
