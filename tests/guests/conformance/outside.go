@@ -88,6 +88,8 @@ var count = cruster.NewActivity("count", func(ctx *cruster.ActivityContext, r Co
 				return 0, err
 			}
 		}
+	case r.Then == "read two rows":
+		return cruster.QueryRow[int64](ctx.Tx(), `SELECT n FROM counters WHERE name = $1 UNION ALL SELECT 0`, r.Name)
 	case r.Then == "commit":
 		_, err := ctx.Tx().Exec(`COMMIT`)
 		return 0, err

@@ -143,6 +143,10 @@ impl Counters {
                     tx.execute(COUNT_UP, (&name,))?;
                 }
             }
+            ("read two rows", _) => {
+                let two = "SELECT n FROM counters WHERE name = $1 UNION ALL SELECT 0";
+                return tx.query_one(two, (&name,));
+            }
             ("commit", _) => drop(tx.execute("COMMIT", ())?),
             ("http", _) => drop(self.http().get("http://127.0.0.1:1/").send()?),
             _ => {}

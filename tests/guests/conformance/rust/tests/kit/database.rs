@@ -62,6 +62,10 @@ impl Database for Tiny {
                     .iter()
                     .fold(Rows::new(["n"]), |rows, n| rows.row((**n,))))
             }
+            "SELECT n FROM counters WHERE name = $1 UNION ALL SELECT 0" => {
+                let n = self.tables.counters[&text(&params[0])];
+                Ok(Rows::new(["n"]).row((n,)).row((0,)))
+            }
             _ if sql.starts_with("SELECT b, i, f, s, y, t, n FROM kinds ") => {
                 let rows = Rows::new(["b", "i", "f", "s", "y", "t", "n"]);
                 let kinds = self.tables.kinds.iter();
