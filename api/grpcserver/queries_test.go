@@ -16,7 +16,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.workflowOf = func(context.Context, string, string) (*abi.WorkflowInfo, error) {
-		return &abi.WorkflowInfo{Name: "Buy", Queries: []abi.QueryInfo{{Name: "price", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "status"}}}, nil
+		return &abi.WorkflowInfo{Name: "Buy", Queries: []abi.QueryInfo{{Name: "price", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "colour"}, {Name: "status"}}}, nil
 	}
 	b.engine.query = func(_ context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error) {
 		require.Equal(t, "default", namespace)
@@ -25,6 +25,8 @@ func TestQueriesAreAnswered(t *testing.T) {
 		case "price":
 			require.Equal(t, abi.MustMarshal(2.0), req.Input, "JSON by the type of the query")
 			return abi.MustMarshal(map[string]any{"cents": 300}), nil
+		case "colour":
+			return nil, abi.Errorf(abi.CodeBadInput, "the input does not fit query colour: loud is no colour")
 		default:
 			require.Nil(t, req.Input, "the engine knows what an absent input means")
 			return nil, abi.Errorf(abi.CodeQueryNotReady, "not yet")
@@ -49,4 +51,8 @@ func TestQueriesAreAnswered(t *testing.T) {
 		_, err := ask(bad.query, bad.input)
 		require.Equal(t, name, abi.CodeOf(rpcerror.From(err)), "%v", err)
 	}
+	_, err = ask("price", jsonPayload(`"x"`))
+	require.ErrorContains(t, err, "the input of query price: expected float, got string")
+	_, err = ask("colour", jsonPayload(`"loud"`))
+	require.EqualError(t, rpcerror.From(err), "CR-2002: the input does not fit query colour: loud is no colour", "the module says what it is about")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
@@ -92,6 +93,8 @@ func explainMessage(what, name string, err error) error {
 		return err
 	}
 	about := misfit.WithHint("'cruster-host module describe' shows the types of signals, deferreds and queries.")
-	about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
+	if !strings.HasPrefix(misfit.Message, "the input ") { // a module that could not decode it says so itself
+		about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
+	}
 	return about
 }

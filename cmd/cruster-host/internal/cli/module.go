@@ -167,9 +167,11 @@ func (a *app) moduleList() *cobra.Command {
 
 func (a *app) moduleDescribe() *cobra.Command {
 	return &cobra.Command{
-		Use:     "describe NAME",
-		Short:   "Show what a deployment contains",
-		Long:    "Show what a deployment contains: its workflows and activities with the types of\ntheir requests and results, the schedules that its module declares, its grants, and\nwhat its module imports.",
+		Use:   "describe NAME",
+		Short: "Show what a deployment contains",
+		Long: `Show what a deployment contains: its workflows and activities with the types of
+their requests and results, the schedules that its module declares, its grants, and
+what its module imports.`,
 		Example: "  cruster-host module describe orders",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
