@@ -72,7 +72,8 @@ func (m *meter) measure(ctx context.Context, work func() (operations int, err er
 	}
 	m.cost = cost{
 		Seconds: took, Operations: operations, CPU: after.CPU - before.CPU, ClientCPU: after.ClientCPU - before.ClientCPU,
-		StoreCPU: after.StoreCPU - before.StoreCPU, Stolen: after.Stolen - before.Stolen, Commits: difference(after.Commits, before.Commits), Flushes: difference(after.Flushes, before.Flushes),
+		StoreCPU: after.StoreCPU - before.StoreCPU, Stolen: after.Stolen - before.Stolen,
+		Commits: difference(after.Commits, before.Commits), Flushes: difference(after.Flushes, before.Flushes),
 	}
 	return nil
 }
