@@ -106,9 +106,10 @@ var decoding = map[string]string{
 func inPlainWords(err error) error {
 	text := err.Error()
 	for _, begin := range []string{"msgpack: invalid code=", "msgpack: unexpected code="} {
-		code, what, ok := strings.Cut(strings.TrimPrefix(text, begin), " decoding ")
+		rest, its := strings.CutPrefix(text, begin)
+		code, what, ok := strings.Cut(rest, " decoding ")
 		b, bad := strconv.ParseUint(code, 16, 8)
-		if ok && bad == nil && decoding[what] != "" {
+		if its && ok && bad == nil && decoding[what] != "" {
 			return fmt.Errorf("expected %s, got %s", decoding[what], typeOfByte(byte(b)))
 		}
 	}
@@ -130,6 +131,8 @@ func typeOfByte(b byte) string {
 		return TypeNull
 	case b == 0xc2, b == 0xc3:
 		return TypeBool
+	case b == 0xc1:
+		return "what is no value"
 	case b >= 0xc4 && b <= 0xc6:
 		return TypeBytes
 	case b == 0xca, b == 0xcb:

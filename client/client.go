@@ -210,4 +210,10 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.Execution, e.State, e.Cause)
 }
 
-func (e *RunError) Unwrap() error { return e.Cause }
+// Unwrap returns the cause, if the host has told it.
+func (e *RunError) Unwrap() error {
+	if e.Cause == nil {
+		return nil
+	}
+	return e.Cause
+}

@@ -130,7 +130,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 				return
 			}
 			given := &journal.GivenUp{ID: row.ID, Run: row.Run, GiveUp: journal.GiveUp{Reason: givesUpBecause(row)}}
-			t.group.Go(func() { t.afterStop(ctx, given, func() { t.doneAt(outcome, at) }) }) // if not, the next host does
+			t.group.Go(func() { t.afterStop(ctx, given, func() { t.doneAt(outcome, t.now()+1) }) }) // if not, the next host does
 		})
 		return true
 	}
@@ -163,7 +163,8 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 
 // afterStop is for a run that waits for its own caller, which has ended and so given it up: it does what follows
 // once the run was told. The rows that the caller's end has left say so too, and are worked off beside this: without
-// the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was.
+// the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was. What
+// follows is dated behind the request, by which both are ordered if one turn gets them.
 func (t *task) afterStop(ctx context.Context, given *journal.GivenUp, then func()) {
 	f := guarded(func() {
 		failure, decided := t.retryUntilDecided(ctx, "stop what was given up", func() error { return t.stop(ctx, t.row, given) })

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -26,16 +27,27 @@ func (f failedAttempt) writeTo(log *slog.Logger) {
 	switch {
 	case f.err == nil:
 	case f.last:
-		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", f.err.Message)
+		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", forLog(f.err))
 	default:
-		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", f.err.Message)
+		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", forLog(f.err))
 	}
 }
 
-// logEnd logs that the execution is over. Only a failure is worth a line on most hosts.
+// maxLoggedError is how much of the text of an error is logged, in bytes: the code that fails decides how long it is
+// and how often it comes. The journal has all of it.
+const maxLoggedError = 500
+
+func forLog(err *abi.Error) string {
+	if len(err.Message) <= maxLoggedError {
+		return err.Message
+	}
+	return strings.ToValidUTF8(err.Message[:maxLoggedError], "") + "…"
+}
+
+// logEnd logs that the execution is over. Only a failure is worth a line on most hosts; one by an operator has it.
 func (r *run) logEnd() {
-	if r.row.State == journal.Failed && r.row.Error != nil {
-		r.log.Warn("the workflow failed", "code", r.row.Error.Code, "error", r.row.Error.Message)
+	if err := r.row.Error; r.row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
+		r.log.Warn("the workflow failed", "code", err.Code, "error", forLog(err))
 		return
 	}
 	r.log.Debug("finished", "state", r.row.State)

@@ -29,7 +29,8 @@ import (
 //     callee is known before its op can be given up ([starts]), and the look waits for its end;
 //     those of hosts before this one are fenced.
 //  4. A callee that waits for its caller hears that it was given up before it hears how the caller
-//     has ended ([task.afterStop]).
+//     has ended ([task.afterStop]). In a circle of more than two, the one that waits for the first is
+//     not its callee: whether it fails, or its own caller gives it up before, is a matter of luck.
 //  5. All of it may be done twice: an interrupt that is there stands, and who is over is left
 //     alone. So rows are dropped after the fact, and that may be lost.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/watch"
 	"github.com/cruster/cruster/journal"
 )
@@ -44,7 +45,7 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return nil, abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s was over", w.ref.Name).
-				WithHint("It goes on, and can be waited for again. 'cruster-host workflow describe %s' shows what it waits for.", w.ref.Name)
+				WithHint("It goes on, and can be waited for again. %s", message.WaitsFor(w.ref.Name))
 		}
 		return nil, journal.Coded("wait for "+w.ref.Name, ctx.Err())
 	case <-w.x.Host.Context().Done():

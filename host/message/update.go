@@ -3,7 +3,6 @@ package message
 import (
 	"cmp"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -81,14 +80,9 @@ func (u Update) PerhapsAccepted(name string) error {
 func (u Update) NotAnsweredYet(name string) error {
 	err := abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s answered the update %q: it was accepted, and takes effect", name, u.Name)
 	if !u.repeated() {
-		return err.WithHint("Its answer cannot be asked for any more; an update with a request id can be repeated. %s", waitsFor(name))
+		return err.WithHint("Its answer cannot be asked for any more; an update with a request id can be repeated. %s", WaitsFor(name))
 	}
-	return err.WithHint("Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s", waitsFor(name))
-}
-
-// waitsFor is where to see why an execution does not answer.
-func waitsFor(name string) string {
-	return fmt.Sprintf("'cruster-host workflow describe %s' shows what the execution waits for.", name)
+	return err.WithHint("Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s", WaitsFor(name))
 }
 
 // Unanswered says that an update of an execution that is over has no answer and will have none.

@@ -15,8 +15,11 @@ export const MAX_BACKOFF = 2000;
  */
 const HAD_BY_HOST = 10_000;
 
-/** How long an attempt waits for its connection; the library itself waits for ever for a server that takes it and says nothing. */
-const CONNECT_LIMIT = 20_000;
+/**
+ * How long a call waits for its connection, if it is not repeated for longer: the library itself waits for ever for
+ * a server that takes connections and says nothing.
+ */
+const CONNECT_LIMIT = 5_000;
 /** The least that is left for an attempt to say why there is no connection. */
 const LAST_TRY = 1_000;
 
@@ -172,21 +175,30 @@ export class Caller {
       metadata.set("authorization", `Bearer ${this.token}`);
     }
     return new Promise((resolve) => {
-      const call = method(metadata, { deadline }, (error, response) => resolve(error === null ? response : new Failure(error)));
-      if (connectBy !== undefined && connectBy < deadline) {
-        const giveUp = () => {
-          resolve(new Failure(silent()));
-          call.cancel();
-        };
-        this.ready(connectBy).then((there) => there || giveUp(), () => undefined); // a cluster that is closed ends its calls
+      let limit: NodeJS.Timeout | undefined;
+      let settled = false;
+      const call = method(metadata, { deadline }, (error, response) => {
+        settled = true;
+        clearTimeout(limit);
+        resolve(error === null ? response : new Failure(error));
+      });
+      if (settled || connectBy === undefined || connectBy >= deadline) {
+        return;
       }
+      const giveUp = () => {
+        resolve(new Failure(silent()));
+        call.cancel();
+      };
+      limit = setTimeout(() => {
+        this.ready(Date.now()).then((there) => there || giveUp(), () => undefined); // a cluster that is closed ends its calls
+      }, connectBy - Date.now());
     });
   }
 }
 
 /** Why an attempt has failed that had no connection in time. */
 function silent(): ServiceError {
-  const details = "what listens there takes connections and says nothing";
+  const details = "there is no connection after a while: the address drops what is sent, or what listens there says nothing";
   return Object.assign(new Error(details), { code: status.UNAVAILABLE, details, metadata: new Metadata() });
 }
 

@@ -90,7 +90,18 @@ test("a listener that says nothing is given up", async (t) => {
     server.close();
   });
   const read = caller.call((metadata, options, done) => stubs.workflows.describe(DescribeRequest.fromPartial({ execution: "shop/Buy/k" }), metadata, options, done));
-  await assert.rejects(read, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("says nothing"));
+  await assert.rejects(read, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
   const write = caller.call((metadata, options, done) => stubs.entities.call(CallRequest.fromPartial({}), metadata, options, done), {}, "repeat", () => undefined);
-  await assert.rejects(write, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("says nothing"));
+  await assert.rejects(write, (e) => e instanceof CrusterError && e.code === "CR-5010" && e.reason.includes("no connection after a while"));
+});
+
+test("a call that has failed leaves no timer", async (t) => {
+  const { address, close } = await down();
+  await close();
+  const cluster = new Cluster(address, { retryFor: 0 });
+  t.after(() => cluster.close());
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+  const before = timers();
+  await assert.rejects(cluster.run("shop/Buy/k").poll());
+  assert.ok(timers() <= before + 1, `${timers()}`); // the library waits a moment before it connects again
 });

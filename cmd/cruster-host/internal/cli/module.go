@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,8 +194,19 @@ what its module imports.`,
 	}
 }
 
-// declaredSchedules are those that the module of a deployment declares, as they are now.
-func (a *app) declaredSchedules(cmd *cobra.Command, c *client.Client, deployment string) ([]*crusterv1.Schedule, error) {
-	all, _, err := a.listSchedules(cmd, c, "", math.MaxInt)
-	return slices.DeleteFunc(all, func(s *crusterv1.Schedule) bool { return !strings.HasPrefix(s.GetName(), deployment+"/") }), err
+// declaredSchedules are those that the module of a deployment declares, as they are now. Schedules are listed by name, and
+// theirs begin with that of the deployment.
+func (a *app) declaredSchedules(cmd *cobra.Command, c *client.Client, deployment string) (declared []*crusterv1.Schedule, err error) {
+	for after := deployment + "/"; after != ""; {
+		page, next, err := a.listSchedules(cmd, c, after, pageLimit)
+		if err != nil {
+			return nil, err
+		}
+		others := slices.IndexFunc(page, func(s *crusterv1.Schedule) bool { return !strings.HasPrefix(s.GetName(), deployment+"/") })
+		if others >= 0 {
+			return append(declared, page[:others]...), nil
+		}
+		declared, after = append(declared, page...), next
+	}
+	return declared, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,7 +64,10 @@ func (fakeSchedules) List(_ context.Context, req *crusterv1.ListSchedulesRequest
 	if req.GetNamespace() == wordyNamespace { // one of them is declared by a module
 		declared := nightly()
 		declared.Namespace, declared.Name = wordyNamespace, "shop/hourly"
-		return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{nightly(), declared}}, nil
+		weekly := nightly()
+		weekly.Namespace, weekly.Name = wordyNamespace, "weekly"
+		all := []*crusterv1.Schedule{nightly(), declared, weekly}
+		return &crusterv1.ListSchedulesResponse{Schedules: slices.DeleteFunc(all, func(s *crusterv1.Schedule) bool { return s.GetName() <= req.GetPageToken() })}, nil
 	}
 	if req.GetPageToken() == "" {
 		return &crusterv1.ListSchedulesResponse{Schedules: []*crusterv1.Schedule{nightly()}, NextPageToken: "nightly"}, nil

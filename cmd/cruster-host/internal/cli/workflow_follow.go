@@ -49,7 +49,9 @@ const (
 func (a *app) follow(cmd *cobra.Command, c *client.Client, req client.FollowRequest) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	f := &follower{app: a, events: eventsOf(ctx, c, req)}
+	left := make(chan struct{})
+	defer close(left)
+	f := &follower{app: a, events: eventsOf(ctx, c, req, left)}
 	quiet := a.quiet
 	for {
 		select {
@@ -79,15 +81,16 @@ type followed struct {
 	err     error
 }
 
-// eventsOf is the events of an execution until it is over or ctx is.
-func eventsOf(ctx context.Context, c *client.Client, req client.FollowRequest) <-chan followed {
+// eventsOf is the events of an execution until it is over. The last one is the error, if there is one, also that of
+// ctx; unless left is closed: then no one listens.
+func eventsOf(ctx context.Context, c *client.Client, req client.FollowRequest, left <-chan struct{}) <-chan followed {
 	events := make(chan followed)
 	go func() {
 		defer close(events)
 		for m, err := range c.Follow(ctx, req) {
 			select {
 			case events <- followed{m, err}:
-			case <-ctx.Done():
+			case <-left:
 				return
 			}
 		}
@@ -145,8 +148,8 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 
 // end prints the outcome, and returns it as an error if it is one.
 func (f *follower) end(name string) error {
-	if f.last == nil {
-		return abi.Errorf(abi.CodeInternal, "the host told nothing about %s", name)
+	if !client.StateOf(f.last.GetState()).Final() {
+		return abi.Errorf(abi.CodeInternal, "the host stopped telling about %s before it was over", name)
 	}
 	if f.output != "table" { // it is printed; the exit code says the rest
 		return outcomeError(view.ExecutionOf(f.last), f.last.GetError())

@@ -1,0 +1,18 @@
+package message
+
+import (
+	"fmt"
+	"strings"
+)
+
+// wordsOfShells are what a name may have that is one word of every shell.
+const wordsOfShells = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.:@-"
+
+// WaitsFor is the hint where to see why an execution does not answer. Keys may be anything: one that a shell would
+// not take as it is has no place in a command that people copy.
+func WaitsFor(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(wordsOfShells, r) }) {
+		name = "EXECUTION"
+	}
+	return fmt.Sprintf("'cruster-host workflow describe %s' shows what the execution waits for.", name)
+}
