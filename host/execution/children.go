@@ -138,6 +138,9 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	context.AfterFunc(ctx, func() { t.Watchers.Remove(child.ID, watcher) })
 	// It may have finished before the watcher was there.
 	failure, _ := t.retryUntilDecided(ctx, "look at the callee", func() error {
+		// One that is in memory works, or leaves with its next time to wake. It may have left when its row is looked at,
+		// as it was before.
+		there := t.InMemory(child.ID)
 		row, err := t.LoadRun(ctx, RefTo(child))
 		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
 			return calleeSwept(child.Name())
@@ -150,7 +153,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 			tell(row) // another run has its place, and others may wait for that
 		case row.State.Final():
 			t.Watchers.Notify(row)
-		case row.State == journal.Running && row.WakeAt <= t.now():
+		case !there && row.State == journal.Running && row.WakeAt <= t.now():
 			// Recovery may stand still because the host is full of callers.
 			t.EnsureInMemory(child.ID)
 		}
