@@ -97,7 +97,20 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 		return nil, false, err
 	}
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
-	return e.start(ctx, row, abi.ReturnFinished, nil)
+	found, existed, err := e.start(ctx, row, abi.ReturnFinished, nil)
+	if err == nil && existed && calledBefore(parent, found) {
+		return e.start(ctx, row, abi.RestartFailed, nil)
+	}
+	return found, existed, err
+}
+
+// calledBefore tells whether an execution that is over was started by an earlier run of a parent that was started over:
+// not by one that the parent continues. What that run has completed stands. What has failed with it, or was stopped
+// because of it, is part of the work that is to be done again; otherwise the new run would fail like the one before. The
+// callee that the new run starts in its place is its own, so a step that is performed twice starts it over once.
+func calledBefore(parent, callee *journal.Execution) bool {
+	return parent.Run == parent.Chain && callee.State.Final() && callee.State != journal.Completed &&
+		callee.Parent.ID == parent.ID && callee.Parent.Run != parent.Run
 }
 
 // prepare validates a request and makes the row of its execution. Nothing is
