@@ -99,6 +99,9 @@ func TestOperationThatCrashesFailsAlone(t *testing.T) {
 		o, err := f.x.Call(t.Context(), operation("a", poison).by(origin(3)))
 		require.NoError(t, err)
 		require.Error(t, o.Error, "the receipt has the error")
+		f.mu.Lock()
+		require.Equal(t, []string{"an operation crashed", "an operation crashed"}, f.logged, "once each")
+		f.mu.Unlock()
 	}
 }
 

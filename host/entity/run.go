@@ -106,7 +106,9 @@ func (r *run) operate(calls []*call) error {
 		return err
 	case len(calls) == 1:
 		r.metrics.crashes.Inc()
-		r.fail(calls[0], crashed(calls[0], err))
+		failure := crashed(calls[0], err)
+		r.logCrash(calls[0], failure)
+		r.fail(calls[0], failure)
 		return nil
 	}
 	half := len(calls) / 2
@@ -114,6 +116,11 @@ func (r *run) operate(calls []*call) error {
 		return err
 	}
 	return r.operate(calls[half:])
+}
+
+// logCrash logs that the code of an operation has crashed: its caller is told, and its author looks here.
+func (x *Entities) logCrash(c *call, err *abi.Error) {
+	x.Logger.Warn("an operation crashed", "entity", c.ref.String(), "operation", c.operation, "code", err.Code, "error", guestlog.Error(err))
 }
 
 // fail records that a call has failed, and has changed nothing.

@@ -144,7 +144,9 @@ func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, jour
 	switch {
 	case err != nil && isOfGuest(err):
 		x.metrics.crashes.Inc()
-		return abi.Outcome{Error: crashed(c, err)}, nil, nil
+		failure := crashed(c, err)
+		x.logCrash(c, failure)
+		return abi.Outcome{Error: failure}, nil, nil
 	case err != nil:
 		return abi.Outcome{}, nil, err
 	case ran.Error != nil:
@@ -154,6 +156,9 @@ func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, jour
 		failure := *ran.Error
 		failure.Clamp()
 		failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
+		if failure.Code == abi.CodeOperationCrashed { // the guest has recovered from it
+			x.logCrash(c, &failure)
+		}
 		return abi.Outcome{Error: &failure}, nil, nil
 	}
 	return ran.Outcome, ran.Tx, nil

@@ -2,10 +2,10 @@ package execution
 
 import (
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -27,27 +27,16 @@ func (f failedAttempt) writeTo(log *slog.Logger) {
 	switch {
 	case f.err == nil:
 	case f.last:
-		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", forLog(f.err))
+		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", guestlog.Error(f.err))
 	default:
-		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", forLog(f.err))
+		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", guestlog.Error(f.err))
 	}
-}
-
-// maxLoggedError is how much of the text of an error is logged, in bytes: the code that fails decides how long it is
-// and how often it comes. The journal has all of it.
-const maxLoggedError = 500
-
-func forLog(err *abi.Error) string {
-	if len(err.Message) <= maxLoggedError {
-		return err.Message
-	}
-	return strings.ToValidUTF8(err.Message[:maxLoggedError], "") + "…"
 }
 
 // logEnd logs that the execution is over. Only a failure is worth a line on most hosts; one by an operator has it.
 func (r *run) logEnd() {
 	if err := r.row.Error; r.row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
-		r.log.Warn("the workflow failed", "code", err.Code, "error", forLog(err))
+		r.log.Warn("the workflow failed", "code", err.Code, "error", guestlog.Error(err))
 		return
 	}
 	r.log.Debug("finished", "state", r.row.State)

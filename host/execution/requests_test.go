@@ -172,7 +172,7 @@ func TestWait(t *testing.T) {
 		defer cancel()
 		_, err = f.x.Wait(ctx, ref)
 		require.EqualError(t, err, "CR-5008: the caller's deadline passed before scripts/w/k was over")
-		require.Equal(t, "It goes on, and can be waited for again. 'cruster-host workflow describe scripts/w/k' shows what it waits for.", abi.AsError(err).Hint)
+		require.Equal(t, "It goes on, and can be waited for again. 'cruster-host workflow describe scripts/w/k' shows what the execution waits for.", abi.AsError(err).Hint)
 		over, err := f.x.Wait(t.Context(), ref)
 		require.NoError(t, err)
 		require.Equal(t, journal.Completed, over.State)

@@ -10,6 +10,7 @@ package guestlog
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -32,4 +33,16 @@ func Write(to *slog.Logger, level int32, record []byte) {
 		out = append(out, slog.Any(key, a.Value))
 	}
 	to.LogAttrs(context.Background(), slog.Level(level), text, out...)
+}
+
+// maxError is how much of the text of an error is logged, in bytes: the code that fails decides how long it is and how
+// often it comes. The journal, or the caller, has all of it.
+const maxError = 500
+
+// Error is the text of an error of a guest, for the log.
+func Error(err *abi.Error) string {
+	if len(err.Message) <= maxError {
+		return err.Message
+	}
+	return strings.ToValidUTF8(err.Message[:maxError], "") + "…"
 }
