@@ -113,6 +113,16 @@ func (r *Registry[K, M, A]) Has(key K) bool {
 	return b != nil && b.present
 }
 
+// Get returns the actor, if it is in memory. It may be at work: the caller touches only what it guards.
+func (r *Registry[K, M, A]) Get(key K) (actor A, found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.boxes[key]; b != nil && b.made {
+		return b.actor, true
+	}
+	return actor, false
+}
+
 // Len counts the actors in memory.
 func (r *Registry[K, M, A]) Len() int {
 	r.mu.Lock()

@@ -35,23 +35,56 @@ type Inspection struct {
 	Resident bool
 }
 
+// KindTurn is the kind of a pending op that stands for code which computes: the execution waits for nothing else.
+const KindTurn = "turn"
+
+// inspectPatience is how long a run is asked. One that takes longer computes, as a rule, or waits for memory.
+const inspectPatience = time.Second
+
 // Inspect asks a running execution what it is waiting for. One that is cold is
-// replayed for the purpose.
+// replayed for the purpose. One that computes for long is not waited for: whoever asks may
+// do so because it does not come back.
 func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	reply := make(chan inspected, 1)
 	x.runs.Post(ref.ID, ref.addressed(inspectRequest{reply}))
-	select {
-	case in := <-reply:
-		return in.Inspection, in.err
-	case <-ctx.Done():
-		return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
-	case <-x.Host.Context().Done():
-		return Inspection{}, x.Host.EndReason()
+	patience := x.Clock.NewTimer(inspectPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case in := <-reply:
+			return in.Inspection, in.err
+		case <-patience.Chan():
+			if in, computes := x.computing(ref.ID); computes {
+				return in, nil
+			}
+		case <-ctx.Done():
+			return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
+		case <-x.Host.Context().Done():
+			return Inspection{}, x.Host.EndReason()
+		}
 	}
 }
 
+// computing is what is known of a run in the middle of a turn. It reports false if it is not in one.
+func (x *Executions) computing(id journal.ID) (Inspection, bool) {
+	r, found := x.runs.Get(id)
+	if !found {
+		return Inspection{}, false
+	}
+	since := r.turnSince.Load()
+	if since == 0 {
+		return Inspection{}, false
+	}
+	turn := PendingOp{Kind: KindTurn, Since: time.Unix(0, since)}
+	return Inspection{Pending: append([]PendingOp{turn}, r.pending()...), Resident: true}, true
+}
+
 func (r *run) inspect() Inspection {
-	in := Inspection{Fuel: r.fuel, Resident: r.guest != nil}
+	return Inspection{Fuel: r.fuel, Pending: r.pending(), Resident: r.guest != nil}
+}
+
+// pending are the ops that are pending, in order of issue. It may be asked from any goroutine.
+func (r *run) pending() (all []PendingOp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for o := range r.ledger.ops.All() {
@@ -62,8 +95,8 @@ func (r *run) inspect() Inspection {
 		if o.Kind == abi.OpActivity {
 			p.Attempt = o.Attempts + 1
 		}
-		in.Pending = append(in.Pending, p)
+		all = append(all, p)
 	}
-	slices.SortFunc(in.Pending, func(a, b PendingOp) int { return cmp.Compare(a.Number, b.Number) })
-	return in
+	slices.SortFunc(all, func(a, b PendingOp) int { return cmp.Compare(a.Number, b.Number) })
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -58,6 +59,7 @@ type run struct {
 	asked     bool                                  // something was asked of it since its last turn; more may follow
 	idle      bool                                  // nothing is left to keep the run in memory for
 	warned    bool                                  // that its journal comes near its limit
+	turnSince atomic.Int64                          // when the turn that is under way began; 0 if none is
 	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 

@@ -90,6 +90,8 @@ func (r *run) waitForCompletions() {
 // firstTurn begins an execution that has no journal yet. It reports whether the run
 // goes on.
 func (r *run) firstTurn() bool {
+	r.turnSince.Store(r.now())
+	defer r.turnSince.Store(0)
 	turn, begun, err := r.takeHeadStart()
 	if !begun {
 		turn, err = r.begin(r.Host.Context())
@@ -118,6 +120,8 @@ func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
 
 // takeTurn delivers a batch. It reports whether the run goes on.
 func (r *run) takeTurn(b batch) bool {
+	r.turnSince.Store(r.now())
+	defer r.turnSince.Store(0)
 	ctx := r.Host.Context()
 	if err := r.ensureGuest(ctx); err != nil {
 		return r.crashed(b, err)

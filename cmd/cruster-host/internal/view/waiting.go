@@ -10,6 +10,9 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
+// turnKind is the kind of a pending op that stands for code which computes.
+const turnKind = "turn"
+
 // maxWaits is how many ops a line names.
 const maxWaits = 3
 
@@ -47,6 +50,9 @@ func listens(p *crusterv1.PendingOp) bool {
 
 // waitText is what an op waits for.
 func waitText(p *crusterv1.PendingOp) string {
+	if p.GetKind() == turnKind {
+		return "its own code, which computes since " + timeText(p.GetSince())
+	}
 	text := strings.TrimSpace(p.GetKind() + " " + terminal.Clip(p.GetName(), 40))
 	if callee := p.GetCallee(); callee != "" {
 		return fmt.Sprintf("%s, which is %s", callee, client.StateOf(p.GetCalleeState()))

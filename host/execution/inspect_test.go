@@ -1,0 +1,51 @@
+package execution
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestInspectDoesNotWaitForATurn asks a run whose code computes for long, and once it is parked.
+func TestInspectDoesNotWaitForATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"sleep 1h", "done ok"}
+		may := make(chan struct{})
+		open := f.x.OpenGuest
+		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+			opening, err := open(ctx, row)
+			inner := opening.Open
+			opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
+				g, err := inner(ctx, memory)
+				return &slowGuest{g, may}, err
+			}
+			return opening, err
+		}
+		row := rowOf("w", "k")
+		begun := time.Now()
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		in, err := f.x.Inspect(t.Context(), RefTo(row))
+		require.NoError(t, err)
+		require.Len(t, in.Pending, 1)
+		require.Equal(t, KindTurn, in.Pending[0].Kind)
+		require.True(t, in.Pending[0].Since.Equal(begun))
+		require.Equal(t, inspectPatience, time.Since(begun))
+
+		close(may)
+		synctest.Wait()
+		in, err = f.x.Inspect(t.Context(), RefTo(row))
+		require.NoError(t, err)
+		require.Len(t, in.Pending, 1)
+		require.Equal(t, "sleep", in.Pending[0].Kind)
+	})
+}
