@@ -42,8 +42,8 @@ const KindTurn = "turn"
 const inspectPatience = time.Second
 
 // Inspect asks a running execution what it is waiting for. One that is cold is
-// replayed for the purpose. One that computes for long is not waited for: whoever asks may
-// do so because it does not come back.
+// replayed for the purpose. One that computes for long is not waited for: the caller may ask
+// because it does not come back.
 func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	reply := make(chan inspected, 1)
 	x.runs.Post(ref.ID, ref.addressed(inspectRequest{reply}))
