@@ -29,6 +29,7 @@ type bubble struct {
 	shared bool       // it is the test's
 	stuck  bool       // its last turn has not ended
 	why    *abi.Error // it is stuck
+	gate   *gate      // closed when it is
 	last   func()     // what is done there before it ends; set before it is closed
 }
 
@@ -40,7 +41,7 @@ const defaultTurnLimit = 10 * time.Second
 const forever = 100 * 365 * 24 * time.Hour
 
 func newBubble() *bubble {
-	b := &bubble{work: make(chan func()), done: make(chan struct{}, 1)}
+	b := &bubble{work: make(chan func()), done: make(chan struct{}, 1), gate: newGate()}
 	entered := make(chan bool)
 	go func() {
 		inside := false
@@ -156,6 +157,7 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 		}
 		if problem != nil {
 			b.stuck, b.why = true, problem
+			b.gate.close(problem)
 			known.Store(b.number, left)
 			return problem
 		}

@@ -2,7 +2,6 @@ package crustertest
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ type run struct {
 	// ex is what runs in the bubble; see live.
 	ex      *guest.Execution
 	bubble  *bubble
+	gate    *gate // of the bubble
 	outcome *abi.Outcome
 	// ops counts the ops that were issued; pending names those that were not
 	// delivered yet.
@@ -92,6 +92,7 @@ func (r *run) start() {
 		return // terminated
 	}
 	r.bubble = newBubble()
+	r.gate = r.bubble.gate
 	r.turn(func() (out *abi.Outcome) {
 		r.ex, out = r.module.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: forever})
 		return out
@@ -103,7 +104,7 @@ func (r *run) turn(take func() *abi.Outcome) {
 	r.opened.ops, r.opened.waits, r.opened.logged = 0, false, 0
 	var out *abi.Outcome
 	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
-		if err.Code == abi.CodeGuestTimeout {
+		if err.Code == abi.CodeGuestTimeout && r.gate.quiet {
 			err = r.withPending(err)
 		}
 		r.finish(&abi.Outcome{Error: err})
@@ -230,6 +231,10 @@ func (r *run) deliverValue(op uint32, v any) {
 
 // Issue accepts an op and begins to perform it.
 func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	if err := r.gate.enter(); err != nil {
+		return 0, err
+	}
+	defer r.gate.leave()
 	if err := r.checkOpen(call.Name, body); err != nil {
 		return 0, err
 	}
@@ -440,6 +445,10 @@ func (r *run) awaitInterrupt(op uint32) {
 
 // Cancel forgets an op.
 func (r *run) Cancel(op uint32) {
+	if r.gate.enter() != nil {
+		return
+	}
+	defer r.gate.leave()
 	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
 	r.closeOp(op)
 	r.giveUp(op)
@@ -462,34 +471,19 @@ func (r *run) Log(level int32, text string) { r.LogAt(0, level, text) }
 
 // LogAt is Log of a record whose place is known.
 func (r *run) LogAt(pc uintptr, level int32, text string) {
+	if r.gate.enter() != nil {
+		return // the test may be over, too
+	}
+	defer r.gate.leave()
 	if r.mayLog(len(text)) {
 		r.world.logAt(pc, r.id, level, abi.LogText([]byte(text)))
 	}
 }
 
 // Crashed takes the whole stack of a panic of the workflow.
-func (r *run) Crashed(stack string) { r.world.crashed(r.id, stack) }
-
-// waitsFor names the ops that the execution waits for.
-func (r *run) waitsFor() string { return cmp.Or(r.pendingOps(), "its own coroutines") }
-
-func (r *run) pendingOps() string {
-	var names []string
-	for op := uint32(1); op <= r.ops; op++ {
-		if p, ok := r.pending[op]; ok && op != r.interruptOp {
-			names = append(names, fmt.Sprintf("%s (op %d)", p.what, op))
-		}
+func (r *run) Crashed(stack string) {
+	if r.gate.enter() == nil {
+		defer r.gate.leave()
+		r.world.crashed(r.id, stack)
 	}
-	return strings.Join(names, ", ")
-}
-
-// withPending adds to the error of a run that a limit has ended what it waits for.
-func (r *run) withPending(err *abi.Error) *abi.Error {
-	ops := r.pendingOps()
-	if ops == "" {
-		return err
-	}
-	out := *err
-	out.Message += "; pending: " + ops
-	return &out
 }

@@ -166,6 +166,10 @@ var _ guest.Host = (*replayer)(nil)
 // Issue compares the op with the next one of the history. A history has no
 // refused ops; they are refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	if err := r.bubble.gate.enter(); err != nil {
+		return 0, err
+	}
+	defer r.bubble.gate.leave()
 	if _, refused := abi.DecodeOp(call.Name, body); refused != nil {
 		return 0, refused
 	}
@@ -212,6 +216,10 @@ func (r *replayer) expects(kind string, body []byte) bool {
 
 // Cancel compares the cancellation with the next event of the history.
 func (r *replayer) Cancel(op uint32) {
+	if r.bubble.gate.enter() != nil {
+		return
+	}
+	defer r.bubble.gate.leave()
 	if r.problem == nil && r.next < len(r.history.Events) {
 		if e := r.history.Events[r.next]; e.Type == Canceled && e.Op == op {
 			r.next++
