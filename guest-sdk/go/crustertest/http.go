@@ -2,14 +2,10 @@ package crustertest
 
 import (
 	"cmp"
-	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
-	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
@@ -34,30 +30,9 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
 
-// handle has the test answer a call, on a goroutine of its own: the handler is not code of the attempt, and may use the network. If
-// it ends its goroutine, as t.FailNow does, that of the attempt ends as well.
+// handle has the test answer a call.
 func (h *attemptHost) handle(req cruster.HTTPRequest) (res cruster.HTTPResponse, err error) {
-	done := make(chan string, 1) // how it panicked
-	go func() {
-		defer close(done)
-		guest.AsTest(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					g, _ := stacks.Current()
-					done <- fmt.Sprintf("%v%s", p, g.Where())
-				}
-			}()
-			res, err = h.world.cfg.http(req)
-			done <- ""
-		})
-	}()
-	panicked, returned := <-done
-	switch {
-	case !returned:
-		runtime.Goexit()
-	case panicked != "":
-		panic(panicked) // as the attempt
-	}
+	asTest(func() { res, err = h.world.cfg.http(req) })
 	return res, err
 }
 

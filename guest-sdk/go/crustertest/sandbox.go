@@ -1,16 +1,19 @@
 package crustertest
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 
 	"github.com/cruster/cruster/guest-sdk/go/internal/defaulthttp"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // A test has no sandbox. Of what a host refuses for want of one, the calls of http.DefaultTransport can be told: those of
 // workflows, activities and entities fail as on a host, unless the module imports stdhttp, by which they would work there. Those
-// of the test itself, of its stubs and handlers have the network.
+// of the test itself, of its stubs, handlers and databases have the network.
 func init() { defaulthttp.RefuseInTest(noNetwork{}) }
 
 // noNetwork refuses the calls of code that runs in a module on a host.
@@ -25,4 +28,30 @@ func (noNetwork) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = req.Body.Close() // as a RoundTripper must
 	}
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: guest.ErrNoSockets}
+}
+
+// asTest calls code of the test for an attempt, on a goroutine of its own: it is not code of the attempt, and may use the network. If
+// it ends its goroutine, as t.FailNow does, that of the attempt ends as well.
+func asTest(act func()) {
+	done := make(chan string, 1) // how it panicked
+	go func() {
+		defer close(done)
+		guest.AsTest(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					g, _ := stacks.Current()
+					done <- fmt.Sprintf("%v%s", p, g.Where())
+				}
+			}()
+			act()
+			done <- ""
+		})
+	}()
+	panicked, returned := <-done
+	switch {
+	case !returned:
+		runtime.Goexit()
+	case panicked != "":
+		panic(panicked) // as the attempt
+	}
 }

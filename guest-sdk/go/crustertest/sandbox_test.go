@@ -105,6 +105,58 @@ func TestNoNetwork(t *testing.T) {
 	require.Equal(t, "hello", got, "a handler")
 }
 
+// remoteDB is a database that is reached by HTTP.
+type remoteDB struct {
+	url string
+	did []string
+}
+
+func (d *remoteDB) ask(what string) error {
+	got, err := fetch(d.url)
+	d.did = append(d.did, what+" "+got)
+	return err
+}
+
+func (d *remoteDB) Begin() (crustertest.Transaction, error)   { return d, d.ask("begin") }
+func (d *remoteDB) Exec(query string, _ []any) (int64, error) { return 1, d.ask(query) }
+func (d *remoteDB) Commit() error                             { return d.ask("commit") }
+func (d *remoteDB) Rollback() error                           { return d.ask("rollback") }
+func (d *remoteDB) Query(query string, _ []any) ([]string, [][]any, error) {
+	if query == "SELECT nothing" {
+		panic("no rows today") // line: database
+	}
+	return []string{"n"}, [][]any{{1}}, d.ask(query)
+}
+
+var storing = cruster.NewActivity("sandboxStore", func(ctx *cruster.ActivityContext, query string) (int, error) {
+	tx := ctx.Tx()
+	if _, err := tx.Exec("INSERT"); err != nil {
+		return 0, err
+	}
+	if err := tx.Rollback(); err != nil {
+		return 0, err
+	}
+	return cruster.QueryRow[int](tx, query)
+})
+
+var stores = cruster.NewWorkflow("sandboxStores", func(ctx cruster.Context, query string) (int, error) { return storing.Call(ctx, query) })
+
+// A database of the test has the network, too, and may end the test.
+func TestNetworkOfDatabase(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	defer server.Close()
+	db := &remoteDB{url: server.URL}
+	got, err := crustertest.Run(t, stores, "SELECT", crustertest.UseDatabase(db))
+	require.NoError(t, err)
+	require.Equal(t, 1, got)
+	require.Equal(t, []string{"begin hello", "INSERT hello", "rollback hello", "begin hello", "SELECT hello", "commit hello"}, db.did)
+
+	_, err = crustertest.Run(t, stores, "SELECT nothing", crustertest.UseDatabase(db))
+	require.ErrorContains(t, err, "no rows today (in ")
+	require.ErrorContains(t, err, lineOf(t, "sandbox_test.go", "database"))
+}
+
 // An activity has none either if the test is in a bubble of its own.
 func TestNoNetworkInABubble(t *testing.T) {
 	t.Parallel()

@@ -117,6 +117,36 @@ func (t sqliteTx) Query(query string, args []any) ([]string, [][]any, error) {
 func (t sqliteTx) Commit() error   { return t.tx.Commit() }
 func (t sqliteTx) Rollback() error { return t.tx.Rollback() }
 
+// testTx is a transaction of a database that the test gave: its code is the test's.
+type testTx struct{ tx Transaction }
+
+var _ Transaction = testTx{}
+
+func beginAsTest(db Database) (tx Transaction, err error) {
+	asTest(func() { tx, err = db.Begin() })
+	return testTx{tx}, err
+}
+
+func (t testTx) Exec(query string, args []any) (n int64, err error) {
+	asTest(func() { n, err = t.tx.Exec(query, args) })
+	return n, err
+}
+
+func (t testTx) Query(query string, args []any) (columns []string, rows [][]any, err error) {
+	asTest(func() { columns, rows, err = t.tx.Query(query, args) })
+	return columns, rows, err
+}
+
+func (t testTx) Commit() (err error) {
+	asTest(func() { err = t.tx.Commit() })
+	return err
+}
+
+func (t testTx) Rollback() (err error) {
+	asTest(func() { err = t.tx.Rollback() })
+	return err
+}
+
 // sql runs one statement in the transaction of the attempt.
 func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	if h.world.cfg.database == nil {
@@ -130,7 +160,7 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 		return nil, err
 	}
 	if h.tx == nil {
-		tx, err := h.world.cfg.database.Begin()
+		tx, err := beginAsTest(h.world.cfg.database)
 		if err != nil {
 			return nil, abi.Errorf(abi.CodeSQL, "begin: %v", err)
 		}
