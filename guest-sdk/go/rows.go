@@ -84,13 +84,15 @@ type columnField struct {
 	filled   bool   // the query has it
 }
 
-// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out.
+// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out. One that is not on the wire is
+// often no column either: without a db tag it needs none.
 func columnFields(t reflect.Type) []*columnField {
 	var fields []*columnField
 	for _, f := range reflect.VisibleFields(t) {
-		column, options, _ := strings.Cut(f.Tag.Get("db"), ",")
+		tag, tagged := f.Tag.Lookup("db")
+		column, options, _ := strings.Cut(tag, ",")
 		if f.IsExported() && !f.Anonymous && throughStructs(t, f.Index) && column != "-" {
-			fields = append(fields, &columnField{StructField: f, column: column, optional: options == "optional"})
+			fields = append(fields, &columnField{StructField: f, column: column, optional: options == "optional" || !tagged && guest.FieldName(f) == ""})
 		}
 	}
 	return fields

@@ -102,6 +102,14 @@ type ledgerRow struct {
 	Note  string `db:",optional"`
 	Owner string `db:"holder,optional"`
 	Cache string `db:"-"`
+	Local string `json:"-"`
+	Mine  string `msgpack:"-"`
+}
+
+// keptRow has a column that is not on the wire.
+type keptRow struct {
+	ID   string
+	Kept string `db:"kept" json:"-"`
 }
 
 // A field stays zero only if its tag says that it may.
@@ -130,4 +138,12 @@ func TestQueryFillsAllFields(t *testing.T) {
 		`field Cents of cruster_test.ledgerRow has no column among ["id" "note"]: select it, or tag the field db:",optional", or db:"-" if it never has one`)
 	_, err = query("id", "balance", "cache")
 	require.ErrorContains(t, err, `column "cache" has no field`)
+	found, err = query("id", "balance", "local", "mine")
+	require.NoError(t, err)
+	require.Equal(t, []ledgerRow{{ID: "7", Cents: 7, Local: "7", Mine: "7"}}, found, "they may have one")
+	_, err = inActivity(t, func(ctx *cruster.ActivityContext) (string, error) {
+		_, err := cruster.Query[keptRow](ctx.Tx(), "SELECT")
+		return "", err
+	}, crustertest.UseDatabase(&fakeDB{columns: []string{"id"}, rows: [][]any{{"7"}}}))
+	require.ErrorContains(t, err, "field Kept of ", "its tag says that it is one")
 }

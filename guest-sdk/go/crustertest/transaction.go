@@ -8,10 +8,11 @@ import (
 
 // TransactionLimit is how long the transaction of an activity, or of a call of an entity without a state, may be open, from its first
 // statement on. As on a host it is rolled back after that time, and what follows, its commit too, fails with CR-3103, which is tried
-// again if the activity has retries. Defaults to 2 seconds, as on the embedded store; Postgres has 5 seconds.
+// again if the activity has retries. Defaults to 2 seconds, as on the embedded store; Postgres has 5 seconds. With 0 or less
+// there is no limit.
 //
 // The time is real, as activities see it; in a test that is in a bubble of testing/synctest it is that of the bubble. In a
-// debugger let it be an hour.
+// debugger let it be 0.
 func TransactionLimit(d time.Duration) Option {
 	return func(c *config) { c.transactionLimit = d }
 }
@@ -21,7 +22,7 @@ func TransactionLimit(d time.Duration) Option {
 type limitedTx struct {
 	Transaction
 	began time.Time
-	limit time.Duration
+	limit time.Duration // none if it is not positive
 	over  bool
 }
 
@@ -33,7 +34,7 @@ func limitTx(tx Transaction, limit time.Duration) *limitedTx {
 
 // check rolls the transaction back if it is open for too long. Its error does not go away.
 func (t *limitedTx) check() error {
-	if !t.over && time.Since(t.began) >= t.limit {
+	if !t.over && t.limit > 0 && time.Since(t.began) >= t.limit {
 		t.over = true
 		_ = t.Transaction.Rollback() // nothing of it is kept
 	}

@@ -75,6 +75,8 @@ func TestTransactionLimit(t *testing.T) {
 		"goes on":    {nil, append(tooLong[:3:3], fine...), why},
 		"rolls back": {nil, append(tooLong[:3:3], "begin", "SELECT", "commit"), ""},
 		"waits":      {[]crustertest.Option{crustertest.TransactionLimit(5 * time.Second)}, fine, ""},
+		"no limit":   {[]crustertest.Option{crustertest.TransactionLimit(0)}, fine, ""},
+		"below zero": {[]crustertest.Option{crustertest.TransactionLimit(-time.Second)}, fine, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			db := &ledgerDB{}

@@ -5,14 +5,27 @@ package defaulthttp
 import "net/http"
 
 // TakeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It speaks
-// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one.
+// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one. If another package has
+// registered one before, it stays as it is.
 func TakeOver(by http.RoundTripper) {
 	if standard, is := http.DefaultTransport.(*http.Transport); is {
+		takeOver(standard, by)
+	}
+}
+
+func takeOver(standard *http.Transport, by http.RoundTripper) {
+	if register(standard, "https", by) {
 		standard.Protocols = new(http.Protocols)
 		standard.Protocols.SetHTTP1(true)
-		standard.RegisterProtocol("http", by)
-		standard.RegisterProtocol("https", by)
+		register(standard, "http", by)
 	}
+}
+
+// register is false if there is a transport for the scheme.
+func register(standard *http.Transport, scheme string, by http.RoundTripper) (done bool) {
+	defer func() { done = recover() == nil }()
+	standard.RegisterProtocol(scheme, by)
+	return true
 }
 
 // inTest makes the calls in a test. Its fields are set by init functions, of which no two run at a time.
