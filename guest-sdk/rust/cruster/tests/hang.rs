@@ -18,13 +18,15 @@ impl Hanging {
         if what == "at once" {
             spin();
         }
-        let _kept = (what == "pending").then(|| self.spawn(self.sleep(Duration::from_secs(3600))));
+        let _kept: Vec<_> = kept(&what)
+            .map(|_| self.spawn(self.sleep(Duration::from_secs(3600))))
+            .collect();
         let n = self.step(what.clone()).await?;
         if what == "joined" {
             self.spawn(self.sleep(Duration::from_secs(1))).await?;
             self.spawn(self.sleep(Duration::from_secs(2))).await?;
         }
-        if ["turn", "joined", "pending"].contains(&what.as_str()) {
+        if ["turn", "joined", "pending", "many"].contains(&what.as_str()) {
             spin();
         }
         Ok(n)
@@ -41,6 +43,15 @@ impl Hanging {
 
 cruster::module! { workflows: [Hanging] }
 
+/// The timers that run while it hangs.
+fn kept(what: &str) -> std::ops::Range<u32> {
+    match what {
+        "pending" => 0..1,
+        "many" => 0..12,
+        _ => 0..0,
+    }
+}
+
 fn spin() -> ! {
     let mut n = 0u64;
     loop {
@@ -50,7 +61,7 @@ fn spin() -> ! {
 
 /// The lines of `execute` and of its step.
 const EXECUTE: u32 = 17;
-const STEP: u32 = 22;
+const STEP: u32 = 24;
 
 #[test]
 fn what_hangs_ends_the_process() {
@@ -77,6 +88,16 @@ fn what_hangs_ends_the_process() {
             "pending",
             format!(
                 "{turn} (task 0, after activity step at tests/hang.rs:{STEP}); pending: sleep 3600s (op 3)"
+            ),
+        ),
+        (
+            "many",
+            format!(
+                "{turn} (task 0, after activity step at tests/hang.rs:{STEP}); pending: {} and 2 more",
+                (3..13)
+                    .map(|op| format!("sleep 3600s (op {op})"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         ),
         (

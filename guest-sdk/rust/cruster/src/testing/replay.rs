@@ -13,6 +13,7 @@ use crate::testing::described;
 use crate::testing::history::{Event, Happening, History, forgettable};
 use crate::testing::received::received;
 use crate::testing::refusals::{self, OpLimits};
+use crate::testing::run::waits::Pending;
 use crate::testing::watchdog;
 use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
@@ -98,7 +99,7 @@ impl Replayer {
     /// Runs the workflow to the end of the history, or to the first difference.
     fn run(self: &Rc<Self>) -> Started {
         let (module, invocation) = (self.history.module, self.history.invocation());
-        let watched = watchdog::turn(watchdog::TURN_LIMIT, String::new());
+        let watched = watchdog::turn(watchdog::TURN_LIMIT, Pending::default());
         let started = module.start(self.clone(), invocation);
         drop(watched);
         if let Started::Workflow(execution) = &started {
@@ -106,7 +107,7 @@ impl Replayer {
                 let Some(resume) = self.next_delivery() else {
                     break;
                 };
-                let _watched = watchdog::turn(watchdog::TURN_LIMIT, String::new());
+                let _watched = watchdog::turn(watchdog::TURN_LIMIT, Pending::default());
                 execution.resume(resume);
             }
         }

@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::codes;
+use crate::testing::run::waits::Pending;
 use crate::testing::words::{duration, quoted};
 use crate::where_it_is::{self, Place, here};
 use crate::wire::Fault;
@@ -40,7 +41,7 @@ struct Entry {
 
 enum What {
     Turn {
-        pending: String,
+        pending: Pending,
     },
     /// A key function, or the answer to a query.
     Other(String),
@@ -51,7 +52,7 @@ enum What {
 static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
 /// A turn of a workflow begins on this thread, while these ops are pending.
-pub(super) fn turn(limit: Duration, pending: String) -> Watched {
+pub(super) fn turn(limit: Duration, pending: Pending) -> Watched {
     where_it_is::runs(0, None); // what ran here before is another's
     watch(limit, What::Turn { pending })
 }

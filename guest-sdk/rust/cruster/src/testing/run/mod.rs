@@ -4,11 +4,12 @@ pub(crate) mod callees;
 mod continued;
 mod deferreds;
 mod perform;
-mod waits;
+pub(super) mod waits;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codes;
@@ -25,6 +26,7 @@ use crate::testing::published::Published;
 use crate::testing::received::received;
 use crate::testing::refusals::{self, OpLimits};
 use crate::testing::run::callees::Caller;
+use crate::testing::run::waits::Pending;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::watchdog;
@@ -96,7 +98,7 @@ type Listener = Box<dyn FnOnce(&Outcome)>;
 
 struct PendingOp {
     /// What it is called.
-    what: String,
+    what: Arc<str>,
     kind: &'static str,
     /// Its number among the ops of all executions, and when it was issued.
     issued: u64,
@@ -180,7 +182,7 @@ impl Run {
         self.limits.begin_turn();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
-        let _watched = watchdog::turn(world.config.turn_limit, String::new());
+        let _watched = watchdog::turn(world.config.turn_limit, Pending::default());
         match self.module().start(self.me(), invocation) {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
@@ -343,7 +345,7 @@ impl Run {
         }
         let now = self.world().now();
         if let Err(mut fault) = self.limits.deliver() {
-            fault.message += &self.and_pending(usize::MAX);
+            fault.message += &self.pending().to_string();
             return self.finish(Outcome::failed(fault));
         }
         self.pending.borrow_mut().remove(&delivery.op);
@@ -362,7 +364,7 @@ impl Run {
         let execution = self.execution.borrow_mut().take();
         if let Some(execution) = execution {
             let _log = logging::scope(now, &self.id);
-            let _watched = watchdog::turn(self.world().config.turn_limit, self.and_pending(10));
+            let _watched = watchdog::turn(self.world().config.turn_limit, self.pending());
             execution.resume(Resume {
                 deliveries: vec![delivery],
                 entries: self.limits.entries(),
@@ -427,7 +429,7 @@ impl Host for Run {
         let name = described::name(call.name, body).map_err(malformed)?;
         let op = self.ops.get() + 1;
         let pending = PendingOp {
-            what: format!("{} {name}", call.name).trim_end().to_owned(),
+            what: format!("{} {name}", call.name).trim_end().into(),
             kind: call.name,
             issued: self.world().number_op(),
             at: self.world().now(),

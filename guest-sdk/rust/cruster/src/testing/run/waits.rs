@@ -1,34 +1,65 @@
 //! What a run waits for, in words.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::execution::Execution;
 use crate::testing::run::Run;
+
+/// How many ops the message of a limit names.
+const MOST: usize = 10;
+
+/// The first ops that are pending, and how many more there are. Another thread may put them into words.
+#[derive(Default)]
+pub(in crate::testing) struct Pending {
+    ops: Vec<(u32, Arc<str>)>,
+    more: usize,
+}
+
+/// What a message adds on ops that are pending when a limit has ended the run.
+impl fmt::Display for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = "; pending: ";
+        for (op, what) in &self.ops {
+            write!(f, "{before}{what} (op {op})")?;
+            before = ", ";
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
 
 impl Run {
     /// What the workflow waits for, for a message.
     pub(crate) fn waits_for(&self) -> String {
-        match self.pending_ops(usize::MAX) {
-            none if none.is_empty() => format!("its own tasks: {}", self.tasks()),
-            names => names,
-        }
-    }
-
-    /// The ops that are pending, or the first of them.
-    fn pending_ops(&self, most: usize) -> String {
         let pending = self.pending.borrow();
         let names: Vec<String> = pending
             .iter()
             .filter(|(op, _)| **op != self.interrupt_op.get())
-            .take(most)
             .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
-        names.join(", ")
+        match names.is_empty() {
+            true => format!("its own tasks: {}", self.tasks()),
+            false => names.join(", "),
+        }
     }
 
-    /// What a message adds on ops that are pending when a limit has ended the run.
-    pub(super) fn and_pending(&self, most: usize) -> String {
-        match self.pending_ops(most) {
-            none if none.is_empty() => none,
-            names => format!("; pending: {names}"),
+    /// What is pending, for the message of a limit.
+    pub(super) fn pending(&self) -> Pending {
+        let pending = self.pending.borrow();
+        let interrupt = self.interrupt_op.get();
+        let ops: Vec<_> = pending
+            .iter()
+            .filter(|(op, _)| **op != interrupt)
+            .take(MOST)
+            .map(|(op, pending)| (*op, pending.what.clone()))
+            .collect();
+        let all = pending.len() - usize::from(pending.contains_key(&interrupt));
+        Pending {
+            more: all - ops.len(),
+            ops,
         }
     }
 
