@@ -21,7 +21,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
     code: &Code,
     misfit: fmt::Arguments<'_>,
 ) -> Result<T> {
-    codec::decode(data).map_err(|e| Error::with_code(code, format!("{misfit}: {e}")))
+    codec::decode(data).map_err(|e| Error::misfit(code, misfit, &e))
 }
 
 /// Encodes a value as modules do, for clients outside of them.

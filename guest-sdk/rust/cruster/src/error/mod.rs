@@ -1,11 +1,13 @@
 //! The one error type of workflows and activities.
 
+mod sent;
+
 use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec::{self, EncodeError, MAX_VALUE};
+use crate::codec::{self, DecodeError, EncodeError, MAX_VALUE};
 use crate::codes::{self, Code};
 use crate::wire::Fault;
 
@@ -40,6 +42,8 @@ struct Inner {
     cause: Cause,
     /// Another attempt cannot succeed.
     last: bool,
+    /// It is of a value that does not decode.
+    misfit: bool,
     /// A test sees it as the result of an interrupted execution.
     stopped: bool,
 }
@@ -67,6 +71,7 @@ impl Error {
             context: Vec::new(),
             cause,
             last: false,
+            misfit: false,
             stopped: false,
         }))
     }
@@ -122,6 +127,15 @@ impl Error {
 
     pub(crate) fn with_code(code: &Code, message: impl Into<String>) -> Self {
         Self::from_cause(Cause::Fault(code.fault(message)))
+    }
+
+    /// The error of a value that does not decode.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn misfit(code: &Code, misfit: fmt::Arguments<'_>, e: &DecodeError) -> Self {
+        let mut error = Self::with_code(code, format!("{misfit}: {e}"));
+        error.0.misfit = true;
+        error
     }
 
     /// The same error with other advice, if it has a code.
@@ -270,99 +284,6 @@ impl Error {
             _ => None,
         }
     }
-
-    /// Whether the error has neither context nor marks.
-    fn is_bare(&self) -> bool {
-        self.0.context.is_empty() && !self.0.last
-    }
-
-    /// The error under a code. The application's type and details are kept.
-    pub(crate) fn under(&self, code: &Code) -> Box<Fault> {
-        let mut out = code.fault(self.to_string());
-        if let Some(f) = self.fault() {
-            out.details.clone_from(&f.details);
-            out.kind.clone_from(&f.kind);
-            if self.is_bare() && own_words(&f.code) {
-                out.message.clone_from(&f.message);
-            }
-        }
-        out
-    }
-
-    /// The error of an answer, as the host gets it. One of an input that does not decode is not the
-    /// workflow's.
-    pub(crate) fn of_answer(&self, code: &Code) -> Box<Fault> {
-        match self.fault() {
-            Some(f) if self.is_bare() && f.code == codes::BAD_INPUT.code => Box::new(f.clone()),
-            _ => self.under(code),
-        }
-    }
-
-    /// The error of an activity, as the host gets it. A code of the host is kept, so
-    /// that the host can tell a refused statement from a failure of the activity.
-    pub(crate) fn of_activity(&self) -> Box<Fault> {
-        let mut out = self.under(&codes::ACTIVITY_FAILED);
-        if let Some(f) = self.fault() {
-            out.retryable = f.retryable;
-            if !own_words(&f.code) {
-                out.code.clone_from(&f.code);
-                out.hint.clone_from(&f.hint);
-            }
-            if self.is_bare() {
-                out.message.clone_from(&f.message);
-            }
-        }
-        out.retryable &= !self.0.last;
-        out
-    }
-
-    /// The error of an operation, as the host gets it. It is its outcome: another attempt
-    /// would be another call.
-    pub(crate) fn of_operation(&self) -> Box<Fault> {
-        let mut out = self.under(&codes::OPERATION_FAILED);
-        if let Some(f) = self.fault().filter(|f| !own_words(&f.code)) {
-            out.code.clone_from(&f.code);
-            out.hint.clone_from(&f.hint);
-            out.retryable = f.retryable;
-            if self.is_bare() {
-                out.message.clone_from(&f.message);
-            }
-        }
-        out
-    }
-
-    /// The error of a workflow, as the host gets it.
-    pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Box<Fault> {
-        if !self.is_interrupted() {
-            let mut out = self.under(&codes::WORKFLOW_FAILED);
-            let coded = self.fault().filter(|f| !own_words(&f.code));
-            if let Some(cause) = coded.filter(|f| !f.hint.is_empty()) {
-                // It helps more than one on failed workflows in general.
-                out.hint.clone_from(&cause.hint);
-            }
-            return out;
-        }
-        let mut message = self.to_string();
-        if !interrupt_reason.is_empty() {
-            message = format!("{message}: {interrupt_reason}");
-        }
-        codes::INTERRUPTED.fault(message)
-    }
-}
-
-/// The codes whose messages are the application's own. The next error does not
-/// repeat such a code in its text.
-#[cold]
-#[inline(never)]
-fn own_words(code: &str) -> bool {
-    [
-        "",
-        codes::ACTIVITY_FAILED.code,
-        codes::WORKFLOW_FAILED.code,
-        codes::DEFERRED_REJECTED.code,
-        codes::OPERATION_FAILED.code,
-    ]
-    .contains(&code)
 }
 
 impl fmt::Display for Cause {
@@ -486,22 +407,4 @@ macro_rules! bail {
     ($type:expr, $($message:tt)+) => {
         return ::std::result::Result::Err(::std::convert::Into::into($crate::err!($type, $($message)+)))
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_input_that_does_not_decode_is_not_the_workflows() {
-        let unfit = Error::from_fault(codes::BAD_INPUT.fault("the input of query q does not fit"));
-        let fault = unfit.of_answer(&codes::QUERY_FAILED);
-        assert_eq!(fault.code, codes::BAD_INPUT.code);
-        assert_eq!(fault.message, "the input of query q does not fit");
-        assert_eq!(fault.hint, codes::BAD_INPUT.hint);
-        let other = Error::from_fault(codes::WORKFLOW_FAILED.fault("no"));
-        let fault = other.of_answer(&codes::QUERY_FAILED);
-        assert_eq!(fault.code, codes::QUERY_FAILED.code);
-        assert_eq!(fault.message, "no");
-    }
 }
