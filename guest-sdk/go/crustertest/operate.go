@@ -136,8 +136,10 @@ func (w *world) performOperation(o *operation) *abi.Outcome {
 func (w *world) startOperation(o *operation, inv abi.Invocation) *abi.Outcome {
 	b := newBubble()
 	defer b.close()
+	host := &operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}
 	var out *abi.Outcome
-	if err := b.turn(w.now, w.cfg.turnLimit, func() { out = w.runOperation(o, inv) }); err != nil {
+	if err := b.turn(w.now, w.cfg.turnLimit, func() { out = o.run(host, inv) }); err != nil {
+		host.end()
 		return &abi.Outcome{Error: o.crashed(err)}
 	}
 	return out
@@ -152,16 +154,16 @@ func (o *operation) crashed(err error) *abi.Error {
 	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint("%s", coded.Hint)
 }
 
-// runOperation turns a panic into an error, as a host does with a crash.
-func (w *world) runOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
+// run turns a panic into an error, as a host does with a crash.
+func (o *operation) run(host *operationHost, inv abi.Invocation) (out *abi.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			err, stack := guest.Crash(abi.CodeGuestTrap, p)
-			w.crashed(o.entity, stack)
+			host.Crashed(stack)
 			out = &abi.Outcome{Error: o.crashed(err)}
 		}
 	}()
-	_, out = o.module.Start(&operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}, inv, guest.Options{})
+	_, out = o.module.Start(host, inv, guest.Options{})
 	return out
 }
 
@@ -215,6 +217,22 @@ func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 			WithHint("Let a workflow do it in an activity, and call the entity with the result.")
 	}
 	return h.attemptHost.Do(call, body)
+}
+
+// Crashed takes the whole stack of a panic of the operation.
+func (h *operationHost) Crashed(stack string) {
+	h.calls.RLock()
+	defer h.calls.RUnlock()
+	if !h.over {
+		h.world.crashed(h.execution, stack)
+	}
+}
+
+// end refuses what an operation that was given up still asks for. No call of one takes long.
+func (h *operationHost) end() {
+	h.calls.Lock()
+	defer h.calls.Unlock()
+	h.over = true
 }
 
 // entityCall performs an operation for a workflow that waits for it.

@@ -1,6 +1,7 @@
 package crustertest_test
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,13 +25,14 @@ var busy = cruster.NewWorkflow("stuckBusy", func(ctx cruster.Context, _ cruster.
 	}
 	ends := busyEnds.Load()
 	for n := 0; !ends.Load(); n++ {
-		if n%10_000 != 0 {
+		runtime.Gosched() // for the tests beside it
+		if n%100 != 0 {
 			continue
 		}
 		within, cancel := cruster.WithCancel(ctx)
 		cruster.Timer(within, time.Hour)
 		cancel()
-		if n%10_000_000 == 0 {
+		if n%1_000_000 == 0 {
 			cruster.Logger(ctx).Info("busy")
 		}
 	}
@@ -43,10 +45,43 @@ func TestBusyWorkflow(t *testing.T) {
 	ends := new(atomic.Bool)
 	busyEnds.Store(ends)
 	defer ends.Store(true)
-	for range 3 {
-		var h crustertest.History
-		_, err := crustertest.Run(t, busy, cruster.None{}, crustertest.TurnLimit(200*time.Millisecond), crustertest.Record(&h))
-		require.Regexp(t, `^CR-4005: .*; pending: sleep 1h0m0s \(op 2\), .*, sleep 1h0m0s \(op 11\) and [23] more$`, err)
-		require.NotEmpty(t, h.Events)
+	var h crustertest.History
+	_, err := crustertest.Run(t, busy, cruster.None{}, crustertest.TurnLimit(2*time.Second), crustertest.Record(&h))
+	require.Regexp(t, `^CR-4005: .*; pending: sleep 1h0m0s \(op 2\), .*, sleep 1h0m0s \(op 11\) and [23] more$`, err)
+	require.NotEmpty(t, h.Events)
+}
+
+var restless = cruster.NewStatefulEntity[int]("StuckRestless")
+
+var pace = cruster.NewOperation(restless, "pace", func(ctx *cruster.EntityContext, _ *int, _ cruster.None) (int, error) {
+	ends := paceEnds.Load()
+	for n := 0; !ends.Load(); n++ {
+		runtime.Gosched()
+		if n%1_000_000 == 0 {
+			ctx.Logger().Info("paces")
+		}
 	}
+	panic("and now it crashes")
+})
+
+var paceEnds atomic.Pointer[atomic.Bool]
+
+var paces = cruster.NewWorkflow("stuckPaces", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	_, err := pace.On("a").Call(ctx, cruster.None{})
+	for range 10 {
+		if err := cruster.Sleep(ctx, time.Minute); err != nil {
+			return 0, err
+		}
+	}
+	return 0, err
+})
+
+// Nor has an operation that goes on.
+func TestBusyOperation(t *testing.T) {
+	t.Parallel()
+	ends := new(atomic.Bool)
+	paceEnds.Store(ends)
+	defer ends.Store(true)
+	_, err := crustertest.Run(t, paces, cruster.None{}, crustertest.TurnLimit(2*time.Second))
+	require.ErrorContains(t, err, `operation "pace": the module did not return from its turn before its deadline`)
 }
