@@ -1,6 +1,7 @@
 package cruster_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,9 +34,27 @@ var callsCrashing = cruster.NewWorkflow("test.callsCrashing", func(ctx cruster.C
 func TestPanicInActivity(t *testing.T) {
 	t.Parallel()
 	_, h, err := run(t, callsCrashing, 0)
-	require.ErrorContains(t, err, "activity_test.go:")
-	require.ErrorContains(t, err, "divide by zero")
+	require.Regexp(t, `activity test\.crashing panicked: .*divide by zero \(in [^ <]*\.init\.func\d+ go/activity_test\.go:\d+\)$`, err)
 	last := h.Events[len(h.Events)-1]
 	require.Equal(t, abi.CodeActivityCrashed, last.Err.Code)
 	require.True(t, last.Err.Retryable)
+}
+
+var crashingDeep = cruster.NewActivity("test.crashingDeep", func(_ *cruster.ActivityContext, n int) (string, error) {
+	return repeated(n), nil
+})
+
+//go:noinline
+func repeated(n int) string { return strings.Repeat("x", n) }
+
+var callsCrashingDeep = cruster.NewWorkflow("test.callsCrashingDeep", func(ctx cruster.Context, n int) (string, error) {
+	return crashingDeep.Call(ctx, n)
+})
+
+// A panic of a library shows who called it.
+func TestPanicInALibrary(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, callsCrashingDeep, -1)
+	require.Regexp(t, `panicked: strings: negative Repeat count \(in strings\.Repeat strings/strings\.go:\d+ < `+
+		`[^ ]*\.repeated go/activity_test\.go:\d+ < [^ ]*\.init\.func\d+ go/activity_test\.go:\d+\)$`, err)
 }

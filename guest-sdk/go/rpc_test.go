@@ -63,6 +63,9 @@ func TestRPCs(t *testing.T) {
 		var seen *cruster.Error
 		require.ErrorAs(t, err, &seen)
 		require.False(t, seen.Retryable)
+		if what == "panic" {
+			require.Regexp(t, `^operation lookup of entity [^ ]+ panicked: kaboom \(in [^ <]*\.init\.func\d+ go/rpc_test\.go:\d+\)$`, seen.Message)
+		}
 	}
 	first, err := crustertest.Call(e, submit, "eu", 1)
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
 // Coroutine is one thread of control of a workflow.
@@ -157,28 +156,4 @@ func (co *Coroutine) giveBack() {
 	}
 	co.ex.yield <- struct{}{}
 	<-co.wake
-}
-
-// panicLocation is where a panic came from, as file:line. Call it in the deferred
-// function that recovered the panic.
-func panicLocation() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	panicking := false
-	for {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			panicking = true
-		case panicking && !inRuntime(f.Function):
-			return stacks.Place(f.File, f.Line)
-		}
-		if !more {
-			return "an unknown place"
-		}
-	}
-}
-
-func inRuntime(function string) bool {
-	return len(function) > 8 && function[:8] == "runtime."
 }

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -21,4 +22,30 @@ func panicPlace() (where, stack string) {
 		g.Frames = g.Frames[i+1:] // without what was called since
 	}
 	return g.Where(), stack
+}
+
+// maxDepth bounds how much of a stack is read for [panicChain].
+const maxDepth = 256
+
+// panicChain says who called what panicked, up to the SDK: " (in strings.Repeat strings/strings.go:628 < main.pad shop/main.go:13)".
+// It is called by the deferred function that recovered the panic.
+func panicChain() string {
+	var pcs [maxDepth]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	var calls []stacks.Frame
+	panicking := false
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		call := stacks.Frame{Function: f.Function, Place: stacks.Place(f.File, f.Line)}
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicking, calls = true, nil // without what was called since
+		case panicking && call.IsRunner():
+			return stacks.Chain(calls)
+		case panicking:
+			calls = append(calls, call)
+		}
+	}
+	return stacks.Chain(calls)
 }

@@ -127,5 +127,5 @@ func inSDK(f runtime.Frame) bool {
 	const sdk = "github.com/cruster/cruster/guest-sdk/go"
 	rest, ok := strings.CutPrefix(f.Function, sdk)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '/') && !strings.HasSuffix(f.File, "_test.go") ||
-		inRuntime(f.Function) || strings.HasPrefix(f.Function, "iter.")
+		strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "iter.")
 }

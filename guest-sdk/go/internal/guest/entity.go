@@ -183,7 +183,7 @@ func (e *Entity) call(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeOperationCrashed, "operation %s of entity %s panicked at %s: %v", op.Name, e.Name, panicLocation(), p))
+			out = failure(abi.Errorf(abi.CodeOperationCrashed, "operation %s of entity %s panicked: %v%s", op.Name, e.Name, p, panicChain()))
 		}
 	}()
 	value, err := op.Call(Attempt{Host: h, Invocation: inv}, call.Input)

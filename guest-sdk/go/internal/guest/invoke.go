@@ -48,7 +48,7 @@ func (r *Registry) attempt(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeActivityCrashed, "activity %s panicked at %s: %v", inv.Name, panicLocation(), p))
+			out = failure(abi.Errorf(abi.CodeActivityCrashed, "activity %s panicked: %v%s", inv.Name, p, panicChain()))
 		}
 	}()
 	value, err := a.Run(Attempt{Host: h, Invocation: inv}, inv.Body)
@@ -69,7 +69,7 @@ func (r *Registry) key(inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeKeyFunction, "the key function of %s panicked at %s: %v", inv.Name, panicLocation(), p))
+			out = failure(abi.Errorf(abi.CodeKeyFunction, "the key function of %s panicked: %v%s", inv.Name, p, panicChain()))
 		}
 	}()
 	value, err := wf.Key(inv.Body)

@@ -153,6 +153,11 @@ func (f Frame) IsAuthors() bool {
 	return !slices.ContainsFunc(notAuthors, func(p string) bool { return strings.HasPrefix(f.Function, p) })
 }
 
+// IsRunner tells whether a frame is of what runs the author's functions.
+func (f Frame) IsRunner() bool {
+	return strings.HasPrefix(f.Function, sdk+"/internal/guest.") && !f.IsAuthors()
+}
+
 // String is "orders.(*Book).sell orders/book.go:12".
 func (f Frame) String() string { return f.Function + " " + short(f.Place) }
 
@@ -164,6 +169,7 @@ func short(file string) string { return path.Join(path.Base(path.Dir(file)), pat
 // Bounds of what is said, as on a host.
 const (
 	maxFrames   = 3
+	maxChain    = 6
 	maxWaits    = 21
 	maxSleepers = 3
 )
@@ -179,6 +185,37 @@ func (g *Goroutine) Where() string {
 	}
 	if len(names) == 0 {
 		return ""
+	}
+	return " (in " + strings.Join(names, " < ") + ")"
+}
+
+// Chain says as [Goroutine.Where] does which of the author's functions, and of those of libraries, call each other, the innermost
+// first. Libraries may call each other deeply: the innermost call of the package main is always shown, or else the
+// outermost of all, as the last if need be. A call that repeats the one before is left out.
+func Chain(calls []Frame) string {
+	var names []string
+	inMain := -1
+	for _, f := range calls {
+		name := f.String()
+		if !f.IsAuthors() || len(names) > 0 && names[len(names)-1] == name {
+			continue
+		}
+		if inMain < 0 && strings.HasPrefix(f.Function, "main.") {
+			inMain = len(names)
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if inMain < 0 {
+		inMain = len(names) - 1
+	}
+	if len(names) > maxChain {
+		if inMain >= maxChain {
+			names[maxChain-1] = names[inMain]
+		}
+		names = names[:maxChain]
 	}
 	return " (in " + strings.Join(names, " < ") + ")"
 }

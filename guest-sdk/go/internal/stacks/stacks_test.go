@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,24 @@ func TestTake(t *testing.T) {
 	require.Contains(t, stack, "TestTake")
 	require.True(t, me.In("stacks.TestTake"))
 	require.Equal(t, me.ID, Take()[0].ID)
+}
+
+// The author's line is shown however deep libraries are; a function that calls itself is shown once.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	library := func(n int) (calls []Frame) {
+		for i := range n {
+			calls = append(calls, Frame{Function: "lib.f", Place: fmt.Sprintf("/src/lib/f.go:%d", i)})
+		}
+		return calls
+	}
+	mine := Frame{Function: "main.mine", Place: "/src/shop/main.go:7"}
+	for want, calls := range map[string][]Frame{
+		"": {{Function: "runtime.goexit", Place: "/go/asm.s:1"}},
+		" (in lib.f lib/f.go:0 < main.mine shop/main.go:7)":                                                                             append(library(1), mine, mine),
+		" (in lib.f lib/f.go:0 < lib.f lib/f.go:1 < lib.f lib/f.go:2 < lib.f lib/f.go:3 < lib.f lib/f.go:4 < main.mine shop/main.go:7)": append(append(library(9), mine), library(2)...),
+		" (in lib.f lib/f.go:0 < lib.f lib/f.go:1 < lib.f lib/f.go:2 < lib.f lib/f.go:3 < lib.f lib/f.go:4 < lib.f lib/f.go:8)":         library(9),
+	} {
+		require.Equal(t, want, Chain(calls))
+	}
 }
