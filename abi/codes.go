@@ -238,7 +238,7 @@ var Codes = []CodeInfo{
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},
-	{CodeActivityCrashed, Aborted, "the activity's code crashed", "Fix the code (the host's log has what the module wrote) and push it; 'cruster-host workflow move EXECUTION --to latest' has an open execution use it.", true},
+	{CodeActivityCrashed, Aborted, "the activity's code crashed", "Fix the code and push it. Run a failed execution again with 'cruster-host workflow restart EXECUTION'; have an open one use the new code with 'cruster-host workflow move EXECUTION --to latest'.", true},
 	{CodeUnknownActivity, NotFound, "the module has no such activity", "Go: register the activity in a package-level variable. Rust: list the workflow that uses it in cruster::module!.", false},
 	{CodeSQL, Aborted, "the database refused a statement of the activity", "The message comes from the database; check the statement and its arguments.", true},
 	{CodeSQLForbidden, PermissionDenied, "the statement is not allowed for modules", "Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", false},

@@ -60,7 +60,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-2053": ("Delete schedules that are not needed. One schedule can start a workflow that does many things.", False),
     "CR-3001": ("The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", True),
     "CR-3002": ("Raise the activity's timeout, or make its work shorter.", True),
-    "CR-3003": ("Fix the code (the host's log has what the module wrote) and push it; 'cruster-host workflow move EXECUTION --to latest' has an open execution use it.", True),
+    "CR-3003": ("Fix the code and push it. Run a failed execution again with 'cruster-host workflow restart EXECUTION'; have an open one use the new code with 'cruster-host workflow move EXECUTION --to latest'.", True),
     "CR-3004": ("Go: register the activity in a package-level variable. Rust: list the workflow that uses it in cruster::module!.", False),
     "CR-3101": ("The message comes from the database; check the statement and its arguments.", True),
     "CR-3102": ("Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", False),

@@ -60,7 +60,7 @@ export const CODES = {
   "CR-2053": { hint: "Delete schedules that are not needed. One schedule can start a workflow that does many things.", retryable: false },
   "CR-3001": { hint: "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", retryable: true },
   "CR-3002": { hint: "Raise the activity's timeout, or make its work shorter.", retryable: true },
-  "CR-3003": { hint: "Fix the code (the host's log has what the module wrote) and push it; 'cruster-host workflow move EXECUTION --to latest' has an open execution use it.", retryable: true },
+  "CR-3003": { hint: "Fix the code and push it. Run a failed execution again with 'cruster-host workflow restart EXECUTION'; have an open one use the new code with 'cruster-host workflow move EXECUTION --to latest'.", retryable: true },
   "CR-3004": { hint: "Go: register the activity in a package-level variable. Rust: list the workflow that uses it in cruster::module!.", retryable: false },
   "CR-3101": { hint: "The message comes from the database; check the statement and its arguments.", retryable: true },
   "CR-3102": { hint: "Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", retryable: false },
