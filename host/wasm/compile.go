@@ -146,7 +146,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 
 // Accept compares a binary that is uploaded with the limits of this host, on its size
 // and on the memory that it has from the start, and returns an *abi.Error if it is
-// over one of them. Only an upload is held against them. They are settings, and a
+// over one of them, or was built as a program. Only an upload is held against them. They are settings, and a
 // module in the store was accepted under those of its time: executions that run on
 // it go on after the operator has lowered them.
 func (r *Runtime) Accept(content []byte) error {
@@ -155,6 +155,9 @@ func (r *Runtime) Accept(content []byte) error {
 	}
 	module, err := binary.Parse(content)
 	if err != nil {
+		return err
+	}
+	if err := module.CheckLibrary(); err != nil {
 		return err
 	}
 	return module.CheckMemory(r.cfg.MemoryLimit)

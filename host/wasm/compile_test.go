@@ -67,6 +67,7 @@ func TestAccept(t *testing.T) {
 		{"at the limits", wasm.Config{MaxModuleSize: int64(len(large)), MemoryLimit: 1025 << 16}, large, "", ""},
 		{"too large", wasm.Config{MaxModuleSize: 100_000}, make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
 		{"too much memory", wasm.Config{}, large, abi.CodeModuleMemory, "65600 KiB"},
+		{"a program", wasm.Config{}, wasmtest.Module{Main: true}.Assemble(), abi.CodeMissingExport, "is a program"},
 		{"no module", wasm.Config{}, []byte("garbage"), abi.CodeNotWasm, "header"},
 	} {
 		err := newRuntime(t, c.limits).Accept(c.binary)

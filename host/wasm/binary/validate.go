@@ -2,6 +2,7 @@ package binary
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -97,6 +98,23 @@ func (m *Module) checkExports(Rules) *abi.Error {
 		return abi.Errorf(abi.CodeMissingExport, "the module does not export its memory under the name %s", abi.ExportMemory)
 	}
 	return nil
+}
+
+// programEntry is what a program of WASI exports, and a library does not.
+const programEntry = "_start"
+
+// CheckLibrary refuses a module that was built as a program: it is not initialised before its main
+// function runs, which no host calls. The *abi.Error has abi.CodeMissingExport. It is no part of Validate, since a module
+// that a host has taken must stay runnable.
+func (m *Module) CheckLibrary() error {
+	exported := func(name string) bool {
+		return slices.ContainsFunc(m.exports, func(e exportEntry) bool { return e.kind == externFunction && e.name == name })
+	}
+	if !exported(programEntry) || exported(abi.ExportInitialize) {
+		return nil
+	}
+	return abi.Errorf(abi.CodeMissingExport, "the module is a program, not a library: it exports %s and not %s", programEntry, abi.ExportInitialize).
+		WithHint("Go: build it with -buildmode=c-shared (GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared). Rust: set crate-type = [\"cdylib\"] and build the library.")
 }
 
 // MemoryFromTheStart is how many bytes of linear memory an instance has before it

@@ -62,12 +62,39 @@ func TestValidateAccepts(t *testing.T) {
 	for name, module := range map[string]wasmtest.Module{
 		"the least":         {},
 		"an initialisation": {Init: []byte{}},
+		"both":              {Init: []byte{}, Main: true},
 		"an import":         {Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)}},
 		"a table":           {Table: wasmtest.Vector([]byte{0x70, 0, 1})},
 	} {
 		m, err := Parse(module.Assemble())
 		require.NoError(t, err, name)
 		require.NoError(t, m.Validate(rules), name)
+	}
+}
+
+// A program begins with its _start, which no host calls; of a library the host calls _initialize, if it has one.
+func TestCheckLibrary(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		module  wasmtest.Module
+		refused bool
+	}{
+		"the least":    {wasmtest.Module{}, false},
+		"a library":    {wasmtest.Module{Init: []byte{}}, false},
+		"both":         {wasmtest.Module{Init: []byte{}, Main: true}, false},
+		"a program":    {wasmtest.Module{Main: true}, true},
+		"no SDK in it": {wasmtest.Module{Main: true, Omit: abi.ExportABI}, true},
+	} {
+		m, err := Parse(c.module.Assemble())
+		require.NoError(t, err, name)
+		err = m.CheckLibrary()
+		if !c.refused {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.Equal(t, abi.CodeMissingExport, abi.CodeOf(err), name)
+		require.ErrorContains(t, err, "the module is a program, not a library", name)
+		require.Contains(t, abi.AsError(err).Hint, "-buildmode=c-shared", name)
 	}
 }
 

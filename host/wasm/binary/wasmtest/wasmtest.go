@@ -41,6 +41,7 @@ type Module struct {
 	Globals       []byte // a global section
 	Table         []byte // a table section
 	StartFunction bool   // make _initialize the start function of the module
+	Main          bool   // export _start, as programs do
 	NoCode        bool   // leave the code section out
 	Locals        int    // how many i32 locals each function declares
 }
@@ -140,6 +141,9 @@ func (m Module) Assemble() []byte {
 	add("", TypeTurn, or(m.Extra, I32Const(0)))
 	if m.Init != nil {
 		add(abi.ExportInitialize, TypeVoid, m.Init)
+	}
+	if m.Main {
+		add("_start", TypeVoid, nil)
 	}
 	if m.Omit != abi.ExportMemory {
 		exports = append(exports, Join(String(abi.ExportMemory), []byte{2, 0}))
