@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,12 +46,14 @@ func (a *app) operation(f *operationFlags, args []string) (*crusterv1.Operation,
 
 func (a *app) entityCall() *cobra.Command {
 	var f operationFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "call ENTITY OPERATION",
 		Short: "Perform an operation and print its result",
 		Long: `Perform an operation of an entity and print its result. What it changed is durable by
-then. With --request-id the command may be repeated after a lost answer.`,
-		Example: `  cruster-host entity call bank/Account/ada deposit --input 500
+then. With --request-id the command may be repeated after a lost answer. One whose --timeout
+passes may still be performed.`,
+		Example: `  cruster-host entity call bank/Account/ada deposit --input 500 --timeout 1m
   cruster-host entity call bank/Account/ada balance`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,8 +61,10 @@ then. With --request-id the command may be repeated after a lost answer.`,
 			if err != nil {
 				return err
 			}
+			ctx, cancel := bounded(cmd.Context(), timeout)
+			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().Call(cmd.Context(), &crusterv1.CallRequest{Operation: o, Encoding: jsonForm})
+				resp, err := c.Entities().Call(ctx, &crusterv1.CallRequest{Operation: o, Encoding: jsonForm})
 				if err != nil {
 					return err
 				}
@@ -72,6 +77,7 @@ then. With --request-id the command may be repeated after a lost answer.`,
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
 	return cmd
 }
 

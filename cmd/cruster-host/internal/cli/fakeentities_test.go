@@ -15,8 +15,11 @@ type fakeEntities struct {
 	crusterv1.UnimplementedEntityServiceServer
 }
 
-func (fakeEntities) Call(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+func (fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+	_, bounded := ctx.Deadline()
 	switch o := req.GetOperation(); {
+	case strings.HasSuffix(o.GetEntity(), "/slow") && bounded:
+		return nil, refused(abi.CodeDeadline, "%s did not answer in time", o.GetEntity())
 	case strings.HasSuffix(o.GetEntity(), "/full"):
 		return nil, refused(abi.CodeMailboxFull, "1000 calls of %s wait already", o.GetEntity())
 	case o.GetName() == "withdraw":
