@@ -46,7 +46,7 @@ func (a *app) errorsCommand() *cobra.Command {
 			}
 			views, rows := []codeView{}, [][]string{}
 			for _, c := range abi.Codes {
-				if len(args) == 1 && !strings.EqualFold(args[0], string(c.Code)) {
+				if len(args) == 1 && !isCode(c.Code, args[0]) {
 					continue
 				}
 				views = append(views, codeView{c.Code, categoryNames[c.Category], c.Title, c.Hint, c.Retryable})
@@ -70,6 +70,11 @@ func (a *app) errorsCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// isCode tells whether a text names a code, with or without what they all begin with.
+func isCode(code abi.Code, text string) bool {
+	return strings.EqualFold(text, string(code)) || "CR-"+text == string(code)
 }
 
 var codeFamilies = []struct{ digit, title string }{

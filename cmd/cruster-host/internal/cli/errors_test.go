@@ -35,3 +35,19 @@ func TestErrorsAsJSONLines(t *testing.T) {
 		require.True(t, json.Valid([]byte(l)))
 	}
 }
+
+// A code is known by its number, too.
+func TestErrorsOfOneCode(t *testing.T) {
+	t.Parallel()
+
+	_, want, _ := invoke(t, "errors", "CR-4012")
+	require.Contains(t, want, "CR-4012")
+	for _, name := range []string{"cr-4012", "4012"} {
+		code, out, _ := invoke(t, "errors", name)
+		require.Zero(t, code, name)
+		require.Equal(t, want, out, name)
+	}
+	code, _, problem := invoke(t, "errors", "401")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, problem, `there is no code "401"`)
+}

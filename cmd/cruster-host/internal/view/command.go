@@ -92,6 +92,11 @@ func WaitCommand(execution, addrFlag string) string {
 	return "cruster-host workflow wait " + terminal.QuoteWord(execution) + addrFlag
 }
 
+// restartCommand starts a new run of an execution that is over.
+func restartCommand(execution, addrFlag string) string {
+	return "cruster-host workflow restart " + terminal.QuoteWord(execution) + addrFlag
+}
+
 // executeCommand runs a workflow with a sample request, ready to be edited.
 func executeCommand(d *crusterv1.Deployment, w *crusterv1.WorkflowInfo, addrFlag string) string {
 	return fmt.Sprintf("cruster-host workflow execute %s/%s%s --input %s", d.GetName(), w.GetName(), addrFlag, terminal.QuoteWord(sampleInput(w.GetInput())))

@@ -51,6 +51,16 @@ func (e *Error) Text() string {
 	return text
 }
 
+// cause is [Error.Text] for a column that has no room for it: of one that crashes each time it runs, how it crashed last.
+func (e *Error) cause() string {
+	if e != nil && e.Code == string(abi.CodeCrashLoop) {
+		if _, last, ok := strings.Cut(e.Message, "; last: "); ok {
+			return last
+		}
+	}
+	return e.Text()
+}
+
 // FirstLine is the first line of a message. The further ones show both sides of what
 // does not fit, and are written from the rows.
 func FirstLine(message string) string {

@@ -122,11 +122,16 @@ func pauseCode(e *Error) abi.Code {
 
 // WriteStart writes which execution a start made or found.
 func WriteStart(w io.Writer, v Execution, addrFlag string) error {
+	existed := v.Existed != nil && *v.Existed
+	next := WaitCommand(v.Name, addrFlag)
+	if existed && (v.State == client.Failed || v.State == client.Interrupted) {
+		next = restartCommand(v.Name, addrFlag)
+	}
 	return terminal.Lines(w,
 		terminal.Line{Name: "execution", Value: terminal.OneLine(v.Name)},
 		terminal.Line{Name: "state", Value: string(v.State)},
-		terminal.Line{Name: "existed", Value: terminal.YesNo(v.Existed != nil && *v.Existed)},
-		terminal.Line{Name: "next", Value: WaitCommand(v.Name, addrFlag)},
+		terminal.Line{Name: "existed", Value: terminal.YesNo(existed)},
+		terminal.Line{Name: "next", Value: next},
 	)
 }
 
@@ -154,7 +159,7 @@ func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 		if publish {
 			row = append(row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60))
 		}
-		rows = append(rows, append(row, terminal.Clip(v.Error.Text(), 60)))
+		rows = append(rows, append(row, terminal.Clip(v.Error.cause(), 60)))
 	}
 	return terminal.Table(w, append(header, "ERROR"), rows)
 }
