@@ -9,6 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/payload"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
@@ -112,7 +113,11 @@ func explainInput(o *crusterv1.Operation, err error) error {
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
 	}
-	return abi.Errorf(abi.CodeOperationInput, "the input of %.100q: %s", o.GetName(), misfit.Message)
+	about := abi.Errorf(abi.CodeOperationInput, "the input of %.100q: %s", o.GetName(), misfit.Message)
+	if misfit.Hint == payload.HintOnQuotes {
+		about.Hint = misfit.Hint
+	}
+	return about
 }
 
 func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/payload"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
@@ -69,6 +70,11 @@ func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
 	require.Equal(t, want.GetMessage(), got.GetMessage())
 	require.Equal(t, want.GetHint(), got.GetHint())
 	require.Equal(t, "'cruster-host module describe shop' shows the type of the request.", got.GetHint())
+
+	_, err = b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload("o5")}})
+	_, _, got, _ = detailsOf(t, err)
+	require.Contains(t, got.GetMessage(), "the input of shop/Buy: the JSON text is malformed near byte 0")
+	require.Equal(t, payload.HintOnQuotes, got.GetHint())
 
 	for input, message := range map[*crusterv1.Payload]string{
 		nil:                        `the input that the last run of shop/Buy had: the field "price" is missing`,

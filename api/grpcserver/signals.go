@@ -92,7 +92,7 @@ func explainMessage(what, name string, err error) error {
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
 	}
-	about := misfit.WithHint("'cruster-host module describe' shows the types of signals, deferreds and queries.")
+	about := withHint(misfit, "'cruster-host module describe' shows the types of signals, deferreds and queries.")
 	if !strings.HasPrefix(misfit.Message, "the input ") { // a module that could not decode it says so itself
 		about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/payload"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
@@ -60,9 +61,17 @@ func explainInputOf(workflow, words string, err error) error {
 		return err
 	}
 	deployment, _, _ := strings.Cut(workflow, "/")
-	about := misfit.WithHint("'cruster-host module describe %.63s' shows the type of the request.", deployment)
+	about := withHint(misfit, fmt.Sprintf("'cruster-host module describe %.63s' shows the type of the request.", deployment))
 	about.Message = fmt.Sprintf(words, workflow, misfit.Message)
 	return about
+}
+
+// withHint is an input that does not fit, with a hint on its type. One that is no JSON has its own.
+func withHint(misfit *abi.Error, hint string) *abi.Error {
+	if misfit.Hint == payload.HintOnQuotes {
+		hint = misfit.Hint
+	}
+	return misfit.WithHint("%s", hint)
 }
 
 // decodeInput returns the request as msgpack; nil if there is none.

@@ -93,6 +93,10 @@ func (c *converter) value(s *abi.Schema, depth int) error {
 	}
 }
 
+// HintOnQuotes is that of a text which is no JSON: shells take quotes away.
+const HintOnQuotes = "In JSON, texts and the names of fields are in double quotes. " +
+	`Put single quotes around them, or the shell takes them away: --input '"text"', --input '{"name":"text"}'.`
+
 // token reads the next token, and words syntax errors for users.
 func (c *converter) token() (json.Token, error) {
 	t, err := c.json.Token()
@@ -100,7 +104,7 @@ func (c *converter) token() (json.Token, error) {
 		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text ends early, at byte %d", c.json.InputOffset())
 	}
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is malformed near byte %d: %v", c.json.InputOffset(), err)
+		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is malformed near byte %d: %v", c.json.InputOffset(), err).WithHint("%s", HintOnQuotes)
 	}
 	return t, nil
 }

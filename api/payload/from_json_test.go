@@ -101,6 +101,18 @@ func TestFromJSONRefuses(t *testing.T) {
 	}
 }
 
+// Quotes are lost on command lines.
+func TestHintOnQuotes(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{"o5", "{a:1}", "{'a':1}"} {
+		_, err := FromJSON([]byte(text), nil)
+		require.Contains(t, abi.AsError(err).Hint, `--input '"text"'`, text)
+	}
+	_, err := FromJSON([]byte("[1"), nil)
+	require.Equal(t, abi.CodeBadInput.Info().Hint, abi.AsError(err).Hint)
+}
+
 func TestFromJSONRefusesTooLarge(t *testing.T) {
 	t.Parallel()
 
