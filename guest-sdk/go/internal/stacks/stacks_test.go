@@ -51,11 +51,12 @@ func TestChain(t *testing.T) {
 		return calls
 	}
 	mine := Frame{Function: "main.mine", Place: "/src/shop/main.go:7"}
+	const five = " (in lib.f lib/f.go:0 < lib.f lib/f.go:1 < lib.f lib/f.go:2 < lib.f lib/f.go:3 < lib.f lib/f.go:4"
 	for want, calls := range map[string][]Frame{
 		"": {{Function: "runtime.goexit", Place: "/go/asm.s:1"}},
-		" (in lib.f lib/f.go:0 < main.mine shop/main.go:7)":                                                                             append(library(1), mine, mine),
-		" (in lib.f lib/f.go:0 < lib.f lib/f.go:1 < lib.f lib/f.go:2 < lib.f lib/f.go:3 < lib.f lib/f.go:4 < main.mine shop/main.go:7)": append(append(library(9), mine), library(2)...),
-		" (in lib.f lib/f.go:0 < lib.f lib/f.go:1 < lib.f lib/f.go:2 < lib.f lib/f.go:3 < lib.f lib/f.go:4 < lib.f lib/f.go:8)":         library(9),
+		" (in lib.f lib/f.go:0 < main.mine shop/main.go:7)": append(library(1), mine, mine),
+		five + " < main.mine shop/main.go:7)":               append(append(library(9), mine), library(2)...),
+		five + " < lib.f lib/f.go:8)":                       library(9),
 	} {
 		require.Equal(t, want, Chain(calls))
 	}
