@@ -98,6 +98,22 @@ func (g *slowGuest) Start(ctx context.Context) (guest.Turn, error) {
 	return g.Guest.Start(ctx)
 }
 
+// slowFirstTurns has guests take their first turns when the channel is closed.
+func (f *fixture) slowFirstTurns() (may chan struct{}) {
+	may = make(chan struct{})
+	open := f.x.OpenGuest
+	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		opening, err := open(ctx, row)
+		inner := opening.Open
+		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
+			g, err := inner(ctx, memory)
+			return &slowGuest{g, may}, err
+		}
+		return opening, err
+	}
+	return may
+}
+
 // TestHeadStartThatTakesLong answers the caller of a start before the first turn is over.
 // If the start is in vain, what the turn took is given back when it is.
 func TestHeadStartThatTakesLong(t *testing.T) {
@@ -105,17 +121,7 @@ func TestHeadStartThatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
-		may := make(chan struct{})
-		open := f.x.OpenGuest
-		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
-			opening, err := open(ctx, row)
-			inner := opening.Open
-			opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
-				g, err := inner(ctx, memory)
-				return &slowGuest{g, may}, err
-			}
-			return opening, err
-		}
+		may := f.slowFirstTurns()
 		committer := f.x.Committer
 		f.x.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
 		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)

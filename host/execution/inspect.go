@@ -57,6 +57,7 @@ func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 			if in, computes := x.computing(ref.ID); computes {
 				return in, nil
 			}
+			patience.Reset(inspectPatience) // it waits for its turn
 		case <-ctx.Done():
 			return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
 		case <-x.Host.Context().Done():

@@ -1,15 +1,11 @@
 package execution
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/journal"
 )
 
 // TestInspectDoesNotWaitForATurn asks a run whose code computes for long, and once it is parked.
@@ -18,17 +14,7 @@ func TestInspectDoesNotWaitForATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 1h", "done ok"}
-		may := make(chan struct{})
-		open := f.x.OpenGuest
-		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
-			opening, err := open(ctx, row)
-			inner := opening.Open
-			opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
-				g, err := inner(ctx, memory)
-				return &slowGuest{g, may}, err
-			}
-			return opening, err
-		}
+		may := f.slowFirstTurns()
 		row := rowOf("w", "k")
 		begun := time.Now()
 		_, err := f.x.Start(t.Context(), row, nil)
