@@ -18,7 +18,7 @@ trap 'scripts/postgres.sh stop "$work/pg" >/dev/null 2>&1 || true; rm -rf "$work
 
 export CRUSTER_WASM_CACHE=${CRUSTER_WASM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/cruster/wasm}
 mkdir -p "$CRUSTER_WASM_CACHE"
-find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since
+find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since; the hosts of the tests keep it below 4 GiB
 
 # The same flags as those of the tests make the same binaries.
 guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u | grep -vxF modules/examples/libraries |

@@ -30,6 +30,9 @@ import (
 // takes longer than it saves.
 const asideSize = 1 << 20
 
+// notesDir is the folder of the notes in the cache.
+const notesDir = "notes"
+
 // CompileInto compiles a binary into the cache in a folder, on all cores, as a [Runtime] with that
 // cache does on one. It is for processes of their own: a panic of the engine ends them.
 func CompileInto(ctx context.Context, dir string, content []byte) error {
@@ -54,7 +57,7 @@ func (r *Runtime) compileAside(digest string, content []byte) (note string) {
 		return ""
 	}
 	sum := sha256.Sum256(content)
-	note = filepath.Join(r.cfg.CacheDir, "notes", hex.EncodeToString(sum[:]))
+	note = filepath.Join(r.cfg.CacheDir, notesDir, hex.EncodeToString(sum[:]))
 	if _, err := os.Stat(note); err == nil {
 		return ""
 	}

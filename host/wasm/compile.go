@@ -7,9 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/tetratelabs/wazero"
 
@@ -136,6 +133,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
 	r.takeNote(note)
+	r.trimCache()
 	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: template}
 	m.images.byLimit = make(map[int64]*imaging)
 	if reason != nil {
@@ -186,25 +184,6 @@ func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule,
 		}
 	}()
 	return r.engine.CompileModule(r.life, content)
-}
-
-// cacheFailed tells failures of the cache on disk from those of the module.
-func (r *Runtime) cacheFailed(err error) bool {
-	var path *os.PathError
-	var link *os.LinkError
-	return strings.HasPrefix(err.Error(), "compilationcache:") || errors.As(err, &path) || errors.As(err, &link)
-}
-
-// emptyCache removes the entries of the cache: the engine does not say which of
-// them is broken, and they can all be made again. Entries lie in folders named
-// after the engine's version.
-func (r *Runtime) emptyCache() {
-	entries, _ := filepath.Glob(filepath.Join(r.cfg.CacheDir, "*", "*"))
-	for _, entry := range entries {
-		if _, err := hex.DecodeString(filepath.Base(entry)); err == nil {
-			_ = os.Remove(entry)
-		}
-	}
 }
 
 // Forget drops the compiled module of this digest, as soon as no instance uses

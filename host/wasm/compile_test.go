@@ -3,9 +3,6 @@ package wasm_test
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,31 +157,4 @@ func TestForget(t *testing.T) {
 	again := compile(t, r, binary)
 	require.NotSame(t, m, again)
 	instantiate(t, again, wasm.World{})
-}
-
-func TestCacheOnDisk(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	binary := wasmtest.Module{}.Assemble()
-	run := func() {
-		r := newRuntime(t, wasm.Config{CacheDir: dir})
-		i := instantiate(t, compile(t, r, binary), wasm.World{})
-		turn, err := i.Start(context.Background(), nil)
-		require.NoError(t, err)
-		require.True(t, turn.Parked)
-	}
-	entries := func() []string {
-		files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-		require.NoError(t, err)
-		return files
-	}
-	run()
-	require.Len(t, entries(), 1)
-	run()
-
-	for name, content := range map[string][]byte{"empty": nil, "garbage": []byte(strings.Repeat("garbage", 1000)), "truncated": []byte("WAZEVO")} {
-		require.NoError(t, os.WriteFile(entries()[0], content, 0o600), name)
-		run()
-		require.Len(t, entries(), 1, name)
-	}
 }

@@ -27,6 +27,7 @@ const (
 	maxPages = 1 << 16 // all that 32 bits address
 
 	defaultMemoryLimit   = 64 << 20
+	defaultCacheSize     = 4 << 30
 	defaultMaxModuleSize = 32 << 20
 	defaultInitTimeout   = 10 * time.Second
 	defaultIdleInstances = 64
@@ -43,6 +44,10 @@ type Config struct {
 	// missing. It holds native code, so only the host may write to it. Empty
 	// keeps compiled modules in memory only.
 	CacheDir string
+
+	// CacheSize bounds the files of the compilation cache, in bytes: those that were not used for
+	// longest are removed. Defaults to 4 GiB.
+	CacheSize int64
 
 	// Clock measures the limits of time. Defaults to the real one.
 	Clock clockwork.Clock
@@ -78,6 +83,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
+	if c.CacheSize == 0 {
+		c.CacheSize = defaultCacheSize
+	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()
 	}
@@ -100,6 +108,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.MemoryLimit = defaultMemoryLimit
 	}
 	switch {
+	case c.CacheSize < 0:
+		return c, abi.Errorf(abi.CodeBadConfig, "the size of the compilation cache is negative: %d", c.CacheSize)
 	case c.IdleTime < 0:
 		return c, abi.Errorf(abi.CodeBadConfig, "the time that an idle instance is kept is negative: %v", c.IdleTime)
 	case c.InitTimeout < 0:

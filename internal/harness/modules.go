@@ -115,7 +115,7 @@ func CacheDir(t testing.TB) string {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		require.NoError(t, err)
-		dir = filepath.Join(cache, "cruster-test-wasm")
+		dir = filepath.Join(cache, "cruster", "wasm")
 	}
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	return dir

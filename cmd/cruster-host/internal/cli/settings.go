@@ -21,10 +21,11 @@ type settings struct {
 // add adds the flags of every host. The flags of the store are apart, for dev has
 // one of its own.
 func (s *settings) add(flags *pflag.FlagSet) {
-	s.cfg.GuestMemory, s.cfg.MaxModuleSize = 64<<20, 32<<20
+	s.cfg.CacheSize, s.cfg.GuestMemory, s.cfg.MaxModuleSize = 4<<30, 64<<20, 32<<20
 	flags.Int64Var(&s.cfg.ActivityFuel, "activity-fuel", 0, "how much fuel an attempt of an activity may use; 0 means without a limit")
 	flags.DurationVar(&s.cfg.ActivityTimeout, "activity-timeout", time.Minute, "how long an attempt of an activity may take that names no timeout of its own")
 	flags.StringVar(&s.cfg.CacheDir, "cache-dir", "", "folder for compiled modules (default: beside the embedded store, or in the user's cache folder)")
+	flags.Var((*size)(&s.cfg.CacheSize), "cache-size", "how much disk compiled modules may take; those that were not used for longest are removed")
 	flags.DurationVar(&s.cfg.DrainTimeout, "drain-timeout", 10*time.Second, "how long running activities may take to finish when the host stops")
 	flags.StringVar(&s.cfg.GRPCAddr, "grpc-addr", defaultAddr, "where to listen for gRPC")
 	flags.Var((*size)(&s.cfg.GuestMemory), "guest-memory", "how much memory one instance of a module may have")
@@ -43,7 +44,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.Int64Var(&s.cfg.TurnFuel, "turn-fuel", 0, "how much fuel a workflow may use between two durable calls; 0 means without a limit")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
-	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout",
+	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "cache-size", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout",
 		"log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "request-window", "retention", "turn-fuel", "turn-timeout")
 }
 

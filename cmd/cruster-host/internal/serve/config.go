@@ -23,6 +23,9 @@ type Config struct {
 	// CacheDir is the folder for compiled modules. Defaults to one beside the
 	// embedded store, or in the user's cache folder.
 	CacheDir string
+
+	// CacheSize bounds the compiled modules in that folder, in bytes.
+	CacheSize int64
 	// DrainTimeout is how long running activities may take to finish in Stop.
 	DrainTimeout time.Duration
 	// EvictAlways drops every instance after each turn. For tests.
@@ -92,7 +95,7 @@ func (c *Config) engine() host.Config {
 		Retention:       c.Retention,
 		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,
-		Wasm:            wasm.Config{Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
+		Wasm:            wasm.Config{Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), CacheSize: c.CacheSize, MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
 	}
 }
 

@@ -1,0 +1,92 @@
+package wasm
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// # The cache on disk
+//
+// The engine files compiled code in folders named after its version, one file a module, and never
+// removes one. Native code has many times the size of the binary, and a developer pushes a new one
+// with every save: so the host removes what was not used for longest when there is more than
+// [Config.CacheSize]. Hosts may share a folder. A file that is removed while another host reads it
+// stays until that host closes it, and one that is missing is compiled again.
+
+// cacheFailed tells failures of the cache on disk from those of the module.
+func (r *Runtime) cacheFailed(err error) bool {
+	var path *os.PathError
+	var link *os.LinkError
+	return strings.HasPrefix(err.Error(), "compilationcache:") || errors.As(err, &path) || errors.As(err, &link)
+}
+
+// emptyCache removes all entries of the cache: the engine does not say which of
+// them is broken, and they can all be made again.
+func (r *Runtime) emptyCache() {
+	for _, entry := range r.cacheEntries() {
+		_ = os.Remove(entry.path)
+	}
+}
+
+// cacheEntry is one compiled module on disk.
+type cacheEntry struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// cacheEntries lists the compiled modules on disk. One that vanishes meanwhile is left out.
+func (r *Runtime) cacheEntries() []cacheEntry {
+	var entries []cacheEntry
+	paths, _ := filepath.Glob(filepath.Join(r.cfg.CacheDir, "*", "*"))
+	for _, path := range paths {
+		if _, err := hex.DecodeString(filepath.Base(path)); err != nil || filepath.Base(filepath.Dir(path)) == notesDir {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			entries = append(entries, cacheEntry{path, info.Size(), lastUse(info)})
+		}
+	}
+	return entries
+}
+
+// trimCache removes those compiled modules that were not used for longest, until the others fit.
+// The notes go with them, for they do not tell which: see aside.go.
+func (r *Runtime) trimCache() {
+	if r.cache == nil {
+		return
+	}
+	victims := overflow(r.cacheEntries(), r.cfg.CacheSize)
+	if len(victims) == 0 {
+		return
+	}
+	_ = os.RemoveAll(filepath.Join(r.cfg.CacheDir, notesDir))
+	for _, victim := range victims {
+		if err := os.Remove(victim.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.cfg.Logger.Warn("the compilation cache could not be trimmed", "error", err)
+			return
+		}
+		r.cfg.Logger.Debug("a compiled module was removed from the cache", "file", victim.path, "bytes", victim.size)
+	}
+}
+
+// overflow chooses what is removed so that the others take at most limit bytes.
+func overflow(entries []cacheEntry, limit int64) []cacheEntry {
+	slices.SortFunc(entries, func(a, b cacheEntry) int { // the latest first
+		return cmp.Or(b.used.Compare(a.used), strings.Compare(a.path, b.path))
+	})
+	var total int64
+	for i, entry := range entries {
+		if total += entry.size; total > limit {
+			return entries[i:]
+		}
+	}
+	return nil
+}
