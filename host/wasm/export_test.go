@@ -85,3 +85,19 @@ func PagesWritten(i *Instance) (pages int) {
 	}
 	return pages
 }
+
+// MaxWarm is how many machines of a runtime may rest warm.
+const MaxWarm = maxWarm
+
+// Warm counts the machines of a module that rest warm.
+func Warm(m *Module) (count int) {
+	w := &m.runtime.warmth
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := w.resting.Front(); e != nil; e = e.Next() {
+		if e.Value.(restingMachine).module == m {
+			count++
+		}
+	}
+	return count
+}

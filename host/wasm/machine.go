@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -20,5 +21,6 @@ type machine struct {
 	owner     *Instance // whose world it sees; nil in the pool
 	stained   bool      // the guest has changed what a reset does not bring back
 	idleSince time.Time
-	warm      bool // it rests with the pages that were written to: see pool
+	warm      bool          // when it was reset it kept the pages that were written to
+	resting   *list.Element // in the runtime's warmth; guarded by its mutex
 }

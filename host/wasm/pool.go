@@ -17,12 +17,6 @@ type pool struct {
 	sweep clockwork.Timer // runs while there are idle ones; guarded by mu
 }
 
-// maxWarm is how many machines of a runtime may rest with the pages that they wrote to, as
-// copies of those of the image: up to a megabyte each, and some hundred kilobytes for a small
-// guest in Go. A guest that is given one of them does not have to wait for the kernel to make
-// each page anew. All others rest without.
-const maxWarm = 64
-
 // Stats count what instances were made of.
 type Stats struct {
 	// Idle machines wait in pools.
@@ -40,7 +34,7 @@ type Stats struct {
 }
 
 type stats struct {
-	idle, warm                             atomic.Int64
+	idle                                   atomic.Int64
 	reused, mapped, initialized, discarded atomic.Uint64
 	refuels                                atomic.Uint64
 }
@@ -64,19 +58,11 @@ func (m *Module) takeIdle(img *image, limit int64) *machine {
 		if mc := p.idle[n]; mc.image == img && mc.limit == limit {
 			p.idle = append(p.idle[:n], p.idle[n+1:]...)
 			m.runtime.stats.idle.Add(-1)
-			m.cool(mc)
+			m.runtime.warmth.remove(mc)
 			return mc
 		}
 	}
 	return nil
-}
-
-// cool takes note that a machine does not rest any more.
-func (m *Module) cool(mc *machine) {
-	if mc.warm {
-		mc.warm = false
-		m.runtime.stats.warm.Add(-1)
-	}
 }
 
 // putIdle resets a machine and keeps it; false says that it is of no more use.
@@ -85,15 +71,15 @@ func (m *Module) putIdle(mc *machine) bool {
 		return false
 	}
 	defer m.runtime.leave()
-	warm := &m.runtime.stats.warm
-	keep := warm.Add(1) <= maxWarm
-	ok := mc.reset(keep)
-	if !ok || !mc.warm {
-		warm.Add(-1)
-	}
-	if !ok {
+	if !mc.reset() || !m.addIdle(mc) {
 		return false
 	}
+	m.runtime.coolOldest()
+	return true
+}
+
+// addIdle keeps a machine that was reset; false if there are enough.
+func (m *Module) addIdle(mc *machine) bool {
 	p := &m.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,6 +89,9 @@ func (m *Module) putIdle(mc *machine) bool {
 	mc.idleSince = m.runtime.cfg.Clock.Now()
 	p.idle = append(p.idle, mc)
 	m.runtime.stats.idle.Add(1)
+	if mc.warm {
+		m.runtime.warmth.add(m, mc)
+	}
 	if p.sweep == nil {
 		p.sweep = m.runtime.cfg.Clock.AfterFunc(m.runtime.cfg.IdleTime, m.sweepIdle)
 	}
@@ -160,7 +149,7 @@ func (m *Module) closeMachines(idle []*machine) {
 
 // closeMachine gives back what a machine holds. No call of the engine is under way.
 func (m *Module) closeMachine(mc *machine) {
-	m.cool(mc)
+	m.runtime.warmth.remove(mc)
 	if mc.mod != nil {
 		if err := mc.mod.Close(context.Background()); err != nil {
 			m.runtime.cfg.Logger.Warn("close an instance", "module", m.digest, "error", err)

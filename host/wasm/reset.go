@@ -2,12 +2,12 @@ package wasm
 
 // reset brings the state of the image back; false says that it cannot. A guest has
 // returned from its last call, so all its state is in memory and globals. Fuel is no state: it is
-// set before every call. Keep is as in linearMemory.reset.
-func (mc *machine) reset(keep bool) bool {
+// set before every call.
+func (mc *machine) reset() bool {
 	if mc.image == nil || mc.stained || mc.linear.refused {
 		return false
 	}
-	kept, ok := mc.linear.reset(mc.image, keep)
+	kept, ok := mc.linear.reset(mc.image)
 	if !ok || !mc.shrink() {
 		return false
 	}
@@ -34,9 +34,9 @@ func (mc *machine) shrink() bool {
 }
 
 // reset makes the memory that of the image again, up to its size; false says that it
-// cannot be. Behind it there are zeros, or nothing. Keep has the pages that were written
-// to stay, as copies of those of the image, if that is possible; kept reports it.
-func (m *linearMemory) reset(img *image, keep bool) (kept, ok bool) {
+// cannot be. Behind it there are zeros, or nothing. Kept says that the pages that were written
+// to stay, as copies of those of the image, which is if that is possible.
+func (m *linearMemory) reset(img *image) (kept, ok bool) {
 	m.limited = false
 	if m.reserved == nil {
 		clear(m.slice[img.size:cap(m.slice)])
@@ -49,7 +49,7 @@ func (m *linearMemory) reset(img *image, keep bool) (kept, ok bool) {
 		copy(m.bytes(), img.content())
 		return false, len(grown) == 0
 	}
-	kept = keep && m.restore(img)
+	kept = m.restore(img)
 	if !kept && !m.forget(img) || !shut(grown) {
 		return false, false
 	}

@@ -127,6 +127,7 @@ type Runtime struct {
 	cfg    Config
 	engine wazero.Runtime
 	stats  stats
+	warmth warmth
 
 	// without says what this system does not have. Tests take things away.
 	without struct{ imageFiles, reservations bool }

@@ -44,8 +44,9 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.Int64Var(&s.cfg.TurnFuel, "turn-fuel", 0, "how much fuel a workflow may use between two durable calls; 0 means without a limit")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
-	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "cache-size", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout",
-		"log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "request-window", "retention", "turn-fuel", "turn-timeout")
+	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "cache-size", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr",
+		"idle-timeout", "log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof",
+		"request-window", "retention", "turn-fuel", "turn-timeout")
 }
 
 // addStore adds the flags that name a store.

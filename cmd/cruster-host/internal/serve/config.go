@@ -95,7 +95,10 @@ func (c *Config) engine() host.Config {
 		Retention:       c.Retention,
 		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,
-		Wasm:            wasm.Config{Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), CacheSize: c.CacheSize, MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
+		Wasm: wasm.Config{
+			Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), CacheSize: c.CacheSize,
+			MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory,
+		},
 	}
 }
 

@@ -1,0 +1,86 @@
+package wasm
+
+import (
+	"container/list"
+	"slices"
+	"sync"
+)
+
+// maxWarm is how many machines of a runtime may rest warm: with the pages that they wrote to, as
+// copies of those of the image. They have up to a megabyte each, and some hundred kilobytes for a
+// small guest in Go. A guest that is given one of them does not have to wait for the kernel to make
+// each page anew. All others rest without.
+const maxWarm = 64
+
+// warmth is the machines that rest warm. The one that has rested for longest loses its pages to the
+// next that comes: it is those in use that have to be warm, whatever module they are of, not those
+// that were there first.
+//
+// The mutex of a pool may be held when this one is taken, never the other way round.
+type warmth struct {
+	mu      sync.Mutex
+	resting list.List // of restingMachine, the one that rests for longest first; guarded by mu
+}
+
+type restingMachine struct {
+	module  *Module
+	machine *machine
+}
+
+// add takes note that a machine rests warm. Its pool is locked.
+func (w *warmth) add(m *Module, mc *machine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mc.resting = w.resting.PushBack(restingMachine{m, mc})
+}
+
+// remove takes note that it does not, if it did.
+func (w *warmth) remove(mc *machine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if mc.resting != nil {
+		w.resting.Remove(mc.resting)
+		mc.resting = nil
+	}
+}
+
+// oldest is the machine that has rested for longest, if there are too many.
+func (w *warmth) oldest() (restingMachine, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.resting.Len() <= maxWarm {
+		return restingMachine{}, false
+	}
+	return w.resting.Front().Value.(restingMachine), true
+}
+
+// coolOldest takes the pages from the machine that has rested for longest, if there are too many
+// that rest warm. One that was taken meanwhile is left alone, and there are fewer then.
+func (r *Runtime) coolOldest() {
+	oldest, ok := r.warmth.oldest()
+	if !ok {
+		return
+	}
+	if mc := oldest.machine; !oldest.module.cool(mc) {
+		oldest.module.closeMachine(mc)
+	}
+}
+
+// cool takes the pages from a machine that rests in the pool. If it cannot, it takes the machine
+// out, and reports false.
+func (m *Module) cool(mc *machine) bool {
+	p := &m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := slices.Index(p.idle, mc)
+	if n < 0 {
+		return true
+	}
+	m.runtime.warmth.remove(mc)
+	if mc.linear.forget(mc.image) {
+		return true
+	}
+	p.idle = slices.Delete(p.idle, n, n+1)
+	m.runtime.stats.idle.Add(-1)
+	return false
+}
