@@ -37,6 +37,7 @@ const (
 	CodeBadDeployment      Code = "CR-1011"
 	CodeMigrationFailed    Code = "CR-1012"
 	CodeSettingsInUse      Code = "CR-1013"
+	CodeStateLost          Code = "CR-1014"
 
 	CodeUnknownWorkflow     Code = "CR-2001"
 	CodeBadInput            Code = "CR-2002"
@@ -191,6 +192,7 @@ var Codes = []CodeInfo{
 	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
 	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false},
 	{CodeSettingsInUse, FailedPrecondition, "the push would take away settings that open executions may use", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false},
+	{CodeStateLost, FailedPrecondition, "the push would lose parts of the states of entities", "Nothing was changed. To rename or to drop a field, keep the old type and add a migration of the state; push with --yes if the values may go.", false},
 
 	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false},
 	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false},
@@ -202,7 +204,7 @@ var Codes = []CodeInfo{
 	{CodePaused, FailedPrecondition, "the execution is paused", "Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", false},
 	{CodeNondeterminism, FailedPrecondition, "on replay the workflow did something other than it did before", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", false},
 	{CodeCrashLoop, FailedPrecondition, "the workflow's code crashes each time it runs", "Fix the code (the host's log has what the module wrote), push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", false},
-	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt'.", false},
+	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt', or 'cruster-host workflow terminate' if it does not heed that.", false},
 	{CodeAlreadyOver, FailedPrecondition, "the execution has already ended", "Read its result with 'cruster-host workflow poll'.", false},
 	{CodeDeferredSettled, AlreadyExists, "the deferred was already settled; the first settlement stands", "A deferred can be resolved or rejected only once.", false},
 	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message comes from the caller that rejected the deferred.", false},
@@ -229,8 +231,8 @@ var Codes = []CodeInfo{
 	{CodeBadAttribute, InvalidArgument, "the attribute is not valid", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false},
 	{CodeUnknownDeferred, NotFound, "the workflow has no such deferred", "A workflow declares the deferreds that can be settled: 'cruster-host module describe NAME' shows them.", false},
 	{CodeFinishedBefore, AlreadyExists, "there is a finished run under this key, and the start refuses one", "Read its result with 'cruster-host workflow poll', start a new run with --if-finished restart, or use another key.", false},
-	{CodeNotOver, FailedPrecondition, "the execution is not over", "Interrupt it first with 'cruster-host workflow interrupt', or mark it as failed with 'cruster-host workflow fail' if it is paused.", false},
-	{CodeTerminated, Aborted, "the workflow that had called the execution ended it", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", false},
+	{CodeNotOver, FailedPrecondition, "the execution is not over", "Interrupt it first with 'cruster-host workflow interrupt', or end it at once with 'cruster-host workflow terminate'.", false},
+	{CodeTerminated, Aborted, "the execution was ended at once, without its cleanup", "An operator has terminated it, or the workflow that had called it, which does not wait for it any more. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", false},
 	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
 	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
 	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},

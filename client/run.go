@@ -72,6 +72,12 @@ func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
 	return err
 }
 
+// Terminate ends the execution at once, running or paused, without its cleanup. It returns when that is durable.
+func (r Run[Res]) Terminate(ctx context.Context, reason string) error {
+	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason, Terminate: true})
+	return err
+}
+
 // ResumeToStop is Interrupt, and lets an execution that is paused go on for it: it cleans up and ends.
 func (r Run[Res]) ResumeToStop(ctx context.Context, reason string) error {
 	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason, Resume: true})

@@ -46,6 +46,9 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		return declaration.Begin(ctx, declared)
 	}
 	req.InUse = func(ctx context.Context) (string, error) { return e.openExecution(ctx, req.Namespace, req.Name) }
+	req.HasState = func(ctx context.Context, entityType string) (string, error) {
+		return e.anyState(ctx, req.Namespace, entityType)
+	}
 	info, err := e.catalog.Push(ctx, req, func() int64 { return e.clock.Now().UnixNano() })
 	if err != nil {
 		return nil, err
@@ -69,6 +72,18 @@ func (e *Engine) openExecution(ctx context.Context, namespace, name string) (str
 		}
 	}
 	return "", nil
+}
+
+// anyState is the key of an entity of a type that has a state; it is empty if there is none.
+func (e *Engine) anyState(ctx context.Context, namespace, entityType string) (string, error) {
+	found, err := e.store.ListEntities(ctx, journal.EntityFilter{Namespace: namespace, Type: entityType, Limit: 1})
+	if err != nil {
+		return "", journal.Coded("look for states of "+entityType, err)
+	}
+	if len(found) == 0 {
+		return "", nil
+	}
+	return found[0].Key, nil
 }
 
 // declaredBy are the schedules that a module declares.

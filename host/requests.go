@@ -28,6 +28,12 @@ func (e *Engine) ResumeToStop(ctx context.Context, namespace, name, reason strin
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.ResumeToStop(ctx, ref, reason) })
 }
 
+// Terminate ends an execution at once. Its guest does not run again, so that nothing can keep it from ending and
+// nothing is cleaned up. It returns once that is durable.
+func (e *Engine) Terminate(ctx context.Context, namespace, name, reason string) error {
+	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Terminate(ctx, ref, reason) })
+}
+
 // Resume lets a paused execution go on.
 func (e *Engine) Resume(ctx context.Context, namespace, name string) error {
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Resume(ctx, ref) })

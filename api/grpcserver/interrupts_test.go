@@ -9,8 +9,8 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// A request to stop says whether a paused execution goes on for it.
-func TestInterruptResumes(t *testing.T) {
+// A request to stop says whether a paused execution goes on for it, or ends at once.
+func TestWaysToStop(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var reasons []string
@@ -18,9 +18,10 @@ func TestInterruptResumes(t *testing.T) {
 		reasons = append(reasons, reason)
 		return nil
 	}
-	for _, resume := range []bool{false, true} {
-		_, err := b.workflows.Interrupt(t.Context(), &crusterv1.InterruptRequest{Execution: "a/B/c", Reason: "enough", Resume: resume})
+	for _, req := range []*crusterv1.InterruptRequest{{}, {Resume: true}, {Terminate: true}, {Resume: true, Terminate: true}} {
+		req.Execution, req.Reason = "a/B/c", "enough"
+		_, err := b.workflows.Interrupt(t.Context(), req)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"enough", "resumed: enough"}, reasons)
+	require.Equal(t, []string{"enough", "resumed: enough", "terminated: enough", "terminated: enough"}, reasons)
 }

@@ -182,6 +182,10 @@ func (f *fakeEngine) ResumeToStop(ctx context.Context, namespace, execution, rea
 	return f.interrupt(ctx, namespace, execution, "resumed: "+reason)
 }
 
+func (f *fakeEngine) Terminate(ctx context.Context, namespace, execution, reason string) error {
+	return f.interrupt(ctx, namespace, execution, "terminated: "+reason)
+}
+
 func (f *fakeEngine) Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error) {
 	return f.query(ctx, namespace, execution, req)
 }

@@ -28,6 +28,7 @@ type executionEngine interface {
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
+	Terminate(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error
 	// Fail ends a paused execution for good.
 	Fail(ctx context.Context, namespace, execution, reason string) error
@@ -211,7 +212,10 @@ func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.Interrup
 		return nil, err
 	}
 	interrupt := w.engine.Interrupt
-	if req.GetResume() {
+	switch {
+	case req.GetTerminate():
+		interrupt = w.engine.Terminate
+	case req.GetResume():
 		interrupt = w.engine.ResumeToStop
 	}
 	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {

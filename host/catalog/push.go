@@ -17,6 +17,9 @@ type PushRequest struct {
 	// InUse, if set, names an open execution of the deployment; empty if there is none. It is
 	// asked when settings are taken away.
 	InUse func(ctx context.Context) (execution string, err error)
+	// HasState, if set, names an entity of a type that has a state; empty if there is none. It is
+	// asked when the code has no place any more for a part of such states.
+	HasState func(ctx context.Context, entityType string) (key string, err error)
 	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it
 	// no other push changes the deployment.
 	Accept func(ctx context.Context, m *abi.Manifest) error
@@ -45,7 +48,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now func() int64) (
 		}
 	}
 	digest := m.Code.Digest()
-	config, allow, err := c.changed(ctx, &req)
+	config, allow, err := c.changed(ctx, &req, m.Manifest)
 	if err != nil {
 		c.forgetUnlessStored(ctx, digest)
 		return nil, err

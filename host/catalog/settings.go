@@ -130,15 +130,18 @@ func grantsOf(grants []string) map[string]bool {
 	return all
 }
 
-// changed is what the deployment of a push has after it. It is asked while no other push changes
-// the deployment.
-func (c *Catalog) changed(ctx context.Context, req *PushRequest) (config map[string]string, allow []string, err error) {
+// changed is what the deployment of a push has after it, with a module. It is asked while no other
+// push changes the deployment.
+func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest) (config map[string]string, allow []string, err error) {
 	old, err := c.store.Deployment(ctx, req.Namespace, req.Name)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		old = &journal.Deployment{Namespace: req.Namespace, Name: req.Name}
 	case err != nil:
 		return nil, nil, journal.Coded("read the settings of "+req.Name, err)
+	}
+	if err := c.checkStates(ctx, req, old, m); err != nil {
+		return nil, nil, err
 	}
 	config, allow, gone, err := req.apply(old)
 	if err != nil || len(gone) == 0 || req.Anyway || req.InUse == nil {

@@ -2,11 +2,31 @@ package execution
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
+
+// Terminate ends an execution at once, running or paused: its code does not run again, so that nothing is
+// cleaned up. What it has started it gives up, and its locks are free. It returns once that is durable, also
+// if the execution had been terminated before.
+func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) error {
+	reason, err := checkReason(reason)
+	if err != nil {
+		return err
+	}
+	err = x.tell(ctx, ref, terminateNews{x, journal.Interrupt{At: x.now(), Reason: reason}})
+	if abi.CodeOf(err) != abi.CodeAlreadyOver {
+		return err
+	}
+	row, lerr := x.Load(ctx, ref)
+	if lerr == nil && row.State.Final() && abi.CodeOf(row.Error) == abi.CodeTerminated {
+		return nil // by this very request, if its answer was lost
+	}
+	return errors.Join(lerr, err)
+}
 
 // terminated is the write that ends an execution without asking it. Its guest does not run
 // again, so that nothing can keep it from ending; what it has started it gives up.
@@ -36,7 +56,7 @@ func (r *run) terminate(i journal.Interrupt) error {
 	r.applyUpdate(u)
 	r.row.Interrupt = &i
 	r.rowWrites++
-	r.log.Info("terminated by its caller", "reason", i.Reason)
+	r.log.Info("terminated", "reason", i.Reason)
 	r.settleDurable(&w)
 	r.finish()
 	return nil

@@ -3020,7 +3020,11 @@ type InterruptRequest struct {
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
 	// is resumed.
-	Resume        bool `protobuf:"varint,4,opt,name=resume,proto3" json:"resume,omitempty"`
+	Resume bool `protobuf:"varint,4,opt,name=resume,proto3" json:"resume,omitempty"`
+	// Whether the execution ends at once, without its cleanup: its code does not run again. What it
+	// has called is given up as if it had ended by itself. One that was terminated before may be
+	// terminated again.
+	Terminate     bool `protobuf:"varint,5,opt,name=terminate,proto3" json:"terminate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3079,6 +3083,13 @@ func (x *InterruptRequest) GetReason() string {
 func (x *InterruptRequest) GetResume() bool {
 	if x != nil {
 		return x.Resume
+	}
+	return false
+}
+
+func (x *InterruptRequest) GetTerminate() bool {
+	if x != nil {
+		return x.Terminate
 	}
 	return false
 }
@@ -4151,12 +4162,13 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"attributes\x18\x02 \x03(\v2\x15.cruster.v1.AttributeR\n" +
 	"attributes\x120\n" +
 	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12*\n" +
-	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x9c\x01\n" +
 	"\x10InterruptRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06resume\x18\x04 \x01(\bR\x06resume\"\x13\n" +
+	"\x06resume\x18\x04 \x01(\bR\x06resume\x12\x1c\n" +
+	"\tterminate\x18\x05 \x01(\bR\tterminate\"\x13\n" +
 	"\x11InterruptResponse\"K\n" +
 	"\rResumeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +

@@ -85,6 +85,14 @@ class Run(Generic[T]):
         request = workflow_pb2.InterruptRequest(namespace=self._stubs.namespace, execution=self.execution, reason=reason)
         self._stubs.call(self._stubs.workflows.Interrupt, request, timeout=timeout)
 
+    def terminate(self, reason: str, *, timeout: float | None = None) -> None:
+        """Ends it at once, running or paused, without its cleanup. It returns when that is
+        durable."""
+        request = workflow_pb2.InterruptRequest(
+            namespace=self._stubs.namespace, execution=self.execution, reason=reason, terminate=True
+        )
+        self._stubs.call(self._stubs.workflows.Interrupt, request, timeout=timeout)
+
     def signal(self, name: str, value: object = None, *, id: str | None = None, timeout: float | None = None) -> None:
         """Sends it a signal. It returns when the signal is durable; the workflow receives it
         when it asks for it. Signals with the same request id are received once."""

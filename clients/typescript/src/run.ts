@@ -73,8 +73,17 @@ export class Run<Res> {
    * cleaned up.
    */
   async interrupt(reason: string, options?: CallOptions): Promise<void> {
+    await this.stop(reason, false, options);
+  }
+
+  /** Ends it at once, running or paused, without its cleanup. It is done when that is durable. */
+  async terminate(reason: string, options?: CallOptions): Promise<void> {
+    await this.stop(reason, true, options);
+  }
+
+  private async stop(reason: string, terminate: boolean, options?: CallOptions): Promise<void> {
     const { caller, workflows } = this.stubs;
-    await caller.call(workflows.interrupt.bind(workflows, { ...this.name, reason, resume: false }), options);
+    await caller.call(workflows.interrupt.bind(workflows, { ...this.name, reason, resume: false, terminate }), options);
   }
 
   /** Sends it a signal. It is done when the signal is durable; the workflow receives it when it asks for it. */

@@ -483,16 +483,18 @@ class GetStateResponse(_message.Message):
     def __init__(self, state: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[_common_pb2.Attribute, _Mapping]]] = ..., progress: _Optional[_Union[_common_pb2.Progress, _Mapping]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class InterruptRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "reason", "resume")
+    __slots__ = ("namespace", "execution", "reason", "resume", "terminate")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     RESUME_FIELD_NUMBER: _ClassVar[int]
+    TERMINATE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     reason: str
     resume: bool
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ..., resume: _Optional[bool] = ...) -> None: ...
+    terminate: bool
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ..., resume: _Optional[bool] = ..., terminate: _Optional[bool] = ...) -> None: ...
 
 class InterruptResponse(_message.Message):
     __slots__ = ()

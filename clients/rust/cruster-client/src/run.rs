@@ -134,11 +134,21 @@ impl<W: Workflow> Run<W> {
     /// Asks it to stop. It is done when the request is durable; [`wait`](Run::wait) is done when
     /// the workflow has cleaned up.
     pub async fn interrupt(&self, reason: &str) -> Result<()> {
+        self.stop(reason, false).await
+    }
+
+    /// Ends it at once, running or paused, without its cleanup. It is done when that is durable.
+    pub async fn terminate(&self, reason: &str) -> Result<()> {
+        self.stop(reason, true).await
+    }
+
+    async fn stop(&self, reason: &str, terminate: bool) -> Result<()> {
         let request = proto::InterruptRequest {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             reason: reason.to_owned(),
             resume: false,
+            terminate,
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());

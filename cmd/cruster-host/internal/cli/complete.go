@@ -69,7 +69,7 @@ func (a *app) completes(root *cobra.Command) {
 	for _, verb := range strings.Fields("update delete") {
 		args["schedule "+verb] = a.completeOwnSchedule
 	}
-	for _, verb := range strings.Fields("poll wait describe history follow interrupt move fork restart delete") {
+	for _, verb := range strings.Fields("poll wait describe history follow interrupt terminate move fork restart delete") {
 		args["workflow "+verb] = a.completeExecution("")
 	}
 	for _, verb := range strings.Fields("resume fail") {

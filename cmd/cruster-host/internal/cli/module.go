@@ -93,7 +93,7 @@ open executions, which may use what is taken away, that is refused without --yes
 	flags.StringArrayVar(&req.AllowHTTP, "allow-http", nil, "a host that activities may call; may be repeated")
 	flags.StringArrayVar(&req.RevokeHTTP, "revoke-http", nil, "a host that they may not call any more; may be repeated")
 	flags.BoolVar(&req.ReplaceHTTP, "replace-http", false, "take away the grants that are not given with --allow-http")
-	flags.BoolVar(&req.TakeAway, "yes", false, "take settings away although open executions may use them")
+	flags.BoolVar(&req.TakeAway, "yes", false, "take away settings that open executions may use, and fields of states that there are")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ key decides what is the same execution: a second start with it finds the first, 
   cruster-host workflow list --state paused`,
 		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(), a.workflowFollow(),
 		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(),
-		a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork(),
+		a.workflowInterrupt(), a.workflowTerminate(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork(),
 		a.workflowRestart(), a.workflowDelete())
 }
 

@@ -1055,7 +1055,8 @@ pub struct PushMetadata {
     #[prost(bool, tag = "10")]
     pub replace_http: bool,
     /// Take away settings also if the deployment has open executions, which may use
-    /// them. Without it such a push is refused with CR-1013.
+    /// them, and deploy code that has no place for a field of states that there are.
+    /// Without it such a push is refused with CR-1013, or CR-1014.
     #[prost(bool, tag = "11")]
     pub take_away: bool,
 }
@@ -3109,6 +3110,11 @@ pub struct InterruptRequest {
     /// is resumed.
     #[prost(bool, tag = "4")]
     pub resume: bool,
+    /// Whether the execution ends at once, without its cleanup: its code does not run again. What it
+    /// has called is given up as if it had ended by itself. One that was terminated before may be
+    /// terminated again.
+    #[prost(bool, tag = "5")]
+    pub terminate: bool,
 }
 /// InterruptResponse says that the request is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

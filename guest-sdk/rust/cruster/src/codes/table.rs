@@ -14,6 +14,7 @@ table! {
     BAD_DEPLOYMENT = "CR-1011", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false;
     MIGRATION_FAILED = "CR-1012", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false;
     SETTINGS_IN_USE = "CR-1013", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false;
+    STATE_LOST = "CR-1014", "Nothing was changed. To rename or to drop a field, keep the old type and add a migration of the state; push with --yes if the values may go.", false;
     UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
     BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
     BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;
@@ -24,7 +25,7 @@ table! {
     PAUSED = "CR-2008", "Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", false;
     NONDETERMINISM = "CR-2009", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", false;
     CRASH_LOOP = "CR-2010", "Fix the code (the host's log has what the module wrote), push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", false;
-    NOT_PAUSED = "CR-2011", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt'.", false;
+    NOT_PAUSED = "CR-2011", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt', or 'cruster-host workflow terminate' if it does not heed that.", false;
     ALREADY_OVER = "CR-2012", "Read its result with 'cruster-host workflow poll'.", false;
     DEFERRED_SETTLED = "CR-2013", "A deferred can be resolved or rejected only once.", false;
     DEFERRED_REJECTED = "CR-2014", "The message comes from the caller that rejected the deferred.", false;
@@ -51,8 +52,8 @@ table! {
     BAD_ATTRIBUTE = "CR-2042", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false;
     UNKNOWN_DEFERRED = "CR-2043", "A workflow declares the deferreds that can be settled: 'cruster-host module describe NAME' shows them.", false;
     FINISHED_BEFORE = "CR-2044", "Read its result with 'cruster-host workflow poll', start a new run with --if-finished restart, or use another key.", false;
-    NOT_OVER = "CR-2045", "Interrupt it first with 'cruster-host workflow interrupt', or mark it as failed with 'cruster-host workflow fail' if it is paused.", false;
-    TERMINATED = "CR-2046", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", false;
+    NOT_OVER = "CR-2045", "Interrupt it first with 'cruster-host workflow interrupt', or end it at once with 'cruster-host workflow terminate'.", false;
+    TERMINATED = "CR-2046", "An operator has terminated it, or the workflow that had called it, which does not wait for it any more. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", false;
     BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
     SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
     SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;

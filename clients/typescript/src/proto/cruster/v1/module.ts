@@ -64,7 +64,8 @@ export interface PushMetadata {
   replaceHttp: boolean;
   /**
    * Take away settings also if the deployment has open executions, which may use
-   * them. Without it such a push is refused with CR-1013.
+   * them, and deploy code that has no place for a field of states that there are.
+   * Without it such a push is refused with CR-1013, or CR-1014.
    */
   takeAway: boolean;
 }

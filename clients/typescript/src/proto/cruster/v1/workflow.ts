@@ -665,6 +665,12 @@ export interface InterruptRequest {
    * is resumed.
    */
   resume: boolean;
+  /**
+   * Whether the execution ends at once, without its cleanup: its code does not run again. What it
+   * has called is given up as if it had ended by itself. One that was terminated before may be
+   * terminated again.
+   */
+  terminate: boolean;
 }
 
 /** InterruptResponse says that the request is durable. */
@@ -4422,7 +4428,7 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
 };
 
 function createBaseInterruptRequest(): InterruptRequest {
-  return { namespace: "", execution: "", reason: "", resume: false };
+  return { namespace: "", execution: "", reason: "", resume: false, terminate: false };
 }
 
 export const InterruptRequest: MessageFns<InterruptRequest> = {
@@ -4438,6 +4444,9 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     }
     if (message.resume !== false) {
       writer.uint32(32).bool(message.resume);
+    }
+    if (message.terminate !== false) {
+      writer.uint32(40).bool(message.terminate);
     }
     return writer;
   },
@@ -4487,6 +4496,14 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
             message.resume = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.terminate = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4508,6 +4525,7 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     message.execution = object.execution ?? "";
     message.reason = object.reason ?? "";
     message.resume = object.resume ?? false;
+    message.terminate = object.terminate ?? false;
     return message;
   },
 };
