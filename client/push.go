@@ -41,7 +41,8 @@ type PushRequest struct {
 	// the host compiles the module.
 	Sent func(bytes int)
 	// TakeAway takes settings away also if the deployment has open executions, which may use
-	// them. Without it such a push is refused with CR-1013.
+	// them, and deploys code that has no place for a field of states that there are. Without it
+	// such a push is refused with CR-1013, or CR-1014.
 	TakeAway bool
 	// UnsetConfig names values that are taken away.
 	UnsetConfig []string

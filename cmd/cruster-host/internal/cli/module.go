@@ -47,7 +47,8 @@ says so.
 Configuration and HTTP grants stay as they are, but for what the push sets or takes
 away: --config and --allow-http add to them, --unset-config and --revoke-http take one
 away, --replace-config and --replace-http all that are not given. If the deployment has
-open executions, which may use what is taken away, that is refused without --yes.
+open executions, which may use what is taken away, that is refused without --yes. So is
+code that has no place any more for a field of the states of entities.
 
 ` + exitHelp,
 		Example: `  cruster-host module push orders.wasm --name orders
