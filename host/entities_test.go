@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -182,4 +183,31 @@ func TestEntityThatNeverEnds(t *testing.T) {
 	case <-ctx.Done():
 		require.Fail(t, "it did not end")
 	}
+}
+
+// TestAPushKeepsStates: code that has no place for a field of states that there are is refused, and deployed
+// if the caller says so.
+func TestAPushKeepsStates(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		b := newBank(t, store)
+		renamed := wasmtest.Program{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{{
+			Name: "Account", Operations: []abi.OperationInfo{{Name: "deposit"}},
+			State: &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "balance", Schema: &abi.Schema{Type: abi.TypeInt}}}},
+		}}}}.Assemble()
+		push := func(anyway bool) error {
+			_, err := b.Push(t.Context(), host.PushRequest{Name: "bank", Binary: renamed, Settings: host.Settings{Anyway: anyway}})
+			return err
+		}
+		b.must("Account/ada", "deposit", 500)
+		err := push(false)
+		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
+		require.ErrorContains(t, err, `the state of bank/Account has no "cents" any more, and there are states that may have it, as that of "ada"`)
+		require.EqualValues(t, 500, b.must("Account/ada", "balance", nothing), "what was deployed stays")
+		require.NoError(t, b.DestroyEntity(t.Context(), "", "bank/Account/ada", ""))
+		require.NoError(t, push(false), "there is no state any more")
+		harness.Push(t, b.Engine, "bank", "tests/guests/entities")
+		b.must("Account/ada", "deposit", 500)
+		require.NoError(t, push(true))
+	})
 }

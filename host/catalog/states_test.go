@@ -10,7 +10,9 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-func structOf(fields ...abi.Field) *abi.Schema { return &abi.Schema{Type: abi.TypeStruct, Fields: fields} }
+func structOf(fields ...abi.Field) *abi.Schema {
+	return &abi.Schema{Type: abi.TypeStruct, Fields: fields}
+}
 
 func fieldOf(name string, s *abi.Schema) abi.Field { return abi.Field{Name: name, Schema: s} }
 
