@@ -65,6 +65,7 @@ func (p *Promise) MustFit(t reflect.Type) {
 func (w *Workflow) deferredInfo() []abi.DeferredInfo {
 	all := make([]abi.DeferredInfo, 0, len(w.Deferreds))
 	for _, d := range w.Deferreds {
+		CheckTypes(fmt.Sprintf("deferred %q", d.Name), d.Value)
 		all = append(all, abi.DeferredInfo{Dynamic: d.Dynamic, Name: d.Name, Value: SchemaOf(d.Value)})
 	}
 	slices.SortFunc(all, func(a, b abi.DeferredInfo) int { return strings.Compare(a.Name, b.Name) })

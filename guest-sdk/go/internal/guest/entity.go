@@ -78,6 +78,7 @@ func (r *Registry) AddEntity(e *Entity) {
 		panic(fmt.Sprintf("cruster: entity %q is registered twice", e.Name))
 	}
 	if e.State != nil {
+		CheckTypes(fmt.Sprintf("the state of entity %q", e.Name), e.State.Type)
 		checkMigrations(e)
 	}
 	if r.entities == nil {
@@ -126,6 +127,7 @@ func (r *Registry) Entity(name string) (*Entity, bool) {
 // Add registers an operation.
 func (e *Entity) Add(o *Operation) {
 	CheckName("operation", o.Name)
+	CheckTypes(fmt.Sprintf("operation %q of entity %s", o.Name, e.Name), o.Input, o.Output)
 	if _, ok := e.operations[o.Name]; ok {
 		panic(fmt.Sprintf("cruster: operation %q of entity %s is registered twice", o.Name, e.Name))
 	}

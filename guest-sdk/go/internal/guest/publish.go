@@ -48,6 +48,7 @@ func (w *Workflow) stateInfo() []abi.StateInfo {
 	}
 	all := make([]abi.StateInfo, 0, len(w.State))
 	for _, v := range w.State {
+		CheckTypes(fmt.Sprintf("state %q", v.Name), v.Type)
 		all = append(all, abi.StateInfo{Name: v.Name, Value: SchemaOf(v.Type)})
 	}
 	slices.SortFunc(all, func(a, b abi.StateInfo) int { return strings.Compare(a.Name, b.Name) })

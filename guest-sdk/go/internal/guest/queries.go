@@ -37,6 +37,7 @@ func (w *Workflow) queryInfo() []abi.QueryInfo {
 	}
 	all := make([]abi.QueryInfo, 0, len(w.Queries))
 	for _, q := range w.Queries {
+		CheckTypes(fmt.Sprintf("query %q", q.Name), q.Input, q.Output)
 		all = append(all, abi.QueryInfo{Input: SchemaOf(q.Input), Name: q.Name, Output: SchemaOf(q.Output)})
 	}
 	slices.SortFunc(all, func(a, b abi.QueryInfo) int { return strings.Compare(a.Name, b.Name) })

@@ -74,6 +74,7 @@ var Default = &Registry{}
 // fails, because package initialisation cannot return an error.
 func (r *Registry) AddWorkflow(w *Workflow) {
 	CheckName("workflow", w.Name)
+	CheckTypes(fmt.Sprintf("workflow %q", w.Name), w.Input, w.Output)
 	if _, ok := r.workflows[w.Name]; ok {
 		panic(fmt.Sprintf("cruster: workflow %q is registered twice", w.Name))
 	}
@@ -86,6 +87,7 @@ func (r *Registry) AddWorkflow(w *Workflow) {
 // AddActivity registers an activity.
 func (r *Registry) AddActivity(a *Activity) {
 	CheckName("activity", a.Name)
+	CheckTypes(fmt.Sprintf("activity %q", a.Name), a.Input, a.Output)
 	if _, ok := r.activities[a.Name]; ok {
 		panic(fmt.Sprintf("cruster: activity %q is registered twice", a.Name))
 	}

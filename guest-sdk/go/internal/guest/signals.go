@@ -234,6 +234,7 @@ func (w *Workflow) signalInfo() []abi.SignalInfo {
 	}
 	all := make([]abi.SignalInfo, 0, len(w.Signals))
 	for _, s := range w.Signals {
+		CheckTypes(fmt.Sprintf("signal %q", s.Name), s.Value)
 		all = append(all, abi.SignalInfo{Name: s.Name, Value: SchemaOf(s.Value)})
 	}
 	slices.SortFunc(all, func(a, b abi.SignalInfo) int { return strings.Compare(a.Name, b.Name) })

@@ -54,6 +54,7 @@ func (w *Workflow) updateInfo() []abi.UpdateInfo {
 	}
 	all := make([]abi.UpdateInfo, 0, len(w.Updates))
 	for _, u := range w.Updates {
+		CheckTypes(fmt.Sprintf("update %q", u.Name), u.Input, u.Output)
 		all = append(all, abi.UpdateInfo{Input: SchemaOf(u.Input), Name: u.Name, Output: SchemaOf(u.Output), Validated: u.Validated})
 	}
 	slices.SortFunc(all, func(a, b abi.UpdateInfo) int { return strings.Compare(a.Name, b.Name) })

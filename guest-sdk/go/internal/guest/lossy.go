@@ -1,0 +1,70 @@
+package guest
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// # Types whose values would be lost
+//
+// The codec writes the exported fields of a struct, or what methods of msgpack and encoding return.
+// A struct that keeps its value in fields of its own and knows JSON alone would be written as an
+// empty map and read as zero, and nothing would fail. Methods for JSON are not called: a module that
+// does not use encoding/json is not linked with it, and JSON has no bytes and no large numbers. So
+// such a type is refused when what uses it is declared.
+
+// jsonType has the methods of a type that knows JSON. It is not spelled with encoding/json: see above.
+var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
+
+// CheckTypes panics if values of one of the types would not be kept whole. What says who has them.
+func CheckTypes(what string, types ...reflect.Type) {
+	for _, t := range types {
+		if lossy := lossyType(t, map[reflect.Type]bool{}); lossy != nil {
+			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has fields that are not exported, and none of the methods that are called; "+
+				"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields", what, lossy))
+		}
+	}
+}
+
+// lossyType finds such a type in what a value of t contains; nil if there is none.
+func lossyType(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if t == nil || t == timeType || seen[t] || selfEncoded(t) != nil {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return lossyType(t.Elem(), seen)
+	case reflect.Struct:
+		return lossyStruct(t, seen)
+	default:
+		return nil
+	}
+}
+
+func lossyStruct(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	hidden, written, promoted := false, false, false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() && !f.Anonymous {
+			hidden = hidden || f.Name[0] != '_'
+			continue
+		}
+		promoted = promoted || f.Anonymous && knowsJSON(f.Type)
+		if name, _ := fieldTag(f); name == "-" {
+			continue
+		}
+		written = true
+		if lossy := lossyType(f.Type, seen); lossy != nil {
+			return lossy
+		}
+	}
+	if hidden && (!written || knowsJSON(t) && !promoted) {
+		return t
+	}
+	return nil
+}
+
+func knowsJSON(t reflect.Type) bool {
+	return t.Implements(jsonType) || reflect.PointerTo(t).Implements(jsonType)
+}
