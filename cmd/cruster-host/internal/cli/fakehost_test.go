@@ -44,6 +44,7 @@ func runCommands(t *testing.T, path string) {
 		code := Run(t.Context(), Process{
 			Args: words(d.Input), LookupEnv: environment("CRUSTER_ADDR="+addr, "CRUSTER_RETRY_FOR=0s"),
 			Stderr: &errs, Stdin: strings.NewReader(stdin), Stdout: &out, quiet: time.Hour,
+			now: func() time.Time { return noon.Add(time.Minute) },
 		})
 		var shown strings.Builder
 		if code != 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -50,9 +51,20 @@ func (fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*cru
 	return &crusterv1.StartResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
 }
 
+// Execute finds what was started at noon if a hashed key is given: it says what is found. Commands begin a minute later.
 func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-	e, err := execution("shop/Buy/" + key(req.GetStart()))
-	return &crusterv1.ExecuteResponse{Execution: e}, err
+	found := req.GetStart().GetKey()
+	state, finished, _ := strings.Cut(found, "-")
+	e, err := execution("shop/Buy/" + cmp.Or(state, key(req.GetStart())))
+	switch finished {
+	case "before":
+		e.FinishedAt = timestamppb.New(noon.Add(time.Second))
+	case "later":
+		e.FinishedAt = timestamppb.New(noon.Add(time.Hour))
+	case "own":
+		e.CreatedAt, e.FinishedAt = timestamppb.New(noon.Add(2*time.Minute)), timestamppb.New(noon.Add(time.Hour))
+	}
+	return &crusterv1.ExecuteResponse{Execution: e, Existed: found != ""}, err
 }
 
 func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {

@@ -43,7 +43,8 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 
-	quiet time.Duration // after which a command that follows says what is waited for; 0 means a second
+	now   func() time.Time // the clock; nil means that of the machine
+	quiet time.Duration    // after which a command that follows says what is waited for; 0 means a second
 }
 
 // Run runs the program and returns its exit code.
@@ -66,6 +67,7 @@ type app struct {
 	stderr    io.Writer
 	lookupEnv func(name string) (string, bool)
 	release   string
+	now       func() time.Time
 	quiet     time.Duration
 
 	addr      string
@@ -75,7 +77,13 @@ type app struct {
 }
 
 func newApp(p Process) *app {
-	return &app{stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release, quiet: cmp.Or(p.quiet, time.Second)}
+	a := &app{
+		stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release, now: p.now, quiet: cmp.Or(p.quiet, time.Second),
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	return a
 }
 
 func (a *app) rootCommand() *cobra.Command {

@@ -43,7 +43,7 @@ func (a *app) workflowExecute() *cobra.Command {
 		Use:   "execute WORKFLOW",
 		Short: "Run a workflow and print its result",
 		Long: `Run a workflow and print its result. If it was run with the same key before, the
-result of that execution is printed. When the timeout passes or the command is
+result of that execution is printed, and a note says so. When the timeout passes or the command is
 interrupted the workflow goes on: run the command again to wait for it.
 
 ` + exitHelp,
@@ -58,10 +58,14 @@ interrupted the workflow goes on: run the command again to wait for it.
 			}
 			ctx, cancel := bounded(cmd.Context(), f.timeout)
 			defer cancel()
+			began := a.now()
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().Execute(ctx, &crusterv1.ExecuteRequest{Start: start, Encoding: jsonForm})
 				if err != nil {
 					return err
+				}
+				if note := view.ExistedNote(resp.GetExecution(), began, a.addrFlag()); resp.GetExisted() && note != "" && a.output == "table" {
+					fmt.Fprintln(a.stderr, note)
 				}
 				return a.printOutcome(view.StartedExecutionOf(resp.GetExecution(), resp.GetExisted()), resp.GetExecution().GetError())
 			})

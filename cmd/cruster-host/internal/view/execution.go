@@ -135,6 +135,23 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 	)
 }
 
+// ExistedNote tells who began to wait at a time that the outcome of an execution is not that of a start of theirs; empty if
+// it may be: a call that was repeated finds what it has started itself.
+func ExistedNote(e *crusterv1.Execution, began time.Time, addrFlag string) string {
+	name, state := terminal.OneLine(e.GetName()), client.StateOf(e.GetState())
+	switch {
+	case state.Final() && e.GetFinishedAt().AsTime().Before(began):
+		return fmt.Sprintf("note: %s had finished before (%s %s); this is its outcome. A new run: '%s' or --if-finished restart",
+			name, state, timeText(e.GetFinishedAt()), restartCommand(name, addrFlag))
+	case e.GetContinued() == 0 && !e.GetCreatedAt().AsTime().Before(began):
+		return ""
+	case state == client.Paused:
+		return fmt.Sprintf("note: %s was started before; its input was not replaced", name)
+	default:
+		return fmt.Sprintf("note: %s was running already; its input was not replaced", name)
+	}
+}
+
 // WriteRestart writes which execution a restart began again. That it existed is plain; only a request
 // that was repeated found a run that it had started before.
 func WriteRestart(w io.Writer, v Execution, addrFlag string) error {
