@@ -21,7 +21,7 @@ func (a *app) withClient(do func(c *client.Client) error) error {
 	var once sync.Once
 	waiting := func(forAtMost time.Duration) {
 		once.Do(func() {
-			fmt.Fprintf(a.stderr, "no host answers at %s; trying for %v\n", a.addr, forAtMost.Round(100*time.Millisecond))
+			a.say(fmt.Sprintf("no host answers at %s; trying for %v", a.addr, forAtMost.Round(100*time.Millisecond)))
 		})
 	}
 	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor), client.WithNotice(waiting))

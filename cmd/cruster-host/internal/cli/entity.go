@@ -64,7 +64,11 @@ passes may still be performed.`,
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().Call(ctx, &crusterv1.CallRequest{Operation: o, Encoding: jsonForm})
+				var resp *crusterv1.CallResponse
+				err := a.explaining(ctx, a.lookAtLock(c, args[0]), func() (err error) {
+					resp, err = c.Entities().Call(ctx, &crusterv1.CallRequest{Operation: o, Encoding: jsonForm})
+					return err
+				})
 				if err != nil {
 					return err
 				}

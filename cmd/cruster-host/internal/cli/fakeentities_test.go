@@ -13,11 +13,17 @@ import (
 // fakeEntities has accounts. Their ids say what becomes of a request.
 type fakeEntities struct {
 	crusterv1.UnimplementedEntityServiceServer
+	host *fakeHost
 }
 
-func (fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+// Call answers at once; that of eve, who is locked, after two looks at the locks.
+func (f fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	_, bounded := ctx.Deadline()
 	switch o := req.GetOperation(); {
+	case strings.HasSuffix(o.GetEntity(), "/eve"):
+		if err := f.host.awaitLooks(ctx); err != nil {
+			return nil, err
+		}
 	case strings.HasSuffix(o.GetEntity(), "/slow") && bounded:
 		return nil, refused(abi.CodeDeadline, "%s did not answer in time", o.GetEntity())
 	case strings.HasSuffix(o.GetEntity(), "/full"):
@@ -57,7 +63,8 @@ func (fakeEntities) Destroy(context.Context, *crusterv1.DestroyRequest) (*cruste
 	return &crusterv1.DestroyResponse{}, nil
 }
 
-func (fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksRequest) (*crusterv1.ListLocksResponse, error) {
+func (f fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksRequest) (*crusterv1.ListLocksResponse, error) {
+	f.host.look()
 	if req.GetPageToken() != "" {
 		return &crusterv1.ListLocksResponse{}, nil
 	}

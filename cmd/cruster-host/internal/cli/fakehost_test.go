@@ -79,7 +79,27 @@ func words(line string) []string {
 type fakeHost struct {
 	mu    sync.Mutex
 	asked []string      // the calls since forget, guarded by mu
-	looks chan struct{} // each description of an execution that waits
+	looks chan struct{} // each look at what is waited for
+}
+
+// look counts a look at what is waited for, unless there were enough.
+func (f *fakeHost) look() {
+	select {
+	case f.looks <- struct{}{}:
+	default:
+	}
+}
+
+// awaitLooks returns after two looks at what is waited for.
+func (f *fakeHost) awaitLooks(ctx context.Context) error {
+	for range 2 {
+		select {
+		case <-f.looks:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 func (f *fakeHost) note(format string, args ...any) {
@@ -103,7 +123,7 @@ func (f *fakeHost) start(t *testing.T) (addr string) {
 	crusterv1.RegisterModuleServiceServer(server, &fakeModules{host: f})
 	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{host: f})
 	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
-	crusterv1.RegisterEntityServiceServer(server, fakeEntities{})
+	crusterv1.RegisterEntityServiceServer(server, fakeEntities{host: f})
 	crusterv1.RegisterScheduleServiceServer(server, fakeSchedules{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func execution(name string) (*crusterv1.Execution, error) {
 	e := &crusterv1.Execution{Name: name, Namespace: "default", Workflow: "shop/Buy", Digest: "0123456789abcdef", CreatedAt: timestamppb.New(noon)}
 	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
 	switch e.GetKey() {
-	case "running", "waiting":
+	case "computing", "running", "waiting":
 		e.State = crusterv1.State_STATE_RUNNING
 	case "completed":
 		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`}}
@@ -84,13 +84,15 @@ func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*cru
 
 func (f fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
 	e, err := execution(req.GetExecution())
-	if e.GetKey() == "waiting" {
-		select {
-		case f.host.looks <- struct{}{}:
-		default: // there were enough
-		}
+	pending := &crusterv1.PendingOp{Number: 2, Kind: "sleep"}
+	switch e.GetKey() {
+	case "computing":
+		f.host.look()
+		pending = &crusterv1.PendingOp{Kind: "turn", Since: timestamppb.New(noon)}
+	case "waiting":
+		f.host.look()
 	}
-	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{{Number: 2, Kind: "sleep"}}}, err
+	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{pending}}, err
 }
 
 // History has 5 entries, and 2 of them on a page.
@@ -192,8 +194,12 @@ func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWit
 	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
 }
 
-func (fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
-	_, err := execution(req.GetExecution())
+// Interrupt answers at once; for one that computes after two looks at what it does.
+func (f fakeWorkflows) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	e, err := execution(req.GetExecution())
+	if e.GetKey() == "computing" {
+		err = f.host.awaitLooks(ctx)
+	}
 	return &crusterv1.InterruptResponse{}, err
 }
 
@@ -308,12 +314,8 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 		if err := stream.Send(as(e.GetState(), e.GetRunId())); err != nil {
 			return err
 		}
-		for range 2 {
-			select {
-			case <-f.host.looks:
-			case <-stream.Context().Done():
-				return stream.Context().Err()
-			}
+		if err := f.host.awaitLooks(stream.Context()); err != nil {
+			return err
 		}
 		e.State, e.Result, all = crusterv1.State_STATE_COMPLETED, five, nil
 	}

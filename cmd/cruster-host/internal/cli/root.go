@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ type Process struct {
 	Stdout io.Writer
 
 	now   func() time.Time // the clock; nil means that of the machine
-	quiet time.Duration    // after which a command that follows says what is waited for; 0 means a second
+	quiet time.Duration    // after which a command that follows says what is waited for, and others after twice that; 0 means a second
 }
 
 // Run runs the program and returns its exit code.
@@ -69,6 +70,7 @@ type app struct {
 	release   string
 	now       func() time.Time
 	quiet     time.Duration
+	saying    sync.Mutex // whose holder may write to stderr while a call is under way
 
 	addr      string
 	namespace string

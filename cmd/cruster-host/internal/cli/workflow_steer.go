@@ -22,6 +22,8 @@ func (a *app) workflowInterrupt() *cobra.Command {
 		Use:   "interrupt EXECUTION",
 		Short: "Ask an execution to stop",
 		Long: `Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.
+The command returns when the request is durable: while the code computes it waits for
+the turn to end, and says so.
 With --resume one that is paused goes on for that: it cleans up and ends. If its code
 cannot get there it is paused again, which is shown if it happens within two seconds;
 move it to code that can, or fail it.`,
@@ -31,7 +33,10 @@ move it to code that can, or fail it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
 				wasPaused := resume && a.isPaused(cmd.Context(), c, args[0])
-				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume})
+				err := a.explaining(cmd.Context(), a.lookAtTurn(c, args[0]), func() error {
+					_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume})
+					return err
+				})
 				if err != nil {
 					return err
 				}

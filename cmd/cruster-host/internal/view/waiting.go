@@ -42,6 +42,26 @@ func WaitsFor(d *crusterv1.DescribeResponse) string {
 	return text
 }
 
+// WaitsForTurn says in a line that a request to an execution waits for its code, which computes; nothing if it does not.
+func WaitsForTurn(d *crusterv1.DescribeResponse) string {
+	for _, p := range d.GetPending() {
+		if p.GetKind() == turnKind {
+			return fmt.Sprintf("the code of %s has been computing since %s; the request is taken when its turn ends", terminal.OneLine(d.GetExecution().GetName()), timeText(p.GetSince()))
+		}
+	}
+	return ""
+}
+
+// WaitsForLock says in a line that a call waits for the lock of its entity; nothing if none of the locks is that.
+func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
+	for _, l := range locks {
+		if l.GetEntity() == entity {
+			return terminal.OneLine(fmt.Sprintf("%s has been locked by %s since %s; the call is performed when the lock is released", entity, l.GetHolder(), timeText(l.GetSince())))
+		}
+	}
+	return ""
+}
+
 // listens tells whether an op is one that every execution has, for interrupts and, if it takes any, for
 // updates: it does not wait for them.
 func listens(p *crusterv1.PendingOp) bool {

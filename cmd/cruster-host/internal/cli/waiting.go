@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+// explaining makes a call. If that takes a while it says on standard error what is waited for: what look finds, once.
+// That the host cannot tell now is no reason to stop.
+func (a *app) explaining(ctx context.Context, look func(ctx context.Context) string, call func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		a.explain(ctx, look)
+	}()
+	err := call()
+	cancel()
+	<-stopped
+	return err
+}
+
+func (a *app) explain(ctx context.Context, look func(ctx context.Context) string) {
+	said := ""
+	for quiet := 2 * a.quiet; ; quiet = min(2*quiet, maxQuiet) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(quiet):
+		}
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		waits := look(ctx)
+		cancel()
+		if waits != "" && waits != said {
+			said = waits
+			a.say("waiting: " + waits)
+		}
+	}
+}
+
+// say writes a line to standard error while a call is under way.
+func (a *app) say(line string) {
+	a.saying.Lock()
+	defer a.saying.Unlock()
+	fmt.Fprintln(a.stderr, line)
+}
+
+// lookAtTurn says that the code of an execution computes.
+func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Context) string {
+	return func(ctx context.Context) string {
+		d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+		if err != nil {
+			return ""
+		}
+		return view.WaitsForTurn(d)
+	}
+}
+
+// lookAtLock says who has locked an entity, if it is among the first that are locked.
+func (a *app) lookAtLock(c *client.Client, entity string) func(ctx context.Context) string {
+	return func(ctx context.Context) string {
+		resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{Namespace: a.namespace, PageSize: pageLimit})
+		if err != nil {
+			return ""
+		}
+		return view.WaitsForLock(resp.GetLocks(), entity)
+	}
+}
