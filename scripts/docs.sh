@@ -64,7 +64,7 @@ quoted "a page shows code that is neither in docs/examples nor in the examples b
 quoted "the page on libraries shows code that is not in the example" docs/libraries.md -- modules/examples/libraries/*.go modules/examples/crawl/rust/src/lib.rs
 
 # The programs of the clients are run by tests/clients.
-quoted "a page shows a program of a client that no test runs" docs/clients-go.md docs/clients-rust.md docs/clients-python.md docs/clients-typescript.md -- \
+quoted "a page shows a program of a client that no test runs" docs/clients-go.md docs/clients-rust.md docs/clients-python.md docs/clients-typescript.md clients/{python,typescript}/README.md -- \
 	docs/examples/clients/*/*.go clients/rust/cruster-client/examples/*.rs clients/python/examples/*.py clients/typescript/examples/*.ts
 
 # The program that the guide to Go begins with is a file of docs/examples/guide, whose tests run it.

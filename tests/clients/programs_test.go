@@ -164,6 +164,21 @@ func (r *running) ends() {
 	require.NoError(r.t, r.cmd.Wait(), "%s", &r.log)
 }
 
+// The programs that the pages begin with start a workflow, run one, and end.
+func TestTheFirstPrograms(t *testing.T) {
+	t.Parallel()
+	eachLanguage(t, func(t *testing.T, l language) {
+		if l.name == "go" {
+			return // its page begins with the program orders
+		}
+		program := l.program(t, "first")
+		p := hostOf(t, "modules/examples/orders")
+		r := run(t, program, "CRUSTER_ADDR="+p.GRPC)
+		r.says("started orders/ProcessOrder/100", "confirmed", "confirmed")
+		r.ends()
+	})
+}
+
 // The programs of the pages do with a host what the pages say: workflows, signals, queries,
 // deferreds, entities and refusals.
 func TestTheProgramsOfThePages(t *testing.T) {
