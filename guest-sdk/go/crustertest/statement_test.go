@@ -23,4 +23,6 @@ func TestCheckStatement(t *testing.T) {
 		require.NotNil(t, err, sql)
 		require.Equal(t, abi.CodeSQLForbidden, err.Code)
 	}
+	require.Equal(t, "PRAGMA statements are not for activities", checkStatement("PRAGMA x").Message)
+	require.Equal(t, `INSRT is not a known statement; did you mean "INSERT"?`, checkStatement("insrt into t values (1)").Message)
 }

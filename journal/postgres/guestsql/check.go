@@ -3,6 +3,8 @@ package guestsql
 import (
 	"slices"
 	"strings"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // CheckStatement refuses a statement of an activity that is not exactly one
@@ -22,6 +24,9 @@ func CheckStatement(sql string) error {
 		return refuse("there are %d statements; send one at a time", len(parts))
 	}
 	if first := keyword(parts[0]); !slices.Contains(dataKeywords, first) {
+		if meant := abi.DidYouMean(first, dataKeywords); meant != "" {
+			return refuse("a statement cannot begin with %s%s", shown(first), meant).WithHint("Correct the statement.")
+		}
 		return refuse("a statement cannot begin with %s here", shown(first)).
 			WithHint("Activities may SELECT, INSERT, UPDATE, DELETE and MERGE; define tables in migrations; the host begins and ends transactions.")
 	}

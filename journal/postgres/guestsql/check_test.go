@@ -212,3 +212,11 @@ func FuzzCheckStatement(f *testing.F) {
 		}
 	})
 }
+
+// TestMisspelt: what is no statement at all is not said to be forbidden.
+func TestMisspelt(t *testing.T) {
+	t.Parallel()
+	err := abi.AsError(guestsql.CheckStatement("INSRT INTO t VALUES (1)"))
+	require.Equal(t, `a statement cannot begin with INSRT; did you mean "insert"?`, err.Message)
+	require.Equal(t, "Correct the statement.", err.Hint)
+}

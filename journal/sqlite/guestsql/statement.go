@@ -1,6 +1,7 @@
 package guestsql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -14,6 +15,9 @@ func CheckActivity(sql string) error {
 	case word == "":
 		return abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
 	default:
+		if meant := abi.DidYouMean(word, rowStatements); meant != "" {
+			return abi.Errorf(abi.CodeSQLForbidden, "%s is not a known statement%s", word, meant).WithHint("Correct the statement.")
+		}
 		return abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
 	}
 }
@@ -28,7 +32,7 @@ func CheckMigration(sql string) (Mode, error) {
 	case word == "ALTER":
 		return Alteration, nil
 	default:
-		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use", word)
+		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use%s", word, abi.DidYouMean(word, append([]string{"CREATE", "DROP", "ALTER"}, rowStatements...)))
 	}
 }
 
@@ -96,10 +100,7 @@ func firstWord(sql string) string {
 	return strings.ToUpper(sql[:end])
 }
 
-func changesOrReadsRows(word string) bool {
-	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES":
-		return true
-	}
-	return false
-}
+// rowStatements begin statements that change or read rows.
+var rowStatements = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES"}
+
+func changesOrReadsRows(word string) bool { return slices.Contains(rowStatements, word) }

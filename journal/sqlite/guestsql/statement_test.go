@@ -17,6 +17,7 @@ import (
 //
 //	first-word    the first keyword, and whether an activity may begin with it
 //	migration     whether a migration may begin with it
+//	activity      whether an activity may begin with this text
 //	definition    whether a CREATE, ALTER or DROP may have this text
 func TestStatement(t *testing.T) {
 	t.Parallel()
@@ -29,6 +30,8 @@ func TestStatement(t *testing.T) {
 			case "first-word":
 				word := firstWord(sql)
 				fmt.Fprintf(&out, "%q %t\n", word, changesOrReadsRows(word))
+			case "activity":
+				fmt.Fprintln(&out, show("allowed", CheckActivity(sql)))
 			case "migration":
 				mode, err := CheckMigration(sql)
 				fmt.Fprintln(&out, show(map[Mode]string{Rows: "rows", Definition: "definition", Alteration: "alteration"}[mode], err))

@@ -1,6 +1,7 @@
 //! Statements that a host refuses whatever the database is.
 
 use crate::codes;
+use crate::testing::words::{closest, hinted};
 use crate::value::Value;
 use crate::wire::Fault;
 
@@ -174,7 +175,15 @@ pub(crate) fn check(sql: &str) -> Result<(), Box<Fault>> {
     let word = word.to_ascii_uppercase();
     match ROWS.contains(&word.as_str()) {
         true => Ok(()),
-        false => refuse(format!("{word} statements are not for activities")),
+        false => match closest(&word, &ROWS.map(str::to_owned)) {
+            Some(meant) => Err(hinted(
+                codes::SQL_FORBIDDEN.fault(format!(
+                    "{word} is not a known statement; did you mean \"{meant}\"?"
+                )),
+                "Correct the statement.",
+            )),
+            None => refuse(format!("{word} statements are not for activities")),
+        },
     }
 }
 
@@ -240,6 +249,10 @@ mod tests {
         ] {
             assert_eq!(check(sql).unwrap_err().code, "CR-3102", "{sql}");
         }
+        assert_eq!(
+            check("insrt into t values (1)").unwrap_err().message,
+            r#"INSRT is not a known statement; did you mean "INSERT"?"#
+        );
     }
 
     #[test]
