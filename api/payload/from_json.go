@@ -57,13 +57,14 @@ func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 
 // A converter reads JSON tokens and writes msgpack.
 type converter struct {
-	json *json.Decoder
-	out  bytes.Buffer
-	enc  *msgpack.Encoder
+	source []byte
+	json   *json.Decoder
+	out    bytes.Buffer
+	enc    *msgpack.Encoder
 }
 
 func newConverter(text []byte) *converter {
-	c := &converter{json: json.NewDecoder(bytes.NewReader(text))}
+	c := &converter{source: text, json: json.NewDecoder(bytes.NewReader(text))}
 	c.json.UseNumber()
 	c.enc = msgpack.NewEncoder(&c.out)
 	c.enc.UseCompactInts(true)
@@ -101,6 +102,10 @@ const HintOnQuotes = "In JSON, texts and the names of fields are in double quote
 func (c *converter) token() (json.Token, error) {
 	t, err := c.json.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		// The decoder takes a misspelt word at the end for one that goes on.
+		if rest := bytes.Trim(c.source[c.json.InputOffset():], " \t\r\n,:"); len(rest) > 0 && !bytes.ContainsAny(rest[:1], `"[{`) {
+			return nil, abi.Errorf(abi.CodeBadInput, "%.40q is not JSON", rest).WithHint("%s", HintOnQuotes)
+		}
 		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text ends early, at byte %d", c.json.InputOffset())
 	}
 	if err != nil {

@@ -71,6 +71,12 @@ func TestFromJSONRefuses(t *testing.T) {
 		want   string
 	}{
 		{"Empty", ``, nil, "ends early"},
+		{"HalfLiteral", `tru`, nil, `"tru" is not JSON`},
+		{"HalfLiteralInside", `{"a": nul`, nil, `"nul" is not JSON`},
+		{"HalfText", `"abc`, nil, "ends early"},
+		{"HalfNumber", `-`, nil, `"-" is not JSON`},
+		{"HalfKey", `{"a`, nil, "ends early"},
+		{"HalfArray", `[1,fal`, nil, `"fal" is not JSON`},
 		{"Half", `{"a":`, nil, "ends early"},
 		{"Unclosed", `[1`, nil, "ends early"},
 		{"Garbage", `{a:1}`, nil, "malformed"},
