@@ -100,6 +100,10 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, er
 	if err := abi.Unmarshal(outcome.Value, &key); err != nil {
 		return "", abi.Errorf(abi.CodeKeyFunction, "the raw key function of %q did not return a string", w.Name)
 	}
+	if key == "" {
+		return "", abi.Errorf(abi.CodeBadKey, "the key function of %q returned an empty text", w.Name).
+			WithHint("Give the fields of the input that the key is made of, or a key with the start.")
+	}
 	return key, abi.CheckKey(key)
 }
 

@@ -87,6 +87,9 @@ func TestDeriveFromFunction(t *testing.T) {
 		if err == nil {
 			require.Equal(t, c.want, got, name)
 		}
+		if c.code == abi.CodeBadKey {
+			require.ErrorContains(t, err, `the key function of "W" returned an empty text`)
+		}
 	}
 }
 
