@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -14,6 +15,9 @@ import (
 
 // askTimeout bounds each question to a program, a host or a database.
 const askTimeout = 10 * time.Second
+
+// defaultAddr is where a host listens that is not told otherwise.
+const defaultAddr = "127.0.0.1:7600"
 
 // What a [Finding] is.
 const (
@@ -52,11 +56,22 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	defer cancel()
 	all := []Finding{{What: "cruster-host", Status: OK, Text: fmt.Sprintf("%s, ABI %d, %s/%s", cfg.Version, abi.Version, runtime.GOOS, runtime.GOARCH)}}
 	all = append(all, languages(examineGo(ctx), examineRust(ctx))...)
-	host := examineHost(ctx, cfg.Addr, cfg.Store.StartCommand())
+	host := examineHost(ctx, cfg.Addr, startCommand(cfg))
 	return append(all, host,
 		examinePort("gRPC port", "--grpc-addr", cfg.GRPCAddr, host.Status == OK),
 		examinePort("HTTP port", "--http-addr", cfg.HTTPAddr, host.Status == OK),
 		examineStore(ctx, cfg.Store, host.Status == OK))
+}
+
+// startCommand starts a host where commands look for it. What is not an address of this machine is not listened on.
+func startCommand(cfg Config) string {
+	start := cfg.Store.StartCommand()
+	host, _, err := net.SplitHostPort(cfg.Addr)
+	ip := net.ParseIP(host)
+	if local := host == "localhost" || ip != nil && ip.IsLoopback(); err != nil || !local || cfg.Addr == defaultAddr {
+		return start
+	}
+	return start + " --grpc-addr " + cfg.Addr
 }
 
 // languages makes notes of what is missing in one language if the other is there: one is

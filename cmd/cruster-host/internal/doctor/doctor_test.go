@@ -136,3 +136,21 @@ func TestStartCommand(t *testing.T) {
 		require.Equal(t, command, spec.StartCommand())
 	}
 }
+
+// TestStartCommandListensWhereCommandsLook: a host that is started as suggested is found. One on another machine is
+// started there.
+func TestStartCommandListensWhereCommandsLook(t *testing.T) {
+	t.Parallel()
+	spec, err := serve.ParseStore("sqlite:cruster-data", "cruster")
+	require.NoError(t, err)
+	for addr, command := range map[string]string{
+		"127.0.0.1:7600": "cruster-host dev",
+		"127.0.0.1:7700": "cruster-host dev --grpc-addr 127.0.0.1:7700",
+		"localhost:7700": "cruster-host dev --grpc-addr localhost:7700",
+		"[::1]:7600":     "cruster-host dev --grpc-addr [::1]:7600",
+		"db.test:7600":   "cruster-host dev",
+		"unix:/socket":   "cruster-host dev",
+	} {
+		require.Equal(t, command, startCommand(Config{Addr: addr, Store: spec}), addr)
+	}
+}
