@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
@@ -110,7 +111,7 @@ examples below do just that.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.SetUsageTemplate(root.UsageTemplate() + precedence)
 
 	flags := root.PersistentFlags()
@@ -160,7 +161,11 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 }
 
 // flagError says what is wrong with a flag, without the words of the parser of numbers.
-func flagError(err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return usage.Errorf("%w%s", err, abi.DidYouMean(unknown.GetSpecifiedName(), nil, flagsOf(cmd)...))
+	}
 	var invalid *pflag.InvalidValueError
 	var number *strconv.NumError
 	if !errors.As(err, &invalid) || !errors.As(err, &number) {
@@ -176,6 +181,16 @@ func flagError(err error) error {
 		wanted = "true or false"
 	}
 	return usage.Errorf("--%s is %q, not %s", name, invalid.GetValue(), wanted)
+}
+
+// flagsOf lists the flags that a command has.
+func flagsOf(cmd *cobra.Command) (flags []abi.Spelling) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, abi.Spelling{Text: f.Name, Of: "--" + f.Name})
+		}
+	})
+	return flags
 }
 
 // usageArgs makes usage errors of a wrong number of arguments and of unknown

@@ -86,6 +86,9 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"error: standard input is empty: it must hold JSON\n":                                      {"workflow", "start", "a/B", "--input", "-"},
 		"error: " + empty + " is empty: it must hold JSON\n":                                       {"workflow", "start", "a/B", "--input-file", empty},
 		"error: cannot read the module: stat /nonexistent.wasm: no such file or directory\n":       {"module", "push", "/nonexistent.wasm", "--name", "x"},
+		"error: unknown flag: --inptu; did you mean \"--input\"?\n":                                {"workflow", "start", "a/B", "--inptu", "1"},
+		"error: unknown flag: --adrr; did you mean \"--addr\"?\n":                                  {"module", "list", "--adrr=x"},
+		"error: unknown flag: --colour\n":                                                          {"module", "list", "--colour"},
 		"error: there is no command \"cruster-host workflow exec\"; did you mean execute?\nhint: ": {"workflow", "exec"},
 	} {
 		code, stdout, stderr := invoke(t, args...)
