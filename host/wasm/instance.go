@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -345,6 +346,9 @@ func (i *Instance) initCalledLocked(ctx, ran context.Context, where string, err 
 		message = fmt.Sprintf("it did not return within %v", i.module.runtime.cfg.InitTimeout)
 	}
 	trap.Err = abi.Errorf(abi.CodeModuleInit, "the module failed in %s: %s", where, message)
+	if strings.Contains(message, "panic: cruster: ") { // an SDK refuses a name, or what is declared twice
+		trap.Err = trap.Err.WithHint("Change what the module declares, build it and push it again.")
+	}
 	return i.dieLocked(trap)
 }
 

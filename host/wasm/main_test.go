@@ -22,8 +22,8 @@ import (
 // What TestMain prepares: the guests of testdata, and a compilation cache that
 // all tests share, filled before by scripts/test.sh if CRUSTER_WASM_CACHE names it.
 var (
-	probeBinary, initLoopBinary []byte
-	cacheDir                    string
+	probeBinary, initLoopBinary, initTwiceBinary []byte
+	cacheDir                                     string
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildGuests(dir string) error {
-	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary} {
+	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary, "inittwice": &initTwiceBinary} {
 		content, err := buildGuest(dir, name)
 		if err != nil {
 			return err

@@ -217,6 +217,15 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
+// TestWhatAnSDKRefuses is not about the sandbox, and the hint is not either.
+func TestWhatAnSDKRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := compile(t, newRuntime(t, cached(wasm.Config{})), initTwiceBinary).Describe(context.Background())
+	trap := requireTrap(t, err, abi.CodeModuleInit)
+	require.Contains(t, trap.Err.Message, `cruster: workflow "w" is registered twice`)
+	require.Equal(t, "Change what the module declares, build it and push it again.", trap.Err.Hint)
+}
+
 func TestGivingUpOnAnInstanceIsNotTheModulesFault(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{Init: wasmtest.Endless}.Assemble())
