@@ -175,7 +175,7 @@ fn stateful(options: &EntityOptions, definition: &ItemStruct) -> TokenStream {
         });
         quote! {
             #number => {
-                let state = #sdk::__private::decode_state(raw, version)?;
+                let state = #sdk::__private::decode_state(of, raw, version)?;
                 #(#steps)*
                 ::core::result::Result::Ok(state)
             }
@@ -187,10 +187,10 @@ fn stateful(options: &EntityOptions, definition: &ItemStruct) -> TokenStream {
             const OPTIONS: #sdk::__private::EntityOptions = #value;
             const VERSION: u32 = #version;
 
-            fn restore(raw: &[u8], version: u32) -> #sdk::Result<Self> {
+            fn restore(of: &str, raw: &[u8], version: u32) -> #sdk::Result<Self> {
                 match version {
                     #(#arms)*
-                    _ => #sdk::__private::decode_state(raw, version),
+                    _ => #sdk::__private::decode_state(of, raw, version),
                 }
             }
 

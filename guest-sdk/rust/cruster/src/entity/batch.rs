@@ -57,7 +57,7 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
         let mut batch = Batch::<S> {
             attempt,
             given,
-            state: decode_given(given)?,
+            state: decode_given(attempt, given)?,
             changed: false,
         };
         let calls = given.operations.iter();
@@ -154,9 +154,13 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
     fn restore(&mut self, before: Before<S>) -> Result<()> {
         self.state = match before {
             Before::Nothing => None,
-            Before::Given => decode_given(self.given)?,
+            Before::Given => decode_given(self.attempt, self.given)?,
             Before::Copy(copy) => Some(copy),
-            Before::Encoded(raw) => Some(S::restore(&raw, S::VERSION)?),
+            Before::Encoded(raw) => Some(S::restore(
+                &self.attempt.0.invocation.execution,
+                &raw,
+                S::VERSION,
+            )?),
         };
         Ok(())
     }
@@ -167,7 +171,7 @@ fn created<'s, S: StatefulEntity>(state: &'s mut S, cx: &EntityContext) -> Resul
     Ok(state)
 }
 
-fn decode_given<S: StatefulEntity>(given: &Operations) -> Result<Option<S>> {
+fn decode_given<S: StatefulEntity>(attempt: &Attempt, given: &Operations) -> Result<Option<S>> {
     let Some(raw) = &given.state else {
         return Ok(None);
     };
@@ -180,7 +184,7 @@ fn decode_given<S: StatefulEntity>(given: &Operations) -> Result<Option<S>> {
         );
         return Err(Error::with_code(&codes::STATE_VERSION, message));
     }
-    S::restore(raw, given.version).map(Some)
+    S::restore(&attempt.0.invocation.execution, raw, given.version).map(Some)
 }
 
 fn encode_state<S: StatefulEntity>(state: &S) -> Result<Vec<u8>> {

@@ -273,7 +273,10 @@ fn old_states_are_migrated_step_by_step() {
     assert_eq!(newer.code, "CR-6008");
     let damaged = run::<Log>("ada", Some(vec![0x80]), 2, append()).unwrap_err();
     assert_eq!(damaged.code, "CR-6008");
-    assert!(damaged.message.contains("version 2, does not decode"));
+    let begins = "the state of test/Log/ada, version 2, does not fit: ";
+    assert!(damaged.message.starts_with(begins), "{}", damaged.message);
+    assert!(damaged.hint.contains("migrate(") && damaged.hint.contains("#[serde(default)]"));
+    assert!(newer.hint.starts_with("Push the newer module again"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Entities with a state, as types.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -23,9 +25,9 @@ pub trait EntityState: Default + Serialize + DeserializeOwned + Schema + 'static
     /// How many shapes the state had before.
     #[doc(hidden)]
     const VERSION: u32;
-    /// Decodes a state of this version or of an older one.
+    /// Decodes a state of this version or of an older one. `of` is the name of the entity.
     #[doc(hidden)]
-    fn restore(raw: &[u8], version: u32) -> Result<Self>;
+    fn restore(of: &str, raw: &[u8], version: u32) -> Result<Self>;
     /// A copy, if the type can be cloned.
     #[doc(hidden)]
     fn copy(&self) -> Option<Self>;
@@ -51,11 +53,20 @@ pub trait StatefulEntity: EntityState + Entity {
 }
 
 /// Decodes a state, or one of its old shapes.
-pub fn decode_state<T: DeserializeOwned>(raw: &[u8], version: u32) -> Result<T> {
-    codec::decode(raw).map_err(|e| {
-        let message = format!("the state, of version {version}, does not decode: {e}");
-        Error::with_code(&codes::STATE_VERSION, message)
-    })
+pub fn decode_state<T: DeserializeOwned>(of: &str, raw: &[u8], version: u32) -> Result<T> {
+    codec::decode(raw).map_err(|e| unfit(of, version, &e))
+}
+
+/// The hint on a state of another shape than the code has: that of the code is about states of
+/// newer code. The SDK for Go has the same.
+const UNFIT: &str = "A change of the shape of a state needs a migration, migrate(...) of #[stateful_entity]; for a new field #[serde(default)] will do.";
+
+/// Not one for each type of state.
+#[cold]
+#[inline(never)]
+fn unfit(of: &str, version: u32, e: &dyn fmt::Display) -> Error {
+    let message = format!("the state of {of}, version {version}, does not fit: {e}");
+    Error::with_code(&codes::STATE_VERSION, message).with_hint(UNFIT)
 }
 
 /// Decodes the input of an operation.

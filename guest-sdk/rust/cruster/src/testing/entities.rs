@@ -279,7 +279,7 @@ impl Entities {
     pub fn state<S: StatefulEntity>(&self, id: &str) -> Option<S> {
         let name = format!("{}/{}/{id}", self.0.home_of(S::NAME), S::NAME);
         let stored = self.0.entities.borrow().states.get(&name).cloned()?;
-        Some(S::restore(&stored.raw, stored.version).unwrap_or_else(|e| panic!("{name}: {e}")))
+        Some(S::restore(&name, &stored.raw, stored.version).unwrap_or_else(|e| panic!("{e}")))
     }
 
     /// The ids of the entities of a type that have a state, in order.
