@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +26,32 @@ func TestDefaultTransport(t *testing.T) {
 	e := harness.Engine(t, harness.Store(t, "sqlite"))
 	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) { r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")} })
 	require.Equal(t, "hello hello", harness.Execute[string](t, e, "fetch/Fetch", server.URL))
+}
+
+// TestGoroutinesFetchTogether: the server answers none of the requests before all have come.
+func TestGoroutinesFetchTogether(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	var came sync.WaitGroup
+	came.Add(n)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came.Done()
+		here := make(chan struct{})
+		go func() { came.Wait(); close(here) }()
+		select {
+		case <-here:
+			_, _ = io.WriteString(w, "hello "+r.URL.Path)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	e := harness.Engine(t, harness.Store(t, "sqlite"))
+	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) { r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")} })
+	urls, want := []string{"http://refused.test/"}, []string{string(abi.CodeHTTPForbidden)}
+	for i := range n {
+		urls, want = append(urls, fmt.Sprint(server.URL, "/", i)), append(want, fmt.Sprint("hello /", i))
+	}
+	require.Equal(t, want, harness.Execute[[]string](t, e, "fetch/FetchAll", urls))
 }
 
 // TestOutside: what an activity cannot do because it is in a sandbox fails with a code that says

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 
+	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/internal/defaulthttp"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
@@ -31,4 +32,9 @@ func runningHere(ctx context.Context) (of any, inside bool) {
 		return of, true
 	}
 	return guest.RunningHere()
+}
+
+// do makes a call. A test has threads enough for those of several goroutines.
+func do(_ any, by *cruster.HTTPClient, r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+	return by.Do(r)
 }

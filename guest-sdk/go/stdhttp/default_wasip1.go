@@ -2,7 +2,9 @@ package stdhttp
 
 import (
 	"context"
+	"runtime"
 
+	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/internal/defaulthttp"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
@@ -16,4 +18,11 @@ func runningHere(ctx context.Context) (of any, inside bool) {
 		return of, true
 	}
 	return guest.Running, true
+}
+
+var together = gatherer{yield: runtime.Gosched}
+
+// do makes a call, together with those of other goroutines.
+func do(attempt any, by *cruster.HTTPClient, r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+	return together.do(attempt, by, r)
 }

@@ -38,7 +38,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, abi.Errorf(abi.CodeHTTPBadRequest, "the request asks %s for the host %q", req.URL.Host, req.Host).
 			WithHint("Put the name of the server into the URL: the host of Cruster sends it as the header Host.")
 	}
-	client, err := t.caller(req.Context())
+	attempt, client, err := t.caller(req.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := client.Do(cruster.HTTPRequest{
+	res, err := do(attempt, client, cruster.HTTPRequest{
 		Method: req.Method, URL: urlOf(req), Headers: headersOf(req), Body: body, Timeout: timeout,
 	})
 	if over := req.Context().Err(); over != nil {
@@ -67,18 +67,17 @@ func isLate(ctx context.Context, timeout time.Duration, err error) bool {
 	return has && abi.CodeOf(err) == abi.CodeHTTPFailed && time.Until(deadline) < timeout/10
 }
 
-// caller is what makes the call.
-func (t transport) caller(ctx context.Context) (*cruster.HTTPClient, error) {
-	var attempt any
+// caller is the attempt that the call is of, and what makes it.
+func (t transport) caller(ctx context.Context) (attempt any, by *cruster.HTTPClient, err error) {
 	if t.of != nil {
 		attempt = t.of.Value(guest.Within{})
 	} else {
 		attempt, _ = runningHere(ctx)
 	}
-	if attempt, is := attempt.(interface{ HTTP() *cruster.HTTPClient }); is {
-		return attempt.HTTP(), nil
+	if calls, is := attempt.(interface{ HTTP() *cruster.HTTPClient }); is {
+		return attempt, calls.HTTP(), nil
 	}
-	return nil, abi.Errorf(abi.CodeWrongContext, "the context of the call is not that of an activity, or derived from it").
+	return nil, nil, abi.Errorf(abi.CodeWrongContext, "the context of the call is not that of an activity, or derived from it").
 		WithHint("Make the client with stdhttp.Client(ctx), where ctx is the *cruster.ActivityContext; make calls in activities only.")
 }
 

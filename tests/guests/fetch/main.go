@@ -4,9 +4,12 @@ package main
 import (
 	"io"
 	"net/http"
+	"sync"
+	"time"
 
+	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	_ "github.com/cruster/cruster/guest-sdk/go/stdhttp"
+	"github.com/cruster/cruster/guest-sdk/go/stdhttp"
 )
 
 var fetch = cruster.NewActivity("fetch", func(ctx *cruster.ActivityContext, url string) (string, error) {
@@ -35,5 +38,26 @@ func read(res *http.Response, err error) (string, error) {
 }
 
 var _ = cruster.NewWorkflow("Fetch", func(ctx cruster.Context, url string) (string, error) { return fetch.Call(ctx, url) })
+
+// fetchAll fetches each path in a goroutine of its own.
+var fetchAll = cruster.NewActivity("fetchAll", func(ctx *cruster.ActivityContext, urls []string) ([]string, error) {
+	client := stdhttp.Client(ctx)
+	client.Timeout = 20 * time.Second
+	answers := make([]string, len(urls))
+	var all sync.WaitGroup
+	for i, url := range urls {
+		all.Go(func() {
+			answer, err := read(client.Get(url))
+			if err != nil {
+				answer = string(abi.CodeOf(err))
+			}
+			answers[i] = answer
+		})
+	}
+	all.Wait()
+	return answers, nil
+})
+
+var _ = cruster.NewWorkflow("FetchAll", func(ctx cruster.Context, urls []string) ([]string, error) { return fetchAll.Call(ctx, urls) })
 
 func main() {}
