@@ -32,7 +32,8 @@ func CheckMigration(sql string) (Mode, error) {
 	case word == "ALTER":
 		return Alteration, nil
 	default:
-		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use%s", word, abi.DidYouMean(word, append([]string{"CREATE", "DROP", "ALTER"}, rowStatements...)))
+		meant := abi.DidYouMean(word, append([]string{"CREATE", "DROP", "ALTER"}, rowStatements...))
+		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use%s", word, meant)
 	}
 }
 

@@ -46,7 +46,8 @@ func WaitsFor(d *crusterv1.DescribeResponse) string {
 func WaitsForTurn(d *crusterv1.DescribeResponse) string {
 	for _, p := range d.GetPending() {
 		if p.GetKind() == turnKind {
-			return fmt.Sprintf("the code of %s has been computing since %s; the request is taken when its turn ends", terminal.OneLine(d.GetExecution().GetName()), timeText(p.GetSince()))
+			return terminal.OneLine(fmt.Sprintf("the code of %s has been computing since %s; the request is taken when its turn ends",
+				d.GetExecution().GetName(), timeText(p.GetSince())))
 		}
 	}
 	return ""
@@ -56,7 +57,8 @@ func WaitsForTurn(d *crusterv1.DescribeResponse) string {
 func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
 	for _, l := range locks {
 		if l.GetEntity() == entity {
-			return terminal.OneLine(fmt.Sprintf("%s has been locked by %s since %s; the call is performed when the lock is released", entity, l.GetHolder(), timeText(l.GetSince())))
+			return terminal.OneLine(fmt.Sprintf("%s has been locked by %s since %s; the call is performed when the lock is released",
+				entity, l.GetHolder(), timeText(l.GetSince())))
 		}
 	}
 	return ""
