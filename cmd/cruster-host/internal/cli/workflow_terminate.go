@@ -25,7 +25,11 @@ that wait for its result get the reason. This is for one that does not heed
 				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
 			}
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Terminate: true})
+				req := &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Terminate: true}
+				err := a.explaining(cmd.Context(), a.lookAtTurn(c, args[0]), func() error {
+					_, err := c.Workflows().Interrupt(cmd.Context(), req)
+					return err
+				})
 				if err != nil {
 					return err
 				}

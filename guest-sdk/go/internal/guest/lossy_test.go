@@ -24,7 +24,7 @@ type labelled struct {
 
 func (l *labelled) MarshalJSON() ([]byte, error) { return json.Marshal(l.cents) }
 
-type secret struct{ value string }
+type secret struct{ value string } //nolint:unused // that is the point
 
 // spelled knows JSON, and all of it is written.
 type spelled struct{ Cents int64 }
