@@ -236,6 +236,9 @@ func HandleHTTP(handler func(cruster.HTTPRequest) (cruster.HTTPResponse, error))
 // ResolveAfter resolves a deferred of the execution from outside, at a virtual
 // time after its start. If a host would refuse that, the execution ends with the
 // reason: the test has a mistake.
+//
+// If the execution ends before that time, nothing happens: a test of a timeout has one
+// that comes too late. [When] ties it to a step instead, and fails if that is not reached.
 func ResolveAfter[T any](d time.Duration, deferred cruster.Deferred[T], value T) Option {
 	b, err := abi.Marshal(value)
 	if err != nil {

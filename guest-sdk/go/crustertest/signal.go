@@ -21,6 +21,9 @@ func Signal[T any](s cruster.Signal[T], value T) Option {
 // SignalAfter sends a signal to the execution from outside, at a virtual time after
 // its start. If a host would refuse it, the execution ends with the reason: the test
 // has a mistake.
+//
+// If the execution ends before that time, nothing happens: a test of a timeout has one
+// that comes too late. [When] ties it to a step instead, and fails if that is not reached.
 func SignalAfter[T any](d time.Duration, s cruster.Signal[T], value T) Option {
 	b := signalValue(s, value)
 	return outside(d, func(r *run) { r.signalFromOutside(s.Name(), b) })
