@@ -11,8 +11,8 @@
 // answer are in memory as a whole, there are no trailers and no upgrades, and it is refused
 // once the transaction of the activity has begun.
 //
-// Calls of several goroutines go out together, and each of these goroutines goes on when all have an
-// answer.
+// Calls with GET, HEAD or OPTIONS that several goroutines make go out together, and each of these
+// goroutines goes on when all have an answer. Other calls are made one after the other.
 //
 // In a module that imports this package, http.DefaultTransport has the host make its calls, so
 // that a library also works that cannot be given a client. A copy of it does not. In a test, the

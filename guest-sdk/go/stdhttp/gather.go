@@ -19,6 +19,9 @@ type caller interface {
 // stops it: goroutines that each made a call of their own would wait for one another. So the first that wants one lets
 // the others run, as long as that brings further calls, and then makes all of them.
 //
+// Only calls that read are gathered. The responses share the room that each has to itself alone, and what does not fit
+// is asked for again, which must not be done to a call that changes something.
+//
 // What is gathered is of one attempt: of another one, goroutines may be left that never run again.
 type gatherer struct {
 	yield func() // lets other goroutines run
@@ -39,6 +42,9 @@ const spareYields = 3
 
 // do makes a call for an attempt.
 func (g *gatherer) do(attempt any, by caller, request cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+	if !slices.Contains(reading, request.Method) {
+		return by.Do(request)
+	}
 	mine := &gathered{request: request, done: make(chan struct{})}
 	if g.add(attempt, mine) == 1 {
 		send(by, g.gather(attempt))
@@ -103,15 +109,15 @@ func sendTogether(by caller, all []*gathered) {
 		if one.result.Err = err; err == nil {
 			one.result = results[i]
 		}
-		// The responses share the room that each has to itself alone. What only reads can be asked for again.
-		if abi.CodeOf(one.result.Err) == abi.CodeHTTPTooLarge && slices.Contains(reading, one.request.Method) {
+		if abi.CodeOf(one.result.Err) == abi.CodeHTTPTooLarge {
 			one.result.Response, one.result.Err = by.Do(one.request)
 		}
 		close(one.done)
 	}
 }
 
-var reading = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
+// reading are the methods that change nothing; without one it is GET.
+var reading = []string{"", http.MethodGet, http.MethodHead, http.MethodOptions}
 
 // roomOf is what a request takes of the body of a call, or more.
 func roomOf(r cruster.HTTPRequest) int {

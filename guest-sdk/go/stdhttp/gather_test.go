@@ -169,18 +169,29 @@ func TestGathererWhenTheHostRefuses(t *testing.T) {
 	}
 }
 
-// Responses that are too large together are fetched one by one, if that changes nothing on the server.
+// Responses that are too large together are fetched one by one.
 func TestGathererWhenResponsesAreTooLargeTogether(t *testing.T) {
 	t.Parallel()
-	by, all := &answering{room: 1}, requestsTo("a", "b", "c")
-	all[2].Method = "POST"
-	g := make([]*gathered, len(all))
-	for i := range all {
-		g[i] = &gathered{request: all[i], done: make(chan struct{})}
+	by := &answering{room: 1}
+	results := gatherAll(by, requestsTo("a", "b"))
+	require.Equal(t, []int{2, 1}, by.made)
+	for i, want := range []string{"a", "b"} {
+		require.NoError(t, results[i].Err)
+		require.Equal(t, want, string(results[i].Response.Body))
 	}
-	send(by, g)
-	require.Equal(t, []int{3, 1}, by.made)
-	require.NoError(t, errors.Join(g[0].result.Err, g[1].result.Err))
-	require.Equal(t, "b", string(g[1].result.Response.Body))
-	require.Equal(t, abi.CodeHTTPTooLarge, abi.CodeOf(g[2].result.Err))
+}
+
+// What may change something on the server is made alone: it could not be asked for again.
+func TestGathererLeavesOtherCallsAlone(t *testing.T) {
+	t.Parallel()
+	by, all := &answering{room: 1}, requestsTo("a", "b")
+	for i, method := range []string{"POST", "DELETE"} {
+		all[i].Method = method
+	}
+	g := &gatherer{yield: func() { require.Fail(t, "nothing is gathered") }}
+	for _, r := range all {
+		_, err := g.do("attempt", by, r)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{1, 1}, by.made)
 }
