@@ -26,6 +26,9 @@ func TestTerminateWhatDoesNotStop(t *testing.T) {
 
 		require.NoError(t, e.Terminate(t.Context(), "", execution, "enough"))
 		requireTerminated(t, e, execution)
+		row, err = e.Poll(t.Context(), "", execution)
+		require.NoError(t, err)
+		require.Equal(t, "please", row.Interrupt.Reason, "the first request stands")
 		require.NoError(t, e.Terminate(t.Context(), "", execution, "enough, again"), "the answer to the first may have been lost")
 		requireTerminated(t, e, execution)
 		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(e.Interrupt(t.Context(), "", execution, "please")))

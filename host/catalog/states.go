@@ -16,7 +16,7 @@ import (
 // does not have is left out, and is gone with the next write: renaming a field loses its values, and
 // nothing fails. A type that changed fails loudly, and a migration carries values over. So a push
 // that drops a field of a state is refused while there are such states, unless the caller says that
-// the values may go.
+// the values may go. So is code with fewer migrations, which could not read them at all.
 
 // checkStates refuses a module that would lose parts of states. Old is the deployment before the push.
 func (c *Catalog) checkStates(ctx context.Context, req *PushRequest, old *journal.Deployment, updated *abi.Manifest) error {
@@ -24,16 +24,17 @@ func (c *Catalog) checkStates(ctx context.Context, req *PushRequest, old *journa
 		return nil
 	}
 	before, err := c.description(ctx, old.Digest)
-	if abi.CodeOf(err) == abi.CodeModuleNotFound {
-		return nil // it cannot have been called
+	switch abi.CodeOf(err) {
+	case abi.CodeModuleNotFound, abi.CodeBadManifest, abi.CodeNotWasm:
+		return nil // it cannot be called: a push is what it needs
 	}
 	if err != nil {
 		return err
 	}
 	for i := range before.manifest.Entities {
 		entity := &before.manifest.Entities[i]
-		gone := lostFields(entity, updated)
-		if len(gone) == 0 {
+		misfit := stateMisfit(entity, updated)
+		if misfit == "" {
 			continue
 		}
 		key, err := req.HasState(ctx, req.Name+"/"+entity.Name)
@@ -41,21 +42,28 @@ func (c *Catalog) checkStates(ctx context.Context, req *PushRequest, old *journa
 			return err
 		}
 		if key != "" {
-			return abi.Errorf(abi.CodeStateLost, "the state of %s/%s has no %s any more, and there are states that may have it, as that of %q",
-				req.Name, entity.Name, strings.Join(gone, ", "), key)
+			return abi.Errorf(abi.CodeStateLost, "%s/%s %s, and there are states, as that of %q", req.Name, entity.Name, misfit, key)
 		}
 	}
 	return nil
 }
 
-// lostFields lists the fields of an entity's state that the entity does not have in another module.
-// If it has more migrations there, they are responsible; with fewer, states are refused.
-func lostFields(entity *abi.EntityInfo, updated *abi.Manifest) []string {
+// stateMisfit says why code of another module does not fit the states of an entity; empty if it does, or if it has
+// migrations for them.
+func stateMisfit(entity *abi.EntityInfo, updated *abi.Manifest) string {
 	i := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name })
-	if i < 0 || updated.Entities[i].StateVersion != entity.StateVersion {
-		return nil
+	if i < 0 || entity.State == nil {
+		return ""
 	}
-	return lost(entity.State, updated.Entities[i].State, "")
+	now := &updated.Entities[i]
+	if now.StateVersion < entity.StateVersion {
+		return fmt.Sprintf("has fewer migrations of its state, %d instead of %d", now.StateVersion, entity.StateVersion)
+	}
+	gone := lost(entity.State, now.State, "")
+	if now.StateVersion > entity.StateVersion || len(gone) == 0 {
+		return ""
+	}
+	return "has no " + strings.Join(gone, ", ") + " in its state any more"
 }
 
 // lost lists the fields of a schema that another does not have, at a path.

@@ -36,11 +36,13 @@ func TestLostFields(t *testing.T) {
 		require.Equal(t, tc.want, lost(tc.old, tc.updated, ""), name)
 	}
 	old := &abi.EntityInfo{Name: "Rooms", State: structOf(fieldOf("free", whole)), StateVersion: 1}
-	for version, want := range map[uint32][]string{0: nil, 1: {`"free"`}, 2: nil} {
+	for version, want := range map[uint32]string{
+		0: "has fewer migrations of its state, 0 instead of 1", 1: `has no "free" in its state any more`, 2: "",
+	} {
 		updated := &abi.Manifest{Entities: []abi.EntityInfo{{Name: "Other"}, {Name: "Rooms", State: structOf(), StateVersion: version}}}
-		require.Equal(t, want, lostFields(old, updated), "a migration is responsible, and without it states are refused")
+		require.Equal(t, want, stateMisfit(old, updated), "a migration is responsible")
 	}
-	require.Nil(t, lostFields(old, &abi.Manifest{}), "an entity that is gone does not write")
+	require.Empty(t, stateMisfit(old, &abi.Manifest{}), "an entity that is gone does not write")
 }
 
 // TestStatesAreNotLost: code that has no place for a part of the states that there are is deployed only if
@@ -69,7 +71,7 @@ func TestStatesAreNotLost(t *testing.T) {
 	key = "double"
 	err := push(rooms("available"), false)
 	require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
-	require.ErrorContains(t, err, `the state of hotel/Rooms has no "vacant" any more, and there are states that may have it, as that of "double"`)
+	require.ErrorContains(t, err, `hotel/Rooms has no "vacant" in its state any more, and there are states, as that of "double"`)
 	d, err := c.Deployment(t.Context(), "default", "hotel")
 	require.NoError(t, err)
 	require.EqualValues(t, 2, d.Version, "nothing was changed")

@@ -22,7 +22,7 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 		return err
 	}
 	row, lerr := x.Load(ctx, ref)
-	if lerr == nil && row.State.Final() && abi.CodeOf(row.Error) == abi.CodeTerminated {
+	if lerr == nil && row.State == journal.Interrupted && abi.CodeOf(row.Error) == abi.CodeTerminated {
 		return nil // by this very request, if its answer was lost
 	}
 	return errors.Join(lerr, err)
@@ -47,6 +47,7 @@ func (r *run) terminate(i journal.Interrupt) error {
 	if r.row.State.Final() {
 		return alreadyOver(r.row)
 	}
+	i.At = max(i.At, r.now()) // the request may have waited for a turn
 	w, u := terminated(r.row, i)
 	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
 	if _, err := r.Committer.Commit(w); err != nil {
@@ -54,7 +55,9 @@ func (r *run) terminate(i journal.Interrupt) error {
 	}
 	r.Fault.Pass(faultpoint.TerminateAfterCommit)
 	r.applyUpdate(u)
-	r.row.Interrupt = &i
+	if r.row.Interrupt == nil { // the first request stands
+		r.row.Interrupt = &i
+	}
 	r.rowWrites++
 	r.log.Info("terminated", "reason", i.Reason)
 	r.settleDurable(&w)

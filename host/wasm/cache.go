@@ -2,11 +2,11 @@ package wasm
 
 import (
 	"cmp"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,16 +42,30 @@ type cacheEntry struct {
 	used time.Time
 }
 
-// cacheEntries lists the compiled modules on disk. One that vanishes meanwhile is left out.
-func (r *Runtime) cacheEntries() []cacheEntry {
-	var entries []cacheEntry
-	paths, _ := filepath.Glob(filepath.Join(r.cfg.CacheDir, "*", "*"))
-	for _, path := range paths {
-		if _, err := hex.DecodeString(filepath.Base(path)); err != nil || filepath.Base(filepath.Dir(path)) == notesDir {
+// entryName is the name of a compiled module, and of a note: a hash.
+var entryName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// cacheEntries lists the compiled modules on disk. The folder may hold other things, which are not touched. One that
+// vanishes meanwhile is left out.
+func (r *Runtime) cacheEntries() (entries []cacheEntry) {
+	folders, _ := os.ReadDir(r.cfg.CacheDir)
+	for _, f := range folders {
+		if strings.HasPrefix(f.Name(), "wazero-") {
+			entries = append(entries, entriesIn(filepath.Join(r.cfg.CacheDir, f.Name()))...)
+		}
+	}
+	return entries
+}
+
+// entriesIn lists the files of a folder that have the name of an entry.
+func entriesIn(dir string) (entries []cacheEntry) {
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if !f.Type().IsRegular() || !entryName.MatchString(f.Name()) {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			entries = append(entries, cacheEntry{path, info.Size(), lastUse(info)})
+		if info, err := f.Info(); err == nil {
+			entries = append(entries, cacheEntry{filepath.Join(dir, f.Name()), info.Size(), lastUse(info)})
 		}
 	}
 	return entries
@@ -67,26 +81,28 @@ func (r *Runtime) trimCache() {
 	if len(victims) == 0 {
 		return
 	}
-	_ = os.RemoveAll(filepath.Join(r.cfg.CacheDir, notesDir))
+	victims = append(victims, entriesIn(filepath.Join(r.cfg.CacheDir, notesDir))...)
 	for _, victim := range victims {
 		if err := os.Remove(victim.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.cfg.Logger.Warn("the compilation cache could not be trimmed", "error", err)
 			return
 		}
-		r.cfg.Logger.Debug("a compiled module was removed from the cache", "file", victim.path, "bytes", victim.size)
+		r.cfg.Logger.Debug("a file was removed from the compilation cache", "file", victim.path, "bytes", victim.size)
 	}
 }
 
 // overflow chooses what is removed so that the others take at most limit bytes.
-func overflow(entries []cacheEntry, limit int64) []cacheEntry {
+func overflow(entries []cacheEntry, limit int64) (victims []cacheEntry) {
 	slices.SortFunc(entries, func(a, b cacheEntry) int { // the latest first
 		return cmp.Or(b.used.Compare(a.used), strings.Compare(a.path, b.path))
 	})
 	var total int64
-	for i, entry := range entries {
-		if total += entry.size; total > limit {
-			return entries[i:]
+	for _, entry := range entries {
+		if total+entry.size > limit {
+			victims = append(victims, entry)
+			continue
 		}
+		total += entry.size
 	}
-	return nil
+	return victims
 }

@@ -43,10 +43,10 @@ func TestCacheOnDisk(t *testing.T) {
 
 func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 	t.Parallel()
-	dir, asked := t.TempDir(), 0
+	dir, asked := filepath.Join(t.TempDir(), "c[1]"), 0 // no pattern
 	module := func(number int) []byte { return wasmtest.Module{Locals: 1 + number}.Assemble() }
 	entries := func() []string {
-		files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+		files, err := filepath.Glob(filepath.Join(strings.ReplaceAll(dir, "[", `\[`), "wazero-*", "*"))
 		require.NoError(t, err)
 		return files
 	}
@@ -63,6 +63,10 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 		}
 	}
 	require.Len(t, old, 3)
+	for _, other := range []string{"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32))} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, other)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, other), make([]byte, 1<<20), 0o600))
+	}
 	info, err := os.Stat(entries()[0])
 	require.NoError(t, err)
 	aside := func(ctx context.Context, content []byte) error {
@@ -79,6 +83,10 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 	}
 	require.ElementsMatch(t, []int{1, 2}, left, "the one that was not used for longest is gone")
 	require.Len(t, entries(), 3, "and the new one is there")
+	for _, other := range []string{"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32))} {
+		_, err := os.Stat(filepath.Join(dir, other))
+		require.NoError(t, err, "what others have put there stays")
+	}
 
 	// A note would keep a large module that was removed from being compiled aside again.
 	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), probeBinary)

@@ -44,20 +44,22 @@ func (w *warmth) remove(mc *machine) {
 	}
 }
 
-// oldest is the machine that has rested for longest, if there are too many.
-func (w *warmth) oldest() (restingMachine, bool) {
+// takeOldest takes out the machine that has rested for longest, if there are too many.
+func (w *warmth) takeOldest() (restingMachine, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.resting.Len() <= maxWarm {
 		return restingMachine{}, false
 	}
-	return w.resting.Front().Value.(restingMachine), true
+	oldest := w.resting.Remove(w.resting.Front()).(restingMachine)
+	oldest.machine.resting = nil
+	return oldest, true
 }
 
 // coolOldest takes the pages from the machine that has rested for longest, if there are too many
-// that rest warm. One that was taken meanwhile is left alone, and there are fewer then.
+// that rest warm. One that was taken from its pool meanwhile is left alone.
 func (r *Runtime) coolOldest() {
-	oldest, ok := r.warmth.oldest()
+	oldest, ok := r.warmth.takeOldest()
 	if !ok {
 		return
 	}
@@ -76,7 +78,7 @@ func (m *Module) cool(mc *machine) bool {
 	if n < 0 {
 		return true
 	}
-	m.runtime.warmth.remove(mc)
+	m.runtime.warmth.remove(mc) // it may have been taken and put back meanwhile
 	if mc.linear.forget(mc.image) {
 		return true
 	}

@@ -63,6 +63,7 @@ func TestMachinesAreCooledWhileTheyAreTaken(t *testing.T) {
 	r := newRuntime(t, cached(wasm.Config{}))
 	for number := range 4 {
 		m := compile(t, r, scribbler(number))
+		t.Cleanup(func() { require.LessOrEqual(t, wasm.Warm(m), wasm.MaxWarm) })
 		t.Run(strconv.Itoa(number), func(t *testing.T) {
 			t.Parallel()
 			for range 10 {

@@ -11,7 +11,8 @@ import (
 // A struct that keeps its value in fields of its own and knows JSON alone would be written as an
 // empty map and read as zero, and nothing would fail. Methods for JSON are not called: a module that
 // does not use encoding/json is not linked with it, and JSON has no bytes and no large numbers. So
-// such a type is refused when what uses it is declared.
+// such a type is refused when what uses it is declared. A struct that does not know JSON either, such
+// as a mutex, has nothing to say.
 
 // jsonType has the methods of a type that knows JSON. It is not spelled with encoding/json: see above.
 var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
@@ -20,7 +21,7 @@ var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
 		if lossy := lossyType(t, map[reflect.Type]bool{}); lossy != nil {
-			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has fields that are not exported, and none of the methods that are called; "+
+			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has no exported fields, and MarshalJSON is not called; "+
 				"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields", what, lossy))
 		}
 	}
@@ -59,7 +60,7 @@ func lossyStruct(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 			return lossy
 		}
 	}
-	if hidden && (!written || knowsJSON(t) && !promoted) {
+	if hidden && !written && !promoted && knowsJSON(t) {
 		return t
 	}
 	return nil
