@@ -106,7 +106,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	case <-r.life.Done():
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
-	template, reason := binary.MakeTemplate(rewritten)
+	template, reason := module.MakeTemplate(rewritten)
 	if reason == nil {
 		rewritten = template.Content
 	}

@@ -1,8 +1,10 @@
 package wasm_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -21,6 +23,7 @@ type writer struct {
 	loops   []int // which of them are loops
 	calls   bool
 	budget  int
+	lead    int32 // empty entries of the table before the function
 	code    []byte
 }
 
@@ -208,10 +211,42 @@ func (w *writer) call() {
 	if w.choose(2) == 0 {
 		w.put(0x10, wasmtest.Self(1))
 	} else {
-		w.number(0)
+		w.entry()
 		w.put(0x11, wasmtest.TypeTurn, 0)
 	}
 	w.set()
+}
+
+// entry leaves the place of the function in the table; now and then one where nothing is.
+func (w *writer) entry() {
+	switch w.choose(32) {
+	case 0:
+		w.number([]int32{w.lead - 1, w.lead + 1, w.lead + 255, w.lead + 256, w.lead + 1023, w.lead + 1024, 0, -1, math.MinInt32}[w.choose(9)])
+	case 1:
+		w.get()
+	case 2:
+		w.get()
+		w.number(0x3ff)
+		w.put(0x71)
+		w.number(w.lead)
+		w.put(0x6a)
+	default:
+		w.number(w.lead)
+	}
+}
+
+// table is one with the function, as in Rust, or with many, empty entries before, between and behind
+// them, as in Go.
+func (w *writer) table() (table, elements []byte) {
+	self := wasmtest.Self(1)
+	segment := func(at int32, functions int) []byte {
+		return wasmtest.Join([]byte{0}, wasmtest.I32Const(at), []byte{0x0b}, wasmtest.U32(functions), bytes.Repeat([]byte{self}, functions))
+	}
+	if w.lead == 0 {
+		return wasmtest.Vector([]byte{0x70, 0, 2}), wasmtest.Vector(segment(0, 1))
+	}
+	return wasmtest.Vector(append([]byte{0x70, 0}, wasmtest.U32(int(w.lead)+1024)...)),
+		wasmtest.Vector(segment(w.lead+300, 600), segment(w.lead, 255), segment(w.lead+254, 3))
 }
 
 // function writes the code of one. In the end it stores what it knows.
@@ -234,13 +269,15 @@ func (w *writer) function(calls bool, at int32) []byte {
 // randomProgram is a module whose turn stores what it has computed.
 func randomProgram(choices []byte) []byte {
 	w := &writer{choices: choices}
+	w.lead = []int32{0, 4096}[w.choose(2)] // as in Rust, and as in Go
+	table, elements := w.table()
 	extra := append(w.function(false, 0x8000), 0x20, 1)
 	return wasmtest.Module{
 		Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
 		Pages:   3, Locals: plainLocals - 1 + maxLoops,
 		Globals:  wasmtest.Vector([]byte{0x7f, 1, 0x41, 0, 0x0b}),
-		Table:    wasmtest.Vector([]byte{0x70, 0, 1}),
-		Elements: wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, wasmtest.Self(1)}),
+		Table:    table,
+		Elements: elements,
 		Extra:    extra,
 		Start:    append(w.function(true, 0x9000), wasmtest.I32Const(abi.StatusParked)...),
 		Data:     []byte("some bytes to begin with, so that not all of it is zero"),

@@ -22,6 +22,8 @@ const (
 	i32, i64, f32, f64 = 0x7f, 0x7e, 0x7d, 0x7c
 	nop, drop          = 0x01, 0x1a
 	wasmPage           = 64 << 10
+	// A table as in Go: so many empty entries come before so many functions.
+	lead, functions = 4096, 600
 )
 
 // instruction draws one that changes memory, its size or a global, or that calls
@@ -52,7 +54,7 @@ func instruction(t *rapid.T) []byte {
 	case "f64":
 		return wasmtest.Join(long(), []byte{0x24, 3})
 	default:
-		return wasmtest.Join(address(), wasmtest.I32Const(number()), wasmtest.I32Const(rapid.Int32Range(0, 2).Draw(t, "entry")),
+		return wasmtest.Join(address(), wasmtest.I32Const(number()), wasmtest.I32Const(rapid.Int32Range(lead, lead+functions-1).Draw(t, "entry")),
 			[]byte{0x11, wasmtest.TypeTurn, 0, 0x36, 0, 0})
 	}
 }
@@ -73,8 +75,8 @@ func program(t *rapid.T) []byte {
 			global(f32, binary.LittleEndian.AppendUint32([]byte{0x43}, math.Float32bits(7))...),
 			global(f64, binary.LittleEndian.AppendUint64([]byte{0x44}, math.Float64bits(8))...),
 			wasmtest.Join([]byte{i32, 0}, wasmtest.I32Const(9), []byte{0x0b})),
-		Table:    wasmtest.Vector([]byte{0x70, 0, 3}),
-		Elements: wasmtest.Vector(wasmtest.Join([]byte{0}, wasmtest.I32Const(0), []byte{0x0b, 3, extra, extra, extra})),
+		Table:    wasmtest.Vector(append([]byte{0x70, 0}, wasmtest.U32(lead+functions)...)),
+		Elements: wasmtest.Vector(wasmtest.Join([]byte{0}, wasmtest.I32Const(lead), []byte{0x0b}, wasmtest.U32(functions), bytes.Repeat([]byte{extra}, functions))),
 		Extra:    wasmtest.Join([]byte{0x20, 0}, []byte{0x23, 0, 0x6a}),
 		Start:    wasmtest.Join(code("first turn"), wasmtest.I32Const(1)),
 		Resume:   wasmtest.Join(code("further turns"), wasmtest.I32Const(1)),

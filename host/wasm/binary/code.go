@@ -3,14 +3,14 @@ package binary
 import "fmt"
 
 // rewriteCode returns the code section with every function metered (fuel.go) and the
-// NaNs that it makes replaced (nans.go), and refuses functions that would take too long
-// to compile.
-func rewriteCode(m *Module, fuel fuelIndexes, helpers *helpers, content []byte) ([]byte, error) {
+// NaNs that it makes replaced (nans.go), with indirect calls that fill the table
+// (ondemand.go), and refuses functions that would take too long to compile.
+func (w *rewriter) rewriteCode(content []byte) ([]byte, error) {
 	bodies, err := readBodies(content)
 	if err != nil {
 		return nil, err
 	}
-	ctx := &codeContext{fuel: fuel, leaves: make([]uint64, len(bodies)), helpers: helpers}
+	ctx := &codeContext{fuel: w.fuel, leaves: make([]uint64, len(bodies)), helpers: w.helpers}
 	for i, body := range bodies {
 		ctx.leaves[i] = notLeaf
 		if cost, leaf := leafCost(body); leaf {
@@ -27,11 +27,11 @@ func rewriteCode(m *Module, fuel fuelIndexes, helpers *helpers, content []byte) 
 		if err := cost.add(f, len(content)); err != nil {
 			return nil, err
 		}
-		if out, err = appendFunction(out, m, helpers, i, body, f); err != nil {
+		if out, err = appendFunction(out, w.Module, w.helpers, i, body, f); err != nil {
 			return nil, err
 		}
 	}
-	own := helpers.bodies()
+	own := w.helpers.bodies()
 	for _, body := range own {
 		out = append(appendU32(out, uint64(len(body))), body...)
 	}
@@ -67,6 +67,8 @@ func appendFunction(out []byte, m *Module, helpers *helpers, number int, body []
 			changed = fuel.appendPayment(changed, e.region)
 		case e.nan != noLanes:
 			changed = appendCanonicalNaN(changed, e.nan, locals.nans[e.nan])
+		case e.entry:
+			changed = helpers.appendEntry(changed, locals.entry)
 		case e.reload:
 			changed = fuel.appendReload(changed)
 		case e.long != nil:
@@ -85,13 +87,14 @@ func appendFunction(out []byte, m *Module, helpers *helpers, number int, body []
 type ownLocals struct {
 	fuel   uint64
 	length uint64           // of a range
+	entry  uint64           // of the table
 	nans   [numLanes]uint64 // values, while they are looked at
 }
 
 // appendLocals appends the declarations of the function's locals and of our own.
 func (f *function) appendLocals(out []byte, m *Module, number int, body []byte) ([]byte, ownLocals, error) {
 	var own ownLocals
-	if f.floats == ([numLanes]bool{}) && !f.cached && !f.ranges {
+	if f.floats == ([numLanes]bool{}) && !f.cached && !f.ranges && !f.indirect {
 		return append(out, body[:f.code]...), own, nil
 	}
 	if number >= len(m.functions) || int64(m.functions[number]) >= int64(len(m.types)) {
@@ -110,6 +113,7 @@ func (f *function) appendLocals(out []byte, m *Module, number int, body []byte) 
 	}
 	add(f.cached, typeI64, &own.fuel)
 	add(f.ranges, typeI32, &own.length)
+	add(f.indirect, typeI32, &own.entry)
 	for l := range numLanes {
 		add(f.floats[l], l.typ(), &own.nans[l])
 	}

@@ -64,6 +64,7 @@ const (
 	opLocalTee     = 0x22
 	opGlobalGet    = 0x23
 	opGlobalSet    = 0x24
+	opTableGet     = 0x25
 	opTableSet     = 0x26
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40
@@ -76,11 +77,14 @@ const (
 	opI32Add       = 0x6a
 	opI32Sub       = 0x6b
 	opI32And       = 0x71
+	opI32ShrU      = 0x76
 	opI64Add       = 0x7c
 	opI64Sub       = 0x7d
 	opI64Shl       = 0x86
 	opI64ShrU      = 0x88
 	opI64ExtendU   = 0xad // i64.extend_i32_u
+	opRefNull      = 0xd0
+	opRefIsNull    = 0xd1
 	opRefFunc      = 0xd2
 	opMisc         = 0xfc // prefix of the instructions below
 	opVector       = 0xfd // prefix of vector instructions

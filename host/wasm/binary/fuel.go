@@ -64,6 +64,7 @@ var ownTypes = []Signature{
 	typeRange:  {Params: strings.Repeat(oneI32, 3)},
 	typeCharge: {Params: oneI32, Results: oneI32},
 	typePair:   {Params: strings.Repeat(oneI32, 2)},
+	typeEntry:  {Params: oneI32},
 }
 
 const (
@@ -71,6 +72,7 @@ const (
 	typeRange
 	typeCharge
 	typePair
+	typeEntry
 )
 
 func (m *Module) fuelIndexes() fuelIndexes {

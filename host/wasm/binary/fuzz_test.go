@@ -45,7 +45,7 @@ func FuzzRewrite(f *testing.F) {
 		require.Equal(t, m.memories, again.memories)
 		require.Len(t, again.tables, len(m.tables))
 		requireSameExports(t, m, again)
-		template, err := MakeTemplate(out)
+		template, err := m.MakeTemplate(out)
 		if err != nil {
 			return
 		}

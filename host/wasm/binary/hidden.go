@@ -4,31 +4,42 @@ import "fmt"
 
 // findHiddenState fails if code can change what the engine does not show: the
 // entries of tables, and which segments are dropped.
-func findHiddenState(content []byte) error {
-	r := &reader{data: content}
-	for n := r.u32(); n > 0 && r.err == nil; n-- {
-		if err := findHiddenStateOf(r.bytes(r.u32())); err != nil {
-			return err
+func findHiddenState(content []byte) error { return eachInstruction(content, refuseHiddenState) }
+
+func refuseHiddenState(in *instruction) error {
+	switch in.op {
+	case opTableSet:
+		return fmt.Errorf("it changes tables")
+	case opMisc:
+		switch in.sub {
+		case miscTableInit, miscElemDrop, miscTableCopy, miscTableGrow, miscTableFill:
+			return fmt.Errorf("it changes tables")
+		case miscMemoryInit, miscDataDrop:
+			return fmt.Errorf("it uses passive data segments")
 		}
 	}
-	return r.err
+	return nil
 }
 
-func findHiddenStateOf(body []byte) error {
-	r := &reader{data: body}
-	r.locals()
-	for r.pos < len(r.data) && r.err == nil {
-		switch in := r.instruction(); {
-		case in.op == opTableSet:
-			return fmt.Errorf("it changes tables")
-		case in.op == opMisc:
-			switch in.sub {
-			case miscTableInit, miscElemDrop, miscTableCopy, miscTableGrow, miscTableFill:
-				return fmt.Errorf("it changes tables")
-			case miscMemoryInit, miscDataDrop:
-				return fmt.Errorf("it uses passive data segments")
+// eachInstruction shows the instructions of a code section to look, until it fails.
+func eachInstruction(content []byte, look func(*instruction) error) error {
+	bodies, err := readBodies(content)
+	if err != nil {
+		return err
+	}
+	var in instruction // one for all: look may keep hold of what it is shown, as far as the compiler knows
+	for _, body := range bodies {
+		r := &reader{data: body}
+		r.locals()
+		for r.pos < len(r.data) && r.err == nil {
+			in = r.instruction()
+			if err := look(&in); err != nil {
+				return err
 			}
 		}
+		if r.err != nil {
+			return r.err
+		}
 	}
-	return r.err
+	return nil
 }

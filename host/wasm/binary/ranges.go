@@ -59,13 +59,21 @@ type helpers struct {
 	segments []uint32
 	needed   []helper
 	numbers  map[helper]uint64
+	onDemand *onDemand // nil if no table is filled on demand
+	fill     []byte    // the call that fills an entry of it
 }
 
 // helper is one: for an instruction that works on a range of memory, with its segment,
-// or for tables.
+// for ranges of tables, or for entries of one that is filled on demand, with its chunk.
 type helper struct{ op, segment uint32 }
 
-const helperOfTables = 0
+// The helpers that are for no single instruction. No instruction that has a helper has these
+// numbers.
+const (
+	helperOfTables = iota
+	helperOfEntries
+	helperOfChunk
+)
 
 func newHelpers(m *Module, fuel fuelIndexes) *helpers {
 	return &helpers{fuel: fuel, first: fuel.imported + 1 + uint32(len(m.functions)), segments: m.segments, numbers: map[helper]uint64{}}
@@ -118,20 +126,34 @@ func (h *helpers) appendShortOrLong(out []byte, e *edit, local uint64) []byte {
 func (h *helpers) types() []uint64 {
 	types := make([]uint64, len(h.needed))
 	for i, which := range h.needed {
-		types[i] = uint64(h.fuel.types) + typeRange
-		if which.op == helperOfTables {
-			types[i] = uint64(h.fuel.types) + typeCharge
-		}
+		types[i] = uint64(h.fuel.types) + which.typ()
 	}
 	return types
+}
+
+// typ is the type of a helper among ownTypes.
+func (which helper) typ() uint64 {
+	switch which.op {
+	case helperOfTables:
+		return typeCharge
+	case helperOfEntries, helperOfChunk:
+		return typeEntry
+	default:
+		return typeRange
+	}
 }
 
 func (h *helpers) bodies() [][]byte {
 	bodies := make([][]byte, len(h.needed))
 	for i, which := range h.needed {
-		if which.op == helperOfTables {
+		switch which.op {
+		case helperOfTables:
 			bodies[i] = h.bodyOfTables()
-		} else {
+		case helperOfEntries:
+			bodies[i] = h.bodyOfEntries()
+		case helperOfChunk:
+			bodies[i] = h.bodyOfChunk(which.segment)
+		default:
 			bodies[i] = h.bodyOfMemory(which)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 //
 // Two things that a guest can do are out of the engine's reach: running for long
 // without a check whether it is to be stopped (fuel.go), and growing tables
-// on the host's heap (boundTables). Two more changes save time and exposure: data
-// segments are merged (mergeSegments), and of the custom sections only function
-// names are kept (functionNames).
+// on the host's heap (boundTables). Three more changes save time, memory and exposure:
+// data segments are merged (mergeSegments), large tables are filled on
+// demand (ondemand.go), and of the custom sections only function names are kept (functionNames).
 //
 // Code that we do not know, or that the engine could not compile in reasonable time, is
 // an *abi.Error of abi.CodeNotWasm.
@@ -32,6 +32,9 @@ func (m *Module) rewrite() ([]byte, error) {
 		w.fuel = m.fuelIndexes()
 		w.helpers = newHelpers(m, w.fuel)
 		w.shift = w.fuel.shift
+		if w.onDemand = m.tableOnDemand(); w.onDemand != nil {
+			w.helpers.needEntries(w.onDemand)
+		}
 		if err := w.fuel.checkNames(m); err != nil {
 			return nil, err
 		}
@@ -75,6 +78,8 @@ type rewriter struct {
 	shift   func(function uint32) uint64 // to its new number
 	fuel    fuelIndexes
 	helpers *helpers // nil if there is no code
+	// onDemand is the table, if it is filled on demand.
+	onDemand *onDemand
 }
 
 // rewriteSection returns the new content of a section; nil drops a custom one.
@@ -83,7 +88,7 @@ func (w *rewriter) rewriteSection(s section) ([]byte, error) {
 	case sectionCustom:
 		return functionNames(s.content, w.shift), nil
 	case sectionTable:
-		return boundTables(w.tables), nil
+		return boundTables(w.ownTables()), nil
 	case sectionData:
 		return mergeSegments(w.Module, s.content), nil
 	case sectionExport:
@@ -104,9 +109,12 @@ func (w *rewriter) rewriteSection(s section) ([]byte, error) {
 	case sectionStart:
 		return w.shiftStart(s.content)
 	case sectionElement:
+		if w.onDemand != nil {
+			return w.declareElements()
+		}
 		return w.shiftElements(s.content)
 	case sectionCode:
-		return rewriteCode(w.Module, w.fuel, w.helpers, s.content)
+		return w.rewriteCode(s.content)
 	}
 	return s.content, nil
 }

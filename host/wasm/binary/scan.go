@@ -31,6 +31,7 @@ type function struct {
 	floats   [numLanes]bool
 	ranges   bool // it works on ranges that may be long
 	cached   bool // it keeps the fuel in a local
+	indirect bool // it makes indirect calls through a table that is filled on demand
 }
 
 // edit is a change of the code: what stands from at to end is replaced. At most one of
@@ -42,6 +43,7 @@ type edit struct {
 	replace []byte
 	long    *helper // what is replaced, if it is so only for long ranges
 	reload  bool    // others may have used fuel
+	entry   bool    // of a table that is filled on demand
 }
 
 // compileCost sums up, over the functions of a module, what makes the engine
@@ -147,6 +149,12 @@ func (f *function) change(in *instruction, ctx *codeContext, length int32) {
 	switch in.op {
 	case opCall, opRefFunc:
 		f.edits = append(f.edits, edit{at: in.operand, end: in.end, replace: appendU32(nil, ctx.fuel.shift(in.index))})
+	case opCallIndirect:
+		if ctx.helpers.onDemand != nil {
+			f.indirect = true
+			f.branches++
+			f.edits = append(f.edits, edit{at: in.at, end: in.at, entry: true})
+		}
 	case opMisc:
 		if e, ok := ctx.helpers.replace(in, length); ok {
 			f.ranges = f.ranges || e.long != nil

@@ -42,21 +42,22 @@ type Segment struct {
 	Bytes  []byte
 }
 
-// MakeTemplate takes a binary apart that Rewrite returned. The error says what of
-// its instances would be out of the host's reach: such a module has no template,
+// MakeTemplate takes the binary apart that Rewrite returned for the module. The error says
+// what of its instances would be out of the host's reach: such a module has no template,
 // and there is nothing wrong with it.
 //
 // The engine offers no access to tables, to what is left of passive segments, to
 // references in globals and to the upper half of vectors. A module that never
 // changes its tables and its segments has them as they were, so all its code is
-// looked at.
-func MakeTemplate(rewritten []byte) (*Template, error) {
-	m, err := parse(rewritten)
+// looked at. It is that of the upload: what Rewrite adds fills tables, and only with what
+// would be there (ondemand.go).
+func (m *Module) MakeTemplate(rewritten []byte) (*Template, error) {
+	out, err := parse(rewritten)
 	if err != nil {
 		return nil, err
 	}
 	t := &Template{}
-	indexes, err := m.settableGlobals()
+	indexes, err := out.settableGlobals()
 	if err != nil {
 		return nil, err
 	}
@@ -66,28 +67,34 @@ func MakeTemplate(rewritten []byte) (*Template, error) {
 		t.Globals = append(t.Globals, name)
 		exports = append(exports, exportEntry{name, externGlobal, index})
 	}
-	for _, e := range m.exports {
+	for _, e := range out.exports {
 		if e.name == StartExport || strings.HasPrefix(e.name, globalExport) {
 			return nil, fmt.Errorf("it exports something as %s", showName(e.name))
 		}
 	}
-	for _, s := range m.sections {
+	for _, s := range out.sections {
 		switch s.id {
-		case sectionCode:
-			err = findHiddenState(s.content)
 		case sectionData:
-			t.Segments, err = m.initialMemory(s.content)
+			t.Segments, err = out.initialMemory(s.content)
 		case sectionStart:
 			t.HasStart = true
 			var start uint32
-			start, err = m.startFunction(s.content)
+			start, err = out.startFunction(s.content)
 			exports = append(exports, exportEntry{StartExport, externFunction, start})
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	t.Content = m.assembleTemplate(exports)
+	for _, s := range m.sections {
+		if s.id != sectionCode {
+			continue
+		}
+		if err := findHiddenState(s.content); err != nil {
+			return nil, err
+		}
+	}
+	t.Content = out.assembleTemplate(exports)
 	return t, nil
 }
 

@@ -18,14 +18,14 @@ func TestTemplate(t *testing.T) {
 		Init: []byte{}, StartFunction: true, Data: []byte("hello"),
 		Globals: wasmtest.Vector(global(typeI32, 1, 0x41, 7), global(typeI64, 0, 0x42, 8), global(typeF64, 1, 0x44, 0, 0, 0, 0, 0, 0, 0, 0)),
 	}.Assemble()
-	template, err := MakeTemplate(module)
+	before, err := Parse(module)
+	require.NoError(t, err)
+	template, err := before.MakeTemplate(module)
 	require.NoError(t, err)
 	require.Equal(t, []string{"cruster:global:0", "cruster:global:2"}, template.Globals)
 	require.Equal(t, []Segment{{0, []byte("hello")}}, template.Segments)
 	require.True(t, template.HasStart)
 
-	before, err := Parse(module)
-	require.NoError(t, err)
 	after, err := Parse(template.Content)
 	require.NoError(t, err)
 	require.Equal(t, append(before.exports,
@@ -43,7 +43,7 @@ func TestFuelIsNoState(t *testing.T) {
 	m, err := Parse(module)
 	require.NoError(t, err)
 	fueled := m.assembleTemplate([]exportEntry{{FuelExport, externGlobal, 0}})
-	template, err := MakeTemplate(fueled)
+	template, err := m.MakeTemplate(fueled)
 	require.NoError(t, err)
 	require.Equal(t, []string{"cruster:global:1"}, template.Globals)
 }
@@ -92,7 +92,7 @@ func TestModulesWithoutTemplate(t *testing.T) {
 			case "no start function":
 				content = wasmtest.Join(content[:8], wasmtest.Section(sectionStart, []byte{99}), content[8:])
 			}
-			_, err = MakeTemplate(content)
+			_, err = m.MakeTemplate(content)
 			require.ErrorContains(t, err, c.says)
 		})
 	}

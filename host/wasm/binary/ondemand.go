@@ -1,0 +1,236 @@
+package binary
+
+import (
+	"errors"
+	"fmt"
+)
+
+// # Functions that are put into the table when they are first called
+//
+// Every function of a Go program is in its table, because any of them may be called
+// through a pointer or resumed in the middle. There are thousands, most are never called
+// that way, and the engine allots 32 bytes to each in every instance: two thirds of what an
+// idle one held, most of the time that it took to make one, and as many objects for the
+// host's garbage collector to look at. Besides, Go's linker numbers functions from 4096
+// on and leaves the entries below empty, so that no small number is a function.
+//
+// So the table of a program with many functions begins empty, and with its first
+// function. An indirect call looks at its entry before, and if that is empty has it
+// filled by a function of ours, which knows what belongs there:
+//
+//	entry = index - lead
+//	if table[entry] == null { fill(entry) }
+//	call table[entry]
+//
+// A guest does not notice. An entry is filled before it is used, and is never changed
+// after that: an instance that is reset keeps those that it has. An index below the
+// lead wraps around to beyond the end of the table, as far as a table can reach
+// (maxTableEntries), and traps there. The engine has the same words for an entry that is
+// empty and one that does not exist.
+//
+// This is only done where it is all that refers to entries: the table is the only one and
+// is neither imported nor exported, all segments are active with a constant offset, and
+// no other instruction names a table.
+
+const (
+	// minOnDemand is how many functions a table has at least to be filled on demand.
+	minOnDemand = 512
+	// entriesPerChunk is how many entries a function of ours knows. The work of compiling
+	// it grows with their square.
+	entriesPerChunk = 1 << entriesPerChunkLog2
+
+	entriesPerChunkLog2 = 8
+)
+
+// noFunction is an entry that stays empty.
+const noFunction = ^uint32(0)
+
+var errNamesTable = errors.New("an instruction names a table")
+
+// onDemand is a table that is filled on demand.
+type onDemand struct {
+	lead    uint32   // entries before the first function, which are left out
+	entries []uint32 // functions of the upload; noFunction where there is none
+}
+
+// tableOnDemand is how the table of the module is filled on demand; nil if it is filled
+// when an instance is made.
+func (m *Module) tableOnDemand() *onDemand {
+	if len(m.tables) != 1 || m.tables[0].elem != typeFuncref || m.elements < minOnDemand {
+		return nil
+	}
+	for _, imp := range m.imports {
+		if imp.kind == externTable {
+			return nil
+		}
+	}
+	for _, e := range m.exports {
+		if e.kind == externTable {
+			return nil
+		}
+	}
+	t := m.tables[0]
+	if t.min > maxTableEntries || t.hasMax && t.max < t.min {
+		return nil // the engine has an error for these
+	}
+	for _, s := range m.sections {
+		if s.id == sectionCode && eachInstruction(s.content, refuseTables) != nil {
+			return nil
+		}
+	}
+	for _, s := range m.sections {
+		if s.id == sectionElement {
+			return readEntries(s.content, t.min)
+		}
+	}
+	return nil
+}
+
+// refuseTables fails for an instruction other than an indirect call that names a table.
+func refuseTables(in *instruction) error {
+	switch in.op {
+	case opTableGet, opTableSet:
+		return errNamesTable
+	case opMisc:
+		if in.sub >= miscTableInit && in.sub <= miscTableFill {
+			return errNamesTable
+		}
+	}
+	return nil
+}
+
+// readEntries reads an element section for a table of this size; nil if something in it is
+// not plain.
+func readEntries(content []byte, size uint32) *onDemand {
+	all := make([]uint32, size)
+	for i := range all {
+		all[i] = noFunction
+	}
+	first, last := size, uint32(0)
+	r := &reader{data: content}
+	for n := r.u32(); n > 0 && r.err == nil; n-- {
+		const activeOfTableZero = 0
+		if r.u32() != activeOfTableZero || r.byte() != opI32Const {
+			return nil
+		}
+		offset, ok := r.s32()
+		if !ok || r.byte() != opEnd {
+			return nil
+		}
+		at, count := uint32(offset), r.u32()
+		if at > size || count > size-at {
+			return nil
+		}
+		for end := at + count; at < end && r.err == nil; at++ {
+			all[at] = r.u32() // of two for one entry the later one counts
+			first, last = min(first, at), max(last, at+1)
+		}
+	}
+	if r.err != nil || first >= last {
+		return nil
+	}
+	return &onDemand{lead: first, entries: all[first:last]}
+}
+
+// ownTables are those of the module, the one that is filled on demand without its lead.
+func (w *rewriter) ownTables() []table {
+	if w.onDemand == nil {
+		return w.tables
+	}
+	t := w.tables[0]
+	t.min -= w.onDemand.lead
+	if t.hasMax {
+		t.max -= w.onDemand.lead
+	}
+	return []table{t}
+}
+
+// declareElements returns an element section that fills nothing. Functions must be in one
+// to be referred to.
+func (w *rewriter) declareElements() ([]byte, error) {
+	const declared, functions = 3, 0
+	var out []byte
+	count := uint64(0)
+	for _, function := range w.onDemand.entries {
+		if function == noFunction {
+			continue
+		}
+		if uint64(function) >= w.fuel.end {
+			return nil, fmt.Errorf("it names the function %d, and there are %d", function, w.fuel.end)
+		}
+		out = appendU32(out, w.shift(function))
+		count++
+	}
+	return append(appendU32([]byte{1, declared, functions}, count), out...), nil
+}
+
+// needEntries has functions added to the module that fill the entries of a table: one for each
+// chunk, and one that finds the chunk.
+func (h *helpers) needEntries(t *onDemand) {
+	h.onDemand = t
+	h.fill = h.call(helper{op: helperOfEntries})
+	for chunk := range t.chunks() {
+		h.call(helper{op: helperOfChunk, segment: chunk})
+	}
+}
+
+func (t *onDemand) chunks() uint32 {
+	return uint32((len(t.entries) + entriesPerChunk - 1) / entriesPerChunk)
+}
+
+// appendEntry is what comes before an indirect call. Local keeps the entry.
+func (h *helpers) appendEntry(out []byte, local uint64) []byte {
+	if h.onDemand.lead > 0 {
+		out = append(appendS32(append(out, opI32Const), int32(h.onDemand.lead)), opI32Sub)
+	}
+	out = appendU32(append(out, opLocalTee), local)
+	out = append(out, opTableGet, 0, opRefIsNull, opIf, noBlockType)
+	out = appendU32(append(out, opLocalGet), local)
+	out = append(append(out, h.fill...), opEnd)
+	return appendU32(append(out, opLocalGet), local)
+}
+
+// bodyOfEntries calls the function for the chunk that an entry is in. There may be none:
+// a table can be longer than its segments.
+func (h *helpers) bodyOfEntries() []byte {
+	chunks := h.onDemand.chunks()
+	out := appendSwitch([]byte{0}, chunks, noBlockType, []byte{opLocalGet, 0, opI32Const, entriesPerChunkLog2, opI32ShrU})
+	for chunk := range chunks {
+		out = append(out, opLocalGet, 0)
+		out = append(append(out, h.call(helper{op: helperOfChunk, segment: chunk})...), opReturn, opEnd)
+	}
+	return append(out, opEnd, opEnd)
+}
+
+// bodyOfChunk fills an entry.
+func (h *helpers) bodyOfChunk(chunk uint32) []byte {
+	entries := h.onDemand.entries[chunk*entriesPerChunk:]
+	entries = entries[:min(len(entries), entriesPerChunk)]
+	out := []byte{0, opLocalGet, 0}
+	place := append(appendS32([]byte{opLocalGet, 0, opI32Const}, entriesPerChunk-1), opI32And)
+	out = appendSwitch(out, uint32(len(entries)), typeFuncref, place)
+	for i, function := range entries {
+		if function == noFunction {
+			out = append(out, opRefNull, typeFuncref)
+		} else {
+			out = appendU32(append(out, opRefFunc), h.fuel.shift(function))
+		}
+		out = append(appendU32(append(out, opBr), uint64(len(entries)-i)), opEnd)
+	}
+	return append(out, opRefNull, typeFuncref, opEnd, opTableSet, 0, opEnd)
+}
+
+// appendSwitch begins a block with this result and in it one for each of so many cases, the
+// first innermost, and one for the default. It branches to their ends by a value, and closes
+// the first: what comes then is the first case, and every end begins the next.
+func appendSwitch(out []byte, cases uint32, result byte, value []byte) []byte {
+	out = append(out, opBlock, result)
+	for range cases + 1 {
+		out = append(out, opBlock, noBlockType)
+	}
+	out = appendU32(append(append(out, value...), opBrTable), uint64(cases))
+	for label := range cases + 1 {
+		out = appendU32(out, uint64(label))
+	}
+	return append(out, opEnd)
+}
