@@ -2,11 +2,13 @@ package host_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -57,5 +59,19 @@ func TestTerminateWhatIsPaused(t *testing.T) {
 		require.Equal(t, journal.Failed, over.State, "%v", over.Error)
 		require.Contains(t, over.Error.Message, "enough")
 		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(e.Terminate(t.Context(), "", parent, "it, too")))
+	})
+}
+
+// TestTerminateWhatComputes ends an execution whose code is in an endless loop. It does not wait for the time that a turn
+// may take, which is longer than a test.
+func TestTerminateWhatComputes(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		e := harness.Engine(t, store, func(c *host.Config) { c.TurnTimeout = time.Hour })
+		harness.Push(t, e, "conformance", "tests/guests/conformance")
+		endless := harness.Start(t, e, "conformance/Misuse", "loop")
+		harness.Pending(t, e, endless, execution.KindTurn, "")
+		require.NoError(t, e.Terminate(t.Context(), "", endless, "enough"))
+		requireTerminated(t, e, endless)
 	})
 }

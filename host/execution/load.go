@@ -40,7 +40,15 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 			return notices[1:], true
 		}
 	}
-	err := r.load(r.Host.Context())
+	notices = r.endUnloaded(notices)
+	ctx, end := r.breakable()
+	defer end()
+	err := r.load(ctx)
+	if err != nil && r.wasBrokenOff(ctx) {
+		r.unload()
+		r.requeue(notices...)
+		return nil, false
+	}
 	if errors.Is(err, errContinued) {
 		r.requeue(notices...) // for the run that is there now
 		return nil, false
@@ -199,6 +207,9 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.tick(at.At)
 	r.mu.Unlock()
 	if err != nil {
+		if r.wasBrokenOff(ctx) {
+			return err
+		}
 		return r.replayFailed(err)
 	}
 	r.begun = true

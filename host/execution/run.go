@@ -60,6 +60,7 @@ type run struct {
 	idle      bool                                  // nothing is left to keep the run in memory for
 	warned    bool                                  // that its journal comes near its limit
 	turnSince atomic.Int64                          // when the turn that is under way began; 0 if none is
+	turn      atomic.Pointer[underWay]              // that turn; nil if none is
 	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 

@@ -10,13 +10,14 @@ import (
 )
 
 // Terminate ends an execution at once, running or paused: its code does not run again, so that nothing is
-// cleaned up. What it has started it gives up, and its locks are free. It returns once that is durable, also
-// if the execution had been terminated before.
+// cleaned up. What it has started it gives up, and its locks are free. A turn that is under way is broken
+// off. It returns once that is durable, also if the execution had been terminated before.
 func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) error {
 	reason, err := checkReason(reason)
 	if err != nil {
 		return err
 	}
+	defer x.breakOffTurns(ref.ID)()
 	err = x.tell(ctx, ref, terminateNews{x, journal.Interrupt{At: x.now(), Reason: reason}})
 	if abi.CodeOf(err) != abi.CodeAlreadyOver {
 		return err
@@ -63,6 +64,50 @@ func (r *run) terminate(i journal.Interrupt) error {
 	r.settleDurable(&w)
 	r.finish()
 	return nil
+}
+
+// endUnloaded does what the requests among notices ask for that end the execution, and returns the others.
+// It is not loaded for them: its code may be what never returns.
+func (r *run) endUnloaded(notices []notice) (others []notice) {
+	for _, m := range notices {
+		request, is := content(m).(terminateRequest)
+		if !is {
+			others = append(others, m)
+			continue
+		}
+		switch err := r.endRow(m, request.interrupt); {
+		case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
+			r.backOff("terminate", err)
+			others = append(others, m) // it is loaded, and knows
+		default:
+			request.reply <- err
+		}
+	}
+	return others
+}
+
+// endRow ends the execution as the store has it, unless the request m is for another one.
+func (r *run) endRow(m notice, i journal.Interrupt) error {
+	ctx := r.Host.Context()
+	row, err := r.Store.Load(ctx, r.id)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return noExecution()
+	case err != nil:
+		return journal.Coded("load the execution", err)
+	}
+	switch of := m.(type) {
+	case ofRun:
+		if of.run != row.Run {
+			return runIsGone()
+		}
+	case ofChain:
+		if of.chain != row.Chain {
+			return anotherRun()
+		}
+	}
+	i.At = max(i.At, r.now()) // the request may have waited for a turn
+	return r.commitNews(ctx, row, terminateNews{r.Executions, i})
 }
 
 // terminateNews is that an execution is over.

@@ -90,13 +90,16 @@ func (r *run) waitForCompletions() {
 // firstTurn begins an execution that has no journal yet. It reports whether the run
 // goes on.
 func (r *run) firstTurn() bool {
-	r.turnSince.Store(r.now())
-	defer r.turnSince.Store(0)
+	ctx, end := r.beginTurn()
+	defer end()
 	turn, begun, err := r.takeHeadStart()
 	if !begun {
-		turn, err = r.begin(r.Host.Context())
+		turn, err = r.begin(ctx)
 	}
 	if err != nil {
+		if r.brokenOff(ctx, batch{}) {
+			return false
+		}
 		r.logCrashed(turn, err)
 		return r.crashed(batch{}, err)
 	}
@@ -120,14 +123,16 @@ func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
 
 // takeTurn delivers a batch. It reports whether the run goes on.
 func (r *run) takeTurn(b batch) bool {
-	r.turnSince.Store(r.now())
-	defer r.turnSince.Store(0)
-	ctx := r.Host.Context()
+	ctx, end := r.beginTurn()
+	defer end()
 	if err := r.ensureGuest(ctx); err != nil {
-		return r.crashed(b, err)
+		return !r.brokenOff(ctx, b) && r.crashed(b, err)
 	}
 	turn, err := r.deliver(ctx, b.entries)
 	if err != nil {
+		if r.brokenOff(ctx, b) {
+			return false
+		}
 		r.logCrashed(turn, err)
 		return r.crashed(b, err)
 	}

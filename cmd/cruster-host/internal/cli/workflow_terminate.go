@@ -16,9 +16,8 @@ func (a *app) workflowTerminate() *cobra.Command {
 		Short: "End an execution at once, without its cleanup",
 		Long: `End an execution at once, running or paused. Its code does not run again, so that
 nothing is cleaned up; its locks are free, and what it has called is given up. Callers
-that wait for its result get the reason. While its code computes it waits for that to end,
-or to be paused. This is for one that does not heed
-'workflow interrupt', which lets it clean up.`,
+that wait for its result get the reason. This is for one that does not heed
+'workflow interrupt', which lets it clean up, also because its code never returns.`,
 		Example: "  cruster-host workflow terminate orders/ProcessOrder/order-42 --reason 'does not stop'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,6 +3,7 @@ package guest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // # Types whose values would be lost
@@ -17,9 +18,13 @@ import (
 // jsonType has the methods of a type that knows JSON. It is not spelled with encoding/json: see above.
 var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 
-// CheckTypes panics if values of one of the types would not be kept whole. What says who has them.
+// CheckTypes panics if values of one of the types would not be kept whole, or could not be encoded
+// at all. What says who has them.
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
+		if none := unencodable(t, map[reflect.Type]bool{}); none != nil {
+			panic(fmt.Sprintf("cruster: %s: %s contains a value of type %s, which cannot be encoded; leave the field out with `json:\"-\"`", what, t, none))
+		}
 		if lossy := lossyType(t, map[reflect.Type]bool{}); lossy != nil {
 			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has no exported fields, and MarshalJSON is not called; "+
 				"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields", what, lossy))
@@ -68,4 +73,31 @@ func lossyStruct(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 
 func knowsJSON(t reflect.Type) bool {
 	return t.Implements(jsonType) || reflect.PointerTo(t).Implements(jsonType)
+}
+
+// unencodable finds a type in what every value of t contains that the codec has no form for; nil if
+// there is none. What is behind a pointer may not be there.
+func unencodable(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if t == nil || t == timeType || seen[t] || selfEncoded(t) != nil {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return t
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return unencodable(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, options := fieldTag(f)
+			if name == "-" || !f.IsExported() && !f.Anonymous || slices.Contains(options, "omitempty") {
+				continue
+			}
+			if none := unencodable(f.Type, seen); none != nil {
+				return none
+			}
+		}
+	}
+	return nil
 }

@@ -72,6 +72,32 @@ func TestLossyTypes(t *testing.T) {
 	}
 }
 
+func TestTypesWithoutAnEncoding(t *testing.T) {
+	t.Parallel()
+	type later struct{ Done chan int }
+	for name, tc := range map[string]struct{ of, want reflect.Type }{
+		"AChannel":    {reflect.TypeFor[later](), reflect.TypeFor[chan int]()},
+		"AFunction":   {reflect.TypeFor[struct{ Do func() }](), reflect.TypeFor[func()]()},
+		"Itself":      {reflect.TypeFor[complex128](), reflect.TypeFor[complex128]()},
+		"Inside":      {reflect.TypeFor[map[string][]later](), reflect.TypeFor[chan int]()},
+		"Embedded":    {reflect.TypeFor[struct{ later }](), reflect.TypeFor[chan int]()},
+		"MaybeNot":    {reflect.TypeFor[struct{ Later *later }](), nil},
+		"NotExported": {reflect.TypeFor[struct{ done chan int }](), nil},
+		"LeftOut": {reflect.TypeFor[struct {
+			Done chan int `json:"-"`
+		}](), nil},
+		"LeftOutIfEmpty": {reflect.TypeFor[struct {
+			Done chan int `json:",omitempty"`
+		}](), nil},
+		"Locks":    {reflect.TypeFor[locked](), nil},
+		"OfItself": {reflect.TypeFor[tree](), nil},
+	} {
+		require.Equal(t, tc.want, unencodable(tc.of, map[reflect.Type]bool{}), name)
+	}
+	require.PanicsWithValue(t, "cruster: activity \"x\": guest.later contains a value of type chan int, which cannot be encoded; leave the field out with `json:\"-\"`",
+		func() { CheckTypes(`activity "x"`, reflect.TypeFor[later]()) })
+}
+
 func TestLossyTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	fine, lossy := reflect.TypeFor[int](), reflect.TypeFor[struct{ Price coins }]()

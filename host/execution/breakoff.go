@@ -1,0 +1,88 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// # Turns that are broken off
+//
+// A run receives nothing while its code computes, and code that never returns computes until
+// its time is over, which is tried a few times. Who ends such an execution would wait for that. So
+// while a request to end it waits, the turns of the run are broken off. What a turn has done counts for
+// nothing until it is committed. The run is forgotten, ends without being loaded again, because that would
+// take the turn again, and if it goes on all the same it is loaded.
+
+// breakOffEvery is how often a turn is looked for that is to be broken off. One may have begun just after
+// the last look.
+const breakOffEvery = 100 * time.Millisecond
+
+// underWay is a turn, or a replay, that can be broken off.
+type underWay struct {
+	cancel context.CancelFunc
+	head   *headStart // whose turn it may be; or nil
+}
+
+// breakable is the context of what can be broken off until end is called.
+func (r *run) breakable() (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(r.Host.Context())
+	r.turn.Store(&underWay{cancel, r.head})
+	return ctx, func() {
+		r.turn.Store(nil)
+		cancel()
+	}
+}
+
+// beginTurn says that a turn begins. It has this context, and is over when end is called.
+func (r *run) beginTurn() (ctx context.Context, end func()) {
+	r.turnSince.Store(r.now())
+	ctx, ended := r.breakable()
+	return ctx, func() {
+		ended()
+		r.turnSince.Store(0)
+	}
+}
+
+// brokenOff tells whether a turn was ended from outside, and if so has the run rebuilt.
+func (r *run) brokenOff(ctx context.Context, b batch) bool {
+	if !r.wasBrokenOff(ctx) {
+		return false
+	}
+	r.reload(b)
+	return true
+}
+
+func (r *run) wasBrokenOff(ctx context.Context) bool { return ctx.Err() != nil && !r.Host.Over() }
+
+// breakOffTurns breaks off the turns of an execution until stop is called.
+func (x *Executions) breakOffTurns(id journal.ID) (stop func()) {
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		ticker := x.Clock.NewTicker(breakOffEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.Chan():
+				x.breakOff(id)
+			}
+		}
+	}()
+	return func() { close(done); <-over }
+}
+
+// breakOff ends the turn that is under way, if there is one.
+func (x *Executions) breakOff(id journal.ID) {
+	r, found := x.runs.Get(id)
+	if !found {
+		return
+	}
+	if turn := r.turn.Load(); turn != nil {
+		turn.cancel()
+		turn.head.discard()
+	}
+}
