@@ -156,6 +156,15 @@ impl Activities {
             .error_for_status()?;
         Ok(response.status)
     }
+
+    #[activity(retries = 3)]
+    async fn look(&self, urls: Vec<String>) -> Result<usize> {
+        let http = self.http();
+        for answer in http.send_all(urls.iter().map(|url| http.get(url)))? {
+            log::info!("status {}", answer?.status);
+        }
+        Ok(urls.len())
+    }
 }
 
 // Waiting.
@@ -388,7 +397,7 @@ impl Surroundings {
         let dice = self.random().range(1..sides + 1);
         let id = self.uuid();
         log::info!("{} rolled {dice} at {now}", self.execution_id());
-        log::info!(dice, sides; "rolled"); // with attributes
+        log::info!(dice, sides, by:% = self.execution_id(); "rolled"); // :% is for text
         Ok(id)
     }
 }
