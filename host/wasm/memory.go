@@ -31,6 +31,7 @@ type linearMemory struct {
 	own []span
 	// strayed says that others may have been written to since.
 	strayed bool
+	resets  int // by a copy of these pages
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"bytes"
+	"os"
 	"syscall"
 	"testing"
 
@@ -69,4 +70,56 @@ func TestFaultWatch(t *testing.T) {
 	}
 	require.Positive(t, quiet)
 	require.False(t, (&faultWatch{}).end(), "nothing was watched")
+}
+
+// TestTrim: pages that guests no longer change are dropped in time, and are found again when one does.
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	page := os.Getpagesize()
+	content := bytes.Repeat([]byte("image"), 100*page/5)
+	file, err := newImageFile(content)
+	require.NoError(t, err)
+	defer file.close()
+	space := reserve(uint64(len(content)))
+	require.NotNil(t, space)
+	defer func() { require.NoError(t, syscall.Munmap(space)) }()
+	require.True(t, file.mapOver(space))
+	seed := uint64(50*page + 100)
+	img := &image{size: uint64(len(content)), file: file, generators: []generator{{offset: seed}}}
+	memory := &linearMemory{reserved: space, open: img.size}
+	if !memory.restore(img) {
+		t.Skip("this kernel does not tell which pages were written to (it is older than 6.7)")
+	}
+	for _, n := range []int{0, 1, 2, 7, 50, 99} {
+		space[n*page]++
+	}
+	memory.stray()
+	use := func() {
+		space[2*page+9]++
+		space[7*page+9]++
+		require.True(t, memory.restore(img))
+		require.True(t, bytes.Equal(content, space))
+	}
+	pages := func() (n int) {
+		for _, s := range memory.own[:len(memory.own)-1] {
+			n += int(s.end-s.start) / page
+		}
+		return n
+	}
+	use()
+	require.Equal(t, 6, pages())
+	for range trimEvery {
+		use()
+	}
+	require.Equal(t, 3, pages(), "two that are changed, and that of the generator")
+	written, ok := writtenTo(space)
+	require.True(t, ok)
+	require.Equal(t, memory.own[:len(memory.own)-1], written, "the others are the image's")
+
+	watch := watchFaults()
+	space[page]++
+	require.True(t, watch.end(), "the first write to a page that was dropped is noticed")
+	memory.stray()
+	use()
+	require.Equal(t, 4, pages())
 }
