@@ -65,14 +65,8 @@ func (x *Entities) look(id journal.ID, known *journal.Lock, state *snapshot, gen
 	l.generation = generation
 	l.err = guarded(func() (err error) {
 		if known == nil {
-			known, err = x.Store.Lock(x.Host.Context(), id)
-			if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			if known, l.state, err = x.readLock(x.Host.Context(), id, state); err != nil {
 				return err
-			}
-			if state == nil {
-				if l.state, err = x.load(x.Host.Context(), id); err != nil {
-					return err
-				}
 			}
 		}
 		if l.lock = known; known != nil {
@@ -81,6 +75,19 @@ func (x *Entities) look(id journal.ID, known *journal.Lock, state *snapshot, gen
 		return err
 	})
 	return l
+}
+
+// readLock reads the lock of an entity, nil if there is none, and its state if that is not known.
+func (x *Entities) readLock(ctx context.Context, id journal.ID, known *snapshot) (*journal.Lock, *snapshot, error) {
+	if known == nil {
+		row, lock, err := x.Store.LockedEntity(ctx, id)
+		return lock, &snapshot{row}, err
+	}
+	lock, err := x.Store.Lock(ctx, id)
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return nil, nil, err
+	}
+	return lock, nil, nil
 }
 
 // takeLooked takes over what was found about the lock.

@@ -19,7 +19,8 @@ import (
 // the last look.
 const breakOffEvery = 100 * time.Millisecond
 
-// underWay is a turn, or a replay, that can be broken off.
+// underWay is a turn, or a replay, that can be broken off. Everything for which a run lets its code
+// compute is one.
 type underWay struct {
 	cancel context.CancelFunc
 	head   *headStart // whose turn it may be; or nil
@@ -64,11 +65,11 @@ func (x *Executions) breakOffTurns(id journal.ID) (stop func()) {
 		ticker := x.Clock.NewTicker(breakOffEvery)
 		defer ticker.Stop()
 		for {
+			x.breakOff(id)
 			select {
 			case <-done:
 				return
 			case <-ticker.Chan():
-				x.breakOff(id)
 			}
 		}
 	}()

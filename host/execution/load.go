@@ -176,7 +176,7 @@ func (r *run) load(ctx context.Context) error {
 	r.deferreds.set(settled)
 	r.received.LetGo()
 	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })
-	r.tellAnswered(ctx, row)
+	r.tellAnswered(r.Host.Context(), row)
 	if r.reloaded {
 		r.reloaded = false
 		r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) })

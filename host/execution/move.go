@@ -145,7 +145,9 @@ func (r *run) move(m moveRequest) error {
 	r.dropGuest() // two instances at once could wait for each other's memory
 	whole := part{whole: true}
 	r.locked(func(l *ledger) { whole.unanswered = l.inbox.Unanswered() })
-	trial, err := r.try(r.Host.Context(), &target, whole, r.OpenGuest)
+	ctx, end := r.breakable()
+	defer end()
+	trial, err := r.try(ctx, &target, whole, r.OpenGuest)
 	if err != nil {
 		return err
 	}

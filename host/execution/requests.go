@@ -90,13 +90,22 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	row, err := x.Load(ctx, ref)
+	reply, err := x.post(ctx, ref, request)
 	if err != nil {
 		return err
 	}
+	return x.await(ctx, ref, reply)
+}
+
+// post hands a request to the run of an execution that is there.
+func (x *Executions) post(ctx context.Context, ref Ref, request func(reply chan<- error) notice) (<-chan error, error) {
+	row, err := x.Load(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
 	reply := make(chan error, 1)
 	x.runs.Post(ref.ID, ofChain{row.Chain, request(reply)})
-	return x.await(ctx, ref, reply)
+	return reply, nil
 }
 
 // await waits for the reply to a request.

@@ -207,7 +207,9 @@ func (r *run) commitWake(wake int64) bool {
 // tried again when it is needed, and then be seen to.
 func (r *run) prepare() {
 	if r.begun && r.row.State == journal.Running && !r.Host.Draining() {
-		if err := r.ensureGuest(r.Host.Context()); err != nil {
+		ctx, end := r.breakable()
+		defer end()
+		if err := r.ensureGuest(ctx); err != nil {
 			r.dropGuest()
 		}
 	}

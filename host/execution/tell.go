@@ -31,15 +31,24 @@ func (x *Executions) tell(ctx context.Context, ref Ref, n news) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	if !x.runs.Claim(ref.ID) {
-		return x.ask(ctx, ref, n.request)
+	var reply <-chan error
+	if x.runs.Claim(ref.ID) {
+		told := x.tellAbsent(ctx, ref, n)
+		x.runs.Unclaim(ref.ID, told.then...)
+		if told.reply == nil {
+			return told.err
+		}
+		reply = told.reply
+	} else {
+		var err error
+		if reply, err = x.post(ctx, ref, n.request); err != nil {
+			return err
+		}
 	}
-	told := x.tellAbsent(ctx, ref, n)
-	x.runs.Unclaim(ref.ID, told.then...)
-	if told.reply != nil {
-		return x.await(ctx, ref, told.reply)
+	if _, ends := n.(terminateNews); ends {
+		defer x.breakOffTurns(ref.ID)()
 	}
-	return told.err
+	return x.await(ctx, ref, reply)
 }
 
 // told is what came of telling an execution that was not in memory.

@@ -17,7 +17,6 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 	if err != nil {
 		return err
 	}
-	defer x.breakOffTurns(ref.ID)()
 	err = x.tell(ctx, ref, terminateNews{x, journal.Interrupt{At: x.now(), Reason: reason}})
 	if abi.CodeOf(err) != abi.CodeAlreadyOver {
 		return err
@@ -67,8 +66,11 @@ func (r *run) terminate(i journal.Interrupt) error {
 }
 
 // endUnloaded does what the requests among notices ask for that end the execution, and returns the others.
-// It is not loaded for them: its code may be what never returns.
-func (r *run) endUnloaded(notices []notice) (others []notice) {
+// It is not loaded for them: its code may be what never returns. It is loaded afterwards, however late, to
+// tell its watchers.
+func (r *run) endUnloaded(notices []notice) []notice {
+	var others []notice
+	ended := false
 	for _, m := range notices {
 		request, is := content(m).(terminateRequest)
 		if !is {
@@ -77,11 +79,18 @@ func (r *run) endUnloaded(notices []notice) (others []notice) {
 		}
 		switch err := r.endRow(m, request.interrupt); {
 		case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
+			r.reloaded = true // what it gives up may be in the store, and not be done yet
 			r.backOff("terminate", err)
 			others = append(others, m) // it is loaded, and knows
 		default:
+			ended = true
 			request.reply <- err
 		}
+	}
+	if ended {
+		// In front: what comes first may be refused if the load fails, or be taken for more recent than
+		// what is in the store.
+		others = append([]notice{wake{}}, others...)
 	}
 	return others
 }
@@ -106,7 +115,8 @@ func (r *run) endRow(m notice, i journal.Interrupt) error {
 			return anotherRun()
 		}
 	}
-	i.At = max(i.At, r.now()) // the request may have waited for a turn
+	r.reloaded = r.reloaded || row.State.Final() // perhaps by this very request, whose answer was lost
+	i.At = max(i.At, r.now())                    // the request may have waited for a turn
 	return r.commitNews(ctx, row, terminateNews{r.Executions, i})
 }
 
@@ -135,6 +145,7 @@ func (n terminateNews) answer(_ journal.Result, row *journal.Execution) error {
 		n.x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
 	}
 	n.x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
+	n.x.Logger.Info("terminated", "execution", row.Name(), "reason", n.interrupt.Reason)
 	n.x.settleDurable(&w)
 	return nil
 }

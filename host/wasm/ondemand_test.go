@@ -79,3 +79,27 @@ func TestTableIsFilledOnDemand(t *testing.T) {
 		}
 	}
 }
+
+// TestTableOnDemandOfManySegments: functions that are imported, and a function whose only entry is overwritten and that the
+// code refers to.
+func TestTableOnDemandOfManySegments(t *testing.T) {
+	t.Parallel()
+	self, resume := wasmtest.Self(1), wasmtest.Self(1)-1
+	segment := func(at, count int, function byte) []byte {
+		return wasmtest.Join([]byte{0}, wasmtest.I32Const(int32(at)), []byte{0x0b}, wasmtest.U32(count), bytes.Repeat([]byte{function}, count))
+	}
+	const drop = 0x1a
+	content := wasmtest.Module{
+		Imports:  []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
+		Table:    wasmtest.Vector(append([]byte{0x70, 0}, wasmtest.U32(700)...)),
+		Elements: wasmtest.Vector(segment(1, 1, self), segment(1, 699, resume), segment(0, 1, 0)),
+		Extra:    wasmtest.I32Const(abi.StatusParked),
+		Data:     []byte("abc"),
+		Start: wasmtest.Join([]byte{0xd2, self, drop}, wasmtest.I32Const(0), wasmtest.I32Const(3), wasmtest.I32Const(0),
+			[]byte{0x11, wasmtest.TypePtrLen, 0}, wasmtest.I32Const(abi.StatusDone)),
+	}.Assemble()
+	i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), content), wasm.World{})
+	turn, err := i.Start(context.Background(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "abc", string(turn.Output))
+}

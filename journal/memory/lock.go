@@ -22,6 +22,23 @@ func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, err
 	return &l, nil
 }
 
+// LockedEntity implements journal.Store.
+func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	if e, ok := s.entities[id]; ok {
+		e = cloneEntity(e)
+		entity = &e
+	}
+	if l, ok := s.locks[id]; ok {
+		lock = &l
+	}
+	return entity, lock, nil
+}
+
 // InSection implements journal.Store.
 func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
 	leave, err := s.enter(ctx)

@@ -50,8 +50,11 @@ func scanEntity(row pgx.CollectableRow) (e journal.Entity, err error) {
 
 // Entity implements journal.Store.
 func (s *Store) Entity(ctx context.Context, id journal.ID) (*journal.Entity, error) {
-	return readOne(ctx, s, scanEntity, "entity "+id.String(),
-		`SELECT `+entityColumns+`, state FROM `+s.sql.entities+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
+	return readOne(ctx, s, scanEntity, "entity "+id.String(), s.sql.entityQuery(), int16(id.Shard()), id[:])
+}
+
+func (st *statements) entityQuery() string {
+	return `SELECT ` + entityColumns + `, state FROM ` + st.entities + ` WHERE shard = $1 AND id = $2`
 }
 
 // ListEntities implements journal.Store.

@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -51,8 +54,47 @@ func scanLock(row pgx.CollectableRow, more ...any) (l journal.Lock, err error) {
 // Lock implements journal.Store.
 func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
 	scan := func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) }
-	return readOne(ctx, s, scan, "lock of entity "+entity.String(),
-		`SELECT `+lockColumns+` FROM `+s.sql.locks+` l WHERE l.shard = $1 AND l.id = $2`, int16(entity.Shard()), entity[:])
+	return readOne(ctx, s, scan, "lock of entity "+entity.String(), s.sql.lockQuery(), int16(entity.Shard()), entity[:])
+}
+
+func (st *statements) lockQuery() string {
+	return `SELECT ` + lockColumns + ` FROM ` + st.locks + ` l WHERE l.shard = $1 AND l.id = $2`
+}
+
+// LockedEntity implements journal.Store. It is what an entity is loaded with, so it is one round trip.
+func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
+	if err := s.resolveInDoubt(ctx); err != nil {
+		return nil, nil, err
+	}
+	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		entity, lock = nil, nil // of a connection that was lost
+		b := &pgx.Batch{}
+		b.Queue(s.sql.entityQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
+			entity, err = maybeOne(rows, scanEntity)
+			return err
+		})
+		b.Queue(s.sql.lockQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
+			lock, err = maybeOne(rows, func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) })
+			return err
+		})
+		return conn.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("postgres: read entity %s and its lock: %w", id, err)
+	}
+	return entity, lock, nil
+}
+
+// maybeOne reads a row; nil if there is none.
+func maybeOne[T any](rows pgx.Rows, scan pgx.RowToFunc[T]) (*T, error) {
+	v, err := pgx.CollectOneRow(rows, scan)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil //nolint:nilnil // there is none
+	case err != nil:
+		return nil, err
+	}
+	return &v, nil
 }
 
 // InSection implements journal.Store.

@@ -60,13 +60,9 @@ func scanEntity(row *sqlite.Stmt) (e journal.Entity) {
 
 // Entity implements journal.Store.
 func (s *Store) Entity(ctx context.Context, id journal.ID) (found *journal.Entity, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectEntity, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
-			e := scanEntity(row)
-			e.State = blob(row, 7)
-			found = &e
-			return nil
-		})
+	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+		found, err = readEntity(conn, id)
+		return err
 	})
 	if err == nil && found == nil {
 		err = journal.ErrNotFound
@@ -75,6 +71,17 @@ func (s *Store) Entity(ctx context.Context, id journal.ID) (found *journal.Entit
 		return nil, fmt.Errorf("sqlite: entity %s: %w", id, err)
 	}
 	return found, nil
+}
+
+// readEntity reads an entity; nil if there is none.
+func readEntity(conn *sqlite.Conn, id journal.ID) (found *journal.Entity, err error) {
+	err = run(conn, selectEntity, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
+		e := scanEntity(row)
+		e.State = blob(row, 7)
+		found = &e
+		return nil
+	})
+	return found, err
 }
 
 // ListEntities implements journal.Store.

@@ -45,12 +45,9 @@ func scanLock(row *sqlite.Stmt) journal.Lock {
 
 // Lock implements journal.Store.
 func (s *Store) Lock(ctx context.Context, entity journal.ID) (found *journal.Lock, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectLock, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, entity) }, func(row *sqlite.Stmt) error {
-			l := scanLock(row)
-			found = &l
-			return nil
-		})
+	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+		found, err = readLock(conn, entity)
+		return err
 	})
 	if err == nil && found == nil {
 		err = journal.ErrNotFound
@@ -59,6 +56,35 @@ func (s *Store) Lock(ctx context.Context, entity journal.ID) (found *journal.Loc
 		return nil, fmt.Errorf("sqlite: lock of entity %s: %w", entity, err)
 	}
 	return found, nil
+}
+
+// readLock reads the lock of an entity; nil if there is none.
+func readLock(conn *sqlite.Conn, entity journal.ID) (found *journal.Lock, err error) {
+	err = run(conn, selectLock, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, entity) }, func(row *sqlite.Stmt) error {
+		l := scanLock(row)
+		found = &l
+		return nil
+	})
+	return found, err
+}
+
+// LockedEntity implements journal.Store.
+func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+		if err := run(conn, "BEGIN", nil, nil); err != nil {
+			return err
+		}
+		defer rollback(conn)
+		if entity, err = readEntity(conn, id); err != nil {
+			return err
+		}
+		lock, err = readLock(conn, id)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("sqlite: entity %s and its lock: %w", id, err)
+	}
+	return entity, lock, nil
 }
 
 // InSection implements journal.Store.

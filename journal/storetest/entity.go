@@ -42,6 +42,9 @@ func (b *bundle) replace(e journal.Entity) journal.Write {
 // requireEntity requires that the entity is as it should be; a nil one stands for none.
 func (b *bundle) requireEntity(t testing.TB, id journal.ID, want *journal.Entity) {
 	t.Helper()
+	both, _, err := b.store.LockedEntity(b.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, want, both)
 	got, err := b.store.Entity(b.ctx, id)
 	if want == nil {
 		require.ErrorIs(t, err, journal.ErrNotFound)

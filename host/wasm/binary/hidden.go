@@ -4,7 +4,18 @@ import "fmt"
 
 // findHiddenState fails if code can change what the engine does not show: the
 // entries of tables, and which segments are dropped.
-func findHiddenState(content []byte) error { return eachInstruction(content, refuseHiddenState) }
+func findHiddenState(content []byte) error {
+	bodies, err := readBodies(content)
+	if err != nil {
+		return err
+	}
+	for _, body := range bodies {
+		if err := eachInstruction(body, refuseHiddenState); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func refuseHiddenState(in *instruction) error {
 	switch in.op {
@@ -21,25 +32,16 @@ func refuseHiddenState(in *instruction) error {
 	return nil
 }
 
-// eachInstruction shows the instructions of a code section to look, until it fails.
-func eachInstruction(content []byte, look func(*instruction) error) error {
-	bodies, err := readBodies(content)
-	if err != nil {
-		return err
-	}
+// eachInstruction shows the instructions of a function's body to look, until it fails.
+func eachInstruction(body []byte, look func(*instruction) error) error {
 	var in instruction // one for all: look may keep hold of what it is shown, as far as the compiler knows
-	for _, body := range bodies {
-		r := &reader{data: body}
-		r.locals()
-		for r.pos < len(r.data) && r.err == nil {
-			in = r.instruction()
-			if err := look(&in); err != nil {
-				return err
-			}
-		}
-		if r.err != nil {
-			return r.err
+	r := &reader{data: body}
+	r.locals()
+	for r.pos < len(r.data) && r.err == nil {
+		in = r.instruction()
+		if err := look(&in); err != nil {
+			return err
 		}
 	}
-	return nil
+	return r.err
 }

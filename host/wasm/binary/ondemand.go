@@ -1,9 +1,6 @@
 package binary
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // # Functions that are put into the table when they are first called
 //
@@ -30,7 +27,8 @@ import (
 //
 // This is only done where it is all that refers to entries: the table is the only one and
 // is neither imported nor exported, all segments are active with a constant offset, and
-// no other instruction names a table.
+// no other instruction names a table. And it is not done where it would make the code one
+// that takes too long to compile: what a host has taken stays runnable.
 
 const (
 	// minOnDemand is how many functions a table has at least to be filled on demand.
@@ -51,11 +49,12 @@ var errNamesTable = errors.New("an instruction names a table")
 type onDemand struct {
 	lead    uint32   // entries before the first function, which are left out
 	entries []uint32 // functions of the upload; noFunction where there is none
+	named   []uint32 // functions that the segments name: an entry may be overwritten by another
 }
 
-// tableOnDemand is how the table of the module is filled on demand; nil if it is filled
-// when an instance is made.
-func (m *Module) tableOnDemand() *onDemand {
+// tableOnDemand is how the table of the module, which has this many functions, is filled on
+// demand; nil if it is filled when an instance is made.
+func (m *Module) tableOnDemand(functions uint64) *onDemand {
 	if len(m.tables) != 1 || m.tables[0].elem != typeFuncref || m.elements < minOnDemand {
 		return nil
 	}
@@ -73,17 +72,42 @@ func (m *Module) tableOnDemand() *onDemand {
 	if t.min > maxTableEntries || t.hasMax && t.max < t.min {
 		return nil // the engine has an error for these
 	}
+	var found *onDemand
 	for _, s := range m.sections {
-		if s.id == sectionCode && eachInstruction(s.content, refuseTables) != nil {
-			return nil
+		switch s.id {
+		case sectionCode:
+			if !fillableOnDemand(s.content) {
+				return nil
+			}
+		case sectionElement:
+			found = readEntries(s.content, t.min, functions)
 		}
 	}
-	for _, s := range m.sections {
-		if s.id == sectionElement {
-			return readEntries(s.content, t.min)
+	return found
+}
+
+// fillableOnDemand tells whether indirect calls are all in a code section that refers to tables,
+// and whether there are not too many of them: each becomes a branch.
+func fillableOnDemand(code []byte) bool {
+	bodies, err := readBodies(code)
+	if err != nil {
+		return false
+	}
+	var squares uint64 // of what the functions have: see compileCost
+	for _, body := range bodies {
+		calls := uint64(0)
+		err := eachInstruction(body, func(in *instruction) error {
+			if in.op == opCallIndirect {
+				calls++
+			}
+			return refuseTables(in)
+		})
+		squares += calls * calls
+		if err != nil || calls > maxBranches || squares > maxBranching+branchingPerByte*uint64(len(code)) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // refuseTables fails for an instruction other than an indirect call that names a table.
@@ -99,9 +123,10 @@ func refuseTables(in *instruction) error {
 	return nil
 }
 
-// readEntries reads an element section for a table of this size; nil if something in it is
-// not plain.
-func readEntries(content []byte, size uint32) *onDemand {
+// readEntries reads an element section for a table of this size, in a module with this many
+// functions; nil if something in it is not plain, or wrong.
+func readEntries(content []byte, size uint32, functions uint64) *onDemand {
+	var named []uint32
 	all := make([]uint32, size)
 	for i := range all {
 		all[i] = noFunction
@@ -122,14 +147,19 @@ func readEntries(content []byte, size uint32) *onDemand {
 			return nil
 		}
 		for end := at + count; at < end && r.err == nil; at++ {
-			all[at] = r.u32() // of two for one entry the later one counts
+			function := r.u32()
+			if uint64(function) >= functions {
+				return nil
+			}
+			named = append(named, function)
+			all[at] = function // of two for one entry the later one counts
 			first, last = min(first, at), max(last, at+1)
 		}
 	}
 	if r.err != nil || first >= last {
 		return nil
 	}
-	return &onDemand{lead: first, entries: all[first:last]}
+	return &onDemand{lead: first, entries: all[first:last], named: named}
 }
 
 // ownTables are those of the module, the one that is filled on demand without its lead.
@@ -147,21 +177,13 @@ func (w *rewriter) ownTables() []table {
 
 // declareElements returns an element section that fills nothing. Functions must be in one
 // to be referred to.
-func (w *rewriter) declareElements() ([]byte, error) {
+func (w *rewriter) declareElements() []byte {
 	const declared, functions = 3, 0
-	var out []byte
-	count := uint64(0)
-	for _, function := range w.onDemand.entries {
-		if function == noFunction {
-			continue
-		}
-		if uint64(function) >= w.fuel.end {
-			return nil, fmt.Errorf("it names the function %d, and there are %d", function, w.fuel.end)
-		}
+	out := appendU32([]byte{1, declared, functions}, uint64(len(w.onDemand.named)))
+	for _, function := range w.onDemand.named {
 		out = appendU32(out, w.shift(function))
-		count++
 	}
-	return append(appendU32([]byte{1, declared, functions}, count), out...), nil
+	return out
 }
 
 // needEntries has functions added to the module that fill the entries of a table: one for each

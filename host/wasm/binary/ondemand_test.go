@@ -38,8 +38,8 @@ func TestTableOnDemand(t *testing.T) {
 	before, err := Parse(goModule().Assemble())
 	require.NoError(t, err)
 	self := uint32(wasmtest.Self(0))
-	entries := bytesOf(self, goEntries)
-	require.Equal(t, &onDemand{lead: goLead, entries: entries}, before.tableOnDemand())
+	entries := repeated(self, goEntries)
+	require.Equal(t, &onDemand{lead: goLead, entries: entries, named: entries}, before.tableOnDemand(uint64(self)+1))
 
 	after := rewrite(t, goModule().Assemble())
 	m, err := Parse(after)
@@ -54,7 +54,7 @@ func TestTableOnDemand(t *testing.T) {
 	require.NoError(t, err, "the state of its instances is still within reach")
 }
 
-func bytesOf(v uint32, n int) []uint32 {
+func repeated(v uint32, n int) []uint32 {
 	all := make([]uint32, n)
 	for i := range all {
 		all[i] = v
@@ -67,10 +67,11 @@ func bytesOf(v uint32, n int) []uint32 {
 func TestTableOnDemandHasGaps(t *testing.T) {
 	t.Parallel()
 	content := wasmtest.Vector(segmentAt(5, 1, 2), segmentAt(3, 7), segmentAt(6, 3), segmentAt(9))
-	require.Equal(t, &onDemand{lead: 3, entries: []uint32{7, noFunction, 1, 3}}, readEntries(content, 9))
-	require.Nil(t, readEntries(content, 8), "a segment is outside")
-	require.Nil(t, readEntries(content[:len(content)-1], 9), "it is cut off")
-	require.Nil(t, readEntries(wasmtest.Vector(segmentAt(3)), 9), "there is no function")
+	require.Equal(t, &onDemand{lead: 3, entries: []uint32{7, noFunction, 1, 3}, named: []uint32{1, 2, 7, 3}}, readEntries(content, 9, 8))
+	require.Nil(t, readEntries(content, 9, 7), "a function does not exist")
+	require.Nil(t, readEntries(content, 8, 8), "a segment is outside")
+	require.Nil(t, readEntries(content[:len(content)-1], 9, 8), "it is cut off")
+	require.Nil(t, readEntries(wasmtest.Vector(segmentAt(3)), 9, 8), "there is no function")
 }
 
 // TestTablesThatAreFilledAtOnce: where a guest or another could notice, a table stays as it is.
@@ -97,6 +98,7 @@ func TestTablesThatAreFilledAtOnce(t *testing.T) {
 		"table.grow":        code(opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableGrow, 0, opDrop),
 		"table.fill":        code(opI32Const, 0, opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableFill, 0),
 		"table.copy":        code(opI32Const, 0, opI32Const, 0, opI32Const, 0, opMisc, miscTableCopy, 0, 0),
+		"many calls":        code(bytes.Repeat([]byte{opLocalGet, 0, opLocalGet, 0, opCallIndirect, wasmtest.TypeTurn, 0, opDrop}, maxBranches+1)...),
 		"few functions":     elements(segmentAt(goLead, many[:minOnDemand-1]...)),
 		"a passive segment": elements(segmentAt(goLead, many...), []byte{1, 0, 1, self}),
 		"expressions":       elements(segmentAt(goLead, many...), []byte{4, opI32Const, 0, opEnd, 1, opRefFunc, self, opEnd}),
@@ -114,7 +116,7 @@ func TestTablesThatAreFilledAtOnce(t *testing.T) {
 	} {
 		m, err := Parse(content)
 		require.NoError(t, err, name)
-		require.Nil(t, m.tableOnDemand(), name)
+		require.Nil(t, m.tableOnDemand(uint64(self)+1), name)
 		after, err := m.Rewrite()
 		require.NoError(t, err, name)
 		again, err := Parse(after)

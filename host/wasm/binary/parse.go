@@ -49,6 +49,9 @@ type Module struct {
 // Functions counts the functions that the module defines.
 func (m *Module) Functions() int { return len(m.functions) }
 
+// Elements counts the entries of all element segments.
+func (m *Module) Elements() int { return int(m.elements) }
+
 type section struct {
 	id      byte
 	content []byte

@@ -32,7 +32,7 @@ func (m *Module) rewrite() ([]byte, error) {
 		w.fuel = m.fuelIndexes()
 		w.helpers = newHelpers(m, w.fuel)
 		w.shift = w.fuel.shift
-		if w.onDemand = m.tableOnDemand(); w.onDemand != nil {
+		if w.onDemand = m.tableOnDemand(w.fuel.end); w.onDemand != nil {
 			w.helpers.needEntries(w.onDemand)
 		}
 		if err := w.fuel.checkNames(m); err != nil {
@@ -110,7 +110,7 @@ func (w *rewriter) rewriteSection(s section) ([]byte, error) {
 		return w.shiftStart(s.content)
 	case sectionElement:
 		if w.onDemand != nil {
-			return w.declareElements()
+			return w.declareElements(), nil
 		}
 		return w.shiftElements(s.content)
 	case sectionCode:

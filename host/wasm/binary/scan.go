@@ -151,8 +151,7 @@ func (f *function) change(in *instruction, ctx *codeContext, length int32) {
 		f.edits = append(f.edits, edit{at: in.operand, end: in.end, replace: appendU32(nil, ctx.fuel.shift(in.index))})
 	case opCallIndirect:
 		if ctx.helpers.onDemand != nil {
-			f.indirect = true
-			f.branches++
+			f.indirect = true // what that costs to compile is bounded already: see fillableOnDemand
 			f.edits = append(f.edits, edit{at: in.at, end: in.at, entry: true})
 		}
 	case opMisc:

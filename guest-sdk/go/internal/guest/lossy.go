@@ -23,7 +23,7 @@ var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
 		if none := unencodable(t, map[reflect.Type]bool{}); none != nil {
-			panic(fmt.Sprintf("cruster: %s: %s contains a value of type %s, which cannot be encoded; leave the field out with `json:\"-\"`", what, t, none))
+			panic(fmt.Sprintf("cruster: %s: %s has a value of type %s, which cannot be encoded; leave such a field out with `json:\"-\"`", what, t, none))
 		}
 		if lossy := lossyType(t, map[reflect.Type]bool{}); lossy != nil {
 			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has no exported fields, and MarshalJSON is not called; "+
@@ -76,7 +76,7 @@ func knowsJSON(t reflect.Type) bool {
 }
 
 // unencodable finds a type in what every value of t contains that the codec has no form for; nil if
-// there is none. What is behind a pointer may not be there.
+// there is none. What is behind a pointer, in a slice or in a map may not be there.
 func unencodable(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if t == nil || t == timeType || seen[t] || selfEncoded(t) != nil {
 		return nil
@@ -85,8 +85,10 @@ func unencodable(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return t
-	case reflect.Slice, reflect.Array, reflect.Map:
-		return unencodable(t.Elem(), seen)
+	case reflect.Array:
+		if t.Len() > 0 {
+			return unencodable(t.Elem(), seen)
+		}
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)

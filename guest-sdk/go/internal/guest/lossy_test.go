@@ -79,7 +79,9 @@ func TestTypesWithoutAnEncoding(t *testing.T) {
 		"AChannel":    {reflect.TypeFor[later](), reflect.TypeFor[chan int]()},
 		"AFunction":   {reflect.TypeFor[struct{ Do func() }](), reflect.TypeFor[func()]()},
 		"Itself":      {reflect.TypeFor[complex128](), reflect.TypeFor[complex128]()},
-		"Inside":      {reflect.TypeFor[map[string][]later](), reflect.TypeFor[chan int]()},
+		"Inside":      {reflect.TypeFor[struct{ All [2]later }](), reflect.TypeFor[chan int]()},
+		"InNone":      {reflect.TypeFor[[0]later](), nil},
+		"InSome":      {reflect.TypeFor[map[string][]later](), nil},
 		"Embedded":    {reflect.TypeFor[struct{ later }](), reflect.TypeFor[chan int]()},
 		"MaybeNot":    {reflect.TypeFor[struct{ Later *later }](), nil},
 		"NotExported": {reflect.TypeFor[struct{ done chan int }](), nil},
@@ -94,7 +96,7 @@ func TestTypesWithoutAnEncoding(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, unencodable(tc.of, map[reflect.Type]bool{}), name)
 	}
-	require.PanicsWithValue(t, "cruster: activity \"x\": guest.later contains a value of type chan int, which cannot be encoded; leave the field out with `json:\"-\"`",
+	require.PanicsWithValue(t, "cruster: activity \"x\": guest.later has a value of type chan int, which cannot be encoded; leave such a field out with `json:\"-\"`",
 		func() { CheckTypes(`activity "x"`, reflect.TypeFor[later]()) })
 }
 
