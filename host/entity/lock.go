@@ -81,7 +81,10 @@ func (x *Entities) look(id journal.ID, known *journal.Lock, state *snapshot, gen
 func (x *Entities) readLock(ctx context.Context, id journal.ID, known *snapshot) (*journal.Lock, *snapshot, error) {
 	if known == nil {
 		row, lock, err := x.Store.LockedEntity(ctx, id)
-		return lock, &snapshot{row}, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return lock, &snapshot{row}, nil
 	}
 	lock, err := x.Store.Lock(ctx, id)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {

@@ -33,16 +33,7 @@ func (g endlessLater) Resume(ctx context.Context, r abi.Resume) (guest.Turn, err
 // endlessLater has guests compute in later turns. It returns how many of these were begun, and what lets guests go on.
 func (f *fixture) endlessLater() (turns *atomic.Int32, goOn *atomic.Bool) {
 	turns, goOn = &atomic.Int32{}, &atomic.Bool{}
-	open := f.x.OpenGuest
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
-		opening, err := open(ctx, row)
-		inner := opening.Open
-		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
-			g, err := inner(ctx, memory)
-			return endlessLater{g, turns, goOn}, err
-		}
-		return opening, err
-	}
+	f.guestsAre(func(g Guest) Guest { return endlessLater{g, turns, goOn} })
 	return turns, goOn
 }
 

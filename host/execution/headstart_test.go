@@ -101,17 +101,22 @@ func (g *slowGuest) Start(ctx context.Context) (guest.Turn, error) {
 // slowFirstTurns has guests take their first turns when the channel is closed.
 func (f *fixture) slowFirstTurns() (may chan struct{}) {
 	may = make(chan struct{})
+	f.guestsAre(func(g Guest) Guest { return &slowGuest{g, may} })
+	return may
+}
+
+// guestsAre has guests be something else from now on.
+func (f *fixture) guestsAre(something func(Guest) Guest) {
 	open := f.x.OpenGuest
 	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)
 		inner := opening.Open
 		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
 			g, err := inner(ctx, memory)
-			return &slowGuest{g, may}, err
+			return something(g), err
 		}
 		return opening, err
 	}
-	return may
 }
 
 // TestHeadStartThatTakesLong answers the caller of a start before the first turn is over.
@@ -167,16 +172,8 @@ func (g endlessGuest) Start(ctx context.Context) (guest.Turn, error) {
 
 // endless has guests compute until they are stopped. It returns how many turns were begun.
 func (f *fixture) endless() *atomic.Int32 {
-	open, turns := f.x.OpenGuest, &atomic.Int32{}
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
-		opening, err := open(ctx, row)
-		inner := opening.Open
-		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
-			g, err := inner(ctx, memory)
-			return endlessGuest{g, turns}, err
-		}
-		return opening, err
-	}
+	turns := &atomic.Int32{}
+	f.guestsAre(func(g Guest) Guest { return endlessGuest{g, turns} })
 	return turns
 }
 

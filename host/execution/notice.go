@@ -157,6 +157,21 @@ func again(run, chain journal.RunID, m notice) notice {
 	return ofChain{chain, m}
 }
 
+// addressedElsewhere tells why a notice is not for a run of a chain; nil if it is.
+func addressedElsewhere(m notice, run, chain journal.RunID) error {
+	switch of := m.(type) {
+	case ofRun:
+		if of.run != run {
+			return runIsGone()
+		}
+	case ofChain:
+		if of.chain != chain {
+			return anotherRun()
+		}
+	}
+	return nil
+}
+
 // content is a notice without its address.
 func content(m notice) notice {
 	switch of := m.(type) {

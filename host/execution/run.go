@@ -374,19 +374,7 @@ func (r *run) answerRequest(m notice) {
 }
 
 // notFor tells why a notice is not for this run; nil if it is.
-func (r *run) notFor(m notice) error {
-	switch of := m.(type) {
-	case ofRun:
-		if of.run != r.run {
-			return runIsGone()
-		}
-	case ofChain:
-		if of.chain != r.chain {
-			return anotherRun()
-		}
-	}
-	return nil
-}
+func (r *run) notFor(m notice) error { return addressedElsewhere(m, r.run, r.chain) }
 
 // answer tells the caller of a request what became of it. If the answer to a commit
 // was lost the run no longer knows its own row: it is loaded again, and then the

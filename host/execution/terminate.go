@@ -105,15 +105,8 @@ func (r *run) endRow(m notice, i journal.Interrupt) error {
 	case err != nil:
 		return journal.Coded("load the execution", err)
 	}
-	switch of := m.(type) {
-	case ofRun:
-		if of.run != row.Run {
-			return runIsGone()
-		}
-	case ofChain:
-		if of.chain != row.Chain {
-			return anotherRun()
-		}
+	if err := addressedElsewhere(m, row.Run, row.Chain); err != nil {
+		return err
 	}
 	r.reloaded = r.reloaded || row.State.Final() // perhaps by this very request, whose answer was lost
 	i.At = max(i.At, r.now())                    // the request may have waited for a turn

@@ -9,19 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// mapping maps an image with this content, until the test ends.
+func mapping(t *testing.T, content []byte) (*imageFile, []byte) {
+	t.Helper()
+	file, err := newImageFile(content)
+	require.NoError(t, err)
+	t.Cleanup(file.close)
+	space := reserve(uint64(len(content)))
+	require.NotNil(t, space)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(space)) })
+	require.True(t, file.mapOver(space))
+	return file, space
+}
+
 // TestRestore: what was written to a mapping of an image is the image again, and what
 // was not is not touched. Where too much was written, nothing is done.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	const page = 4 << 10
 	content := bytes.Repeat([]byte("image"), 1000*page/5)
-	file, err := newImageFile(content)
-	require.NoError(t, err)
-	defer file.close()
-	space := reserve(uint64(len(content)))
-	require.NotNil(t, space)
-	defer func() { require.NoError(t, syscall.Munmap(space)) }()
-	require.True(t, file.mapOver(space))
+	file, space := mapping(t, content)
 	// A kernel before 6.7 does not know the question. Then all pages are dropped instead.
 	img := &image{size: uint64(len(content)), file: file}
 	memory := &linearMemory{reserved: space, open: img.size}
@@ -49,13 +56,7 @@ func TestRestore(t *testing.T) {
 func TestFaultWatch(t *testing.T) {
 	t.Parallel()
 	const page, pages = 4 << 10, 100
-	file, err := newImageFile(bytes.Repeat([]byte("image"), pages*page/5))
-	require.NoError(t, err)
-	defer file.close()
-	space := reserve(uint64(pages * page))
-	require.NotNil(t, space)
-	defer func() { require.NoError(t, syscall.Munmap(space)) }()
-	require.True(t, file.mapOver(space))
+	_, space := mapping(t, bytes.Repeat([]byte("image"), pages*page/5))
 	quiet := 0
 	for at := 0; at < len(space); at += page {
 		_ = space[at] // that it was read does not matter
@@ -77,13 +78,7 @@ func TestTrim(t *testing.T) {
 	t.Parallel()
 	page := os.Getpagesize()
 	content := bytes.Repeat([]byte("image"), 100*page/5)
-	file, err := newImageFile(content)
-	require.NoError(t, err)
-	defer file.close()
-	space := reserve(uint64(len(content)))
-	require.NotNil(t, space)
-	defer func() { require.NoError(t, syscall.Munmap(space)) }()
-	require.True(t, file.mapOver(space))
+	file, space := mapping(t, content)
 	seed := uint64(50*page + 100)
 	img := &image{size: uint64(len(content)), file: file, generators: []generator{{offset: seed}}}
 	memory := &linearMemory{reserved: space, open: img.size}
