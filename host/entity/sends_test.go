@@ -275,13 +275,13 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		require.NoError(t, got.err)
 		require.Nil(t, got.outcome.Error)
 	}
-	f.commits.mu.Lock()
-	f.commits.full = journal.ID{}
-	f.commits.mu.Unlock()
 	require.Eventually(t, func() bool {
 		envelopes, err := f.store.Inbox(ctx, refTo("a").ID(), 0)
 		return err == nil && len(envelopes) == 0
 	}, testTimeout, testTick, "a message that cannot be performed holds up nothing")
+	f.commits.mu.Lock() // not before: the message would be performed after all
+	f.commits.full = journal.ID{}
+	f.commits.mu.Unlock()
 	_, err := f.x.Call(ctx, sends("full").by(origin(7)))
 	require.NoError(t, err, "it may be repeated")
 	n, _ := f.stored("a")
