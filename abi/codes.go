@@ -192,7 +192,7 @@ var Codes = []CodeInfo{
 	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
 	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false},
 	{CodeSettingsInUse, FailedPrecondition, "the push would take away settings that open executions may use", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false},
-	{CodeStateLost, FailedPrecondition, "the code does not fit the states of entities that there are", "Nothing was changed. To rename or to drop a field, keep the old type and add a migration of the state. Push with --yes if the values may go, or if the states need not be read.", false},
+	{CodeStateLost, FailedPrecondition, "the code does not fit what is there: states of entities, or calls that open executions may make", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input, add an operation under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false},
 
 	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false},
 	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false},

@@ -114,7 +114,7 @@ func (e *Engine) wire() {
 	e.writer = newWriter(cfg, e.state, &e.followers)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.DefaultNamespace = DefaultNamespace
-	e.catalog.Fault, e.catalog.Memory = injector, memory
+	e.catalog.Fault, e.catalog.Memory, e.catalog.Shared = injector, memory, cfg.Runtime != nil
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(guest.KeyDeps{Clock: cfg.Clock, Fuel: cfg.TurnFuel, Memory: memory, Registerer: cfg.Registerer, Slots: slots})
 	e.timers = timer.New(e.clock, func(id journal.ID) {

@@ -202,7 +202,7 @@ func TestAPushKeepsStates(t *testing.T) {
 		b.must("Account/ada", "deposit", 500)
 		err := push(false)
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
-		require.ErrorContains(t, err, `bank/Account has no "cents" in its state any more, and there are states, as that of "ada"`)
+		require.ErrorContains(t, err, `bank/Account does not fit its states, as that of "ada": "cents" is gone`)
 		require.EqualValues(t, 500, b.must("Account/ada", "balance", nothing), "what was deployed stays")
 		require.NoError(t, b.DestroyEntity(t.Context(), "", "bank/Account/ada", ""))
 		require.NoError(t, push(false), "there is no state any more")

@@ -49,6 +49,8 @@ type Catalog struct {
 	Fault faultpoint.Injector
 	// Memory, if set, is what compilations take theirs from.
 	Memory *budget.Budget
+	// Shared says that others use the runtime too: what they may use is not dropped from its memory.
+	Shared bool
 
 	runtime *wasm.Runtime
 	store   Store
@@ -79,7 +81,7 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := c.compile(ctx, stored.Binary)
+		m, err := c.compile(ctx, digest, stored.Binary)
 		if err != nil {
 			return c.recall(ctx, stored, err)
 		}
@@ -146,7 +148,7 @@ func (c *Catalog) recall(ctx context.Context, stored *journal.Module, err error)
 		return nil, err
 	}
 	defer release()
-	code, err := c.runtime.Compile(ctx, stored.Binary)
+	code, err := c.runtime.CompileAs(ctx, stored.Digest, stored.Binary)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +168,7 @@ func (c *Catalog) cached(digest string) *Module {
 
 // compile validates, compiles and describes a binary, once for all callers that
 // ask at the same time. One that is refused is not kept in memory.
-func (c *Catalog) compile(ctx context.Context, binary []byte) (*Module, error) {
-	digest := wasm.Digest(binary)
+func (c *Catalog) compile(ctx context.Context, digest string, binary []byte) (*Module, error) {
 	compiled := c.loading.DoChan("compile "+digest, func() (any, error) {
 		if m := c.cached(digest); m != nil && !m.recalled {
 			return m, nil
@@ -177,9 +178,9 @@ func (c *Catalog) compile(ctx context.Context, binary []byte) (*Module, error) {
 			return nil, err
 		}
 		defer release()
-		m, err := c.describe(context.WithoutCancel(ctx), binary)
+		m, err := c.describe(context.WithoutCancel(ctx), digest, binary)
 		if err != nil && c.cached(digest) == nil {
-			c.runtime.Forget(digest)
+			c.forget(digest)
 		}
 		return m, err
 	})
@@ -194,8 +195,8 @@ func (c *Catalog) compile(ctx context.Context, binary []byte) (*Module, error) {
 	}
 }
 
-func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) {
-	code, err := c.runtime.Compile(ctx, binary)
+func (c *Catalog) describe(ctx context.Context, digest string, binary []byte) (*Module, error) {
+	code, err := c.runtime.CompileAs(ctx, digest, binary)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release
 	if err := c.accept(binary); err != nil {
 		return nil, nil, err
 	}
-	m, err = c.compile(ctx, binary)
+	m, err = c.compile(ctx, wasm.Digest(binary), binary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -243,7 +244,13 @@ func (c *Catalog) forgetUnlessStored(ctx context.Context, digest string) {
 	c.mu.Lock()
 	delete(c.byDigest, digest)
 	c.mu.Unlock()
-	c.runtime.Forget(digest)
+	c.forget(digest)
+}
+
+func (c *Catalog) forget(digest string) {
+	if !c.Shared {
+		c.runtime.Forget(digest)
+	}
 }
 
 var deploymentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

@@ -77,6 +77,35 @@ func TestRefusedModulesAreForgotten(t *testing.T) {
 	requireForgotten(t, c, code)
 }
 
+// TestSharedModulesAreKept: another engine may use a module that this one refuses.
+func TestSharedModulesAreKept(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, brokenDeploy{newStore()})
+	c.Shared = true
+	code, err := c.runtime.Compile(t.Context(), oneWorkflow)
+	require.NoError(t, err)
+	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, at(1))
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
+	inst, err := code.Instantiate(t.Context(), wasm.World{})
+	require.NoError(t, err)
+	require.NoError(t, inst.Close())
+}
+
+// TestDamagedModule: a module that is not what was pushed any more does not run.
+func TestDamagedModule(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	digest := wasm.Digest(oneWorkflow)
+	other := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Other", Key: abi.KeyFromRequest}}}}.Assemble()
+	_, err := store.Deploy(t.Context(), journal.Module{Digest: digest, Binary: other}, journal.Deployment{Namespace: "default", Name: "damaged", Digest: digest}, nil)
+	require.NoError(t, err)
+	c := newCatalog(t, store)
+	_, err = c.Module(t.Context(), digest)
+	require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
+	require.ErrorContains(t, err, "what is stored as the module "+digest[:12]+" is damaged")
+	require.Empty(t, c.byDigest)
+}
+
 // brokenDeploy is a store that deploys nothing.
 type brokenDeploy struct{ Store }
 

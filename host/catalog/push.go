@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -15,10 +16,10 @@ type PushRequest struct {
 	Binary    []byte
 	Settings
 	// InUse, if set, names an open execution of the deployment; empty if there is none. It is
-	// asked when settings are taken away.
+	// asked when settings are taken away, or an operation takes less than before.
 	InUse func(ctx context.Context) (execution string, err error)
 	// HasState, if set, names an entity of a type that has a state; empty if there is none. It is
-	// asked when the code has no place any more for a part of such states.
+	// asked when the code does not fit the states that the code before it wrote.
 	HasState func(ctx context.Context, entityType string) (key string, err error)
 	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it
 	// no other push changes the deployment.
@@ -37,7 +38,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now func() int64) (
 	if err := c.accept(req.Binary); err != nil {
 		return nil, err
 	}
-	m, err := c.compile(ctx, req.Binary)
+	m, err := c.compile(ctx, wasm.Digest(req.Binary), req.Binary)
 	if err != nil {
 		return nil, err
 	}

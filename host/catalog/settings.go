@@ -140,7 +140,7 @@ func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest
 	case err != nil:
 		return nil, nil, journal.Coded("read the settings of "+req.Name, err)
 	}
-	if err := c.checkStates(ctx, req, old, m); err != nil {
+	if err := c.checkTypes(ctx, req, old, m); err != nil {
 		return nil, nil, err
 	}
 	config, allow, gone, err := req.apply(old)

@@ -15,7 +15,7 @@ import (
 // # The cache on disk
 //
 // The engine files compiled code in folders named after its version, one file a module, and never
-// removes one. Native code has many times the size of the binary, and a developer pushes a new one
+// removes one. Beside them is what the engine is given (prepared.go). Native code has many times the size of the binary, and a developer pushes a new one
 // with every save: so the host removes what was not used for longest when there is more than
 // [Config.CacheSize]. Hosts may share a folder. A file that is removed while another host reads it
 // stays until that host closes it, and one that is missing is compiled again.
@@ -35,22 +35,22 @@ func (r *Runtime) emptyCache() {
 	}
 }
 
-// cacheEntry is one compiled module on disk.
+// cacheEntry is one compiled or prepared module on disk.
 type cacheEntry struct {
 	path string
 	size int64
 	used time.Time
 }
 
-// entryName is the name of a compiled module, and of a note: a hash.
+// entryName is the name of a compiled or prepared module, and of a note: a hash.
 var entryName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// cacheEntries lists the compiled modules on disk. The folder may hold other things, which are not touched. One that
+// cacheEntries lists the compiled and the prepared modules on disk. The folder may hold other things, which are not touched. One that
 // vanishes meanwhile is left out.
 func (r *Runtime) cacheEntries() (entries []cacheEntry) {
 	folders, _ := os.ReadDir(r.cfg.CacheDir)
 	for _, f := range folders {
-		if strings.HasPrefix(f.Name(), "wazero-") {
+		if strings.HasPrefix(f.Name(), "wazero-") || f.Name() == preparedDir {
 			entries = append(entries, entriesIn(filepath.Join(r.cfg.CacheDir, f.Name()))...)
 		}
 	}
@@ -71,7 +71,7 @@ func entriesIn(dir string) (entries []cacheEntry) {
 	return entries
 }
 
-// trimCache removes those compiled modules that were not used for longest, until the others fit.
+// trimCache removes those modules that were not used for longest, until the others fit.
 // The notes go with them, for they do not tell which: see aside.go.
 func (r *Runtime) trimCache() {
 	if r.cache == nil {

@@ -50,7 +50,12 @@ func Digest(content []byte) string {
 //
 // The limits on uploads are not applied: see [Runtime.Accept].
 func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) {
-	digest := Digest(content)
+	return r.CompileAs(ctx, Digest(content), content)
+}
+
+// CompileAs is [Runtime.Compile] of a binary that is known by its digest, as in a store. To compute the digest of a
+// large binary takes longer than all else if the module is compiled already: it is compared only if it is not.
+func (r *Runtime) CompileAs(ctx context.Context, digest string, content []byte) (*Module, error) {
 	r.mu.Lock()
 	if m, ok := r.modules[digest]; ok && !r.closed {
 		m.forgotten = false
@@ -81,7 +86,11 @@ func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) 
 
 func (r *Runtime) runCompilation(c *compilation, digest string, content []byte) {
 	defer r.leave()
-	c.module, c.err = r.compile(digest, content)
+	if actual := Digest(content); actual == digest {
+		c.module, c.err = r.compile(digest, content)
+	} else {
+		c.err = abi.Errorf(abi.CodeHostFault, "what is stored as the module %.12s is damaged: its digest is %.12s", digest, actual)
+	}
 	r.mu.Lock()
 	delete(r.compiling, digest)
 	if c.err == nil {
@@ -96,29 +105,25 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	rewritten, err := module.Rewrite()
-	if err != nil {
-		return nil, err
-	}
 	select {
 	case r.compileSlots <- struct{}{}:
 		defer func() { <-r.compileSlots }()
 	case <-r.life.Done():
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
-	template, reason := module.MakeTemplate(rewritten)
-	if reason == nil {
-		rewritten = template.Content
+	p, err := r.prepare(digest, module, len(content))
+	if err != nil {
+		return nil, err
 	}
-	note := r.compileAside(digest, rewritten)
+	note := r.compileAside(digest, p.Content)
 	if r.life.Err() != nil { // the engine would begin anew, and not look at it
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
-	compiled, err := r.engineCompile(rewritten)
+	compiled, err := r.engineCompile(p.Content)
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
 		r.emptyCache()
-		compiled, err = r.engineCompile(rewritten)
+		compiled, err = r.engineCompile(p.Content)
 	}
 	if err != nil {
 		var host *hostPanic
@@ -134,10 +139,10 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	}
 	r.takeNote(note)
 	r.trimCache()
-	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: template}
+	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: p.Template}
 	m.images.byLimit = make(map[int64]*imaging)
-	if reason != nil {
-		m.noImage(reason)
+	if p.Template == nil {
+		m.noImage(errors.New(p.Hidden))
 	}
 	return m, nil
 }

@@ -15,7 +15,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-1011": ("The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", False),
     "CR-1012": ("Fix the migration and push the module again; migrations that were already applied stay as they are.", False),
     "CR-1013": ("Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", False),
-    "CR-1014": ("Nothing was changed. To rename or to drop a field, keep the old type and add a migration of the state. Push with --yes if the values may go, or if the states need not be read.", False),
+    "CR-1014": ("Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input, add an operation under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", False),
     "CR-2001": ("Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", False),
     "CR-2002": ("Compare the input with the type shown by 'cruster-host module describe NAME'.", False),
     "CR-2003": ("Keys are 1 to 512 bytes of UTF-8 without control characters.", False),

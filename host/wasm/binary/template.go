@@ -25,8 +25,9 @@ const maxTemplateGlobals = 1000
 // when it makes one.
 type Template struct {
 	// Content is the binary: without data segments and start function, with its
-	// mutable globals and the start function exported.
-	Content []byte
+	// mutable globals and the start function exported. It is no part of an encoded template, which would
+	// be as long again.
+	Content []byte `msgpack:"-"`
 	// Globals are the names under which the mutable globals are exported, without
 	// FuelExport.
 	Globals []string

@@ -1,0 +1,109 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// # What is there, and new code would not take
+//
+// An entity's state is decoded by the code that is deployed now. A field of the state that the code
+// does not have is left out, and is gone with the next write: renaming a field loses its values, and
+// nothing fails. A field whose type changed fails each call of the entity. A migration carries values
+// over. So a push whose types do not fit the states that there are is refused, unless the caller
+// says that they need not be read. So is code with fewer migrations, which could not read them at all.
+//
+// The input of an operation is checked by the type that is deployed now, and open executions go on with the
+// code that they began with: what they send must be taken. The executions of other deployments may send
+// too, and are not asked: which of them call an entity is not known.
+
+// checkTypes refuses a module whose types do not fit what is there. Old is the deployment before the push.
+func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal.Deployment, updated *abi.Manifest) error {
+	if req.Anyway || old.Digest == "" {
+		return nil
+	}
+	before, err := c.description(ctx, old.Digest)
+	switch abi.CodeOf(err) {
+	case abi.CodeModuleNotFound, abi.CodeBadManifest, abi.CodeNotWasm:
+		return nil // it cannot be called: a push is what it needs
+	}
+	if err != nil {
+		return err
+	}
+	for i := range before.manifest.Entities {
+		entity := &before.manifest.Entities[i]
+		now := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name })
+		if now < 0 {
+			continue // an entity that is gone neither reads nor writes
+		}
+		if err := req.checkState(ctx, entity, &updated.Entities[now], fillsAbsent(updated)); err != nil {
+			return err
+		}
+		if err := req.checkOperations(ctx, entity, &updated.Entities[now]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillsAbsent tells whether the code of a module reads fields that are absent as zero.
+func fillsAbsent(m *abi.Manifest) bool { return strings.HasPrefix(m.SDK, "go/") }
+
+func (r *PushRequest) checkState(ctx context.Context, before, now *abi.EntityInfo, fills bool) error {
+	misfit := stateMisfit(before, now, fills)
+	if misfit == "" || r.HasState == nil {
+		return nil
+	}
+	key, err := r.HasState(ctx, r.Name+"/"+before.Name)
+	if err != nil || key == "" {
+		return err
+	}
+	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit its states, as that of %q: %s", r.Name, before.Name, key, misfit)
+}
+
+// stateMisfit says why the code of an entity does not fit the states that it had before; empty if it does, or if it
+// has migrations for them.
+func stateMisfit(before, now *abi.EntityInfo, fills bool) string {
+	switch {
+	case before.State == nil:
+		return ""
+	case now.StateVersion < before.StateVersion:
+		return fmt.Sprintf("it has fewer migrations, %d instead of %d", now.StateVersion, before.StateVersion)
+	case now.StateVersion > before.StateVersion:
+		return ""
+	}
+	return strings.Join(reading{fills}.misfits(before.State, now.State, ""), "; ")
+}
+
+func (r *PushRequest) checkOperations(ctx context.Context, before, now *abi.EntityInfo) error {
+	operation, misfit := operationMisfit(before, now)
+	if operation == "" || r.InUse == nil {
+		return nil
+	}
+	using, err := r.InUse(ctx)
+	if err != nil || using == "" {
+		return err
+	}
+	return abi.Errorf(abi.CodeStateLost, "%s/%s.%s does not take any more what open executions may send, as %s: %s", r.Name, before.Name, operation, using, misfit)
+}
+
+// operationMisfit names an operation that does not take what it took before, and says why; empty if all do.
+func operationMisfit(before, now *abi.EntityInfo) (operation, misfit string) {
+	for i := range before.Operations {
+		was := &before.Operations[i]
+		j := slices.IndexFunc(now.Operations, func(o abi.OperationInfo) bool { return o.Name == was.Name })
+		if j < 0 {
+			return was.Name, "it is gone"
+		}
+		// The host checks it, and fills nothing.
+		if misfits := (reading{}).misfits(was.Input, now.Operations[j].Input, ""); len(misfits) > 0 {
+			return was.Name, strings.Join(misfits, "; ")
+		}
+	}
+	return "", ""
+}

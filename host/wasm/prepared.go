@@ -1,0 +1,126 @@
+package wasm
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cruster/cruster/abi"
+	wasmbinary "github.com/cruster/cruster/host/wasm/binary"
+)
+
+// # Prepared modules
+//
+// The engine compiles something else than the upload: the host rewrites it, and takes it apart. For a module of Go that
+// takes a quarter of a second, which is most of what a host that starts again needs to load a module whose code is in
+// the cache. So what was made of an upload is kept beside the code, under the digest of the upload and of the
+// sources that made it: a host of another version does not find it. As with the code, a file that is missing or
+// broken is made again, and a process that can write to the folder could as well write code.
+
+const (
+	// preparedDir is the folder of the prepared modules in the cache.
+	preparedDir = "prepared"
+	// preparedSize is the size of an upload from which it is kept: below, it is made as quickly as it is read.
+	preparedSize = 64 << 10
+)
+
+// preparation is what the engine gets of an upload.
+type preparation struct {
+	// Content is the binary that is compiled.
+	Content []byte `msgpack:"content"`
+	// Template is what else there is to know of a binary that was taken apart; nil if it was not.
+	Template *wasmbinary.Template `msgpack:"template"`
+	// Hidden says why it was not taken apart.
+	Hidden string `msgpack:"hidden"`
+}
+
+// prepare makes of an upload what the engine gets of it, or finds it in the cache.
+func (r *Runtime) prepare(digest string, upload *wasmbinary.Module, size int) (*preparation, error) {
+	file := r.preparedFile(digest, size)
+	if p := readPrepared(file); p != nil {
+		return p, nil
+	}
+	rewritten, err := upload.Rewrite()
+	if err != nil {
+		return nil, err
+	}
+	p := &preparation{Content: rewritten}
+	template, reason := upload.MakeTemplate(rewritten)
+	if reason == nil {
+		p.Content, p.Template = template.Content, template
+	} else {
+		p.Hidden = reason.Error()
+	}
+	if err := writePrepared(file, p); err != nil {
+		r.cfg.Logger.Warn("the compilation cache could not be written to", "error", err)
+	}
+	return p, nil
+}
+
+// preparedFile is where the cache has what is made of an upload; empty if it does not keep it.
+func (r *Runtime) preparedFile(digest string, size int) string {
+	if r.cache == nil || size < preparedSize {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(wasmbinary.Version() + " " + digest))
+	return filepath.Join(r.cfg.CacheDir, preparedDir, hex.EncodeToString(sum[:]))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// readPrepared reads a file of the cache; nil if there is none that is whole.
+func readPrepared(file string) *preparation {
+	if file == "" {
+		return nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil || len(content) < crc32.Size {
+		return nil
+	}
+	body, sum := content[:len(content)-crc32.Size], content[len(content)-crc32.Size:]
+	p := &preparation{}
+	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) || abi.Unmarshal(body, p) != nil {
+		return nil
+	}
+	if p.Template != nil {
+		p.Template.Content = p.Content
+	}
+	return p
+}
+
+// writePrepared writes a file of the cache, which is there whole or not at all.
+func writePrepared(file string, p *preparation) error {
+	if file == "" {
+		return nil
+	}
+	body, err := abi.Marshal(p)
+	if err != nil {
+		return err
+	}
+	body = binary.BigEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
+	random := make([]byte, sha256.Size)
+	rand.Read(random)
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	// If the host dies here, it is trimmed as any other file that was not read for long.
+	temporary := filepath.Join(dir, hex.EncodeToString(random))
+	if err := os.WriteFile(temporary, body, 0o600); err != nil {
+		return errors.Join(err, ignoreMissing(os.Remove(temporary)))
+	}
+	return os.Rename(temporary, file)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
