@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -38,7 +37,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 			return beforeCommit("postgres: create schema "+c.Schema, err)
 		}
 	}
-	steps, err := fs.Sub(migrations.Postgres, "postgres")
+	steps, err := migrations.Steps(migrations.Postgres)
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	cfg.RuntimeParams["search_path"] = quote(c.Schema)
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, steps,
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, nil, goose.WithGoMigrations(steps...),
 		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("postgres: read migrations: %w", err)
@@ -56,7 +55,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 		return beforeCommit("postgres: migrate schema "+c.Schema, err)
 	}
 	for _, step := range applied {
-		c.Logger.InfoContext(ctx, "migration applied", "store", "postgres", "schema", c.Schema, "step", step.Source.Path, "took", step.Duration)
+		c.Logger.InfoContext(ctx, "migration applied", "store", "postgres", "schema", c.Schema, "step", step.Source.Version, "took", step.Duration)
 	}
 	return nil
 }
