@@ -53,18 +53,21 @@ $(C_MODULES): bin/modules/%.wasm: FORCE
 demo: ## Run an order, kill the host with -9 in the middle, see the order finish; rescue one from a bug
 	scripts/demo.sh
 
+# What is built once gains nothing from what Cargo keeps to build the next time faster.
 .PHONY: test
+test: export CARGO_INCREMENTAL = 0
 test: ## Everything that CI runs: lint and verify, then all tests with -race on both stores
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts build-lint
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts tools
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust test-clients
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 # The one waits for the network, the other for the processor.
-.PHONY: parts build-lint
+.PHONY: parts tools
 parts:
 	scripts/install.sh gcc postgres protoc rust rust-lint c pages python node
-build-lint:
-	scripts/lint.sh build
+tools:
+	@scripts/tools.sh golangci-lint
+	@scripts/tools.sh grpcurl
 
 .PHONY: billing
 billing: ## A subscription of 10,000 periods in Go and Rust on both stores; the host is killed with -9 twenty times

@@ -6,20 +6,15 @@
 #   scripts/lint.sh          all of it
 #   scripts/lint.sh go       golangci-lint alone; further arguments are handed to it
 #   scripts/lint.sh format   bring the Go code into form
-#   scripts/lint.sh build    build golangci-lint, and nothing else
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # As the product is built, so that its dependencies are compiled once for both.
 export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
-# build_tool builds golangci-lint and tells where it is: Go keeps it in its build
-# cache, and built by itself it is not affected by the GOOS below.
-build_tool() { go tool -modfile=tools/golangci/go.mod -n golangci-lint; }
-
 golangci() {
 	local tool
-	tool=$(GOOS='' GOARCH='' build_tool)
+	tool=$(scripts/tools.sh golangci-lint)
 	GOWORK=$(scripts/workspace.sh) "$tool" "$@"
 }
 
@@ -47,8 +42,7 @@ case ${1:-} in
 	scripts/docs.sh ;;
 go) lint_go "${@:2}" ;;
 format) golangci fmt "${@:2}" ;;
-build) build_tool >/dev/null ;;
 *)
-	sed -n '6,9s/^# *//p' scripts/lint.sh >&2
+	sed -n '6,8s/^# *//p' scripts/lint.sh >&2
 	exit 2 ;;
 esac

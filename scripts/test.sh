@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs tests with the race detector, on both stores. What many packages need is
 # done once for all of them: one Postgres server is started, and all guests are
-# compiled into a cache on disk. What `make test` has built before is handed on in
-# CRUSTER_TEST_MODULES and CRUSTER_TEST_BINARY, and guests in Rust in
-# CRUSTER_TEST_RUST_MODULES; without them the tests build it themselves.
+# compiled into a cache on disk. What `make test` has built before is in CRUSTER_TEST_MODULES
+# (the examples) and CRUSTER_TEST_BINARY. All guests are handed on in CRUSTER_TEST_GUESTS and
+# CRUSTER_TEST_RUST_MODULES; without these the tests build them themselves.
 #
 #   scripts/test.sh [arguments of go test]      default: all packages of all modules
 set -euo pipefail
@@ -23,19 +23,30 @@ find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have
 # The same flags as those of the tests make the same binaries.
 guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u | grep -vxF modules/examples/libraries |
 	sed 's|^|./|' | GOOS=wasip1 GOARCH=wasm xargs go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}')
-for folder in $guests; do
-	package=${folder#"$PWD/"}
-	GOOS=wasip1 GOARCH=wasm go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
-		-o "$work/guests/${package//\//-}.wasm" "./$package"
-done
+build_guest() {
+	local package=${1#"$PWD/"} built=${CRUSTER_TEST_MODULES:-none}/${1##*/}.wasm
+	if [[ $package == modules/examples/* && -e $built ]]; then
+		ln -s "$built" "$work/guests/${package//\//-}.wasm"
+	else
+		GOOS=wasip1 GOARCH=wasm go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' -o "$work/guests/${package//\//-}.wasm" "./$package"
+	fi
+}
+mkdir "$work/guests"
+export -f build_guest && export work
+# A linker uses little more than one core.
+xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'build_guest {}' <<<"$guests"
 for script in modules/examples/*/build.sh; do # those in C, and one that is a Go module of its own
-	"$script" "$work/guests/$(basename "$(dirname "$script")").wasm"
+	name=$(basename "$(dirname "$script")")
+	if [[ -e ${CRUSTER_TEST_MODULES:-none}/$name.wasm ]]; then
+		ln -s "$CRUSTER_TEST_MODULES/$name.wasm" "$work/guests/modules-examples-$name.wasm"
+	else
+		"$script" "$work/guests/modules-examples-$name.wasm"
+	fi
 done
+export CRUSTER_TEST_GUESTS=$work/guests
 scripts/rust.sh build-guests "$work/rust"
 export CRUSTER_TEST_RUST_MODULES=$work/rust
-# The engine files compiled code under its own version, which a test binary does
-# not know: there it is "dev".
-go run -trimpath -ldflags '-X github.com/tetratelabs/wazero/internal/version.version=dev' ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm "$work"/rust/*.wasm
+go run -trimpath ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm "$work"/rust/*.wasm
 
 if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
 	chmod 755 "$work" # the server runs as a user of its own
@@ -49,14 +60,20 @@ fi
 # work on memory of their own took most of the time of the tests. RATIONALE.md says why
 # it is these packages and no others.
 quiet=()
-for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wazero/internal/{leb128,wasm/binary} \
+for package in modernc.org/sqlite/lib modernc.org/libc modernc.org/memory github.com/tetratelabs/wazero/internal/{leb128,wasm/binary} \
 	github.com/tetratelabs/wazero/internal/engine/wazevo/{frontend,ssa,backend/...} github.com/cruster/cruster/host/wasm/binary; do
 	quiet+=("$package=-race=false")
 done
+# It hands pointers into that memory to SQLite, and to look each up in Go's own finds nothing.
+quiet+=(zombiezen.com/go/sqlite=-d=checkptr=0)
 
 # `make lint` has vetted the code. Packages wait for timers, disks and processes: more of
 # them than there are cores keep the cores busy.
 common=(-vet=off -timeout 45m)
+# The engine files compiled code under its own version, which a test binary does not know: it is told, so that
+# tests and the hosts that they start use the same.
+engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
+common+=(-ldflags "-X github.com/tetratelabs/wazero/internal/version.version=$engine")
 raced() { CGO_ENABLED=1 go test -race "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
 
 if [[ $# -gt 0 ]]; then
@@ -69,7 +86,7 @@ fi
 # it, and beside that with it in the settings that differ in what runs at the same time.
 in_full=$(grep -rl --include='*_test.go' 'harness\.Short()' tests | xargs -n1 dirname | sort -u | sed 's|^|github.com/cruster/cruster/|')
 # shellcheck disable=SC2086 # one word a package
-go test "${common[@]}" -p "$(nproc)" $in_full &
+go test -trimpath "${common[@]}" -p "$(nproc)" $in_full &
 full=$!
 
 # go test begins packages in the order it is given them. Those that take longest come

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -42,15 +43,38 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
 		TurnTimeout: time.Minute,
 	}
+	usual := cfg.Wasm
 	for _, o := range options {
 		o(&cfg)
 	}
 	switchOff(t, &cfg)
+	if cfg.Runtime == nil && cfg.Clock == nil && reflect.DeepEqual(cfg.Wasm, usual) {
+		cfg.Runtime = sharedRuntime(t, usual)
+	}
 	e, err := host.New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
 	t.Cleanup(func() { _ = e.Stop(context.Background()) })
 	return e
+}
+
+var shared struct {
+	sync.Mutex
+	runtime *wasm.Runtime
+}
+
+// sharedRuntime is the runtime of all engines of this process that ask for nothing else: to load a module takes longer
+// than most tests. What a host has to load when it starts again is for tests that start processes.
+func sharedRuntime(t testing.TB, cfg wasm.Config) *wasm.Runtime {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.runtime == nil {
+		runtime, err := wasm.New(context.Background(), cfg)
+		require.NoError(t, err)
+		shared.runtime = runtime
+	}
+	return shared.runtime
 }
 
 // switchOff takes away what only makes a host faster: whatever guests do, they do it without as

@@ -5,17 +5,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Root is the top of the source tree.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+// Root is the top of the source tree. Go runs tests in the folder of their package, and a test may change
+// to another.
+func Root() string { return root }
+
+var root = findRoot(os.Getwd())
+
+func findRoot(dir string, err error) string {
+	for err == nil && dir != filepath.Dir(dir) {
+		// Modules inside of the tree have a go.mod of their own.
+		if _, missing := os.Stat(filepath.Join(dir, "cmd", "cruster-host")); missing == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	panic(fmt.Sprintf("harness: the working directory is not in the source tree (%v)", err))
+}
+
+// Tool is the path of a tool that scripts/tools.sh builds.
+func Tool(name string) (string, error) {
+	cmd := exec.Command(filepath.Join(root, "scripts", "tools.sh"), name)
+	cmd.Stderr = os.Stderr
+	path, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(path)), nil
 }
 
 var built sync.Map // folder → func() ([]byte, error)
@@ -23,15 +45,19 @@ var built sync.Map // folder → func() ([]byte, error)
 // Module is the Wasm binary of a guest, named by its folder below the top of the
 // tree: a Go package such as "modules/examples/orders", a Rust crate such as
 // "modules/examples/orders/rust", or a folder with a build.sh. It is built once per
-// process, unless `make test` has built it before: then it is in the folder that
-// CRUSTER_TEST_MODULES (the examples) or CRUSTER_TEST_RUST_MODULES (all guests in
-// Rust) names.
+// process, unless scripts/test.sh has built it before: then it is in the folder that
+// CRUSTER_TEST_GUESTS, or for guests in Rust CRUSTER_TEST_RUST_MODULES, names.
 func Module(t testing.TB, folder string) []byte {
 	t.Helper()
-	load, _ := built.LoadOrStore(folder, sync.OnceValues(func() ([]byte, error) { return build(folder) }))
-	binary, err := load.(func() ([]byte, error))()
+	binary, err := ReadModule(folder)
 	require.NoError(t, err)
 	return binary
+}
+
+// ReadModule is [Module] before there is a test.
+func ReadModule(folder string) ([]byte, error) {
+	load, _ := built.LoadOrStore(folder, sync.OnceValues(func() ([]byte, error) { return build(folder) }))
+	return load.(func() ([]byte, error))()
 }
 
 func build(folder string) ([]byte, error) {
@@ -56,7 +82,7 @@ func has(folder, file string) bool {
 }
 
 func buildGo(folder, dir string) ([]byte, error) {
-	if binary, ok := builtBefore("CRUSTER_TEST_MODULES", folder, filepath.Base(folder)); ok {
+	if binary, ok := builtBefore("CRUSTER_TEST_GUESTS", strings.ReplaceAll(folder, "/", "-")); ok {
 		return binary, nil
 	}
 	out := filepath.Join(dir, "m.wasm")
@@ -69,14 +95,14 @@ func buildGo(folder, dir string) ([]byte, error) {
 // script's error has the command that installs one.
 func buildRust(folder, dir string) ([]byte, error) {
 	name := filepath.Base(filepath.Dir(folder)) + "-rust"
-	if binary, ok := builtBefore("CRUSTER_TEST_RUST_MODULES", folder, name); ok {
+	if binary, ok := builtBefore("CRUSTER_TEST_RUST_MODULES", name); ok {
 		return binary, nil
 	}
 	return output(exec.Command("scripts/rust.sh", "build-guests", dir, folder), folder, filepath.Join(dir, name+".wasm"))
 }
 
 func buildScript(folder, dir string) ([]byte, error) {
-	if binary, ok := builtBefore("CRUSTER_TEST_MODULES", folder, filepath.Base(folder)); ok {
+	if binary, ok := builtBefore("CRUSTER_TEST_GUESTS", strings.ReplaceAll(folder, "/", "-")); ok {
 		return binary, nil
 	}
 	out := filepath.Join(dir, "m.wasm")
@@ -84,11 +110,9 @@ func buildScript(folder, dir string) ([]byte, error) {
 }
 
 // builtBefore looks for a guest in the folder that an environment variable names.
-// CRUSTER_TEST_MODULES holds only the examples, and other guests may have the same
-// names, so they are not looked for there.
-func builtBefore(variable, folder, name string) ([]byte, bool) {
+func builtBefore(variable, name string) ([]byte, bool) {
 	dir := os.Getenv(variable)
-	if dir == "" || variable == "CRUSTER_TEST_MODULES" && filepath.Dir(folder) != "modules/examples" {
+	if dir == "" {
 		return nil, false
 	}
 	if !filepath.IsAbs(dir) {

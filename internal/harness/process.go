@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var binary = sync.OnceValues(func() (string, error) {
+// FindBinary is [Binary] before there is a test.
+var FindBinary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("CRUSTER_TEST_BINARY"); path != "" {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(Root(), path)
@@ -48,7 +49,7 @@ func buildHost(flags ...string) (string, error) {
 // names, or one built once a process.
 func Binary(t testing.TB) string {
 	t.Helper()
-	path, err := binary()
+	path, err := FindBinary()
 	require.NoError(t, err)
 	return path
 }

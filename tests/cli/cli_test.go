@@ -15,11 +15,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
 
-// built is where TestMain puts the binary, the example modules and the cache of
-// compiled code, which all hosts share.
+// built is where TestMain puts the binary and the modules.
 var built string
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		built = dir
-		if err := buildAll(dir); err != nil {
+		err = errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Mkdir(filepath.Join(dir, "modules"), 0o755))
+		if err := errors.Join(err, buildAll(dir)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -39,35 +40,31 @@ func TestMain(m *testing.M) {
 	}())
 }
 
+// buildAll puts together what scripts find on their path, and their modules.
 func buildAll(dir string) error {
-	if err := build(nil, "-o", filepath.Join(dir, "bin")+"/", "./cmd/cruster-host"); err != nil {
-		return err
-	}
-	if err := buildIn("tools", nil, "-o", filepath.Join(dir, "bin")+"/", "github.com/fullstorydev/grpcurl/cmd/grpcurl"); err != nil {
-		return err
+	for name, find := range map[string]func() (string, error){
+		"cruster-host": harness.FindBinary,
+		"grpcurl":      func() (string, error) { return harness.Tool("grpcurl") },
+	} {
+		path, err := find()
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(dir, "bin", name))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for _, module := range []string{
 		"modules/examples/approval", "modules/examples/orders", "tests/guests/conformance",
 		"tests/guests/change/base", "tests/guests/change/buggy", "tests/guests/change/inserted", "tests/guests/change/removed",
 	} {
-		out := filepath.Join(dir, "modules", filepath.Base(module)+".wasm")
-		if err := build([]string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+module); err != nil {
+		binary, err := harness.ReadModule(module)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "modules", filepath.Base(module)+".wasm"), binary, 0o600)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func build(env []string, args ...string) error { return buildIn(".", env, args...) }
-
-// buildIn builds in a folder of the repository, with the flags of the Makefile:
-// what that has compiled is not compiled again.
-func buildIn(folder string, env []string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-trimpath"}, args...)...)
-	cmd.Dir = filepath.Join("..", "..", folder)
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
 	}
 	return nil
 }
@@ -89,7 +86,7 @@ func TestCLI(t *testing.T) {
 			env.Setenv("POSTGRES_SCHEMA", schema)
 			env.Setenv("CRUSTER_HOST", filepath.Join(built, "bin", "cruster-host"))
 			env.Setenv("MODULES", filepath.Join(built, "modules"))
-			env.Setenv("CRUSTER_CACHE_DIR", filepath.Join(built, "compiled"))
+			env.Setenv("CRUSTER_CACHE_DIR", harness.CacheDir(t))
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -28,10 +28,9 @@ var modules = map[string]string{
 func TestPages(t *testing.T) {
 	t.Parallel()
 	tools := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", tools+"/", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
-	build.Dir, build.Env = filepath.Join(harness.Root(), "tools"), append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	grpcurl, err := harness.Tool("grpcurl")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(grpcurl, filepath.Join(tools, "grpcurl")))
 	require.NoError(t, os.Symlink(harness.Binary(t), filepath.Join(tools, "cruster-host")))
 
 	all, err := filepath.Glob(filepath.Join(harness.Root(), "docs", "*.md"))
