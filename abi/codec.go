@@ -27,7 +27,7 @@ type decodeBuffer struct {
 
 var decoders = sync.Pool{New: func() any { return &decodeBuffer{dec: msgpack.NewDecoder(nil)} }}
 
-// maxPooled bounds the values whose decoder is used again: it keeps a buffer.
+// maxPooled bounds the values whose encoder or decoder is used again: each keeps a buffer.
 const maxPooled = 64 << 10
 
 // Marshal encodes v as msgpack the way Cruster does everywhere: integers in
@@ -36,7 +36,7 @@ const maxPooled = 64 << 10
 // canonical.
 func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encodeBuffer)
-	defer encoders.Put(e)
+	defer e.putBack()
 	if err := e.encode(v); err != nil {
 		return nil, err
 	}
@@ -46,11 +46,18 @@ func Marshal(v any) ([]byte, error) {
 // MarshalCanonical encodes v as Marshal does, in canonical form whatever v is.
 func MarshalCanonical(v any) ([]byte, error) {
 	e := encoders.Get().(*encodeBuffer)
-	defer encoders.Put(e)
+	defer e.putBack()
 	if err := e.encode(v); err != nil {
 		return nil, err
 	}
 	return Canonical(e.buf.Bytes())
+}
+
+// putBack lets the encoder be used again, unless its buffer has become large.
+func (e *encodeBuffer) putBack() {
+	if e.buf.Cap() <= maxPooled {
+		encoders.Put(e)
+	}
 }
 
 func (e *encodeBuffer) encode(v any) error {

@@ -81,7 +81,7 @@ type Config struct {
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
 	// Runtime, if set, is used instead of one made from Wasm, so that several
-	// engines of a process share what was compiled. The engine does not close it.
+	// engines of a process share what was compiled. The engine does not close it, and drops no module from it.
 	Runtime *wasm.Runtime
 	// ShardGroups are the groups of entities that this host serves, besides the default one.
 	ShardGroups []string

@@ -21,7 +21,8 @@ import (
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
-	"github.com/cruster/cruster/host/maintenance"
+	"github.com/cruster/cruster/host/recovery"
+	"github.com/cruster/cruster/host/retention"
 	"github.com/cruster/cruster/host/schedule"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
@@ -180,11 +181,11 @@ func (e *Engine) Start(ctx context.Context) error {
 	// What was read before the claim may have been changed by the owner before.
 	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
-	recovery := maintenance.Recovery{
+	scanner := recovery.Scanner{
 		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Store: e.store, Timers: e.timers,
 	}
 	e.goBackground(e.timers.Run)
-	e.goBackground(recovery.Run)
+	e.goBackground(scanner.Run)
 	e.goBackground(e.executions.EvictIdle)
 	e.goBackground(e.executions.SettleGivenUp)
 	e.startSchedules()
@@ -192,14 +193,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(e.entities.Recover)
 	e.goBackground(e.entities.ScanInboxes)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{
+		finished := retention.Sweeper{
 			After: e.schedules.Recovered(), Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
 		}
-		e.goBackground(retention.Run)
+		e.goBackground(finished.Run)
 	}
-	receipts := maintenance.Retention{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
+	receipts := retention.Sweeper{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
 	e.goBackground(receipts.Run)
-	locks := maintenance.Retention{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
+	locks := retention.Sweeper{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
 	e.goBackground(locks.Run)
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/host/maintenance"
+	"github.com/cruster/cruster/host/recovery"
 	"github.com/cruster/cruster/host/schedule"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -30,12 +30,12 @@ func (e *Engine) wireSchedules() {
 
 // startSchedules lets ticks come.
 func (e *Engine) startSchedules() {
-	recovery := maintenance.Recovery{
+	scanner := recovery.Scanner{
 		Clock: e.clock, Executions: e.schedules, HasRoom: e.schedules.HasRoom, Logger: e.log.With("of", "schedules"),
 		Scanned: e.schedules.Scanned, Store: dueSchedules{e.store}, Timers: e.ticks,
 	}
 	e.goBackground(e.ticks.Run)
-	e.goBackground(recovery.Run)
+	e.goBackground(scanner.Run)
 	e.goBackground(func(ctx context.Context) {
 		<-ctx.Done()
 		e.schedules.Close()

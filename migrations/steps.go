@@ -36,8 +36,10 @@ func Steps(files fs.FS) ([]*goose.Migration, error) {
 			return nil, fmt.Errorf("migrations: %s: %w", name, err)
 		}
 		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, up)
-			return err
+			if _, err := tx.ExecContext(ctx, up); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
 		}}, nil))
 	}
 	return steps, nil

@@ -197,7 +197,7 @@ lint() {
 	echo "rustfmt ok"
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	echo "clippy ok"
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet -p cruster -p cruster-macros --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
 	echo "rustdoc ok"
 }
 

@@ -23,8 +23,9 @@ find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have
 # The same flags as those of the tests make the same binaries.
 guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u | grep -vxF modules/examples/libraries |
 	sed 's|^|./|' | GOOS=wasip1 GOARCH=wasm xargs go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}')
+examples=$(readlink -f "${CRUSTER_TEST_MODULES:-none}")
 build_guest() {
-	local package=${1#"$PWD/"} built=${CRUSTER_TEST_MODULES:-none}/${1##*/}.wasm
+	local package=${1#"$PWD/"} built=$examples/${1##*/}.wasm
 	if [[ $package == modules/examples/* && -e $built ]]; then
 		ln -s "$built" "$work/guests/${package//\//-}.wasm"
 	else
@@ -32,13 +33,13 @@ build_guest() {
 	fi
 }
 mkdir "$work/guests"
-export -f build_guest && export work
+export -f build_guest && export work examples
 # A linker uses little more than one core.
-xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'build_guest {}' <<<"$guests"
+xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'build_guest "$1"' _ {} <<<"$guests"
 for script in modules/examples/*/build.sh; do # those in C, and one that is a Go module of its own
 	name=$(basename "$(dirname "$script")")
-	if [[ -e ${CRUSTER_TEST_MODULES:-none}/$name.wasm ]]; then
-		ln -s "$CRUSTER_TEST_MODULES/$name.wasm" "$work/guests/modules-examples-$name.wasm"
+	if [[ -e $examples/$name.wasm ]]; then
+		ln -s "$examples/$name.wasm" "$work/guests/modules-examples-$name.wasm"
 	else
 		"$script" "$work/guests/modules-examples-$name.wasm"
 	fi

@@ -16,8 +16,8 @@
 // time counts only while the host runs (host/timelimit).
 //
 // Whether a failed attempt is followed by another is decided in host/execution,
-// because it must be journaled; after which delay, [abi.Retry] and [Jittered] say.
+// because it must be journaled; after which delay, [abi.Retry] and [Backoff] say.
 //
-// The package imports host/catalog, host/effects, host/wasm, host/hoststate, host/timelimit,
+// The package imports host/catalog, host/effects, host/wasm, host/budget, host/follow, host/guestlog, host/hoststate, host/timelimit,
 // host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

@@ -81,6 +81,13 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Not for a module that is compiled: to compute the digest of a large binary takes longer than all else then.
+		if !c.runtime.IsCompiled(digest) {
+			if actual := wasm.Digest(stored.Binary); actual != digest {
+				return nil, abi.Errorf(abi.CodeHostFault, "what is stored as the module %.12s is damaged: its digest is %.12s", digest, actual).
+					WithHint("Push the same file again: it takes the place of what is stored. Then resume the execution.")
+			}
+		}
 		m, err := c.compile(ctx, digest, stored.Binary)
 		if err != nil {
 			return c.recall(ctx, stored, err)

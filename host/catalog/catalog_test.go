@@ -104,6 +104,11 @@ func TestDamagedModule(t *testing.T) {
 	require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
 	require.ErrorContains(t, err, "what is stored as the module "+digest[:12]+" is damaged")
 	require.Empty(t, c.byDigest)
+
+	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "damaged", Binary: oneWorkflow}, at(1))
+	require.NoError(t, err, "the right one")
+	_, err = newCatalog(t, store).Module(t.Context(), digest)
+	require.NoError(t, err, "it has taken the place of the other")
 }
 
 // brokenDeploy is a store that deploys nothing.

@@ -12,6 +12,8 @@ import (
 type reading struct {
 	// fills says that what is absent or null is read as zero, as Go does.
 	fills bool
+	// optional says that what may be null may be absent, as an Option of serde.
+	optional bool
 }
 
 // misfits lists what values of the earlier type may have that code of the type of now does not take, or
@@ -44,11 +46,25 @@ func (r reading) fieldMisfits(old, updated *abi.Schema, path string) (misfits []
 	}
 	for _, f := range updated.Fields {
 		before := fieldOfName(old, f.Name)
-		if f.Required && !r.fills && (before == nil || !before.Required) {
+		if f.Required && !r.fills && (before == nil || !before.Required) && !(r.optional && isOption(f.Schema)) {
 			misfits = append(misfits, subject(strings.TrimPrefix(path+"."+f.Name, "."))+"is required now")
 		}
 	}
 	return misfits
+}
+
+// isOption tells whether a type is one whose values may be null because it says so. Lists, maps and bytes always may.
+func isOption(s *abi.Schema) bool {
+	return s != nil && s.Nullable && !slices.Contains([]string{abi.TypeAny, abi.TypeList, abi.TypeMap, abi.TypeBytes}, s.Type)
+}
+
+// summary joins misfits for a message.
+func summary(misfits []string) string {
+	const most = 5
+	if more := len(misfits) - most; more > 0 {
+		misfits = append(slices.Clip(misfits[:most]), fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(misfits, "; ")
 }
 
 // holds tells whether a type that is neither a list, a map nor a struct holds all values of another.
@@ -71,8 +87,8 @@ func bits(s *abi.Schema) int {
 func isAny(s *abi.Schema) bool { return s == nil || s.Type == abi.TypeAny }
 
 func fieldOfName(s *abi.Schema, name string) *abi.Field {
-	i := slices.IndexFunc(s.Fields, func(f abi.Field) bool { return f.Name == name })
-	if i < 0 {
+	i, found := slices.BinarySearchFunc(s.Fields, name, func(f abi.Field, name string) int { return strings.Compare(f.Name, name) })
+	if !found {
 		return nil
 	}
 	return &s.Fields[i]

@@ -20,6 +20,7 @@ func TestMisfits(t *testing.T) {
 		want         []string // of code that refuses what is absent or null
 		filled       []string // of code that reads it as zero
 	}{
+		"NewOption":      {old: structOf(), updated: structOf(required("b", optional)), want: []string{`"b" is required now`}},
 		"Same":           {old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole))},
 		"New":            {old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole), fieldOf("b", whole))},
 		"NewAndRequired": {old: structOf(), updated: structOf(required("b", whole)), want: []string{`"b" is required now`}},
@@ -67,6 +68,10 @@ func TestMisfits(t *testing.T) {
 		"ToAnything": {old: structOf(fieldOf("a", whole)), updated: typeOf(abi.TypeAny)},
 	} {
 		require.Equal(t, tc.want, reading{}.misfits(tc.old, tc.updated, ""), name)
+		if name == "NewOption" {
+			tc.want = nil
+		}
+		require.Equal(t, tc.want, reading{optional: true}.misfits(tc.old, tc.updated, ""), name)
 		require.Equal(t, tc.filled, reading{fills: true}.misfits(tc.old, tc.updated, ""), name)
 	}
 }

@@ -20,7 +20,11 @@ import (
 //
 // The input of an operation is checked by the type that is deployed now, and open executions go on with the
 // code that they began with: what they send must be taken. The executions of other deployments may send
-// too, and are not asked: which of them call an entity is not known.
+// too, and are not asked: which of them call an entity is not known. Neither are messages that wait in inboxes. Results are
+// not compared: what the code of an open execution makes of another answer is its own.
+//
+// The next push compares with the code of this one. So what there are states of is not dropped in one push, to come
+// back as something else with another.
 
 // checkTypes refuses a module whose types do not fit what is there. Old is the deployment before the push.
 func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal.Deployment, updated *abi.Manifest) error {
@@ -37,14 +41,14 @@ func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal
 	}
 	for i := range before.manifest.Entities {
 		entity := &before.manifest.Entities[i]
-		now := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name })
-		if now < 0 {
-			continue // an entity that is gone neither reads nor writes
+		now := &abi.EntityInfo{} // it is gone
+		if j := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name }); j >= 0 {
+			now = &updated.Entities[j]
 		}
-		if err := req.checkState(ctx, entity, &updated.Entities[now], fillsAbsent(updated)); err != nil {
+		if err := req.checkState(ctx, entity, now, fillsAbsent(updated)); err != nil {
 			return err
 		}
-		if err := req.checkOperations(ctx, entity, &updated.Entities[now]); err != nil {
+		if err := req.checkOperations(ctx, entity, now); err != nil {
 			return err
 		}
 	}
@@ -72,12 +76,16 @@ func stateMisfit(before, now *abi.EntityInfo, fills bool) string {
 	switch {
 	case before.State == nil:
 		return ""
+	case now.Name == "":
+		return "the entity is gone"
+	case now.State == nil:
+		return "it has no state any more"
 	case now.StateVersion < before.StateVersion:
 		return fmt.Sprintf("it has fewer migrations, %d instead of %d", now.StateVersion, before.StateVersion)
 	case now.StateVersion > before.StateVersion:
 		return ""
 	}
-	return strings.Join(reading{fills}.misfits(before.State, now.State, ""), "; ")
+	return summary(reading{fills: fills, optional: true}.misfits(before.State, now.State, ""))
 }
 
 func (r *PushRequest) checkOperations(ctx context.Context, before, now *abi.EntityInfo) error {
@@ -102,7 +110,7 @@ func operationMisfit(before, now *abi.EntityInfo) (operation, misfit string) {
 		}
 		// The host checks it, and fills nothing.
 		if misfits := (reading{}).misfits(was.Input, now.Operations[j].Input, ""); len(misfits) > 0 {
-			return was.Name, strings.Join(misfits, "; ")
+			return was.Name, summary(misfits)
 		}
 	}
 	return "", ""

@@ -29,6 +29,10 @@ func TestStateMisfit(t *testing.T) {
 		require.Equal(t, want, stateMisfit(before, now, false), "a migration is responsible")
 	}
 	require.Empty(t, stateMisfit(&abi.EntityInfo{Name: "Rooms"}, before, false), "it had no state")
+	require.Equal(t, "the entity is gone", stateMisfit(before, &abi.EntityInfo{}, true))
+	require.Equal(t, "it has no state any more", stateMisfit(before, &abi.EntityInfo{Name: "Rooms", StateVersion: 1}, true))
+	many := make([]string, 8)
+	require.Equal(t, "; ; ; ; ; and 3 more", summary(many))
 }
 
 func TestOperationMisfit(t *testing.T) {
@@ -47,9 +51,10 @@ func TestOperationMisfit(t *testing.T) {
 		"Same": {now: before},
 		"More": {now: entity(append([]abi.OperationInfo{taking("Cancel", nil)}, before.Operations...)...)},
 		"Gone": {entity(before.Operations[0]), "Free", "it is gone"},
+		"All":  {&abi.EntityInfo{}, "Book", "it is gone"},
 		"Type": {entity(taking("Book", structOf(fieldOf("nights", typeOf(abi.TypeString)))), before.Operations[1]), "Book", `"nights" is string, and was int`},
 		"Required": {
-			entity(taking("Book", structOf(fieldOf("nights", typeOf(abi.TypeInt)), abi.Field{Name: "guest", Required: true})), before.Operations[1]),
+			entity(taking("Book", structOf(abi.Field{Name: "guest", Required: true}, fieldOf("nights", typeOf(abi.TypeInt)))), before.Operations[1]),
 			"Book", `"guest" is required now`,
 		},
 	} {

@@ -60,7 +60,7 @@
 // An execution is in memory, or its row says when it must be: the wake time. It may
 // be too early and never too late, so it is written before anything is let out that
 // depends on it, and a run is forgotten only once the store has it. The heap of
-// host/timer holds the near times; a scan each minute (host/maintenance) finds the
+// host/timer holds the near times; a scan each minute (host/recovery) finds the
 // rest, and also whatever should have been in memory and is not.
 //
 // # Replay

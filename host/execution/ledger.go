@@ -227,7 +227,7 @@ func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, n
 		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
 		return failed
 	}
-	failed.delay = activity.Jittered(body.Retry, o.Attempts, random)
+	failed.delay = activity.Backoff(body.Retry, o.Attempts, random)
 	entry := journal.Entry{
 		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure,
 		NextAt: op.AddTime(now, failed.delay),

@@ -1,6 +1,8 @@
 // Package hostfault keeps panics of the host to the work that they happened in. The host works on
 // one execution, entity or schedule at a time, on a goroutine; a panic there says nothing about
 // the others. It costs that one its work, and the process goes on.
+//
+// The package imports nothing of Cruster.
 package hostfault
 
 import (

@@ -33,6 +33,6 @@
 // times.go: when a schedule is due; cron.go: by a cron expression. plan.go: what it does next, as a function of its row, the time
 // and what is known of its runs. Both are pure. schedules.go: the room that acts on it.
 //
-// It imports host/faultpoint, host/timer, journal and abi. What starts executions is handed
+// It imports host/faultpoint, host/hostfault, host/timer, journal and abi. What starts executions is handed
 // to it as a [Starter]. Start reading at plan.go.
 package schedule

@@ -7,5 +7,5 @@
 // clock of a host: it follows steps forward, and passes over small steps back.
 //
 // The heap holds the near times only; the store holds all of them, and
-// host/maintenance scans it for those that come near ([Horizon]).
+// host/recovery scans it for those that come near ([Horizon]).
 package timer

@@ -15,7 +15,7 @@ import (
 )
 
 // windowModel is a heap that may hold few timers, a store that has all, and a reader of
-// the store that does what host/maintenance does.
+// the store that does what host/recovery does.
 type windowModel struct {
 	clock    *clockwork.FakeClock
 	timers   *Heap

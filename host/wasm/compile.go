@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/tetratelabs/wazero"
 
@@ -53,8 +54,7 @@ func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) 
 	return r.CompileAs(ctx, Digest(content), content)
 }
 
-// CompileAs is [Runtime.Compile] of a binary that is known by its digest, as in a store. To compute the digest of a
-// large binary takes longer than all else if the module is compiled already: it is compared only if it is not.
+// CompileAs is [Runtime.Compile] of a binary whose digest the caller has computed.
 func (r *Runtime) CompileAs(ctx context.Context, digest string, content []byte) (*Module, error) {
 	r.mu.Lock()
 	if m, ok := r.modules[digest]; ok && !r.closed {
@@ -84,13 +84,16 @@ func (r *Runtime) CompileAs(ctx context.Context, digest string, content []byte) 
 	}
 }
 
+// IsCompiled tells whether the module of a digest is there.
+func (r *Runtime) IsCompiled(digest string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.modules[digest] != nil
+}
+
 func (r *Runtime) runCompilation(c *compilation, digest string, content []byte) {
 	defer r.leave()
-	if actual := Digest(content); actual == digest {
-		c.module, c.err = r.compile(digest, content)
-	} else {
-		c.err = abi.Errorf(abi.CodeHostFault, "what is stored as the module %.12s is damaged: its digest is %.12s", digest, actual)
-	}
+	c.module, c.err = r.compile(digest, content)
 	r.mu.Lock()
 	delete(r.compiling, digest)
 	if c.err == nil {
@@ -120,6 +123,13 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
 	compiled, err := r.engineCompile(p.Content)
+	if err != nil && p.file != "" { // whatever it is that was read there
+		_ = os.Remove(p.file)
+		if p, err = r.prepare(digest, module, len(content)); err != nil {
+			return nil, err
+		}
+		compiled, err = r.engineCompile(p.Content)
+	}
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
 		r.emptyCache()

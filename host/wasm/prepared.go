@@ -38,7 +38,12 @@ type preparation struct {
 	Template *wasmbinary.Template `msgpack:"template"`
 	// Hidden says why it was not taken apart.
 	Hidden string `msgpack:"hidden"`
+
+	file string // that it was read from; empty if it was made
 }
+
+// preparedForm changes with the form of the files.
+const preparedForm = "1"
 
 // prepare makes of an upload what the engine gets of it, or finds it in the cache.
 func (r *Runtime) prepare(digest string, upload *wasmbinary.Module, size int) (*preparation, error) {
@@ -68,7 +73,7 @@ func (r *Runtime) preparedFile(digest string, size int) string {
 	if r.cache == nil || size < preparedSize {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(wasmbinary.Version() + " " + digest))
+	sum := sha256.Sum256([]byte(preparedForm + " " + wasmbinary.Version() + " " + digest))
 	return filepath.Join(r.cfg.CacheDir, preparedDir, hex.EncodeToString(sum[:]))
 }
 
@@ -84,7 +89,7 @@ func readPrepared(file string) *preparation {
 		return nil
 	}
 	body, sum := content[:len(content)-crc32.Size], content[len(content)-crc32.Size:]
-	p := &preparation{}
+	p := &preparation{file: file}
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) || abi.Unmarshal(body, p) != nil {
 		return nil
 	}
@@ -103,7 +108,7 @@ func writePrepared(file string, p *preparation) error {
 	if err != nil {
 		return err
 	}
-	body = binary.BigEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
+	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	random := make([]byte, sha256.Size)
 	rand.Read(random)
 	dir := filepath.Dir(file)
@@ -112,10 +117,20 @@ func writePrepared(file string, p *preparation) error {
 	}
 	// If the host dies here, it is trimmed as any other file that was not read for long.
 	temporary := filepath.Join(dir, hex.EncodeToString(random))
-	if err := os.WriteFile(temporary, body, 0o600); err != nil {
+	if err := writeFile(temporary, body, sum); err != nil {
 		return errors.Join(err, ignoreMissing(os.Remove(temporary)))
 	}
 	return os.Rename(temporary, file)
+}
+
+func writeFile(name string, parts ...[]byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 func ignoreMissing(err error) error {

@@ -26,6 +26,7 @@ func TestPrepared(t *testing.T) {
 		defer func() { require.NoError(t, r.Close(t.Context())) }()
 		p, err := r.prepare(Digest(content), upload, len(content))
 		require.NoError(t, err)
+		p.file = ""
 		return p
 	}
 	first := prepare()
@@ -46,12 +47,20 @@ func TestPrepared(t *testing.T) {
 		require.NoError(t, os.WriteFile(files[0], broken, 0o600))
 		require.Equal(t, first, prepare(), name)
 	}
+	// It is whole, and the engine does not take it.
+	require.NoError(t, writePrepared(files[0], other))
+	r, err := New(t.Context(), Config{CacheDir: dir})
+	require.NoError(t, err)
+	_, err = r.Compile(t.Context(), content)
+	require.NoError(t, err)
+	require.NoError(t, r.Close(t.Context()))
+	require.Equal(t, first, prepare(), "it was made again")
+
 	left, err := filepath.Glob(filepath.Join(dir, preparedDir, "*"))
 	require.NoError(t, err)
 	require.Equal(t, files, left, "nothing else is left")
 
-	r := &Runtime{cfg: Config{CacheDir: dir, CacheSize: 1}}
-	require.Len(t, overflow(r.cacheEntries(), 1), 1, "it counts as part of the cache")
+	require.Len(t, overflow(r.cacheEntries(), 1), 2, "it counts as part of the cache, as the code does")
 }
 
 // TestPreparedFile: large modules are kept, each under its own name, if there is a cache.

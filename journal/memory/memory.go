@@ -214,7 +214,10 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 		migrated[key] = checksum
 	}
 	s.migrated = migrated
-	if _, ok := s.modules[m.Digest]; !ok {
+	if old, ok := s.modules[m.Digest]; !ok || !bytes.Equal(old.Binary, m.Binary) {
+		if ok { // it was damaged
+			m.CreatedAt = old.CreatedAt
+		}
 		m.Binary, m.Manifest = bytes.Clone(m.Binary), bytes.Clone(m.Manifest)
 		s.modules[m.Digest] = m
 	}

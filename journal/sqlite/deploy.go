@@ -56,8 +56,10 @@ func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, 
 	return err
 }
 
+// insertModule keeps a module that is there, and repairs one that was damaged.
 func insertModule(conn *sqlite.Conn, m *journal.Module) error {
-	return run(conn, "INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING", func(stmt *sqlite.Stmt) {
+	return run(conn, `INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (digest) DO UPDATE SET binary = excluded.binary, manifest = excluded.manifest WHERE binary <> excluded.binary`, func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, m.Digest)
 		bindBlob(stmt, 2, m.Manifest)
 		stmt.BindInt64(3, m.CreatedAt)

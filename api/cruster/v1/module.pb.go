@@ -52,8 +52,9 @@ type PushMetadata struct {
 	// Take away all grants that are not in allow_http.
 	ReplaceHttp bool `protobuf:"varint,10,opt,name=replace_http,json=replaceHttp,proto3" json:"replace_http,omitempty"`
 	// Take away settings also if the deployment has open executions, which may use
-	// them, and deploy code that has no place for a field of states that there are.
-	// Without it such a push is refused with CR-1013, or CR-1014.
+	// them, and deploy code that does not fit the states of entities that there are, or
+	// what open executions may send them. Without it such a push is refused with CR-1013,
+	// or CR-1014.
 	TakeAway      bool `protobuf:"varint,11,opt,name=take_away,json=takeAway,proto3" json:"take_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

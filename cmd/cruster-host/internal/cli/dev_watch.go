@@ -22,8 +22,9 @@ import (
 )
 
 // watchFolders builds the modules of the sources and deploys them to the host, which
-// listens where a.addr says, until ctx is done. data is the folder of its store.
-func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string) error {
+// listens where a.addr says, until ctx is done. data is the folder of its store; anyway deploys what a push would refuse
+// without --yes.
+func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string, anyway bool) error {
 	data, err := filepath.Abs(data)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 		data = direct
 	}
 	return a.withClient(func(c *client.Client) error {
-		screen := &watchScreen{app: a}
+		screen := &watchScreen{app: a, anyway: anyway}
 		var loops sync.WaitGroup
 		for _, s := range sources {
 			loop := &devloop.Loop{
@@ -51,7 +52,8 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 // A watchScreen tells people what becomes of the sources. Each message is on the
 // screen as a whole.
 type watchScreen struct {
-	app *app
+	app    *app
+	anyway bool // --yes
 
 	mu     sync.Mutex      // guards what is written to the app's standard output
 	hinted map[string]bool // the deployments that it was said of how to run them; guarded by mu
@@ -130,8 +132,8 @@ func asLines(s string) string {
 	return s + "\n"
 }
 
-// deploy sees which open executions the module fits, and deploys it in any case: no
-// execution goes on with it unless it is moved. A module that is deployed already is left alone.
+// deploy sees which open executions the module fits, and deploys it also if it fits none: no
+// execution goes on with it unless it is moved. What entities have is another thing: see --yes. A module that is deployed already is left alone.
 func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte) error {
 	digest := fmt.Sprintf("%x", sha256.Sum256(binary))
 	// If the host does not say, the push does.
@@ -146,7 +148,7 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 	summary, err := w.check(ctx, c, s.Name, digest, binary)
 	var resp *crusterv1.PushResponse
 	if err == nil {
-		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary})
+		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary, TakeAway: w.anyway})
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // a newer build tells what comes of it

@@ -94,7 +94,7 @@ code that has no place any more for a field of the states of entities.
 	flags.StringArrayVar(&req.AllowHTTP, "allow-http", nil, "a host that activities may call; may be repeated")
 	flags.StringArrayVar(&req.RevokeHTTP, "revoke-http", nil, "a host that they may not call any more; may be repeated")
 	flags.BoolVar(&req.ReplaceHTTP, "replace-http", false, "take away the grants that are not given with --allow-http")
-	flags.BoolVar(&req.TakeAway, "yes", false, "take away settings that open executions may use, and fields of states that there are")
+	flags.BoolVar(&req.TakeAway, "yes", false, "deploy it although it takes away settings that open executions may use, or does not fit states of entities or what is sent to them")
 	return cmd
 }
 

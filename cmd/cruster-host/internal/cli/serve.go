@@ -16,6 +16,7 @@ func (a *app) devCommand() *cobra.Command {
 	var s settings
 	var data string
 	var watch []string
+	var anyway bool
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a host on this machine with its store in a folder",
@@ -44,12 +45,13 @@ are on until they are moved. The screen says which fit, and what to type.`,
 			if len(sources) == 0 {
 				return a.serve(cmd.Context(), &s, nil)
 			}
-			return a.serve(cmd.Context(), &s, func(ctx context.Context) error { return a.watchFolders(ctx, sources, data) })
+			return a.serve(cmd.Context(), &s, func(ctx context.Context) error { return a.watchFolders(ctx, sources, data, anyway) })
 		},
 	}
 	s.add(cmd.Flags())
 	cmd.Flags().StringVar(&data, "data-dir", "cruster-data", "folder of the store")
 	cmd.Flags().StringArrayVar(&watch, "watch", nil, "DIR or NAME=DIR: build the module there on each change and deploy it; may be repeated")
+	cmd.Flags().BoolVar(&anyway, "yes", false, "with --watch: deploy also what does not fit the states of entities, or what open executions may send them")
 	fromEnvironment(cmd.Flags(), "data-dir")
 	return cmd
 }

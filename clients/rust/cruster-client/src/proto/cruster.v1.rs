@@ -1055,8 +1055,9 @@ pub struct PushMetadata {
     #[prost(bool, tag = "10")]
     pub replace_http: bool,
     /// Take away settings also if the deployment has open executions, which may use
-    /// them, and deploy code that has no place for a field of states that there are.
-    /// Without it such a push is refused with CR-1013, or CR-1014.
+    /// them, and deploy code that does not fit the states of entities that there are, or
+    /// what open executions may send them. Without it such a push is refused with CR-1013,
+    /// or CR-1014.
     #[prost(bool, tag = "11")]
     pub take_away: bool,
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Jittered is the delay of a policy before the next attempt after some have failed ([abi.Retry.Delay]),
+// Backoff is the delay before the next attempt after some have failed by its policy ([abi.Retry.Delay]),
 // less a random part of it. Random yields numbers from 0 to 1.
-func Jittered(r abi.Retry, failed uint32, random func() float64) time.Duration {
+func Backoff(r abi.Retry, failed uint32, random func() float64) time.Duration {
 	delay := r.Delay(failed)
 	if r.Jitter > 0 {
 		delay -= time.Duration(r.Jitter * random() * float64(delay))

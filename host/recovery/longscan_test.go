@@ -1,4 +1,4 @@
-package maintenance
+package recovery
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestSleepersDuringALongScan(t *testing.T) {
 			fired = append(fired, id)
 		}, nil)
 		running.Go(func() { heap.Run(ctx) })
-		r := w.recovery()
+		r := w.scanner()
 		r.Timers = heap
 		running.Go(func() { r.Run(ctx) })
 

@@ -24,7 +24,7 @@ import (
 //	conflict random=F n=N:N:… | store n=N:N:…
 //
 // prints the pauses before an attempt that does not count is repeated.
-func TestJittered(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/backoff", func(t *testing.T, d *datadriven.TestData) string {
 		float := func(name string) (f float64) {
@@ -63,7 +63,7 @@ func TestJittered(t *testing.T) {
 				d.ScanArgs(t, "backoff", &r.Backoff)
 			}
 			for _, n := range counts("failed") {
-				fmt.Fprintf(&out, "after %d: %v\n", n, Jittered(r, n, random))
+				fmt.Fprintf(&out, "after %d: %v\n", n, Backoff(r, n, random))
 			}
 		case "conflict":
 			for _, n := range counts("n") {
@@ -91,7 +91,7 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 		_, refused := abi.DecodeOp(abi.OpActivity, abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.Nil, Retry: r}))
 		require.Nil(t, refused)
 		random := func() float64 { return rapid.Float64Range(0, 1).Draw(t, "random") }
-		d := Jittered(r, rapid.Uint32Min(1).Draw(t, "failed"), random)
+		d := Backoff(r, rapid.Uint32Min(1).Draw(t, "failed"), random)
 		require.GreaterOrEqual(t, d, time.Duration(0))
 		require.LessOrEqual(t, d, abi.MaxBackoff)
 	})

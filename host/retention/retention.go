@@ -1,4 +1,4 @@
-package maintenance
+package retention
 
 import (
 	"context"
@@ -16,8 +16,8 @@ const (
 	sweepPage  = 500
 )
 
-// Retention deletes what was over for long enough: finished executions, or receipts.
-type Retention struct {
+// Sweeper deletes what was over for long enough: finished executions, or receipts.
+type Sweeper struct {
 	// After is closed once executions may be deleted; nil means at once.
 	After <-chan struct{}
 	Clock clockwork.Clock
@@ -33,36 +33,36 @@ type Retention struct {
 }
 
 // Run sweeps until ctx ends.
-func (r *Retention) Run(ctx context.Context) {
-	if r.After != nil {
+func (s *Sweeper) Run(ctx context.Context) {
+	if s.After != nil {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.After:
+		case <-s.After:
 		}
 	}
-	every := r.Clock.NewTicker(min(sweepEvery, r.Keep))
+	every := s.Clock.NewTicker(min(sweepEvery, s.Keep))
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.Chan():
-			r.sweep(ctx)
+			s.sweep(ctx)
 		}
 	}
 }
 
 // sweep deletes page by page.
-func (r *Retention) sweep(ctx context.Context) {
+func (s *Sweeper) sweep(ctx context.Context) {
 	for {
-		r.Fault.Pass(faultpoint.SweepBeforeCommit)
-		n, err := r.Sweep(ctx, r.Clock.Now().Add(-r.Keep).UnixNano(), sweepPage)
+		s.Fault.Pass(faultpoint.SweepBeforeCommit)
+		n, err := s.Sweep(ctx, s.Clock.Now().Add(-s.Keep).UnixNano(), sweepPage)
 		if err != nil {
-			r.Logger.Warn("deleting "+r.What+" failed", "error", err)
+			s.Logger.Warn("deleting "+s.What+" failed", "error", err)
 			return
 		}
-		r.Fault.Pass(faultpoint.SweepAfterCommit)
+		s.Fault.Pass(faultpoint.SweepAfterCommit)
 		if n < sweepPage {
 			return
 		}

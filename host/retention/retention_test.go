@@ -1,4 +1,4 @@
-package maintenance
+package retention
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sweeper answers sweeps from a list, and records what it was asked for.
-type sweeper struct {
+// sweeps answers sweeps from a list, and records what it was asked for.
+type sweeps struct {
 	mu      sync.Mutex
 	answers []int   // guarded by mu; -1 is a failure
 	before  []int64 // guarded by mu
 }
 
-func (s *sweeper) Sweep(_ context.Context, finishedBefore int64, limit int) (int, error) {
+func (s *sweeps) Sweep(_ context.Context, finishedBefore int64, limit int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = append(s.before, finishedBefore)
@@ -37,7 +37,7 @@ func (s *sweeper) Sweep(_ context.Context, finishedBefore int64, limit int) (int
 }
 
 // asked are the times that it was asked for.
-func (s *sweeper) asked() []int64 {
+func (s *sweeps) asked() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.before)
@@ -47,11 +47,11 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := &sweeper{answers: []int{sweepPage, sweepPage, 3, -1}}
+		s := &sweeps{answers: []int{sweepPage, sweepPage, 3, -1}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
-			(&Retention{Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}).Run(ctx)
+			(&Sweeper{Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}).Run(ctx)
 		})
 		synctest.Wait()
 		require.Empty(t, s.asked(), "a host that starts has other things to do")
@@ -74,9 +74,9 @@ func TestRetention(t *testing.T) {
 func TestRetentionWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, after := &sweeper{}, make(chan struct{})
+		s, after := &sweeps{}, make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		r := Retention{After: after, Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}
+		r := Sweeper{After: after, Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}
 		var running sync.WaitGroup
 		running.Go(func() { r.Run(ctx) })
 		time.Sleep(10 * sweepEvery) // virtual

@@ -1,4 +1,4 @@
-package maintenance
+package recovery
 
 import (
 	"context"
@@ -41,10 +41,10 @@ type Timers interface {
 	NextFill() int64
 }
 
-// Recovery brings back what was running when the last owner ended. From then on it
+// Scanner brings back what was running when the last owner ended. From then on it
 // looks into the store now and then for executions that are soon due and not in
 // memory.
-type Recovery struct {
+type Scanner struct {
 	Clock      clockwork.Clock
 	Executions Executions
 	// HasRoom tells whether another execution fits into memory.
@@ -57,47 +57,47 @@ type Recovery struct {
 }
 
 // Run recovers until ctx ends.
-func (r *Recovery) Run(ctx context.Context) {
+func (s *Scanner) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		// What is to be loaded at once should be in memory: the run that wrote that
 		// wake time is there. It is looked for all the same, because a wake-up that
 		// was lost would otherwise be lost for ever.
-		r.scan(ctx)
-		if r.Scanned != nil && ctx.Err() == nil {
-			r.Scanned()
+		s.scan(ctx)
+		if s.Scanned != nil && ctx.Err() == nil {
+			s.Scanned()
 		}
-		r.awaitScan(ctx)
+		s.awaitScan(ctx)
 	}
 }
 
 // awaitScan waits until the next scan is due, by the wall clock, or the timers can take
 // more.
-func (r *Recovery) awaitScan(ctx context.Context) {
-	next := r.Clock.Now().Add(scanEvery).UnixNano()
+func (s *Scanner) awaitScan(ctx context.Context) {
+	next := s.Clock.Now().Add(scanEvery).UnixNano()
 	for ctx.Err() == nil {
-		left := min(next, r.Timers.NextFill()) - r.Clock.Now().UnixNano()
+		left := min(next, s.Timers.NextFill()) - s.Clock.Now().UnixNano()
 		if left <= 0 {
 			return
 		}
-		timer.Wait(ctx, r.Clock, min(lookEvery, time.Duration(left)))
+		timer.Wait(ctx, s.Clock, min(lookEvery, time.Duration(left)))
 	}
 }
 
 // scan goes through the executions that are due within the horizon, as far as there may be
 // timers for them.
-func (r *Recovery) scan(ctx context.Context) {
-	until := r.Clock.Now().Add(timer.Horizon).UnixNano()
-	r.Timers.Open(until)
+func (s *Scanner) scan(ctx context.Context) {
+	until := s.Clock.Now().Add(timer.Horizon).UnixNano()
+	s.Timers.Open(until)
 	var after journal.Wake
 	for ctx.Err() == nil {
-		page, err := r.Store.Due(ctx, until, after, scanPage)
+		page, err := s.Store.Due(ctx, until, after, scanPage)
 		if err != nil {
-			r.Logger.Warn("looking for due executions failed; trying again", "error", err)
-			timer.Wait(ctx, r.Clock, scanRetry)
+			s.Logger.Warn("looking for due executions failed; trying again", "error", err)
+			timer.Wait(ctx, s.Clock, scanRetry)
 			continue
 		}
 		for _, w := range page {
-			if !r.wakeDue(ctx, w) {
+			if !s.wakeDue(ctx, w) {
 				return
 			}
 		}
@@ -111,13 +111,13 @@ func (r *Recovery) scan(ctx context.Context) {
 // wakeDue has an execution woken at its time. It waits while the host is full:
 // recovery must not do what is refused to clients. It reports false if there is no timer
 // to be had for it, nor for any that is due later.
-func (r *Recovery) wakeDue(ctx context.Context, w journal.Wake) bool {
-	if w.At > r.Clock.Now().UnixNano() {
-		return r.Timers.Fill(w.ID, w.At)
+func (s *Scanner) wakeDue(ctx context.Context, w journal.Wake) bool {
+	if w.At > s.Clock.Now().UnixNano() {
+		return s.Timers.Fill(w.ID, w.At)
 	}
-	for !r.HasRoom() && !r.Executions.InMemory(w.ID) && ctx.Err() == nil {
-		timer.Wait(ctx, r.Clock, roomPoll)
+	for !s.HasRoom() && !s.Executions.InMemory(w.ID) && ctx.Err() == nil {
+		timer.Wait(ctx, s.Clock, roomPoll)
 	}
-	r.Executions.EnsureInMemory(w.ID)
+	s.Executions.EnsureInMemory(w.ID)
 	return true
 }

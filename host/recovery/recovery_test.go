@@ -1,4 +1,4 @@
-package maintenance
+package recovery
 
 import (
 	"context"
@@ -100,8 +100,8 @@ func (w *world) wokenIDs() []journal.ID {
 	return append([]journal.ID(nil), w.woken...)
 }
 
-func (w *world) recovery() *Recovery {
-	return &Recovery{
+func (w *world) scanner() *Scanner {
+	return &Scanner{
 		Clock: w, Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
 	}
 }
@@ -112,7 +112,7 @@ func in(t *testing.T, w *world, test func(t *testing.T)) {
 		w.Clock = clockwork.NewRealClock()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { w.recovery().Run(ctx) })
+		running.Go(func() { w.scanner().Run(ctx) })
 		synctest.Wait()
 		test(t)
 		cancel()
@@ -228,7 +228,7 @@ func TestMoreThanTheTimersHold(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		timers := timer.New(w, w.EnsureInMemory, nil)
-		recovery := w.recovery()
+		recovery := w.scanner()
 		recovery.Timers = timers
 		running.Go(func() { timers.Run(ctx) })
 		running.Go(func() { recovery.Run(ctx) })
