@@ -2,6 +2,6 @@
 // yet.
 //
 // It is a face beside api/grpcserver: it decodes, asks the same small parts of an engine, and encodes. It
-// may import the generated contract, api/auth, api/convert, api/payload, api/rpcerror, host and abi;
-// no other face.
+// may import the generated contract, api/auth, api/convert, api/payload, api/rpcerror, host and journal for their
+// types, and abi; no other face.
 package rest

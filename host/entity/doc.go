@@ -128,6 +128,6 @@
 //
 // # Where to read
 //
-// The package imports the rooms that execution imports, and not execution. Start at
-// actor.go, then queue.go, batch.go, run.go, commit.go, lock.go.
+// The package imports host/effects, host/catalog, host/guest, host/wasm, host/actor, host/budget, host/timer and the small
+// rooms, journal and abi; it is beside execution. Start at actor.go, then queue.go, batch.go, run.go, commit.go, lock.go.
 package entity
