@@ -148,6 +148,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
 	r.takeNote(note)
+	r.keepPrepared(digest, len(content), p)
 	r.trimCache()
 	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: p.Template}
 	m.images.byLimit = make(map[int64]*imaging)

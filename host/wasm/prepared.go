@@ -62,10 +62,18 @@ func (r *Runtime) prepare(digest string, upload *wasmbinary.Module, size int) (*
 	} else {
 		p.Hidden = reason.Error()
 	}
-	if err := writePrepared(file, p); err != nil {
+	return p, nil
+}
+
+// keepPrepared writes a preparation into the cache, if it is not from there. It is called once the engine has taken it: what
+// is refused leaves nothing on the disk.
+func (r *Runtime) keepPrepared(digest string, size int, p *preparation) {
+	if p.file != "" {
+		return
+	}
+	if err := writePrepared(r.preparedFile(digest, size), p); err != nil {
 		r.cfg.Logger.Warn("the compilation cache could not be written to", "error", err)
 	}
-	return p, nil
 }
 
 // preparedFile is where the cache has what is made of an upload; empty if it does not keep it.

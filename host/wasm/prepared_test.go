@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm/binary"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
@@ -26,6 +27,7 @@ func TestPrepared(t *testing.T) {
 		defer func() { require.NoError(t, r.Close(t.Context())) }()
 		p, err := r.prepare(Digest(content), upload, len(content))
 		require.NoError(t, err)
+		r.keepPrepared(Digest(content), len(content), p)
 		p.file = ""
 		return p
 	}
@@ -61,6 +63,21 @@ func TestPrepared(t *testing.T) {
 	require.Equal(t, files, left, "nothing else is left")
 
 	require.Len(t, overflow(r.cacheEntries(), 1), 2, "it counts as part of the cache, as the code does")
+}
+
+// TestRefusedModulesAreNotKept: an upload that the engine refuses leaves nothing on the disk.
+func TestRefusedModulesAreNotKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := New(t.Context(), Config{CacheDir: dir})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close(t.Context())) }()
+	data := bytes.Repeat([]byte{1}, preparedSize)
+	_, err = r.Compile(t.Context(), wasmtest.Module{Data: data, Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(1))}.Assemble())
+	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err), "it leaves two values where it may leave one")
+	files, err := filepath.Glob(filepath.Join(dir, preparedDir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, files)
 }
 
 // TestPreparedFile: large modules are kept, each under its own name, if there is a cache.
