@@ -47,7 +47,8 @@ type CheckResult struct {
 // other, those that run first and the newest of them first, with how many are done and
 // how many there are. Those that are paused because a turn ran for too long may do so again:
 // they come last, so that who does not want to wait for them can stop before. A deployment that does not exist is an error, but only if the
-// module is acceptable.
+// module is acceptable. If all could be replayed, and a push would still be refused because of the types of its entities, the error is
+// that of the push, CodeStateLost: the report is complete all the same.
 func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
 	if err := e.state.Accepting(); err != nil {
 		return err
@@ -59,14 +60,18 @@ func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result
 		return err
 	}
 	defer release()
-	if _, err := e.catalog.Deployment(ctx, namespace, req.Name); err != nil {
+	deployed, err := e.catalog.Deployment(ctx, namespace, req.Name)
+	if err != nil {
 		return err
 	}
 	open, err := e.openExecutions(ctx, namespace, req.Name)
 	if err != nil {
 		return err
 	}
-	return e.checkAll(ctx, open, m, report)
+	if err := e.checkAll(ctx, open, m, report); err != nil {
+		return err
+	}
+	return e.catalog.CheckTypes(ctx, &deployed.Deployment, m.Manifest, e.usesOf(namespace, req.Name))
 }
 
 // checkAll checks several executions at a time, and reports on them in their order, so

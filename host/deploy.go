@@ -45,10 +45,7 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		}
 		return declaration.Begin(ctx, declared)
 	}
-	req.InUse = func(ctx context.Context) (string, error) { return e.openExecution(ctx, req.Namespace, req.Name) }
-	req.HasState = func(ctx context.Context, entityType string) (string, error) {
-		return e.anyState(ctx, req.Namespace, entityType)
-	}
+	req.Uses = e.usesOf(req.Namespace, req.Name)
 	info, err := e.catalog.Push(ctx, req, func() int64 { return e.clock.Now().UnixNano() })
 	if err != nil {
 		return nil, err
@@ -58,6 +55,15 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 	}
 	e.log.Info("deployed", "deployment", info.Name, "version", info.Version, "digest", info.Digest)
 	return info, nil
+}
+
+func (e *Engine) usesOf(namespace, deployment string) catalog.Uses {
+	return catalog.Uses{
+		InUse: func(ctx context.Context) (string, error) { return e.openExecution(ctx, namespace, deployment) },
+		HasState: func(ctx context.Context, entityType string) (string, error) {
+			return e.anyState(ctx, namespace, entityType)
+		},
+	}
 }
 
 // openExecution names an open execution of a deployment; it is empty if there is none.

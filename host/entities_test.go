@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -199,8 +200,14 @@ func TestAPushKeepsStates(t *testing.T) {
 			_, err := b.Push(t.Context(), host.PushRequest{Name: "bank", Binary: renamed, Settings: host.Settings{Anyway: anyway}})
 			return err
 		}
+		check := func() error {
+			none := func(host.CheckResult, int, int) error { return errors.New("no execution is open") }
+			return b.Check(t.Context(), host.CheckRequest{Name: "bank", Binary: renamed}, none)
+		}
+		require.NoError(t, check(), "there are no states")
 		b.must("Account/ada", "deposit", 500)
 		err := push(false)
+		require.Equal(t, err, check(), "a check says before what a push would")
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
 		require.ErrorContains(t, err, `bank/Account does not fit its states, as that of "ada": "cents" is gone`)
 		require.EqualValues(t, 500, b.must("Account/ada", "balance", nothing), "what was deployed stays")

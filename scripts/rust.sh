@@ -197,7 +197,7 @@ lint() {
 	echo "rustfmt ok"
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	echo "clippy ok"
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p cruster -p cruster-macros # the crates that are published
 	echo "rustdoc ok"
 }
 

@@ -61,7 +61,7 @@ func (m *moduleService) requireFit(ctx context.Context, namespace, name string, 
 	switch {
 	case abi.CodeOf(err) == abi.CodeDeploymentNotFound:
 		return nil
-	case err != nil:
+	case err != nil && abi.CodeOf(err) != abi.CodeStateLost: // that is the push's to say, unless it is to be made anyway
 		return err
 	case differ == 0:
 		return nil

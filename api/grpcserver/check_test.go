@@ -150,6 +150,10 @@ func TestPushThatMustFit(t *testing.T) {
 	}
 	require.NoError(t, push(), "the first push of a deployment has nothing to fit")
 	b.engine.check = func(context.Context, host.CheckRequest, func(host.CheckResult, int, int) error) error {
+		return abi.Errorf(abi.CodeStateLost, "states of entities do not fit")
+	}
+	require.NoError(t, push(), "the push says it itself, unless it is to be made anyway")
+	b.engine.check = func(context.Context, host.CheckRequest, func(host.CheckResult, int, int) error) error {
 		return abi.Errorf(abi.CodeNotWasm, "no magic")
 	}
 	_, _, wire, _ = detailsOf(t, push())

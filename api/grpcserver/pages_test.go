@@ -75,17 +75,21 @@ func TestLargeHistory(t *testing.T) {
 		"many to a page, as JSON":      {abi.MustMarshal(make([]byte, 500<<10)), crusterv1.Encoding_ENCODING_JSON, []int{6, 6}, false},
 		"the largest":                  {largest, crusterv1.Encoding_ENCODING_MSGPACK, slices.Repeat([]int{1}, 12), false},
 		"the largest, as JSON":         {largest, crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
-		"grows in JSON, but fits":      {abi.MustMarshal(nulls[:abi.MaxPayload/6]), crusterv1.Encoding_ENCODING_JSON, slices.Repeat([]int{1}, 12), false},
-		"grows in JSON, does not fit":  {abi.MustMarshal(nulls), crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
+		"grows in JSON, but fits":      {abi.MustMarshal(nulls[:abi.MaxPayload/6]), crusterv1.Encoding_ENCODING_JSON, []int{1, 1}, false},
+		"grows in JSON, does not fit":  {abi.MustMarshal(nulls), crusterv1.Encoding_ENCODING_JSON, []int{2}, true},
 		"escapes in JSON, do not fit":  {text, crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
 		"escapes in JSON, and msgpack": {text, crusterv1.Encoding_ENCODING_MSGPACK, []int{3, 3, 3, 3}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			entries := uint64(0)
+			for _, page := range test.pages {
+				entries += uint64(page)
+			}
 			b := setup(t)
 			b.engine.history = func(_ context.Context, _, _ string, after uint64, limit int) (page []journal.Entry, more bool, err error) {
 				room := journal.PageLimit{Entries: limit}.Room()
-				for seq := after + 1; seq <= 12; seq++ {
+				for seq := after + 1; seq <= entries; seq++ {
 					if !room.Take(len(test.value)) {
 						return page, true, nil
 					}

@@ -15,12 +15,7 @@ type PushRequest struct {
 	Name      string
 	Binary    []byte
 	Settings
-	// InUse, if set, names an open execution of the deployment; empty if there is none. It is
-	// asked when settings are taken away, or an operation takes less than before.
-	InUse func(ctx context.Context) (execution string, err error)
-	// HasState, if set, names an entity of a type that has a state; empty if there is none. It is
-	// asked when the code does not fit the states that the code before it wrote.
-	HasState func(ctx context.Context, entityType string) (key string, err error)
+	Uses
 	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it
 	// no other push changes the deployment.
 	Accept func(ctx context.Context, m *abi.Manifest) error

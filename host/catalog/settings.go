@@ -141,8 +141,10 @@ func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest
 	case err != nil:
 		return nil, nil, journal.Coded("read the settings of "+req.Name, err)
 	}
-	if err := c.checkTypes(ctx, req, old, m); err != nil {
-		return nil, nil, err
+	if !req.Anyway {
+		if err := c.CheckTypes(ctx, old, m, req.Uses); err != nil {
+			return nil, nil, err
+		}
 	}
 	config, allow, gone, err := req.apply(old)
 	if err != nil || len(gone) == 0 || req.Anyway || req.InUse == nil {

@@ -26,9 +26,19 @@ import (
 // The next push compares with the code of this one. So what there are states of is not dropped in one push, to come
 // back as something else with another.
 
-// checkTypes refuses a module whose types do not fit what is there. Old is the deployment before the push.
-func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal.Deployment, updated *abi.Manifest) error {
-	if req.Anyway || old.Digest == "" {
+// Uses tells what uses a deployment. What is not set is not asked.
+type Uses struct {
+	// InUse names an open execution of the deployment; empty if there is none. It is
+	// asked when settings are taken away, or an operation takes less than before.
+	InUse func(ctx context.Context) (execution string, err error)
+	// HasState names an entity of a type that has a state; empty if there is none. It is
+	// asked when the code does not fit the states that the code before it wrote.
+	HasState func(ctx context.Context, entityType string) (key string, err error)
+}
+
+// CheckTypes refuses a module whose types do not fit what is there. Old is the deployment that it would be pushed to.
+func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updated *abi.Manifest, uses Uses) error {
+	if old.Digest == "" {
 		return nil
 	}
 	before, err := c.description(ctx, old.Digest)
@@ -45,10 +55,10 @@ func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal
 		if j := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name }); j >= 0 {
 			now = &updated.Entities[j]
 		}
-		if err := req.checkState(ctx, entity, now, fillsAbsent(updated)); err != nil {
+		if err := uses.checkState(ctx, old.Name, entity, now, fillsAbsent(updated)); err != nil {
 			return err
 		}
-		if err := req.checkOperations(ctx, entity, now); err != nil {
+		if err := uses.checkOperations(ctx, old.Name, entity, now); err != nil {
 			return err
 		}
 	}
@@ -58,16 +68,16 @@ func (c *Catalog) checkTypes(ctx context.Context, req *PushRequest, old *journal
 // fillsAbsent tells whether the code of a module reads fields that are absent as zero.
 func fillsAbsent(m *abi.Manifest) bool { return strings.HasPrefix(m.SDK, "go/") }
 
-func (r *PushRequest) checkState(ctx context.Context, before, now *abi.EntityInfo, fills bool) error {
+func (u Uses) checkState(ctx context.Context, deployment string, before, now *abi.EntityInfo, fills bool) error {
 	misfit := stateMisfit(before, now, fills)
-	if misfit == "" || r.HasState == nil {
+	if misfit == "" || u.HasState == nil {
 		return nil
 	}
-	key, err := r.HasState(ctx, r.Name+"/"+before.Name)
+	key, err := u.HasState(ctx, deployment+"/"+before.Name)
 	if err != nil || key == "" {
 		return err
 	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit its states, as that of %q: %s", r.Name, before.Name, key, misfit)
+	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit its states, as that of %q: %s", deployment, before.Name, key, misfit)
 }
 
 // stateMisfit says why the code of an entity does not fit the states that it had before; empty if it does, or if it
@@ -88,16 +98,16 @@ func stateMisfit(before, now *abi.EntityInfo, fills bool) string {
 	return summary(reading{fills: fills, optional: true}.misfits(before.State, now.State, ""))
 }
 
-func (r *PushRequest) checkOperations(ctx context.Context, before, now *abi.EntityInfo) error {
+func (u Uses) checkOperations(ctx context.Context, deployment string, before, now *abi.EntityInfo) error {
 	operation, misfit := operationMisfit(before, now)
-	if operation == "" || r.InUse == nil {
+	if operation == "" || u.InUse == nil {
 		return nil
 	}
-	using, err := r.InUse(ctx)
+	using, err := u.InUse(ctx)
 	if err != nil || using == "" {
 		return err
 	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s.%s does not take any more what open executions may send, as %s: %s", r.Name, before.Name, operation, using, misfit)
+	return abi.Errorf(abi.CodeStateLost, "%s/%s.%s does not take any more what open executions may send, as %s: %s", deployment, before.Name, operation, using, misfit)
 }
 
 // operationMisfit names an operation that does not take what it took before, and says why; empty if all do.

@@ -78,10 +78,10 @@ func TestStatesAreNotLost(t *testing.T) {
 	push := func(binary []byte, anyway bool) error {
 		_, err := c.Push(t.Context(), PushRequest{
 			Namespace: "default", Name: "hotel", Binary: binary, Settings: Settings{Anyway: anyway},
-			HasState: func(_ context.Context, entityType string) (string, error) {
+			Uses: Uses{HasState: func(_ context.Context, entityType string) (string, error) {
 				require.Equal(t, "hotel/Rooms", entityType)
 				return key, nil
-			},
+			}},
 		}, at(1))
 		return err
 	}
@@ -111,7 +111,7 @@ func TestOpenExecutionsCanCall(t *testing.T) {
 	push := func(input string, anyway bool) error {
 		_, err := c.Push(t.Context(), PushRequest{
 			Namespace: "default", Name: "hotel", Binary: rooms(input), Settings: Settings{Anyway: anyway},
-			InUse: func(context.Context) (string, error) { return open, nil },
+			Uses: Uses{InUse: func(context.Context) (string, error) { return open, nil }},
 		}, at(1))
 		return err
 	}

@@ -17,32 +17,39 @@ import (
 )
 
 // FindBinary is [Binary] before there is a test.
-var FindBinary = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("CRUSTER_TEST_BINARY"); path != "" {
+var FindBinary = sync.OnceValues(func() (string, error) { return findHost("CRUSTER_TEST_BINARY", "cruster-host") })
+
+// crashBinary is built with the tag that lets tests kill a host at its fault points.
+var crashBinary = sync.OnceValues(func() (string, error) {
+	return findHost("CRUSTER_TEST_CRASH_BINARY", "cruster-host-crashpoints", "-tags", "crashpoints")
+})
+
+// findHost is the binary that a variable names, or one that it builds. Each build takes the place of the one before, which
+// hosts that run of it keep.
+func findHost(variable, name string, flags ...string) (string, error) {
+	if path := os.Getenv(variable); path != "" {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(Root(), path)
 		}
 		return path, nil
 	}
-	return buildHost()
-})
-
-// crashBinary is built with the tag that lets tests kill a host at its fault points.
-var crashBinary = sync.OnceValues(func() (string, error) { return buildHost("-tags", "crashpoints") })
-
-func buildHost(flags ...string) (string, error) {
-	dir, err := os.MkdirTemp("", "cruster-host-")
+	folder := filepath.Join(Root(), ".cache", "tests")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(folder, "build-")
 	if err != nil {
 		return "", err
 	}
-	out := filepath.Join(dir, "cruster-host")
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", out}, flags...), "./cmd/cruster-host")...)
+	defer os.RemoveAll(work)
+	out, place := filepath.Join(work, name), filepath.Join(folder, name)
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...), "./cmd/cruster-host")...)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build cruster-host: %w\n%s", err, text)
 	}
-	return out, nil
+	return place, os.Rename(out, place)
 }
 
 // Binary is the path of the real cruster-host: the one that CRUSTER_TEST_BINARY
@@ -55,7 +62,8 @@ func Binary(t testing.TB) string {
 }
 
 // CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N,
-// CRUSTER_MAX_ENTRIES=N and CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary]. It is built once a process.
+// CRUSTER_MAX_ENTRIES=N and CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary].
+// CRUSTER_TEST_CRASH_BINARY names one that is built already.
 func CrashBinary(t testing.TB) string {
 	t.Helper()
 	path, err := crashBinary()

@@ -57,14 +57,9 @@ const (
 	moved = "moved"
 )
 
-// eachRecording calls test for all recordings, or in the short form, under the race detector,
-// for those of the current format.
+// eachRecording calls test for all recordings.
 func eachRecording(t *testing.T, test func(t *testing.T, r recording, dir string)) {
-	first := 1
-	if harness.Short() {
-		first = journal.CurrentFormat
-	}
-	for format := first; format <= journal.CurrentFormat; format++ {
+	for format := 1; format <= journal.CurrentFormat; format++ {
 		for language := range guests {
 			for _, life := range lives {
 				if format < life.since {

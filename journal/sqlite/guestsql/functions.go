@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"zombiezen.com/go/sqlite"
@@ -51,7 +52,7 @@ func (b *Sandbox) installFunctions() error {
 				v, err := b.call(f.scalar, args)
 				if err != nil {
 					b.failure = err
-					return tooBig, nil
+					return tooBig(), nil
 				}
 				return v, nil
 			},
@@ -65,7 +66,8 @@ func (b *Sandbox) installFunctions() error {
 
 // tooBig makes SQLite fail the statement. The error of a function written in Go
 // would not: the binding loses its code, and SQLite takes the text for a value.
-var tooBig = sqlite.BlobValue(make([]byte, maxValueBytes+1))
+// It is made when it is needed: each command of the CLI would have to wait for it.
+var tooBig = sync.OnceValue(func() sqlite.Value { return sqlite.BlobValue(make([]byte, maxValueBytes+1)) })
 
 func (b *Sandbox) call(f scalar, args []sqlite.Value) (sqlite.Value, error) {
 	select {

@@ -188,8 +188,8 @@ func (w *watchScreen) check(ctx context.Context, c *client.Client, name, digest 
 	}
 	if others {
 		for r, err := range c.Check(ctx, client.CheckRequest{Name: name, Binary: binary}) {
-			if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
-				break
+			if code := abi.CodeOf(err); code == abi.CodeDeploymentNotFound || code == abi.CodeStateLost {
+				break // the push says it
 			}
 			if err != nil {
 				return nil, err

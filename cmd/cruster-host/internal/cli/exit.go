@@ -57,7 +57,7 @@ var exits = []struct {
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
 	{exitStoreGone, "the files of the embedded store were taken away", true},
-	{exitMisfit, "the module does not fit an open execution", false},
+	{exitMisfit, "the module does not fit an open execution, or states of entities", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -88,6 +88,7 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeStore:            exitStore,
 	abi.CodeStoreFull:        exitStoreFull,
 	abi.CodeStoreGone:        exitStoreGone,
+	abi.CodeStateLost:        exitMisfit,
 	abi.CodeStoreInUse:       exitStoreInUse,
 	abi.CodeStorePrivilege:   exitPrivilege,
 }

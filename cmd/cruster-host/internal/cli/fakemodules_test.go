@@ -64,7 +64,7 @@ func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.Cl
 }
 
 // Check finds an execution that fits and two that do not; none of the deployment
-// idle. The deployment none does not exist.
+// idle. The deployment none does not exist. The types of hotel and motel do not fit.
 func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
 	size, name := 0, ""
 	for {
@@ -82,6 +82,8 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 	switch name {
 	case "idle":
 		return nil
+	case "hotel":
+		return refused(abi.CodeStateLost, "hotel/Rooms does not fit its states")
 	case "none":
 		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
 	case "mixed":
@@ -104,6 +106,9 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 		if err := stream.Send(resp); err != nil {
 			return err
 		}
+	}
+	if name == "motel" {
+		return refused(abi.CodeStateLost, "motel/Rooms does not fit its states")
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func (a *app) moduleCheck() *cobra.Command {
 		Short: "See which open executions a module would fit",
 		Long: `See which open executions of a deployment a module would fit, before it is
 pushed. The host replays each of them, running or paused, on the module. It stores
-nothing and performs nothing.
+nothing and performs nothing. Then it compares the types of entities with the states
+that there are, as 'module push' does.
 
 The table counts per workflow how many fit. Below it stands what differs: the
 journal beside what the code does, once for each kind of difference. -o json has
@@ -51,9 +52,14 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 	summary := view.NewCheck(req.Name)
 	line := newProgress(a.stderr, "checked")
 	req.Sent = line.sent(len(req.Binary))
+	var refusal error // of a push, because of its types
 	for r, err := range c.Check(cmd.Context(), req) {
 		if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
 			summary.Deployed = false // so nothing is open, and nothing can differ
+			break
+		}
+		if abi.CodeOf(err) == abi.CodeStateLost {
+			refusal, summary.Types = err, abi.AsError(err).Message
 			break
 		}
 		if err == nil && a.output == "jsonl" {
@@ -67,12 +73,18 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 		line.at(r.GetDone(), r.GetTotal())
 	}
 	line.end()
-	err := a.printCheck(summary)
-	if err != nil || summary.Differ == 0 {
+	if err := a.printCheck(summary); err != nil {
 		return err
 	}
-	return abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %d of %d open executions of %s", summary.Differ, summary.Fit+summary.Differ, req.Name).
+	if summary.Differ == 0 {
+		return refusal
+	}
+	differ := abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %d of %d open executions of %s", summary.Differ, summary.Fit+summary.Differ, req.Name).
 		WithHint("Keep the steps that have run as they were, or guard the change with Patched. Those that do not fit stay on the module that they are on.")
+	if refusal != nil {
+		differ.Message += "; a push of it is refused without --yes: " + summary.Types
+	}
+	return differ
 }
 
 func (a *app) printCheck(summary *view.Check) error {

@@ -38,6 +38,8 @@ type Check struct {
 	Differ     int             `json:"differ"`
 	Workflows  []CheckWorkflow `json:"workflows"`
 	Kinds      []*MisfitKind   `json:"kinds"`
+	// Types says why a push would be refused because of the types of entities; empty if it would not be.
+	Types string `json:"types,omitempty"`
 	// There counts those of Fit that are on the module already, if Digest is known.
 	There int `json:"there,omitempty"`
 	// Skipped counts those that were not tried: see Skip.
