@@ -91,7 +91,8 @@ type CheckRequest struct {
 
 // Check has the host replay every open execution of a deployment on a module, and
 // yields for one after the other whether the module fits. It changes nothing. An
-// error is the last that it yields.
+// error is the last that it yields. With [abi.CodeStateLost] what it has yielded is complete, and
+// a push would be refused because of the types of entities.
 func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*crusterv1.CheckResponse, error] {
 	return func(yield func(*crusterv1.CheckResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -28,6 +28,8 @@ type CheckRequest struct {
 	Name string
 	// Binary is the module.
 	Binary []byte
+	// Types has the types of its entities compared with what is there, as a push does.
+	Types bool
 }
 
 // CheckResult is what the check found for one execution.
@@ -47,8 +49,8 @@ type CheckResult struct {
 // other, those that run first and the newest of them first, with how many are done and
 // how many there are. Those that are paused because a turn ran for too long may do so again:
 // they come last, so that who does not want to wait for them can stop before. A deployment that does not exist is an error, but only if the
-// module is acceptable. If all could be replayed, and a push would still be refused because of the types of its entities, the error is
-// that of the push, CodeStateLost: the report is complete all the same.
+// module is acceptable. If types are compared, and a push would be refused because of them, the error is that of the push, CodeStateLost,
+// and the report is complete all the same.
 func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
 	if err := e.state.Accepting(); err != nil {
 		return err
@@ -60,15 +62,18 @@ func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result
 		return err
 	}
 	defer release()
-	deployed, err := e.catalog.Deployment(ctx, namespace, req.Name)
-	if err != nil {
+	if _, err := e.catalog.Deployment(ctx, namespace, req.Name); err != nil {
 		return err
 	}
 	open, err := e.openExecutions(ctx, namespace, req.Name)
 	if err != nil {
 		return err
 	}
-	if err := e.checkAll(ctx, open, m, report); err != nil {
+	if err := e.checkAll(ctx, open, m, report); err != nil || !req.Types {
+		return err
+	}
+	deployed, err := e.catalog.Deployment(ctx, namespace, req.Name) // another may be, by now
+	if err != nil {
 		return err
 	}
 	return e.catalog.CheckTypes(ctx, &deployed.Deployment, m.Manifest, e.usesOf(namespace, req.Name))

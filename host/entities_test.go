@@ -202,7 +202,7 @@ func TestAPushKeepsStates(t *testing.T) {
 		}
 		check := func() error {
 			none := func(host.CheckResult, int, int) error { return errors.New("no execution is open") }
-			return b.Check(t.Context(), host.CheckRequest{Name: "bank", Binary: renamed}, none)
+			return b.Check(t.Context(), host.CheckRequest{Name: "bank", Binary: renamed, Types: true}, none)
 		}
 		require.NoError(t, check(), "there are no states")
 		b.must("Account/ada", "deposit", 500)

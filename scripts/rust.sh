@@ -3,7 +3,7 @@
 #
 #   scripts/rust.sh build-guests OUTDIR [FOLDER…]  build the guests in the folders (default: all of the workspace) as NAME-rust.wasm
 #   scripts/rust.sh test [ARGS…]                   cargo test, natively, with doc tests
-#   scripts/rust.sh lint                           rustfmt, clippy and rustdoc, warnings denied
+#   scripts/rust.sh lint                           rustfmt and clippy, and rustdoc for the crates of the SDK; warnings denied
 #   scripts/rust.sh cargo ARGS…                    cargo in this folder, set up to build with --target wasm32-wasip1
 #   scripts/rust.sh check [lint]                   say which toolchain is taken; fails if there is none
 #

@@ -32,7 +32,7 @@ func (m *moduleService) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReq
 	}
 	ctx, cancel := m.lifetime.bound(stream.Context())
 	defer cancel()
-	return m.engine.Check(ctx, host.CheckRequest{Namespace: ns, Name: meta.GetName(), Binary: binary}, func(r host.CheckResult, done, total int) error {
+	return m.engine.Check(ctx, host.CheckRequest{Namespace: ns, Name: meta.GetName(), Binary: binary, Types: true}, func(r host.CheckResult, done, total int) error {
 		resp, err := convert.CheckResponse(r, done, total)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (m *moduleService) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReq
 }
 
 // requireFit refuses a module that does not fit all open executions of a
-// deployment. A deployment that does not exist yet has none.
+// deployment. A deployment that does not exist yet has none. Its types are for the push to compare.
 func (m *moduleService) requireFit(ctx context.Context, namespace, name string, binary []byte) error {
 	ctx, cancel := m.lifetime.bound(ctx)
 	defer cancel()
@@ -61,7 +61,7 @@ func (m *moduleService) requireFit(ctx context.Context, namespace, name string, 
 	switch {
 	case abi.CodeOf(err) == abi.CodeDeploymentNotFound:
 		return nil
-	case err != nil && abi.CodeOf(err) != abi.CodeStateLost: // that is the push's to say, unless it is to be made anyway
+	case err != nil:
 		return err
 	case differ == 0:
 		return nil

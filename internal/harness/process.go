@@ -3,6 +3,8 @@ package harness
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,8 +26,8 @@ var crashBinary = sync.OnceValues(func() (string, error) {
 	return findHost("CRUSTER_TEST_CRASH_BINARY", "cruster-host-crashpoints", "-tags", "crashpoints")
 })
 
-// findHost is the binary that a variable names, or one that it builds. Each build takes the place of the one before, which
-// hosts that run of it keep.
+// findHost is the binary that a variable names, or one that it builds. What it builds is named by its content, so that a test
+// starts the same one throughout, and the packages of a run use one.
 func findHost(variable, name string, flags ...string) (string, error) {
 	if path := os.Getenv(variable); path != "" {
 		if !filepath.IsAbs(path) {
@@ -42,14 +44,37 @@ func findHost(variable, name string, flags ...string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	out, place := filepath.Join(work, name), filepath.Join(folder, name)
+	out := filepath.Join(work, name)
 	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...), "./cmd/cruster-host")...)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build cruster-host: %w\n%s", err, text)
 	}
-	return place, os.Rename(out, place)
+	content, err := os.ReadFile(out)
+	if err != nil {
+		return "", err
+	}
+	place := filepath.Join(folder, fmt.Sprintf("%s-%.6x", name, sha256.Sum256(content)))
+	return place, errors.Join(os.Rename(out, place), removeOld(folder))
+}
+
+// removeOld removes what a folder has of earlier days.
+func removeOld(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < 24*time.Hour {
+			continue // another process may have removed it
+		}
+		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Binary is the path of the real cruster-host: the one that CRUSTER_TEST_BINARY

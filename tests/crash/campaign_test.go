@@ -108,7 +108,7 @@ func (c *campaign) crashAtAll(points []string) {
 }
 
 // crashAt crashes at the last passing of a point that every run makes, and with warm
-// instances in Go at the first as well; in `make crash` at each.
+// instances at the first as well; in `make crash` at each.
 func (c *campaign) crashAt(point string) {
 	cell := c.reach[point]
 	for n := 1; n <= cell.n; n++ {

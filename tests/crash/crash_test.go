@@ -41,7 +41,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 					store := harness.Store(t, v.store)
 					es := &engines{t: t, store: store, runtime: runtime, evict: v.evict}
 					c := newCampaign(t, v.language, s, reach.of(s, v.evict), es.launch)
-					c.firstToo = !v.evict && v.language == languages[0]
+					c.firstToo = !v.evict
 					if !s.deploys || points == nil {
 						c.undisturbed(es.counts)
 						c.crashInReplays()
@@ -144,8 +144,8 @@ func (v variant) name() string {
 	return v.language.name + "/" + v.store
 }
 
-// variants are those in which each two of language, store and mode come together; in the short form,
-// under the race detector, one of each; and in `make crash` all of them.
+// variants are each language on each store, one of which keeps its instances warm; in the short form,
+// under the race detector, one of each language, store and mode; and in `make crash` all of them.
 func variants() []variant {
 	switch {
 	case harness.Short():

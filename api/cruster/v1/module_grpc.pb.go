@@ -42,7 +42,8 @@ type ModuleServiceClient interface {
 	// module that need not be deployed, and answers for one after the other whether
 	// the module fits. It writes nothing. First comes one message with the metadata,
 	// then chunks of the binary in order; the answers begin once the caller has sent
-	// all.
+	// all. If a push of the module would be refused because of the types of its entities,
+	// the stream ends with the error of that push, CR-1014: the answers are complete.
 	Check(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckRequest, CheckResponse], error)
 	// List returns the deployments of a namespace, by name.
 	List(ctx context.Context, in *ListModulesRequest, opts ...grpc.CallOption) (*ListModulesResponse, error)
@@ -130,7 +131,8 @@ type ModuleServiceServer interface {
 	// module that need not be deployed, and answers for one after the other whether
 	// the module fits. It writes nothing. First comes one message with the metadata,
 	// then chunks of the binary in order; the answers begin once the caller has sent
-	// all.
+	// all. If a push of the module would be refused because of the types of its entities,
+	// the stream ends with the error of that push, CR-1014: the answers are complete.
 	Check(grpc.BidiStreamingServer[CheckRequest, CheckResponse]) error
 	// List returns the deployments of a namespace, by name.
 	List(context.Context, *ListModulesRequest) (*ListModulesResponse, error)

@@ -87,7 +87,8 @@ class ModuleServiceServicer:
         module that need not be deployed, and answers for one after the other whether
         the module fits. It writes nothing. First comes one message with the metadata,
         then chunks of the binary in order; the answers begin once the caller has sent
-        all.
+        all. If a push of the module would be refused because of the types of its entities,
+        the stream ends with the error of that push, CR-1014: the answers are complete.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

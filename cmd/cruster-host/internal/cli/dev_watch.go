@@ -188,8 +188,12 @@ func (w *watchScreen) check(ctx context.Context, c *client.Client, name, digest 
 	}
 	if others {
 		for r, err := range c.Check(ctx, client.CheckRequest{Name: name, Binary: binary}) {
-			if code := abi.CodeOf(err); code == abi.CodeDeploymentNotFound || code == abi.CodeStateLost {
-				break // the push says it
+			if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+				break
+			}
+			if abi.CodeOf(err) == abi.CodeStateLost {
+				summary.Types = abi.AsError(err).Message // the push says it, unless it is to be made anyway
+				break
 			}
 			if err != nil {
 				return nil, err

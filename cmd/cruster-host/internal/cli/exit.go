@@ -57,7 +57,7 @@ var exits = []struct {
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
 	{exitStoreGone, "the files of the embedded store were taken away", true},
-	{exitMisfit, "the module does not fit an open execution, or states of entities", false},
+	{exitMisfit, "the module does not fit an open execution, or (module check) what entities have and take", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -88,7 +88,6 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeStore:            exitStore,
 	abi.CodeStoreFull:        exitStoreFull,
 	abi.CodeStoreGone:        exitStoreGone,
-	abi.CodeStateLost:        exitMisfit,
 	abi.CodeStoreInUse:       exitStoreInUse,
 	abi.CodeStorePrivilege:   exitPrivilege,
 }
@@ -97,9 +96,12 @@ var exitByCode = map[abi.Code]int{
 func exitCode(err error) int {
 	var mistake *usage.Error
 	var failed *client.RunError
+	var refusal *foreseenRefusal
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &refusal):
+		return exitMisfit
 	case errors.As(err, &mistake):
 		return exitUsage
 	case errors.As(err, &failed):

@@ -39,7 +39,7 @@ func TestExitCodes(t *testing.T) {
 		exitStoreFull:   {abi.Errorf(abi.CodeStoreFull, "x")},
 		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
 		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
-		exitMisfit:      {abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")}},
+		exitMisfit:      {abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")}, &foreseenRefusal{abi.Errorf(abi.CodeStateLost, "x")}},
 		exitStoreGone:   {abi.Errorf(abi.CodeStoreGone, "x")},
 		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {

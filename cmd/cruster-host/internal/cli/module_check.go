@@ -19,11 +19,12 @@ func (a *app) moduleCheck() *cobra.Command {
 		Long: `See which open executions of a deployment a module would fit, before it is
 pushed. The host replays each of them, running or paused, on the module. It stores
 nothing and performs nothing. Then it compares the types of entities with the states
-that there are, as 'module push' does.
+that there are, and with what open executions may send, as 'module push' does.
 
 The table counts per workflow how many fit. Below it stands what differs: the
 journal beside what the code does, once for each kind of difference. -o json has
-the same; -o jsonl has one line an execution.
+the same; -o jsonl has one line an execution. What a push would be refused for is also
+written to standard error.
 
 Before the first push of a deployment nothing is open, so nothing differs: the module
 alone is checked, as 'module push' would.
@@ -76,16 +77,25 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 	if err := a.printCheck(summary); err != nil {
 		return err
 	}
+	if refusal != nil && summary.Differ == 0 {
+		return &foreseenRefusal{refusal}
+	}
 	if summary.Differ == 0 {
-		return refusal
+		return nil
 	}
 	differ := abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %d of %d open executions of %s", summary.Differ, summary.Fit+summary.Differ, req.Name).
 		WithHint("Keep the steps that have run as they were, or guard the change with Patched. Those that do not fit stay on the module that they are on.")
 	if refusal != nil {
 		differ.Message += "; a push of it is refused without --yes: " + summary.Types
+		differ.Hint += " " + abi.AsError(refusal).Hint
 	}
 	return differ
 }
+
+// A foreseenRefusal is the error that a push would have.
+type foreseenRefusal struct{ error }
+
+func (r *foreseenRefusal) Unwrap() error { return r.error }
 
 func (a *app) printCheck(summary *view.Check) error {
 	if a.output == "jsonl" {

@@ -2793,7 +2793,8 @@ export const ModuleServiceService = {
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
-   * all.
+   * all. If a push of the module would be refused because of the types of its entities,
+   * the stream ends with the error of that push, CR-1014: the answers are complete.
    */
   check: {
     path: "/cruster.v1.ModuleService/Check" as const,
@@ -2844,7 +2845,8 @@ export interface ModuleServiceServer extends UntypedServiceImplementation {
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
-   * all.
+   * all. If a push of the module would be refused because of the types of its entities,
+   * the stream ends with the error of that push, CR-1014: the answers are complete.
    */
   check: handleBidiStreamingCall<CheckRequest, CheckResponse>;
   /** List returns the deployments of a namespace, by name. */
@@ -2895,7 +2897,8 @@ export interface ModuleServiceClient extends Client {
    * module that need not be deployed, and answers for one after the other whether
    * the module fits. It writes nothing. First comes one message with the metadata,
    * then chunks of the binary in order; the answers begin once the caller has sent
-   * all.
+   * all. If a push of the module would be refused because of the types of its entities,
+   * the stream ends with the error of that push, CR-1014: the answers are complete.
    */
   check(): ClientDuplexStream<CheckRequest, CheckResponse>;
   check(options: Partial<CallOptions>): ClientDuplexStream<CheckRequest, CheckResponse>;
