@@ -94,18 +94,18 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 	}
 	d.Execution, d.EntryLimit = *row, e.executions.EntryLimit(row)
 	e.describeFamily(ctx, d)
-	if row.EarlierOf.IsZero() {
-		if d.Earlier, err = e.store.Earlier(ctx, row.ID, journal.Wake{}, maxEarlier+1); err != nil {
+	if row.Superseded == 0 {
+		if d.Earlier, err = e.store.Earlier(ctx, row.ID, 0, maxEarlier+1); err != nil {
 			return nil, journal.Coded("describe "+name, err)
 		}
 		if d.EarlierMore = len(d.Earlier) > maxEarlier; d.EarlierMore {
 			d.Earlier = d.Earlier[:maxEarlier]
 		}
 	}
-	if d.Deferreds, err = e.store.Deferreds(ctx, row.ID); err != nil {
+	if d.Deferreds, err = e.store.Deferreds(ctx, row.RunKey()); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
-	inbox, err := e.store.Inbox(ctx, row.ID, 0)
+	inbox, err := e.store.Inbox(ctx, row.Receiver(), 0)
 	if err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
@@ -121,7 +121,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 	if d.Published, err = e.executions.Published(ctx, row); err != nil {
 		return nil, err
 	}
-	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.ID); err != nil {
+	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.RunKey()); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
 	return d, nil
@@ -172,10 +172,10 @@ func (e *Engine) describeCircle(ctx context.Context, id journal.ID) (names []str
 	return names
 }
 
-// Deferred is what a deferred of an execution was settled with. The execution may be gone
-// by now: then there is none.
-func (e *Engine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
-	d, err := e.store.Deferred(ctx, id, name)
+// Deferred is what a deferred of a run was settled with. The run may be gone by now: then
+// there is none.
+func (e *Engine) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
+	d, err := e.store.Deferred(ctx, run, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "the execution has no settled deferred %q any more", name)
 	}
@@ -190,9 +190,9 @@ const maxPatches = 1000
 
 // skimJournal counts the entries of a journal, and finds the changes of the code that
 // they tell of, each once. It ends before an entry that does not decode.
-func (e *Engine) skimJournal(ctx context.Context, id journal.ID) (n int, patches []Patch, err error) {
+func (e *Engine) skimJournal(ctx context.Context, run journal.RunKey) (n int, patches []Patch, err error) {
 	known := map[string]bool{}
-	for en, err := range journal.Scan(ctx, e.store, id) {
+	for en, err := range journal.Scan(ctx, e.store, run) {
 		var damaged *journal.DamagedEntry
 		if errors.As(err, &damaged) {
 			break
@@ -245,7 +245,7 @@ func (e *Engine) HistoryRun(ctx context.Context, namespace, name, run string, af
 	if err != nil {
 		return nil, false, err
 	}
-	entries, more, err = e.store.Entries(ctx, row.ID, after, journal.PageLimit{Entries: min(limit, maxHistory)})
+	entries, more, err = e.store.Entries(ctx, row.RunKey(), after, journal.PageLimit{Entries: min(limit, maxHistory)})
 	if err != nil {
 		return nil, false, journal.Coded("history of "+name, err)
 	}

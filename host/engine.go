@@ -202,8 +202,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(receipts.Run)
 	locks := retention.Sweeper{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
 	e.goBackground(locks.Run)
+	garbage := retention.Sweeper{Clock: e.clock, Keep: purgeEvery, Logger: e.log, Sweep: e.writer.Purge, What: "rows of runs that are gone"}
+	e.goBackground(garbage.Run)
 	return nil
 }
+
+// purgeEvery is how often rows of runs that are gone are looked for: a workflow that continues again and
+// again leaves many.
+const purgeEvery = 10 * time.Second
 
 // Started is closed once the engine accepts work.
 func (e *Engine) Started() <-chan struct{} { return e.state.Started() }

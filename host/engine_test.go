@@ -200,7 +200,7 @@ func TestSkimJournal(t *testing.T) {
 	w.Entries[2*page].Value = abi.MustMarshal(&journal.Move{Declined: []string{"early", "audit"}})
 	_, err = e.writer.Commit(w)
 	require.NoError(t, err)
-	n, patches, err := e.skimJournal(t.Context(), w.ID)
+	n, patches, err := e.skimJournal(t.Context(), journal.KeyOf(w.ID, w.Run))
 	require.NoError(t, err)
 	require.Equal(t, 2*page+1, n)
 	require.Equal(t, []Patch{

@@ -206,31 +206,14 @@ func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*jou
 	if err != nil {
 		return nil, err
 	}
-	aside, err := e.store.Load(ctx, journal.EarlierOf(ref.ID, id))
-	if errors.Is(err, journal.ErrNotFound) {
-		aside, err = e.earlierByLast(ctx, ref.ID, id)
-	}
+	row, err := e.store.FindRun(ctx, ref.ID, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", runName(name, run))
 	}
 	if err != nil {
 		return nil, journal.Coded("load "+runName(name, run), err)
 	}
-	return aside, nil
-}
-
-// earlierByLast finds an earlier run by the last of those that continued each other.
-func (e *Engine) earlierByLast(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	rows, err := e.store.Earlier(ctx, id, journal.Wake{}, maxRunsLooked)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		if rows[i].Run == run {
-			return e.store.Load(ctx, rows[i].ID)
-		}
-	}
-	return nil, journal.ErrNotFound
+	return row, nil
 }
 
 // WaitRun is Wait for a run as PollRun finds it.
@@ -239,7 +222,7 @@ func (e *Engine) WaitRun(ctx context.Context, namespace, name, run string) (*jou
 		return e.Wait(ctx, namespace, name)
 	}
 	row, err := e.PollRun(ctx, namespace, name, run)
-	if err != nil || !row.EarlierOf.IsZero() {
+	if err != nil || row.Superseded > 0 {
 		return row, err
 	}
 	return e.executions.Wait(ctx, execution.RefTo(row))
@@ -248,7 +231,7 @@ func (e *Engine) WaitRun(ctx context.Context, namespace, name, run string) (*jou
 // checkNoEarlier refuses to delete the newest run alone: the earlier ones would be under a name
 // that no one finds.
 func (e *Engine) checkNoEarlier(ctx context.Context, newest *journal.Execution) error {
-	earlier, err := e.store.Earlier(ctx, newest.ID, journal.Wake{}, 1)
+	earlier, err := e.store.Earlier(ctx, newest.ID, 0, 1)
 	switch {
 	case err != nil:
 		return journal.Coded("look for earlier runs", err)
@@ -273,13 +256,13 @@ func (e *Engine) Delete(ctx context.Context, namespace, name, run string) error 
 	if !row.State.Final() {
 		return notOver(row)
 	}
-	if run != "" && row.EarlierOf.IsZero() {
+	if run != "" && row.Superseded == 0 {
 		if err := e.checkNoEarlier(ctx, row); err != nil {
 			return err
 		}
 	}
 	for run == "" {
-		earlier, err := e.store.Earlier(ctx, row.ID, journal.Wake{}, maxRunsLooked)
+		earlier, err := e.store.Earlier(ctx, row.ID, 0, maxRunsLooked)
 		if err != nil {
 			return journal.Coded("delete "+name, err)
 		}

@@ -104,7 +104,7 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 		}
 		// The lines come first: entries that were durable before them are read then.
 		lines := v.engine.followers.Take(v.follower)
-		entries, more, err := v.engine.store.Entries(ctx, row.ID, v.after, journal.PageLimit{Entries: followPage})
+		entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, journal.PageLimit{Entries: followPage})
 		if err != nil {
 			return false, journal.Coded("follow "+v.name, err)
 		}

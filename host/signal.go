@@ -59,7 +59,7 @@ func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal
 		if err != nil || !existed {
 			return row, existed, err
 		}
-		if !row.EarlierOf.IsZero() && start.RequestID == signal.RequestID {
+		if row.Superseded > 0 && start.RequestID == signal.RequestID {
 			return row, true, nil // this request has started it, with this signal
 		}
 		err = e.executions.Signal(ctx, execution.RefTo(row), *s)

@@ -62,13 +62,19 @@ func updateOrigin(requestID string) (journal.Origin, error) {
 // Outlines are what the executions of a page have published, without their state. Those that
 // have published nothing are left out.
 func (e *Engine) Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error) {
-	ids := make([]journal.ID, len(page))
+	chains := make([]journal.RunKey, len(page))
 	for i := range page {
-		ids[i] = page[i].ID
+		chains[i] = page[i].ChainKey()
 	}
-	outlines, err := e.store.Outlines(ctx, ids)
+	found, err := e.store.Outlines(ctx, chains)
 	if err != nil {
 		return nil, journal.Coded("read what executions have published", err)
+	}
+	outlines := make(map[journal.ID]*journal.Published, len(found))
+	for i, chain := range chains {
+		if outline := found[chain]; outline != nil {
+			outlines[page[i].ID] = outline
+		}
 	}
 	return outlines, nil
 }

@@ -99,6 +99,13 @@ func (w *writer) Delete(ctx context.Context, id journal.ID, run journal.RunID) e
 	return err
 }
 
+// Purge deletes rows of runs that are gone.
+func (w *writer) Purge(ctx context.Context, _ int64, limit int) (int, error) {
+	n, err := w.store.Purge(ctx, w.ownership.Fences(), limit)
+	w.checkFence(err)
+	return n, err
+}
+
 // SweepReceipts deletes receipts of messages.
 func (w *writer) SweepReceipts(ctx context.Context, before int64, limit int) (int, error) {
 	n, err := w.store.SweepReceipts(ctx, w.ownership.Fences(), before, limit)

@@ -404,7 +404,7 @@ func TestCommitterHammer(t *testing.T) {
 					return err
 				}
 			}
-			entries, _, err := b.store.Entries(t.Context(), w.ID, 0, journal.PageLimit{Entries: 100})
+			entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{Entries: 100})
 			if err == nil && len(entries) != 20 {
 				err = fmt.Errorf("%d entries", len(entries))
 			}

@@ -60,6 +60,14 @@ const (
 	MaxSentInboxBytes = 2 * MaxInboxBytes
 )
 
+// Receiver names an inbox: that of an entity, or that of a chain of runs of an execution. A run
+// that supersedes another has an inbox of its own; one that continues another shares it.
+type Receiver struct {
+	ID ID
+	// Chain is zero for an entity.
+	Chain RunID
+}
+
 // Message is one in an inbox.
 type Message struct {
 	Envelope
@@ -105,14 +113,13 @@ type Receipt struct {
 
 // InboxReader reads inboxes.
 type InboxReader interface {
-	// Inbox lists the messages of an execution or entity with a position above after, in
-	// order.
-	Inbox(ctx context.Context, id ID, after uint64) ([]Envelope, error)
+	// Inbox lists the messages of a receiver with a position above after, in order.
+	Inbox(ctx context.Context, to Receiver, after uint64) ([]Envelope, error)
 	// Messages reads messages with a position above after, in order: a page of them. More
 	// tells whether there are others behind them.
-	Messages(ctx context.Context, id ID, after uint64, limit PageLimit) (messages []Message, more bool, err error)
+	Messages(ctx context.Context, to Receiver, after uint64, limit PageLimit) (messages []Message, more bool, err error)
 	// Message reads one; ErrNotFound if it is not there.
-	Message(ctx context.Context, id ID, position uint64) (*Message, error)
+	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)
 	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
 	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
 	// Receivers lists, in the order of their ids, who has messages: at most limit, behind

@@ -58,18 +58,18 @@ type EntryReader interface {
 	// Entries reads entries with a Seq above after, in order: a page of them. More tells
 	// whether there are others behind them. A page ends before an entry that does not
 	// decode; that one is a [DamagedEntry], once a page would begin with it.
-	Entries(ctx context.Context, id ID, after uint64, limit PageLimit) (entries []Entry, more bool, err error)
+	Entries(ctx context.Context, run RunKey, after uint64, limit PageLimit) (entries []Entry, more bool, err error)
 }
 
 // Scan yields the entries of a journal in order, and has a page of them in memory at a
 // time. It ends with the first error.
-func Scan(ctx context.Context, store EntryReader, id ID) iter.Seq2[Entry, error] {
+func Scan(ctx context.Context, store EntryReader, run RunKey) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		after := uint64(0)
 		for more := true; more; {
 			var page []Entry
 			var err error
-			if page, more, err = store.Entries(ctx, id, after, PageLimit{}); err != nil {
+			if page, more, err = store.Entries(ctx, run, after, PageLimit{}); err != nil {
 				yield(Entry{}, err)
 				return
 			}

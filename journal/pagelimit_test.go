@@ -32,7 +32,7 @@ func TestRoom(t *testing.T) {
 // pages answers for the pages of a journal, one after the other.
 type pages []func() ([]journal.Entry, bool, error)
 
-func (p *pages) Entries(_ context.Context, _ journal.ID, _ uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
+func (p *pages) Entries(_ context.Context, _ journal.RunKey, _ uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
 	next := (*p)[0]
 	*p = (*p)[1:]
 	return next()
@@ -45,13 +45,13 @@ func TestScanEnds(t *testing.T) {
 	fails := func() ([]journal.Entry, bool, error) { return nil, false, broken }
 
 	n := 0
-	for _, err := range journal.Scan(t.Context(), &pages{full, fails}, journal.ID{}) {
+	for _, err := range journal.Scan(t.Context(), &pages{full, fails}, journal.RunKey{}) {
 		if n++; n == 3 {
 			require.ErrorIs(t, err, broken)
 		}
 	}
 	require.Equal(t, 3, n, "two entries and the error")
-	for en := range journal.Scan(t.Context(), &pages{full}, journal.ID{}) {
+	for en := range journal.Scan(t.Context(), &pages{full}, journal.RunKey{}) {
 		require.EqualValues(t, 1, en.Seq)
 		break // no further page is asked for
 	}

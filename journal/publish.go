@@ -115,12 +115,12 @@ func (c *Condition) OfText() bool { return c.Value.Type == abi.AttributeText }
 
 // PublishedReader reads what runs have published.
 type PublishedReader interface {
-	// Published reads what the run of an execution has published; ErrNotFound if it has
-	// published nothing.
-	Published(ctx context.Context, id ID) (*Published, error)
-	// Outlines reads what the runs of executions have published, all at once and without their
-	// state: that may be much. Those that have published nothing are left out.
-	Outlines(ctx context.Context, ids []ID) (map[ID]*Published, error)
+	// Published reads what a chain of runs has published; ErrNotFound if it has published
+	// nothing.
+	Published(ctx context.Context, chain RunKey) (*Published, error)
+	// Outlines reads what several have published, without their states. A chain that has
+	// published nothing is not in it.
+	Outlines(ctx context.Context, chains []RunKey) (map[RunKey]*Published, error)
 }
 
 // Size is about how many bytes it takes.

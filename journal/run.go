@@ -11,7 +11,7 @@ import (
 
 // RunID names one run of an execution. It is drawn at random when the run is
 // started and never used again, while the name of an execution may be: once a run is
-// over, another can start under its name, see [EarlierOf]. Whatever must tell
+// over, another can supersede it under its name. Whatever must tell
 // the two apart hangs on the run id: random numbers, idempotency keys, links to
 // callees, settlements.
 type RunID [16]byte
@@ -27,6 +27,30 @@ func NewRunID() RunID {
 func (id RunID) IsZero() bool { return id == RunID{} }
 
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
+
+// RunKey is the key of all rows that belong to a run, in every table but that of executions:
+// its entries, settled deferreds, links and saved state. What a chain of runs has in common,
+// its inbox and its published values, goes by the key of the first of them.
+//
+// The rows of a run hang on nothing else. A run that takes the place of another finds none of
+// the other's rows, and finds room for its own, whatever the other still has under way; and the
+// commit that replaces a run costs the same, however long its journal is.
+type RunKey struct {
+	Shard Shard
+	Run   RunID
+}
+
+// KeyOf is the key of a run of an execution.
+func KeyOf(id ID, run RunID) RunKey { return RunKey{id.Shard(), run} }
+
+// RunKey is that of the rows of the run.
+func (e *Execution) RunKey() RunKey { return KeyOf(e.ID, e.Run) }
+
+// ChainKey is that of the rows that the run has in common with those it continues.
+func (e *Execution) ChainKey() RunKey { return KeyOf(e.ID, e.Chain) }
+
+// Receiver is the inbox of the run.
+func (e *Execution) Receiver() Receiver { return Receiver{e.ID, e.Chain} }
 
 // StepID names a step of a run by what it is and by how many alike came before it.
 // A change of the code that inserts or moves other steps leaves it as it is.

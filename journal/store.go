@@ -41,16 +41,17 @@ type ExecutionReader interface {
 	EntryReader
 	// Load reads an execution; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Deferreds lists the settled deferreds of an execution, by name.
-	Deferreds(ctx context.Context, id ID) ([]Settlement, error)
+	// FindRun reads the run of an execution by its id, or by its chain; also one that was
+	// superseded. ErrNotFound if there is none.
+	FindRun(ctx context.Context, id ID, run RunID) (*Execution, error)
+	// Deferreds lists the settled deferreds of a run, by name.
+	Deferreds(ctx context.Context, run RunKey) ([]Settlement, error)
 	// Deferred reads a settled deferred; ErrNotFound if it is not settled.
-	Deferred(ctx context.Context, id ID, name string) (*Deferred, error)
-	// Hibernated reads the saved state of an execution's guest; ErrNotFound if there is
-	// none.
-	Hibernated(ctx context.Context, id ID) (*Hibernated, error)
-	// Callee finds the execution that a step started, or found and linked.
-	// ErrNotFound says that there is none, ErrSwept that the one it came to was deleted. One
-	// that went aside is found all the same: see [EarlierOf].
+	Deferred(ctx context.Context, run RunKey, name string) (*Deferred, error)
+	// Hibernated reads the saved state of a run's guest; ErrNotFound if there is none.
+	Hibernated(ctx context.Context, run RunKey) (*Hibernated, error)
+	// Callee finds the execution that a step started, or found and linked, also if its run was
+	// superseded since. ErrNotFound says that there is none, ErrSwept that it was deleted.
 	Callee(ctx context.Context, step Caller) (*Execution, error)
 	// Due lists running executions with WakeAt at or before until, earliest
 	// first, at most limit, that come behind the wake after in the order of
@@ -96,18 +97,22 @@ type GuestSQL interface {
 
 // Maintenance is what a host does with a store besides its executions.
 type Maintenance interface {
-	// Sweep deletes at most limit executions, with their journals, deferreds, inboxes and
-	// receipts, that were finished before the given time and that no execution which is not
-	// over has started or is linked to. It returns how many. Own are the fences of
-	// all shards: if one is not the current, the answer is ErrFenced and nothing more
-	// is deleted.
+	// Sweep deletes at most limit runs that were finished before the given time and that no
+	// execution which is not over has started or is linked to: their rows in the table of
+	// executions; all else that they have is garbage then, for Purge. It returns how many. Own
+	// are the fences of all shards: if one is not the current, the answer is ErrFenced and nothing
+	// more is deleted.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
-	// Delete deletes a run that is over, also if a step may still ask for it, with all that is kept under the
-	// id. A step that has started it and whose run is not over finds that it was deleted, and
-	// does not start it again: Callee answers ErrSwept. ErrNotFound says that there is no such run
-	// under the id, or that it is not over. Own are the fences of all shards, as for Sweep. It takes several
-	// transactions if the journal is long.
+	// Delete deletes a run that is over, current or superseded, also if a step may still ask for it. A
+	// step that has started it and whose run is not over finds that it was deleted, and does not
+	// start it again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run,
+	// or that it is not over. Own are the fences of all shards, as for Sweep. It is one small write:
+	// Purge deletes what the run has.
 	Delete(ctx context.Context, own []Fence, id ID, run RunID) error
+	// Purge deletes up to limit rows of runs that are gone: deleted, swept, or continued by
+	// another. It takes small transactions, and returns how many rows it deleted: fewer than limit
+	// if nothing is left. Own are the fences of all shards, as for Sweep.
+	Purge(ctx context.Context, own []Fence, limit int) (int, error)
 	// SweepReceipts deletes at most limit receipts from before the given time that no step of
 	// a run which is not over may ask for, and returns how many. Own are the fences of all shards, as for Sweep.
 	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)

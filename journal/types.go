@@ -68,8 +68,9 @@ type Execution struct {
 	Chain RunID
 	// Continued counts the runs of the chain before this one.
 	Continued uint32
-	// EarlierOf is the execution that this run went aside from, if another one has taken its place.
-	EarlierOf ID
+	// Superseded is 0 for the current run of the execution. The runs whose place others have
+	// taken are counted from 1.
+	Superseded uint64
 	// Request is what has asked for the run, if that may be repeated; zero if not.
 	Request Origin
 

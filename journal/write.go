@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,21 +16,23 @@ type Write struct {
 	ID ID
 	// Run is the run that the Write is about: if the row is of another, the Write
 	// fails with ErrNotFound. That of an entity is zero.
-	Run   RunID
+	Run RunID
+	// Chain is that of the run, if it continues another; zero says that it is the run itself.
+	Chain RunID
 	Fence Fence
 
 	// Start inserts the execution. If it exists already nothing of this Write
 	// takes effect, and Result.Existed is set.
 	Start *Execution
-	// Replace is a run that is over and whose place the started one takes: it goes aside, see
-	// [EarlierOf]. If the row is of another run, or not over, nothing of this Write takes effect, and
-	// Result.Existed is set; if there is no row, it is a start as any other. It comes with a Start and
-	// at most a Receive, to which the inbox counts as it was before.
+	// Replace is a run that is over and that the started one supersedes: see [EarlierReader]. If the
+	// row is of another run, or not over, nothing of this Write takes effect, and Result.Existed is
+	// set; if there is no row, it is a start as any other. It comes with a Start and at most a
+	// Receive, which a message of its origin that the superseded run has not taken refuses, too.
 	Replace RunID
 	// Deferreds are settled from the start; they come with a Start only.
 	Deferreds []Deferred
-	// Entries are appended to the journal. A sequence number that is taken
-	// already fails the Write.
+	// Entries are appended to the journal. A sequence number that is taken already fails the
+	// Write. A run that is over takes none: ErrNotFound.
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update
@@ -86,7 +89,25 @@ type Write struct {
 // Sent is a message on its way.
 type Sent struct {
 	To ID
+	// Chain is that of the execution that it goes to, unless the Write starts it; zero for an entity.
+	Chain RunID
 	Message
+}
+
+// Receiver is the inbox of the execution or entity that the Write is about.
+func (w *Write) Receiver() Receiver {
+	if w.OfEntity() {
+		return Receiver{ID: w.ID}
+	}
+	return Receiver{w.ID, cmp.Or(w.Chain, w.Run)}
+}
+
+// ReceiverOf is the inbox that a message of the Write goes to.
+func (w *Write) ReceiverOf(sent *Sent) Receiver {
+	if w.Start != nil && sent.To == w.ID {
+		return w.Receiver()
+	}
+	return Receiver{sent.To, sent.Chain}
 }
 
 // OfEntity tells whether the Write is about an entity: it names no run, and needs no row.
@@ -164,8 +185,8 @@ func (w *Write) Check() error {
 	if err := w.checkMessages(); err != nil {
 		return err
 	}
-	if w.Start != nil && w.Start.Run != w.Run {
-		return fmt.Errorf("journal: write of run %s starts run %s", w.Run, w.Start.Run)
+	if s := w.Start; s != nil && (s.Run != w.Run || cmp.Or(s.Chain, s.Run) != cmp.Or(w.Chain, w.Run)) {
+		return fmt.Errorf("journal: write of run %s starts run %s, or another chain", w.Run, s.Run)
 	}
 	if len(w.Deferreds) > 0 && w.Start == nil {
 		return fmt.Errorf("journal: write of execution %s has deferreds without a start", w.ID)

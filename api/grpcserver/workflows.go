@@ -24,7 +24,7 @@ type executionEngine interface {
 	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	// Deferred is what a deferred was settled with.
-	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
+	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
@@ -190,7 +190,7 @@ func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Descrip
 		if _, left := room.Left(); s.Bytes >= left {
 			break
 		}
-		settled, err := w.engine.Deferred(ctx, d.ID, s.Name)
+		settled, err := w.engine.Deferred(ctx, d.RunKey(), s.Name)
 		if err != nil {
 			return err
 		}

@@ -180,7 +180,7 @@ func TestDescribeTellsEverything(t *testing.T) {
 			Deferreds: []journal.Settlement{{Name: "d", At: 7, Bytes: 1}},
 		}, nil
 	}
-	b.engine.deferred = func(_ context.Context, _ journal.ID, name string) (*journal.Deferred, error) {
+	b.engine.deferred = func(_ context.Context, _ journal.RunKey, name string) (*journal.Deferred, error) {
 		return &journal.Deferred{Name: name, Value: abi.MustMarshal(true), At: 7}, nil
 	}
 
@@ -226,7 +226,7 @@ func TestLargeDescriptions(t *testing.T) {
 				return &host.Description{Execution: journal.Execution{State: journal.Running}, Pending: test.pending, Deferreds: test.deferreds}, nil
 			}
 			reads, value := 0, abi.MustMarshal(test.value)
-			b.engine.deferred = func(_ context.Context, _ journal.ID, name string) (*journal.Deferred, error) {
+			b.engine.deferred = func(_ context.Context, _ journal.RunKey, name string) (*journal.Deferred, error) {
 				reads++
 				return &journal.Deferred{Name: name, Value: value}, nil
 			}

@@ -317,7 +317,7 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
-		found, _, err := a.Store.Entries(ctx, a.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
+		found, _, err := a.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
 		if err == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op) {
 				return nil

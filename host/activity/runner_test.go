@@ -87,7 +87,7 @@ func (b *bundle) BeginGuest(ctx context.Context, _ string) (journal.GuestTx, err
 	return b.tx, nil
 }
 
-func (b *bundle) Entries(context.Context, journal.ID, uint64, journal.PageLimit) ([]journal.Entry, bool, error) {
+func (b *bundle) Entries(context.Context, journal.RunKey, uint64, journal.PageLimit) ([]journal.Entry, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lookups++

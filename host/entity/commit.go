@@ -62,7 +62,7 @@ func (b *batch) decide(w journal.Write) error {
 // finds that a message was performed before takes that out, too.
 func (b *batch) tookEffect(w *journal.Write) (bool, error) {
 	if len(w.Receipts) == 0 {
-		_, err := b.Store.Message(b.Host.Context(), b.id, w.Take[0])
+		_, err := b.Store.Message(b.Host.Context(), journal.Receiver{ID: b.id}, w.Take[0])
 		if errors.Is(err, journal.ErrNotFound) {
 			return true, nil
 		}

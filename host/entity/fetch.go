@@ -38,7 +38,7 @@ func (e *entity) beginFetch() {
 // readInbox reads the beginning of an inbox. Whatever is taken out is not there any more.
 func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 	err = guarded(func() error {
-		messages, more, err := x.Store.Messages(x.Host.Context(), id, 0, journal.PageLimit{Entries: maxBatch, Bytes: maxBatchBytes})
+		messages, more, err := x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, 0, journal.PageLimit{Entries: maxBatch, Bytes: maxBatchBytes})
 		if err != nil {
 			return err
 		}

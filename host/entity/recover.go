@@ -76,7 +76,7 @@ func (x *Entities) scanPage(ctx context.Context, after journal.ID) journal.ID {
 
 // wakeReceiver tells a receiver that it has messages, if it is an entity.
 func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID, m message) (woken bool, err error) {
-	messages, _, err := x.Store.Messages(ctx, id, 0, journal.PageLimit{Entries: 1})
+	messages, _, err := x.Store.Messages(ctx, journal.Receiver{ID: id}, 0, journal.PageLimit{Entries: 1})
 	if err != nil || len(messages) == 0 {
 		return false, err
 	}

@@ -77,7 +77,7 @@ func (x *Entities) isKnown(ctx context.Context, c *call) (bool, error) {
 // positionOf finds a message that was sent before, so that what its sender does next comes
 // behind it; 0 if it was taken.
 func (x *Entities) positionOf(ctx context.Context, c *call) (uint64, error) {
-	envelopes, err := x.Store.Inbox(ctx, c.ref.ID(), 0)
+	envelopes, err := x.Store.Inbox(ctx, journal.Receiver{ID: c.ref.ID()}, 0)
 	if err != nil {
 		return 0, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}

@@ -46,7 +46,7 @@ func TestSendsAreReleasedByTheCommit(t *testing.T) {
 		require.EqualValues(t, 101, n, "it may send to itself")
 		require.Equal(t, []string{"default bank/Pay/k"}, f.started)
 		for _, key := range []string{"a", "b"} {
-			left, err := f.store.Inbox(t.Context(), refTo(key).ID(), 0)
+			left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo(key).ID()}, 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
 		}
@@ -139,7 +139,7 @@ func TestStartsAreTriedAgain(t *testing.T) {
 		_, err = f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "3"}}}))
 		require.NoError(t, err)
 		synctest.Wait()
-		left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+		left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})
@@ -165,7 +165,7 @@ func TestManyMessages(t *testing.T) {
 		require.EqualValues(t, messages+1, f.value(r.outcome, r.err), "the call comes behind what was sent before")
 		require.LessOrEqual(t, len(f.commits.taken()), 5)
 		synctest.Wait()
-		left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+		left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})
@@ -237,7 +237,7 @@ func TestDamagedMessage(t *testing.T) {
 		require.NoError(t, f.x.Send(t.Context(), operation("a", "crash")))
 		require.NoError(t, f.x.Send(t.Context(), operation("a", "fail")))
 		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
-		left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+		left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})
@@ -276,7 +276,7 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		require.Nil(t, got.outcome.Error)
 	}
 	require.Eventually(t, func() bool {
-		envelopes, err := f.store.Inbox(ctx, refTo("a").ID(), 0)
+		envelopes, err := f.store.Inbox(ctx, journal.Receiver{ID: refTo("a").ID()}, 0)
 		return err == nil && len(envelopes) == 0
 	}, testTimeout, testTick, "a message that cannot be performed holds up nothing")
 	f.commits.mu.Lock() // not before: the message would be performed after all

@@ -27,7 +27,7 @@ func (x *Entities) performStarts(id journal.ID) error {
 	for after, more := uint64(0), true; more && !x.Host.Over(); {
 		var messages []journal.Message
 		var err error
-		if messages, more, err = x.Store.Messages(x.Host.Context(), id, after, journal.PageLimit{}); err != nil {
+		if messages, more, err = x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, after, journal.PageLimit{}); err != nil {
 			return err
 		}
 		for i := range messages {

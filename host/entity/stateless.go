@@ -98,7 +98,7 @@ func (x *Entities) afterFailure(c *call, err error) (abi.Outcome, error) {
 		return abi.Outcome{}, err
 	}
 	if !c.leavesReceipt() {
-		if _, lerr := x.Store.Message(x.Host.Context(), c.ref.ID(), c.position); errors.Is(lerr, journal.ErrNotFound) {
+		if _, lerr := x.Store.Message(x.Host.Context(), journal.Receiver{ID: c.ref.ID()}, c.position); errors.Is(lerr, journal.ErrNotFound) {
 			return abi.Outcome{Value: abi.Nil}, nil
 		}
 		return abi.Outcome{}, err

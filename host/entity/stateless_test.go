@@ -81,7 +81,7 @@ func (l *ledger) counts() (total, ran int) {
 // inbox counts the messages of the gateway.
 func (f *fixture) inbox() int {
 	f.t.Helper()
-	left, err := f.store.Inbox(context.Background(), gateway("").Entity.ID(), 0)
+	left, err := f.store.Inbox(context.Background(), journal.Receiver{ID: gateway("").Entity.ID()}, 0)
 	require.NoError(f.t, err)
 	return len(left)
 }

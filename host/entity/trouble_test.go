@@ -59,7 +59,7 @@ func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 				synctest.Wait()
 				n, _ := f.stored("a")
 				require.EqualValues(t, 1, n)
-				left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+				left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 				require.NoError(t, err)
 				require.Empty(t, left)
 			})

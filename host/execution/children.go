@@ -149,7 +149,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 			return err
 		}
 		switch {
-		case !row.EarlierOf.IsZero():
+		case row.Superseded > 0:
 			tell(row) // another run has its place, and others may wait for that
 		case row.State.Final():
 			t.Watchers.Notify(row)

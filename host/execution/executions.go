@@ -31,14 +31,15 @@ type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
 	GivenUp(ctx context.Context, after journal.Caller, limit int) ([]journal.GivenUp, error)
-	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
-	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
-	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
-	Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error)
-	Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error)
+	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
+	Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error)
+	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
+	Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error)
+	Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error)
 	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)
 	journal.PublishedReader
 	journal.EntryReader
+	FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
 

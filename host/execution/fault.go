@@ -137,7 +137,7 @@ func (r *run) commitFaultyPause() error {
 	}
 	if row.State == journal.Running {
 		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting, Section: row.Section}
-		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Update: &u}); err != nil {
+		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
 			return err
 		}
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error

@@ -293,6 +293,9 @@ func outcomeText(value []byte, err *abi.Error) string {
 func (f *fixture) show(row *journal.Execution) string {
 	var out strings.Builder
 	stored, err := f.store.Load(f.t.Context(), row.ID)
+	if row.Superseded > 0 {
+		stored, err = f.store.FindRun(f.t.Context(), row.ID, row.Run)
+	}
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -306,7 +309,7 @@ func (f *fixture) show(row *journal.Execution) string {
 		fmt.Fprint(&out, "; in a section")
 	}
 	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
-	entries, _, err := f.store.Entries(f.t.Context(), row.ID, 0, journal.PageLimit{Entries: 1000})
+	entries, _, err := f.store.Entries(f.t.Context(), stored.RunKey(), 0, journal.PageLimit{Entries: 1000})
 	require.NoError(f.t, err)
 	for _, en := range entries {
 		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))

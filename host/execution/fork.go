@@ -93,7 +93,7 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	if err != nil {
 		return nil, err
 	}
-	settled, err := x.Store.Deferreds(ctx, source.ID)
+	settled, err := x.Store.Deferreds(ctx, source.RunKey())
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
 	}
@@ -137,7 +137,7 @@ func (x *Executions) readDeferreds(ctx context.Context, source *journal.Executio
 		}
 	}
 	for _, s := range taken {
-		d, err := x.Store.Deferred(ctx, source.ID, s.Name)
+		d, err := x.Store.Deferred(ctx, source.RunKey(), s.Name)
 		if err != nil {
 			return journal.Coded("read the deferreds of "+source.Name(), err)
 		}
@@ -194,7 +194,7 @@ func (b *beginning) take(bytes int) error {
 func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
 	b := &beginning{later: map[journal.StepID]bool{}, fork: message.NewFork(source.Pinned.Unread), memory: memory}
 	last := uint64(0)
-	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
+	for en, err := range journal.Scan(ctx, x.Store, source.RunKey()) {
 		var damaged *journal.DamagedEntry
 		if errors.As(err, &damaged) && damaged.Seq > at {
 			last = damaged.Seq

@@ -38,7 +38,7 @@ type scanned struct {
 	entries []journal.Entry
 }
 
-func (s scanned) Entries(_ context.Context, _ journal.ID, after uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
+func (s scanned) Entries(_ context.Context, _ journal.RunKey, after uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
 	return s.entries[after : after+1], int(after)+1 < len(s.entries), nil
 }
 

@@ -20,7 +20,7 @@ func (x *Executions) readSignals(ctx context.Context, source *journal.Execution,
 		if err := b.take(e.Bytes); err != nil {
 			return err
 		}
-		m, err := x.Store.Message(ctx, source.ID, e.Position)
+		m, err := x.Store.Message(ctx, source.Receiver(), e.Position)
 		if errors.Is(err, journal.ErrNotFound) {
 			return wentOn(source)
 		}
@@ -44,13 +44,13 @@ func wentOn(source *journal.Execution) error {
 
 // undelivered lists the signals in the inbox of the source that are taken over.
 func (x *Executions) undelivered(ctx context.Context, source *journal.Execution, b *beginning) ([]journal.Envelope, error) {
-	inbox, err := x.Store.Inbox(ctx, source.ID, 0)
+	inbox, err := x.Store.Inbox(ctx, source.Receiver(), 0)
 	if err != nil {
 		return nil, journal.Coded("read the signals of "+source.Name(), err)
 	}
 	if b.whole {
 		// What was delivered since the journal was read is neither in it nor here.
-		later, _, err := x.Store.Entries(ctx, source.ID, b.end, journal.PageLimit{Entries: 1})
+		later, _, err := x.Store.Entries(ctx, source.RunKey(), b.end, journal.PageLimit{Entries: 1})
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}

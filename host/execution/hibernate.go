@@ -113,7 +113,7 @@ func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
 func (r *run) rebuild(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	reader := r.reader(r.id, upTo)
+	reader := r.reader(r.row.RunKey(), upTo)
 	if r.mayHaveState(ctx, reader) {
 		restored, player, turn, err := r.rebuildFromState(ctx, upTo, before, setUp)
 		if restored != nil || err != nil {
@@ -132,7 +132,7 @@ func (r *run) rebuildFromState(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	if err := r.restoring.Acquire(ctx, 1); err != nil {
-		return r.reader(r.id, upTo), nil, guest.Turn{}, err
+		return r.reader(r.row.RunKey(), upTo), nil, guest.Turn{}, err
 	}
 	defer r.restoring.Release(1)
 	if state := r.savedState(ctx, upTo); state != nil {
@@ -162,7 +162,7 @@ func (r *run) mayHaveState(ctx context.Context, reader *replay.Reader) bool {
 
 // savedState reads the saved state of the run; nil if there is none that could be used.
 func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
-	found, err := r.Store.Hibernated(ctx, r.id)
+	found, err := r.Store.Hibernated(ctx, r.row.RunKey())
 	if err != nil || found.Seq > upTo || found.Seq < r.row.MovedAt {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 func (r *run) rebuildFrom(
 	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	reader := replay.NewReaderBehind(r.pages(r.id), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
+	reader := replay.NewReaderBehind(r.pages(r.row.RunKey()), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
 	pending, err := s.Ops()
 	if err != nil {
 		return reader, nil, guest.Turn{}, err
@@ -216,7 +216,7 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.id, upTo), r.row.MovedAt, journal.Waiting{})); err != nil {
+	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.row.RunKey(), upTo), r.row.MovedAt, journal.Waiting{})); err != nil {
 		return err
 	}
 	replayed, err := r.guest.Save()

@@ -53,7 +53,7 @@ func TestSavedStates(t *testing.T) {
 				x, ref, row := w.f.x, RefTo(w.row), w.row
 				require.True(t, x.evict(row.ID))
 				synctest.Wait()
-				saved, err := w.f.store.Hibernated(t.Context(), row.ID)
+				saved, err := w.f.store.Hibernated(t.Context(), row.RunKey())
 				require.NoError(t, err)
 				require.EqualValues(t, 10, saved.Seq)
 				if c.spoil != nil {
@@ -72,7 +72,7 @@ func TestSavedStates(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, again, done.Value)
 				require.Empty(t, w.faults)
-				_, err = w.f.store.Hibernated(t.Context(), row.ID)
+				_, err = w.f.store.Hibernated(t.Context(), row.RunKey())
 				if c.restored > 0 {
 					require.ErrorIs(t, err, journal.ErrNotFound, "it is of no more use")
 				}
@@ -109,7 +109,7 @@ func newSleeper(t *testing.T, steps int) *sleeper {
 func playAgain(t *testing.T, w *sleeper, row *journal.Execution) ([]byte, error) {
 	g := w.fresh(row)
 	turn, err := g.Start(t.Context())
-	entries, _, lerr := w.f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
+	entries, _, lerr := w.f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{})
 	require.NoError(t, lerr)
 	for _, en := range entries {
 		require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestShortJournalsAreNotSaved(t *testing.T) {
 		w := newSleeper(t, 3)
 		require.True(t, w.f.x.evict(w.row.ID))
 		synctest.Wait()
-		_, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		_, err := w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.ErrorIs(t, err, journal.ErrNotFound)
 	})
 }
@@ -140,7 +140,7 @@ func TestStatesAreSavedAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSleeper(t, 2500)
 		synctest.Wait()
-		saved, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		saved, err := w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.NoError(t, err)
 		require.EqualValues(t, 2000, saved.Seq)
 		w.f.restart(0)
@@ -164,10 +164,10 @@ func TestStateOfARunThatIsFailed(t *testing.T) {
 		w.f.mu.Unlock()
 		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
 		synctest.Wait()
-		_, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		_, err := w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.NoError(t, err, "it is paused")
 		require.NoError(t, w.f.x.Fail(t.Context(), RefTo(w.row), "enough"))
-		_, err = w.f.store.Hibernated(t.Context(), w.row.ID)
+		_, err = w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.ErrorIs(t, err, journal.ErrNotFound)
 	})
 }
@@ -212,9 +212,9 @@ func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		require.True(t, w.f.x.evict(row.ID))
 		synctest.Wait()
-		entries, _, err := w.f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
+		entries, _, err := w.f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{})
 		require.NoError(t, err)
-		saved, err := w.f.store.Hibernated(t.Context(), row.ID)
+		saved, err := w.f.store.Hibernated(t.Context(), row.RunKey())
 		require.NoError(t, err)
 		last := entries[len(entries)-1]
 		require.Equal(t, journal.Attempt, last.Kind)

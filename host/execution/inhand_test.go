@@ -73,7 +73,7 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 		close(back)
 		synctest.Wait()
 		require.EqualValues(t, steps, fanned.ran.Load())
-		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 2 * steps, Bytes: 1 << 30})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 2 * steps, Bytes: 1 << 30})
 		require.NoError(t, err)
 		require.Len(t, entries, steps, "all are delivered")
 		require.Zero(t, f.x.performing.Waiting())

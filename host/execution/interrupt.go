@@ -24,7 +24,7 @@ func (r *run) interrupt(i journal.Interrupt) error {
 		return err
 	}
 	r.Fault.Pass(faultpoint.InterruptBeforeCommit)
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i}); err != nil {
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Interrupt: &i}); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.InterruptAfterCommit)
@@ -53,7 +53,7 @@ func (n interruptNews) write(_ context.Context, _ *Executions, row *journal.Exec
 	if known, err := isInterrupted(row); known || err != nil {
 		return nil, err
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Interrupt: &n.interrupt}, nil
+	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Interrupt: &n.interrupt}, nil
 }
 
 func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }

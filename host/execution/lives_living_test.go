@@ -181,7 +181,7 @@ func (l *living) fork(run *promised, key, place string) {
 }
 
 func (l *living) journal(row *journal.Execution) []journal.Entry {
-	entries, _, err := l.f.store.Entries(context.Background(), row.ID, 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+	entries, _, err := l.f.store.Entries(context.Background(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 	require.NoError(l.f.t, err)
 	return entries
 }

@@ -53,7 +53,7 @@ func (l *living) verifySignals(run *promised, row *journal.Execution) {
 			look(en.Op.Name, outcomeText(en.Value, en.Error))
 		}
 	}
-	unread, _, err := l.f.store.Messages(context.Background(), row.ID, 0, journal.PageLimit{Entries: 10_000})
+	unread, _, err := l.f.store.Messages(context.Background(), row.Receiver(), 0, journal.PageLimit{Entries: 10_000})
 	require.NoError(l.f.t, err)
 	for _, m := range unread {
 		if m.Kind == journal.UpdateMessage || m.Held {

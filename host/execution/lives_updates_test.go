@@ -153,7 +153,7 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 // verifyPublished checks that what a run has published is what an instance publishes that was
 // given its journal.
 func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
-	published, err := l.f.store.Published(context.Background(), row.ID)
+	published, err := l.f.store.Published(context.Background(), row.ChainKey())
 	if errors.Is(err, journal.ErrNotFound) {
 		published, err = &journal.Published{}, nil
 	}

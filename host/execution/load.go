@@ -164,11 +164,11 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settled, err := r.Store.Deferreds(ctx, r.id)
+	settled, err := r.Store.Deferreds(ctx, row.RunKey())
 	if err != nil {
 		return err
 	}
-	inbox, err := r.Store.Inbox(ctx, r.id, 0)
+	inbox, err := r.Store.Inbox(ctx, row.Receiver(), 0)
 	if err != nil {
 		return err
 	}
@@ -275,14 +275,14 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	return replay.StillWaiting(r.ledger.pending(), player.Pending())
 }
 
-func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
-	return replay.NewReader(x.pages(id), upTo)
+func (x *Executions) reader(run journal.RunKey, upTo uint64) *replay.Reader {
+	return replay.NewReader(x.pages(run), upTo)
 }
 
-// pages reads the journal of an execution.
-func (x *Executions) pages(id journal.ID) replay.Pages {
+// pages reads the journal of a run.
+func (x *Executions) pages(run journal.RunKey) replay.Pages {
 	return func(ctx context.Context, after uint64) ([]journal.Entry, bool, error) {
-		return x.Store.Entries(ctx, id, after, journal.PageLimit{})
+		return x.Store.Entries(ctx, run, after, journal.PageLimit{})
 	}
 }
 

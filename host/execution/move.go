@@ -51,7 +51,7 @@ func (p part) pages(_ context.Context, after uint64) ([]journal.Entry, bool, err
 func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
 	reader := replay.NewReader(of.pages, math.MaxUint64)
 	if of.whole {
-		reader = x.reader(row.ID, math.MaxUint64)
+		reader = x.reader(row.RunKey(), math.MaxUint64)
 	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
@@ -236,7 +236,7 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
 		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
 	did.write(&w, r.now())
 	r.Fault.Pass(faultpoint.MoveBeforeCommit)
 	_, err := r.Committer.Commit(w)

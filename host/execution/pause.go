@@ -68,7 +68,7 @@ func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.wa
 // pauseWaiting is pause of a run that waited for something before the batch.
 func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) {
 	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
 	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
 	b.write(&w)
 	r.Fault.Pass(faultpoint.PauseBeforeCommit)
@@ -110,7 +110,7 @@ func (r *run) resume() error {
 func (r *run) goOn(i *journal.Interrupt) error {
 	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
 	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: update, Interrupt: i}); err != nil {
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update, Interrupt: i}); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.ResumeAfterCommit)
@@ -175,7 +175,7 @@ func (r *run) fail(m failRequest) error {
 	failure.Clamp()
 	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
 	r.Fault.Pass(faultpoint.FailBeforeCommit)
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u, GiveUp: r.everything()}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, GiveUp: r.everything()}
 	if _, err := r.Committer.Commit(w); err != nil {
 		return err
 	}

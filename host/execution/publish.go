@@ -65,7 +65,7 @@ func (r *run) publish(did *own, body *abi.Publish) (refused *abi.Error, err erro
 
 // Published is what an execution has published, which may be nothing.
 func (x *Executions) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {
-	published, err := x.Store.Published(ctx, row.ID)
+	published, err := x.Store.Published(ctx, row.ChainKey())
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		return &journal.Published{}, nil

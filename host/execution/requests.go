@@ -59,7 +59,7 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 func (x *Executions) LoadRun(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	row, err := x.Store.Load(ctx, ref.ID)
 	if !ref.Chain.IsZero() && (errors.Is(err, journal.ErrNotFound) || err == nil && row.Chain != ref.Chain) {
-		row, err = x.Store.Load(ctx, journal.EarlierOf(ref.ID, ref.Chain))
+		row, err = x.Store.FindRun(ctx, ref.ID, ref.Chain)
 		if errors.Is(err, journal.ErrNotFound) {
 			return nil, anotherRun()
 		}

@@ -78,7 +78,7 @@ func TestDeferredsAreTyped(t *testing.T) {
 		} {
 			require.Equal(t, c.code, abi.CodeOf(f.x.Settle(t.Context(), RefTo(row), c.d)), name)
 		}
-		settled, err := f.store.Deferreds(t.Context(), row.ID)
+		settled, err := f.store.Deferreds(t.Context(), row.RunKey())
 		require.NoError(t, err)
 		require.Empty(t, settled)
 		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: text}))
@@ -119,7 +119,7 @@ func TestRejectionsAreClamped(t *testing.T) {
 		rejection := &abi.Error{Code: "mine", Message: strings.Repeat("x", 1<<20)}
 		require.NoError(t, f.x.Settle(t.Context(), Ref{ID: row.ID}, journal.Deferred{Name: "d", Value: abi.Nil, Error: rejection}))
 		synctest.Wait() // the answer comes before the delivery
-		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 10})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 		require.Equal(t, abi.CodeDeferredRejected, entries[0].Error.Code)

@@ -196,7 +196,7 @@ func (r *run) waitingNow() (now journal.Waiting) {
 // commitWake corrects the wake time in the store, so that the run can be forgotten.
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section}}
 	return r.commit("commit a wake time", w, batch{}, func() bool {
 		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting
 		return true

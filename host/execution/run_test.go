@@ -126,7 +126,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.mu.Unlock()
 	case "show-earlier":
 		synctest.Wait()
-		rows, err := f.store.Earlier(f.t.Context(), f.named(row, text).ID, journal.Wake{}, 100)
+		rows, err := f.store.Earlier(f.t.Context(), f.named(row, text).ID, 0, 100)
 		require.NoError(f.t, err)
 		for i := range rows {
 			out += f.show(&rows[i])
@@ -293,7 +293,7 @@ func (f *fixture) named(row *journal.Execution, key string) *journal.Execution {
 
 // messages shows the inbox of an execution.
 func (f *fixture) messages(row *journal.Execution) string {
-	all, _, err := f.store.Messages(f.t.Context(), row.ID, 0, journal.PageLimit{})
+	all, _, err := f.store.Messages(f.t.Context(), row.Receiver(), 0, journal.PageLimit{})
 	require.NoError(f.t, err)
 	var text strings.Builder
 	for _, m := range all {

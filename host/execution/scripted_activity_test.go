@@ -123,7 +123,7 @@ func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how strin
 	}
 	life := f.life.Context()
 	for isUndecided(err) && life.Err() == nil {
-		found, _, ferr := f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
+		found, _, ferr := f.store.Entries(context.Background(), task.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
 		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if err = nil; found[0].Kind != journal.Delivery {
 				err = journal.ErrConflict

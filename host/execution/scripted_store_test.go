@@ -116,30 +116,30 @@ type failingLoads struct {
 	f *fixture
 }
 
-func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+func (s *failingLoads) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
 	if err := s.fail(); err != nil {
 		return nil, err
 	}
-	return s.Store.Deferreds(ctx, id)
+	return s.Store.Deferreds(ctx, run)
 }
 
-func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+func (s *failingLoads) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
 	if err := s.fail(); err != nil {
 		return nil, err
 	}
 	s.f.mu.Lock()
 	s.f.reads++
 	s.f.mu.Unlock()
-	return s.Store.Deferred(ctx, id, name)
+	return s.Store.Deferred(ctx, run, name)
 }
 
-func (s *failingLoads) Published(ctx context.Context, id journal.ID) (*journal.Published, error) {
+func (s *failingLoads) Published(ctx context.Context, run journal.RunKey) (*journal.Published, error) {
 	s.f.note("store", "what was published is read")
-	return s.Store.Published(ctx, id)
+	return s.Store.Published(ctx, run)
 }
 
-func (s *failingLoads) Inbox(ctx context.Context, id journal.ID, from uint64) ([]journal.Envelope, error) {
-	inbox, err := s.Store.Inbox(ctx, id, from)
+func (s *failingLoads) Inbox(ctx context.Context, to journal.Receiver, from uint64) ([]journal.Envelope, error) {
+	inbox, err := s.Store.Inbox(ctx, to, from)
 	s.looked("inbox")
 	return inbox, err
 }

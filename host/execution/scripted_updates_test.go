@@ -84,7 +84,7 @@ func publishBody(words []string) []byte {
 
 // publishedText renders what an execution has published.
 func (f *fixture) publishedText(row *journal.Execution) string {
-	p, err := f.store.Published(f.t.Context(), row.ID)
+	p, err := f.store.Published(f.t.Context(), row.ChainKey())
 	if errors.Is(err, journal.ErrNotFound) {
 		return "nothing\n"
 	}

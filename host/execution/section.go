@@ -87,7 +87,7 @@ func (r *run) makeUpSection() bool {
 		return true
 	}
 	u := journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: section}
-	return r.commit("commit a section", journal.Write{ID: r.id, Run: r.row.Run, Update: &u}, batch{}, func() bool {
+	return r.commit("commit a section", journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}, batch{}, func() bool {
 		r.applyUpdate(u)
 		return true
 	})

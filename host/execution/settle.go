@@ -48,7 +48,7 @@ func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution
 	}
 	err := x.fitDeferred(ctx, row, d)
 	if err != nil && d.Origin != (journal.Origin{}) {
-		first, unknown := x.Store.Deferred(ctx, row.ID, d.Name)
+		first, unknown := x.Store.Deferred(ctx, row.RunKey(), d.Name)
 		if unknown == nil && first.Origin == d.Origin {
 			return nil
 		}
@@ -80,7 +80,7 @@ func (r *run) settle(d journal.Deferred) error {
 		return err
 	}
 	r.Fault.Pass(faultpoint.SettleBeforeCommit)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Settle: &d})
+	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Settle: &d})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ type settlementNews struct{ deferred journal.Deferred }
 func (n settlementNews) request(reply chan<- error) notice { return settleRequest{n.deferred, reply} }
 
 func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	list, err := x.Store.Deferreds(ctx, row.ID)
+	list, err := x.Store.Deferreds(ctx, row.RunKey())
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+row.Name(), err)
 	}
@@ -120,7 +120,7 @@ func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.E
 	if err != nil || known {
 		return nil, err
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Settle: &n.deferred}, nil
+	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Settle: &n.deferred}, nil
 }
 
 func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {

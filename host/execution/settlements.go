@@ -90,7 +90,7 @@ func (s *settlements) letGo() {
 }
 
 // fill puts into a batch what its deferreds were settled with.
-func (s *settlements) fill(ctx context.Context, store Store, id journal.ID, b *batch) error {
+func (s *settlements) fill(ctx context.Context, store Store, run journal.RunKey, b *batch) error {
 	for i := range b.entries {
 		en := &b.entries[i]
 		if !b.unread[i] || en.Op.Kind != abi.OpDeferred {
@@ -98,7 +98,7 @@ func (s *settlements) fill(ctx context.Context, store Store, id journal.ID, b *b
 		}
 		d, ok := s.inHand[en.Op.Name]
 		if !ok {
-			read, err := store.Deferred(ctx, id, en.Op.Name)
+			read, err := store.Deferred(ctx, run, en.Op.Name)
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		require.Equal(t, journal.Completed, r.row.State)
 		require.Equal(t, n, f.reads, "each once, and what is in hand need not be read")
 		require.Less(t, largest, 4<<20, "one at a time")
-		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Bytes: 1 << 30})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Bytes: 1 << 30})
 		require.NoError(t, err)
 		require.Len(t, entries, n+1)
 		for i, en := range entries[1:] {
@@ -108,7 +108,7 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		}
 		require.Zero(t, f.noLoads)
 		require.Equal(t, journal.Completed, r.row.State)
-		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{})
 		require.NoError(t, err)
 		require.Len(t, entries, 2)
 	})
@@ -139,7 +139,7 @@ func TestSettlementsAreBounded(t *testing.T) {
 			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.settle(d)), name)
 			again := journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()}
 			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.settle(again)), "%s: what is settled is told first", name)
-			found, err := f.store.Deferreds(t.Context(), row.ID)
+			found, err := f.store.Deferreds(t.Context(), row.RunKey())
 			require.NoError(t, err)
 			require.Empty(t, found, name)
 			settled[0].Bytes -= 2

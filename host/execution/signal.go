@@ -39,7 +39,7 @@ func (r *run) receiveMessage(m journal.Message) error {
 	}
 	before, after := messageNews{m}.points()
 	r.Fault.Pass(before)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Receive: &m})
+	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Receive: &m})
 	if err != nil {
 		return codedNews("tell "+r.row.Name(), r.row.Name(), err)
 	}
@@ -62,7 +62,7 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 	receipt, err := x.receipt(ctx, row.ID, m.Origin)
 	var inbox []journal.Envelope
 	if err == nil && receipt == nil {
-		inbox, err = x.Store.Inbox(ctx, row.ID, 0)
+		inbox, err = x.Store.Inbox(ctx, row.Receiver(), 0)
 	}
 	if err != nil {
 		return journal.Coded("tell "+row.Name(), err)
@@ -101,7 +101,7 @@ func (r *run) fillMessages(ctx context.Context, b *batch) error {
 		}
 		whole, ok := r.received.Find(m.Position)
 		if !ok {
-			read, err := r.Store.Message(ctx, r.id, m.Position)
+			read, err := r.Store.Message(ctx, r.row.Receiver(), m.Position)
 			if err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Exec
 	if row.State.Final() {
 		return nil, x.cameLate(ctx, row, n.message)
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
+	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &n.message}, nil
 }
 
 func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }

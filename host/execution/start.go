@@ -29,7 +29,7 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *me
 // the finished run: no one waits for it any more, and if it is in memory, it makes room when it
 // learns of another chain.
 func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal) (existed bool, err error) {
-	w := journal.Write{ID: row.ID, Run: row.Run, Start: row, Replace: over}
+	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Start: row, Replace: over}
 	before, after := faultpoint.StartBeforeCommit, faultpoint.StartAfterCommit
 	if !over.IsZero() {
 		before, after = faultpoint.RestartBeforeCommit, faultpoint.RestartAfterCommit

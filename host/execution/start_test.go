@@ -106,7 +106,7 @@ func TestStartOfASweptName(t *testing.T) {
 		require.NoError(t, f.x.Settle(t.Context(), RefTo(second), journal.Deferred{Name: "d", Value: abi.MustMarshal("second")}))
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "guest op 1: second\n")
-		entries, _, err := f.store.Entries(t.Context(), second.ID, 0, journal.PageLimit{Entries: 10})
+		entries, _, err := f.store.Entries(t.Context(), second.RunKey(), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 		require.EqualValues(t, 1, entries[0].Seq, "the second counts on where the first had ended")

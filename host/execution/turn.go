@@ -65,7 +65,7 @@ func (r *run) fill(ctx context.Context, b *batch) error {
 	if err := r.fillMessages(ctx, b); err != nil {
 		return err
 	}
-	return r.deferreds.fill(ctx, r.Store, r.id, b)
+	return r.deferreds.fill(ctx, r.Store, r.row.RunKey(), b)
 }
 
 // waitForCompletions sees to it that something will complete: the host works for
@@ -244,7 +244,7 @@ type decision struct {
 func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	r.crashes = 0
 	d.did = did
-	d.write = journal.Write{ID: r.id, Run: r.row.Run}
+	d.write = journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain}
 	unwanted := did.unwanted
 	r.locked(func(l *ledger) {
 		unwanted = append(unwanted, l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)...)
@@ -405,7 +405,7 @@ func (r *run) commitAttempts() bool {
 
 // attemptsOwed is the write of what is to be journaled about attempts.
 func (r *run) attemptsOwed() *owed {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
 	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.ops.WakeAt() })
 	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt

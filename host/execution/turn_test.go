@@ -55,7 +55,7 @@ func TestTooLongAJournal(t *testing.T) {
 		require.NoError(t, <-reply)
 		require.Equal(t, journal.Paused, r.row.State)
 		require.Equal(t, abi.CodeExecutionTooLong, r.row.Error.Code)
-		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 10})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 		r.dropGuest()

@@ -49,8 +49,12 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 	if origin == (journal.Origin{}) {
 		return nil, false, nil
 	}
+	asked, err := x.LoadRun(ctx, ref)
+	if err != nil {
+		return nil, false, err
+	}
 	// In this order: it leaves the inbox with its receipt.
-	inbox, err := x.Store.Inbox(ctx, ref.ID, 0)
+	inbox, err := x.Store.Inbox(ctx, asked.Receiver(), 0)
 	if err != nil {
 		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
 	}

@@ -90,7 +90,7 @@ func (x *Executions) tellAnswered(ctx context.Context, row *journal.Execution) {
 	if len(origins) == 0 {
 		return
 	}
-	inbox, err := x.Store.Inbox(ctx, row.ID, 0)
+	inbox, err := x.Store.Inbox(ctx, row.Receiver(), 0)
 	for _, origin := range origins {
 		if reply, told := x.replyTo(ctx, row, inbox, err, origin); told {
 			x.updates.tell(row.ID, origin, reply)

@@ -11,27 +11,33 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// box is what was sent to an execution or entity, and what is left of what it took. It is
-// replaced, not changed.
+// box is an inbox. It is replaced, not changed.
 type box struct {
 	messages map[uint64]journal.Message // by position
 	bytes    int                        // of messages
 	origins  map[journal.Origin]bool    // of messages
-	receipts map[journal.Origin]journal.Receipt
+}
+
+// receiptKey names a receipt.
+type receiptKey struct {
+	id     journal.ID // of the receiver
+	origin journal.Origin
 }
 
 // clone is a copy to be changed; that of nil is empty.
 func (b *box) clone() *box {
 	if b == nil {
-		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, receipts: map[journal.Origin]journal.Receipt{}}
+		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}}
 	}
-	return &box{messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins), receipts: maps.Clone(b.receipts)}
+	return &box{messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins)}
 }
 
-// knows tells whether a message of the origin is there, or was.
-func (b *box) knows(origin journal.Origin) bool {
-	_, taken := b.receipts[origin]
-	return taken || b.origins[origin]
+// knowsLocked tells whether a message of the origin is there, or was taken. A write leaves
+// receipts before it sends.
+func (s *Store) knowsLocked(to journal.ID, b *box, origin journal.Origin, w *journal.Write) bool {
+	_, taken := s.receipts[receiptKey{to, origin}]
+	return taken || b.origins[origin] ||
+		to == w.ID && slices.ContainsFunc(w.Receipts, func(r journal.Receipt) bool { return r.Origin == origin })
 }
 
 func (b *box) full(bytes int) bool {
@@ -58,7 +64,7 @@ func (b *box) put(m journal.Message, position uint64) {
 	b.bytes += m.Bytes
 }
 
-// take takes messages out, holds others, and leaves receipts.
+// take takes messages out and holds others.
 func (b *box) take(w *journal.Write) error {
 	for _, position := range w.Take {
 		m, there := b.messages[position]
@@ -77,11 +83,16 @@ func (b *box) take(w *journal.Write) error {
 		m.Held = true
 		b.messages[position] = m
 	}
-	for _, r := range w.Receipts {
-		if _, there := b.receipts[r.Origin]; there {
+	return nil
+}
+
+// checkReceiptsLocked finds a receipt that is there already.
+func (s *Store) checkReceiptsLocked(w *journal.Write) error {
+	for i, r := range w.Receipts {
+		_, there := s.receipts[receiptKey{w.ID, r.Origin}]
+		if there || slices.ContainsFunc(w.Receipts[:i], func(o journal.Receipt) bool { return o.Origin == r.Origin }) {
 			return fmt.Errorf("memory: there is a receipt %x of %s", r.Origin, w.ID)
 		}
-		b.receipts[r.Origin] = cloneReceipt(r)
 	}
 	return nil
 }
@@ -94,17 +105,25 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 // boxesLocked are the boxes that the Write changes, once it has received, taken, held, left
 // receipts and sent, or what is wrong with that. The zero Result says that nothing is. What
 // the Write takes does not matter to what it receives. Position is where the next message stands.
-func (s *Store) boxesLocked(w *journal.Write) (after map[journal.ID]*box, position uint64, res journal.Result) {
-	own := s.boxes[w.ID].clone()
+func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, position uint64, res journal.Result) {
+	own := s.boxes[w.Receiver()].clone()
 	if m := w.Receive; m != nil {
+		_, known := s.receipts[receiptKey{w.ID, m.Origin}]
+		if old := s.executions[w.ID]; !known && !w.Replace.IsZero() && old != nil {
+			known = s.boxes[old.row.Receiver()].clone().origins[m.Origin]
+		}
 		switch {
-		case own.knows(m.Origin):
+		case known || own.origins[m.Origin]:
 			return nil, 0, journal.Result{Existed: true}
 		case own.full(m.Bytes):
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
-	if err := own.take(w); err != nil {
+	err := own.take(w)
+	if err == nil {
+		err = s.checkReceiptsLocked(w)
+	}
+	if err != nil {
 		return nil, 0, journal.Result{Err: err}
 	}
 	position = s.position
@@ -112,16 +131,21 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.ID]*box, positi
 		position++
 		own.put(*w.Receive, position)
 	}
-	after = map[journal.ID]*box{w.ID: own}
-	for _, sent := range w.Send {
-		if after[sent.To] == nil {
-			after[sent.To] = s.boxes[sent.To].clone()
+	after = map[journal.Receiver]*box{w.Receiver(): own}
+	for i := range w.Send {
+		sent := &w.Send[i]
+		receiver := w.ReceiverOf(sent)
+		if after[receiver] == nil {
+			after[receiver] = s.boxes[receiver].clone()
 		}
-		if to := after[sent.To]; !to.knows(sent.Origin) {
+		if to := after[receiver]; !s.knowsLocked(sent.To, to, sent.Origin, w) {
 			position++
-			if to.put(sent.Message, position); to.overfull() {
-				return nil, 0, journal.Result{Err: journal.ErrInboxFull}
-			}
+			to.put(sent.Message, position)
+		}
+	}
+	for _, sent := range w.Send {
+		if after[w.ReceiverOf(&sent)].overfull() {
+			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
 	return after, position, journal.Result{}
@@ -143,28 +167,28 @@ func (b *box) inOrder(after uint64) []journal.Message {
 }
 
 // Inbox implements journal.Store.
-func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error) {
+func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	var envelopes []journal.Envelope
-	for _, m := range s.boxes[id].inOrder(after) {
+	for _, m := range s.boxes[to].inOrder(after) {
 		envelopes = append(envelopes, m.Envelope)
 	}
 	return envelopes, nil
 }
 
 // Messages implements journal.Store.
-func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer leave()
 	room := limit.Room()
-	for _, m := range s.boxes[id].inOrder(after) {
+	for _, m := range s.boxes[to].inOrder(after) {
 		if !room.Take(m.Bytes) {
 			return messages, true, nil
 		}
@@ -175,13 +199,13 @@ func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit
 }
 
 // Message implements journal.Store.
-func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error) {
+func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	b := s.boxes[id]
+	b := s.boxes[to]
 	if b == nil {
 		return nil, journal.ErrNotFound
 	}
@@ -200,11 +224,7 @@ func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origi
 		return nil, err
 	}
 	defer leave()
-	b := s.boxes[id]
-	if b == nil {
-		return nil, journal.ErrNotFound
-	}
-	r, there := b.receipts[origin]
+	r, there := s.receipts[receiptKey{id, origin}]
 	if !there {
 		return nil, journal.ErrNotFound
 	}
@@ -220,12 +240,13 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	}
 	defer leave()
 	var ids []journal.ID
-	for id, b := range s.boxes {
-		if len(b.messages) > 0 && compareIDs(id, after) > 0 {
-			ids = append(ids, id)
+	for to, b := range s.boxes {
+		if len(b.messages) > 0 && compareIDs(to.ID, after) > 0 {
+			ids = append(ids, to.ID)
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
+	ids = slices.Compact(ids)
 	return ids[:min(len(ids), max(limit, 0))], nil
 }
 
@@ -241,26 +262,18 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 	if !slices.Equal(own, s.fences[:]) {
 		return 0, journal.ErrFenced
 	}
-	type receipt struct {
-		of journal.ID
-		journal.Receipt
-	}
-	var expired []receipt
-	for id, b := range s.boxes {
-		for _, r := range b.receipts {
-			if r.At < before && !s.liveLocked(r.From) {
-				expired = append(expired, receipt{id, r})
-			}
+	var expired []receiptKey
+	for key, r := range s.receipts {
+		if r.At < before && !s.liveLocked(r.From) {
+			expired = append(expired, key)
 		}
 	}
-	slices.SortFunc(expired, func(a, b receipt) int {
-		return cmp.Or(compareTimes(a.At, b.At, a.of, b.of), bytes.Compare(a.Origin[:], b.Origin[:]))
+	slices.SortFunc(expired, func(a, b receiptKey) int {
+		return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
 	})
 	expired = expired[:min(len(expired), max(limit, 0))]
-	for _, r := range expired {
-		after := s.boxes[r.of].clone()
-		delete(after.receipts, r.Origin)
-		s.boxes[r.of] = after
+	for _, key := range expired {
+		delete(s.receipts, key)
 	}
 	return len(expired), nil
 }

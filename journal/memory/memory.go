@@ -2,11 +2,13 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -21,9 +23,11 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool                                 // guarded by mu, like all below
 	fences     [journal.NumShards]journal.Fence     //
-	executions map[journal.ID]*execution            //
+	executions map[journal.ID]*execution            // the current runs
+	superseded map[journal.ID][]*execution          // oldest first
 	entities   map[journal.ID]journal.Entity        //
-	boxes      map[journal.ID]*box                  // by receiver
+	boxes      map[journal.Receiver]*box            //
+	receipts   map[receiptKey]journal.Receipt       //
 	position   uint64                               // of the message that was sent last
 	modules    map[string]journal.Module            // by digest
 	deployed   map[deploymentKey]journal.Deployment //
@@ -49,7 +53,9 @@ func New() *Store {
 	return &Store{
 		executions: map[journal.ID]*execution{},
 		entities:   map[journal.ID]journal.Entity{},
-		boxes:      map[journal.ID]*box{},
+		superseded: map[journal.ID][]*execution{},
+		boxes:      map[journal.Receiver]*box{},
+		receipts:   map[receiptKey]journal.Receipt{},
 		modules:    map[string]journal.Module{},
 		deployed:   map[deploymentKey]journal.Deployment{},
 		migrated:   map[migrationKey]string{},
@@ -128,7 +134,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Existed: true}
 		}
 		before = begun(*w.Start)
-	} else if !exists || before.row.Run != w.Run {
+	} else if !exists || before.row.Run != w.Run || len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	after := before.clone()
@@ -151,10 +157,10 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	after.update(w)
 	if w.Continue != nil {
 		after = continued(after, w.Continue)
-		boxes[w.ID].release()
+		boxes[w.Receiver()].release()
 	}
 	if exists && w.Start != nil {
-		s.setAsideLocked(w.ID, boxes)
+		s.supersedeLocked(w.ID)
 	}
 	s.executions[w.ID] = after
 	s.giveUpLocked(w)
@@ -177,11 +183,14 @@ func (s *Store) linkLocked(e *execution, l *journal.Link) journal.Result {
 }
 
 // deliverLocked puts the boxes that a Write changes in place.
-func (s *Store) deliverLocked(w *journal.Write, after map[journal.ID]*box, position uint64) (res journal.Result) {
+func (s *Store) deliverLocked(w *journal.Write, after map[journal.Receiver]*box, position uint64) (res journal.Result) {
 	if w.Receive != nil {
 		res.Position = s.position + 1
 	}
 	maps.Copy(s.boxes, after)
+	for _, r := range w.Receipts {
+		s.receipts[receiptKey{w.ID, r.Origin}] = cloneReceipt(r)
+	}
 	s.position = position
 	return res
 }
@@ -243,7 +252,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 		return 0, journal.ErrFenced
 	}
 	var expired []*journal.Execution
-	for _, e := range s.executions {
+	for e := range s.allLocked() {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
 			continue
 		}
@@ -253,21 +262,72 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 		expired = append(expired, &e.row)
 	}
 	slices.SortFunc(expired, func(a, b *journal.Execution) int {
-		return compareTimes(a.FinishedAt, b.FinishedAt, a.ID, b.ID)
+		return cmp.Or(compareTimes(a.FinishedAt, b.FinishedAt, a.ID, b.ID), cmp.Compare(a.Superseded, b.Superseded))
 	})
 	if len(expired) > limit {
 		expired = expired[:max(limit, 0)]
 	}
 	for _, e := range expired {
-		delete(s.executions, e.ID)
-		delete(s.boxes, e.ID)
+		s.removeLocked(e)
 	}
 	return len(expired), nil
 }
 
+// Purge implements journal.Store: what a run had is gone with it.
+func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	if !slices.Equal(own, s.fences[:]) {
+		return 0, journal.ErrFenced
+	}
+	return 0, nil
+}
+
+// allLocked yields all runs, current and superseded.
+func (s *Store) allLocked() iter.Seq[*execution] {
+	return func(yield func(*execution) bool) {
+		for _, e := range s.executions {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, runs := range s.superseded {
+			for _, e := range runs {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// runLocked finds a run; nil if there is none.
+func (s *Store) runLocked(key journal.RunKey) *execution {
+	for e := range s.allLocked() {
+		if e.row.RunKey() == key {
+			return e
+		}
+	}
+	return nil
+}
+
+// removeLocked removes a run, and with the current one the receipts of its execution.
+func (s *Store) removeLocked(row *journal.Execution) {
+	delete(s.boxes, row.Receiver())
+	if row.Superseded > 0 {
+		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool { return e.row.Run == row.Run })
+		return
+	}
+	delete(s.executions, row.ID)
+	maps.DeleteFunc(s.receipts, func(k receiptKey, _ journal.Receipt) bool { return k.id == row.ID })
+}
+
 // neededLocked tells whether an execution that is not over may ask for this one.
 func (s *Store) neededLocked(row *journal.Execution) bool {
-	if p, ok := s.executions[row.Parent.ID]; ok && p.row.Run == row.Parent.Run && !p.row.State.Final() {
+	if s.liveLocked(row.Parent) {
 		return true
 	}
 	for _, p := range s.executions {

@@ -8,35 +8,45 @@ import (
 )
 
 // Published implements journal.Store.
-func (s *Store) Published(ctx context.Context, id journal.ID) (*journal.Published, error) {
+func (s *Store) Published(ctx context.Context, chain journal.RunKey) (*journal.Published, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	e, ok := s.executions[id]
-	if !ok || e.published == nil {
+	e := s.chainLocked(chain)
+	if e == nil || e.published == nil {
 		return nil, journal.ErrNotFound
 	}
 	return journal.PublishedOf(e.published)
 }
 
 // Outlines implements journal.Store.
-func (s *Store) Outlines(ctx context.Context, ids []journal.ID) (map[journal.ID]*journal.Published, error) {
+func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	outlines := map[journal.ID]*journal.Published{}
-	for _, id := range ids {
-		if e, ok := s.executions[id]; ok && e.published != nil {
-			if outlines[id], err = journal.OutlineOf(e.published); err != nil {
+	outlines := map[journal.RunKey]*journal.Published{}
+	for _, chain := range chains {
+		if e := s.chainLocked(chain); e != nil && e.published != nil {
+			if outlines[chain], err = journal.OutlineOf(e.published); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return outlines, nil
+}
+
+// chainLocked finds the run of a chain; nil if there is none.
+func (s *Store) chainLocked(key journal.RunKey) *execution {
+	for e := range s.allLocked() {
+		if e.row.ChainKey() == key {
+			return e
+		}
+	}
+	return nil
 }
 
 // meets tells whether the attributes of an execution are what all conditions ask for.

@@ -28,14 +28,14 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer leave()
-	e, ok := s.executions[id]
-	if !ok {
+	e := s.runLocked(run)
+	if e == nil {
 		return nil, false, nil
 	}
 	room := limit.Room()
@@ -48,7 +48,7 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		}
 		var entry journal.Entry
 		if err := abi.Unmarshal(e.entries[seq], &entry); err != nil {
-			return nil, false, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
+			return nil, false, fmt.Errorf("memory: entry %d of run %s: %w", seq, run.Run, err)
 		}
 		entries = append(entries, entry)
 	}
@@ -56,14 +56,14 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 }
 
 // Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+func (s *Store) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	e, ok := s.executions[id]
-	if !ok {
+	e := s.runLocked(run)
+	if e == nil {
 		return nil, nil
 	}
 	var out []journal.Settlement
@@ -75,26 +75,26 @@ func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlem
 }
 
 // Hibernated implements journal.Store.
-func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+func (s *Store) Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	if e, ok := s.executions[id]; ok && e.saved != nil {
+	if e := s.runLocked(run); e != nil && e.saved != nil {
 		return &journal.Hibernated{Seq: e.saved.Seq, Body: bytes.Clone(e.saved.Body)}, nil
 	}
 	return nil, journal.ErrNotFound
 }
 
 // Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	if e, ok := s.executions[id]; ok {
+	if e := s.runLocked(run); e != nil {
 		if d, ok := e.deferreds[name]; ok {
 			d = cloneDeferred(d)
 			return &d, nil
@@ -110,23 +110,23 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 		return nil, err
 	}
 	defer leave()
-	for _, e := range s.executions {
+	for e := range s.allLocked() {
 		if p := e.row.Parent; !p.IsZero() && p.Run == step.Run && p.Step == step.Step {
 			row := cloneExecution(e.row)
 			return &row, nil
 		}
 	}
-	caller, ok := s.executions[step.ID]
-	if !ok {
+	caller := s.runLocked(journal.KeyOf(step.ID, step.Run))
+	if caller == nil {
 		return nil, journal.ErrNotFound
 	}
 	link, ok := caller.links[step.Step]
 	if !ok {
 		return nil, journal.ErrNotFound
 	}
-	for _, id := range []journal.ID{link.Callee, journal.EarlierOf(link.Callee, link.Chain)} {
-		if callee, ok := s.executions[id]; ok && callee.row.Chain == link.Chain {
-			row := cloneExecution(callee.row)
+	for e := range s.allLocked() {
+		if e.row.ID == link.Callee && e.row.Chain == link.Chain {
+			row := cloneExecution(e.row)
 			return &row, nil
 		}
 	}
@@ -169,8 +169,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 	for id, e := range s.executions {
 		r := &e.row
 		switch {
-		case !r.EarlierOf.IsZero(),
-			f.Namespace != "" && r.Namespace != f.Namespace,
+		case f.Namespace != "" && r.Namespace != f.Namespace,
 			f.State != "" && r.State != f.State,
 			strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
 			f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,

@@ -20,7 +20,49 @@ func (k *keys) add(id journal.ID) {
 	k.ids = append(k.ids, id[:])
 }
 
+// addRun adds the key of a run, for a table whose rows belong to one.
+func (k *keys) addRun(key journal.RunKey) {
+	k.shards = append(k.shards, int16(key.Shard))
+	k.ids = append(k.ids, key.Run[:])
+}
+
 func (k *keys) len() int64 { return int64(len(k.ids)) }
+
+// receiverKeys are the keys of inboxes.
+type receiverKeys struct {
+	keys
+	chains [][]byte
+}
+
+func (k *receiverKeys) add(to journal.Receiver) {
+	k.keys.add(to.ID)
+	k.chains = append(k.chains, chainColumn(to.Chain))
+}
+
+// chainColumn is empty for the inbox of an entity.
+func chainColumn(chain journal.RunID) []byte {
+	if chain.IsZero() {
+		return []byte{}
+	}
+	return chain[:]
+}
+
+// receiverOf makes a receiver of its columns.
+func receiverOf(id, chain []byte) (to journal.Receiver) {
+	copy(to.ID[:], id)
+	copy(to.Chain[:], chain)
+	return to
+}
+
+// shardOf is the shard of an id, in SQL: see journal.ID.Shard.
+func shardOf(id string) string { return `(4 * get_byte(` + id + `, 0) + get_byte(` + id + `, 1) / 64)::int2` }
+
+// runKeyOf makes the key of a run of its columns.
+func runKeyOf(shard int16, run []byte) journal.RunKey {
+	key := journal.RunKey{Shard: journal.Shard(shard)}
+	copy(key.Run[:], run)
+	return key
+}
 
 // runKeys are the keys of executions, each with the run that is meant.
 type runKeys struct {
@@ -119,14 +161,25 @@ func stepColumn(step journal.StepID) []byte {
 
 type entryRows struct {
 	keys
-	seqs    []int64
-	entries [][]byte
+	seqs, lasts []int64
+	bodies      [][]byte
 }
 
-func (r *entryRows) add(id journal.ID, e *journal.Entry) {
-	r.keys.add(id)
-	r.seqs = append(r.seqs, int64(e.Seq))
-	r.entries = append(r.entries, abi.MustMarshal(e))
+// add adds the entries of a write. Those of a guest have a row each: the key of its row is what keeps a
+// transaction of a guest whose commit is in doubt from taking effect beside the Void entry in its place.
+func (r *entryRows) add(w *journal.Write, known premise) {
+	rows := journal.PackEntries(w.Entries)
+	if known == guest {
+		rows = nil
+		for i := range w.Entries {
+			rows = append(rows, journal.PackEntries(w.Entries[i:i+1])...)
+		}
+	}
+	for _, row := range rows {
+		r.keys.addRun(journal.KeyOf(w.ID, w.Run))
+		r.seqs, r.lasts = append(r.seqs, int64(row.First)), append(r.lasts, int64(row.Last))
+		r.bodies = append(r.bodies, row.Body)
+	}
 }
 
 type update struct {
@@ -180,8 +233,8 @@ type settleRows struct {
 	at                      []int64
 }
 
-func (r *settleRows) add(id journal.ID, d *journal.Deferred) {
-	r.keys.add(id)
+func (r *settleRows) add(run journal.RunKey, d *journal.Deferred) {
+	r.keys.addRun(run)
 	r.names = append(r.names, d.Name)
 	r.values = append(r.values, d.Value)
 	r.errors = append(r.errors, encodeError(d.Error))
@@ -199,8 +252,8 @@ type linkRows struct {
 	steps, callees, chains [][]byte
 }
 
-func (r *linkRows) add(id journal.ID, l *journal.Link) {
-	r.keys.add(id)
+func (r *linkRows) add(run journal.RunKey, l *journal.Link) {
+	r.keys.addRun(run)
 	r.steps = append(r.steps, l.Step[:])
 	r.callees = append(r.callees, l.Callee[:])
 	r.chains = append(r.chains, l.Chain[:])

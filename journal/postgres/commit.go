@@ -105,7 +105,7 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 // was not, against its plan.
 func premiseFailed(err error) bool {
 	switch sqlState(err) {
-	case stateFenced, stateMissing, stateMail, stateFull, stateUniqueViolation:
+	case stateFenced, stateMissing, stateMail, stateFull, stateTaken, stateUniqueViolation:
 		return true
 	}
 	return false
@@ -126,7 +126,7 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	outcomes := make([]journal.Result, len(writes))
 	for i, w := range writes {
 		if w.Receive != nil {
-			position, put := found.mailed[mailKey{w.ID, w.Receive.Origin}]
+			position, put := found.mailed[mailKey{w.Receiver(), w.Receive.Origin}]
 			outcomes[i] = journal.Result{Existed: !put, Position: position}
 		}
 		switch {
@@ -134,9 +134,9 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 		case w.Start != nil:
 			outcomes[i].Existed = !found.started[w.ID]
 		case w.Settle != nil:
-			outcomes[i].Existed = !found.settled[settlement{w.ID, w.Settle.Name}]
+			outcomes[i].Existed = !found.settled[settlement{w.Run, w.Settle.Name}]
 		case w.Link != nil:
-			outcomes[i].Existed = !found.linked[linkKey{w.ID, w.Link.Step}]
+			outcomes[i].Existed = !found.linked[linkKey{w.Run, w.Link.Step}]
 		}
 	}
 	return outcomes, nil

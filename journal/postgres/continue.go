@@ -12,23 +12,23 @@ import (
 // A write of a run that does not change its row, as a settlement, locks the row
 // against its end (stmtHeld). The plan of a run that continues locks the row against that in
 // turn, before all else (stmtLockRuns). So what is written of the old run is there by then,
-// and is deleted with the rest, or finds another run.
+// and is garbage with the rest, or finds another run.
 type continuation struct {
-	id  journal.ID
-	run journal.RunID
+	id         journal.ID
+	run, chain journal.RunID
 	*journal.Continuation
 }
 
 func queueContinues(b *pgx.Batch, continues []continuation) {
 	var k runKeys
-	var next, inputs, pinned [][]byte
+	var next, inputs, pinned, chains [][]byte
 	var digests []string
 	for _, c := range continues {
 		k.add(c.id, c.run)
-		next, inputs = append(next, c.Run[:]), append(inputs, c.Input)
+		next, inputs, chains = append(next, c.Run[:]), append(inputs, c.Input), append(chains, c.chain[:])
 		pinned, digests = append(pinned, abi.MustMarshal(&c.Pinned)), append(digests, c.Digest)
 	}
-	b.Queue(stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}), k.len())
+	b.Queue(stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}), k.len(), chains)
 }
 
 // parts divides writes that are decided into plans that follow each other: a run that
@@ -39,7 +39,7 @@ func parts(writes []*journal.Write) (parts [][]*journal.Write) {
 	continued := map[journal.ID]bool{} // → whether it continues in this part
 	for i, w := range writes {
 		if !w.Replace.IsZero() || i > 0 && !writes[i-1].Replace.IsZero() {
-			// What goes aside is moved before all else of its part.
+			// A run is superseded before all else of its part.
 			if i > first {
 				parts = append(parts, writes[first:i])
 			}

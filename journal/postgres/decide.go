@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"maps"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,9 +10,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// entryKey names an entry of an execution.
+// entryKey names an entry of a run.
 type entryKey struct {
-	id  journal.ID
+	run journal.RunID
 	seq uint64
 }
 
@@ -40,18 +39,14 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	b := &pgx.Batch{}
 	found := newAnswers()
 	for _, part := range parts(effective) {
-		p := newPlan(part, decided)
-		if !part[0].Replace.IsZero() { // it is alone
-			p.aside = snap.replaced[part[0].Run]
-		}
-		p.queue(b, found)
+		newPlan(part, decided).queue(b, found)
 	}
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
 	for i, write := range writes {
 		if write.Receive != nil && outcomes[i] == (journal.Result{}) {
-			outcomes[i].Position = found.mailed[mailKey{write.ID, write.Receive.Origin}]
+			outcomes[i].Position = found.mailed[mailKey{write.Receiver(), write.Receive.Origin}]
 		}
 	}
 	return outcomes, nil
@@ -67,16 +62,19 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	}
 	if run, exists := snap.executions[write.ID]; exists && write.Start != nil && !(run == write.Replace && snap.over[write.ID]) {
 		return journal.Result{Existed: true}
-	} else if write.Start == nil && (!exists || run != write.Run) {
+	} else if write.Start == nil && (!exists || run != write.Run || len(write.Entries) > 0 && snap.over[write.ID]) {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
-	if write.Link != nil && snap.linked[linkKey{write.ID, write.Link.Step}] {
+	if r := write.Receive; r != nil && !write.Replace.IsZero() && snap.mail.mailed[mailKey{journal.Receiver{ID: write.ID, Chain: snap.chains[write.ID]}, r.Origin}] {
+		return journal.Result{Existed: true} // the run that it supersedes has not taken it
+	}
+	if write.Link != nil && snap.linked[linkKey{write.Run, write.Link.Step}] {
 		return journal.Result{Existed: true}
 	}
 	if write.Link != nil && snap.chains[write.Link.Callee] != write.Link.Chain {
 		return journal.Result{Err: journal.ErrSwept}
 	}
-	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
+	if write.Settle != nil && snap.settled[settlement{write.Run, write.Settle.Name}] {
 		return journal.Result{Existed: true}
 	}
 	if result := snap.mail.decide(write); result != (journal.Result{}) {
@@ -85,8 +83,8 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	own := map[uint64]bool{}
 	for i := range write.Entries {
 		seq := write.Entries[i].Seq
-		if own[seq] || snap.entries[entryKey{write.ID, seq}] {
-			return journal.Result{Err: errTaken(write.ID, seq)}
+		if own[seq] || snap.entries[entryKey{write.Run, seq}] {
+			return journal.Result{Err: errEntryTaken(write.ID, seq)}
 		}
 		own[seq] = true
 	}
@@ -96,8 +94,8 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 // apply notes the effects of a write that takes effect, and leaves of it what is to be
 // written.
 func (snap *snapshot) apply(write *journal.Write) *journal.Write {
-	if _, exists := snap.executions[write.ID]; exists && write.Start != nil {
-		snap.setAside(write)
+	if _, exists := snap.executions[write.ID]; write.Start != nil && !write.Replace.IsZero() && !exists {
+		write = withoutReplace(write)
 	}
 	if !write.OfEntity() {
 		snap.executions[write.ID] = write.Run
@@ -112,32 +110,26 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 		snap.chains[write.ID] = cmp.Or(s.Chain, s.Run)
 	}
 	if write.Link != nil {
-		snap.linked[linkKey{write.ID, write.Link.Step}] = true
+		snap.linked[linkKey{write.Run, write.Link.Step}] = true
 	}
 	for i := range write.Deferreds {
-		snap.settled[settlement{write.ID, write.Deferreds[i].Name}] = true
+		snap.settled[settlement{write.Run, write.Deferreds[i].Name}] = true
 	}
 	for i := range write.Entries {
-		snap.entries[entryKey{write.ID, write.Entries[i].Seq}] = true
+		snap.entries[entryKey{write.Run, write.Entries[i].Seq}] = true
 	}
 	if write.Settle != nil {
-		snap.settled[settlement{write.ID, write.Settle.Name}] = true
+		snap.settled[settlement{write.Run, write.Settle.Name}] = true
 	}
 	if write.Continue != nil {
-		snap.continueAs(write.ID, write.Continue.Run)
+		snap.executions[write.ID], snap.over[write.ID] = write.Continue.Run, false
 	}
 	return snap.mail.apply(write)
 }
 
-// continueAs notes that another run has taken the place of the one there was.
-func (snap *snapshot) continueAs(id journal.ID, next journal.RunID) {
-	snap.executions[id], snap.over[id] = next, false
-	snap.forget(id)
-}
-
-// forget forgets what is recorded of a run.
-func (snap *snapshot) forget(id journal.ID) {
-	maps.DeleteFunc(snap.entries, func(k entryKey, _ bool) bool { return k.id == id })
-	maps.DeleteFunc(snap.settled, func(k settlement, _ bool) bool { return k.id == id })
-	maps.DeleteFunc(snap.linked, func(k linkKey, _ bool) bool { return k.id == id })
+// withoutReplace is a start that finds no run to supersede.
+func withoutReplace(write *journal.Write) *journal.Write {
+	start := *write
+	start.Replace = journal.RunID{}
+	return &start
 }

@@ -66,6 +66,11 @@ func TestDecide(t *testing.T) {
 
 func idOf(key string) journal.ID { return journal.IDOf("default", "bank/Transfer", key) }
 
+// receiversOf are the inboxes under an id: that of its execution, and that of its entity.
+func receiversOf(key string) []journal.Receiver {
+	return []journal.Receiver{{ID: idOf(key)}, {ID: idOf(key), Chain: journal.RunID(idOf(key))}}
+}
+
 func mailOf(t *testing.T, number string) (m journal.Message) {
 	n, err := strconv.ParseUint(number, 10, 8)
 	require.NoError(t, err)
@@ -75,35 +80,41 @@ func mailOf(t *testing.T, number string) (m journal.Message) {
 
 func (snap *snapshot) hold(t *testing.T, what string) {
 	if key, found := strings.CutSuffix(what, "+overfull"); found {
-		snap.mail.tallies[idOf(key)] = tally{messages: journal.MaxSentInbox}
+		for _, to := range receiversOf(key) {
+			snap.mail.tallies[to] = tally{messages: journal.MaxSentInbox}
+		}
 		return
 	}
 	if key, found := strings.CutSuffix(what, "+full"); found {
-		snap.mail.tallies[idOf(key)] = tally{messages: journal.MaxInbox}
+		for _, to := range receiversOf(key) {
+			snap.mail.tallies[to] = tally{messages: journal.MaxInbox}
+		}
 		return
 	}
 	if key, number, ok := strings.Cut(what, "+"); ok {
 		m := mailOf(t, number)
-		snap.mail.mailed[mailKey{idOf(key), m.Origin}] = true
-		snap.mail.messages[entryKey{idOf(key), uint64(m.Origin[0])}] = message{origin: m.Origin}
+		for _, to := range receiversOf(key) {
+			snap.mail.mailed[mailKey{to, m.Origin}] = true
+			snap.mail.messages[place{to, uint64(m.Origin[0])}] = message{origin: m.Origin}
+		}
 		return
 	}
 	if key, number, ok := strings.Cut(what, "="); ok {
-		snap.mail.answered[mailKey{idOf(key), mailOf(t, number).Origin}] = true
+		snap.mail.answered[receiptOf(idOf(key), mailOf(t, number).Origin)] = true
 		return
 	}
 	if key, step, ok := strings.Cut(what, "@"); ok {
-		snap.linked[linkKey{idOf(key), journal.StepID{step[0]}}] = true
+		snap.linked[linkKey{journal.RunID(idOf(key)), journal.StepID{step[0]}}] = true
 		return
 	}
 	if key, name, ok := strings.Cut(what, "!"); ok {
-		snap.settled[settlement{idOf(key), name}] = true
+		snap.settled[settlement{journal.RunID(idOf(key)), name}] = true
 		return
 	}
 	if key, seq, ok := strings.Cut(what, "/"); ok {
 		n, err := strconv.ParseUint(seq, 10, 64)
 		require.NoError(t, err)
-		snap.entries[entryKey{idOf(key), n}] = true
+		snap.entries[entryKey{journal.RunID(idOf(key)), n}] = true
 		return
 	}
 	snap.executions[idOf(what)] = journal.RunID(idOf(what))
@@ -120,6 +131,7 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 		case part == "update":
 			w.Update = &journal.Update{State: journal.Running}
 		case part == "another-run":
+			w.Chain = w.Run
 			w.Run[0] ^= 1
 		case strings.HasPrefix(part, "@"):
 			w.Link = &journal.Link{Step: journal.StepID{part[1]}}
@@ -151,7 +163,11 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 			w.Receipts = append(w.Receipts, journal.Receipt{Origin: mailOf(t, part[1:]).Origin})
 		case strings.HasPrefix(part, ">"):
 			to, number, _ := strings.Cut(part[1:], "+")
-			w.Send = append(w.Send, journal.Sent{To: idOf(to), Message: mailOf(t, number)})
+			sent := journal.Sent{To: idOf(to), Message: mailOf(t, number)}
+			if to == fields[0] {
+				sent.Chain = w.Run
+			}
+			w.Send = append(w.Send, sent)
 		case strings.HasPrefix(part, "!"):
 			w.Settle = &journal.Deferred{Name: part[1:]}
 		default:

@@ -18,6 +18,7 @@ const (
 	stateMissing         = "CR002"
 	stateMail            = "CR003" // an inbox is not as it should be
 	stateFull            = "CR004" // an inbox has no room
+	stateTaken           = "CR005" // an entry has a sequence number that is taken
 	stateUniqueViolation = "23505"
 	stateSerialization   = "40001"
 	stateDeadlock        = "40P01"

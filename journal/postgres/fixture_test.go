@@ -48,6 +48,9 @@ func (b *testBundle) write() journal.Write {
 	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Fence: b.fences[b.id.Shard()]}
 }
 
+// run is the key of the run's rows.
+func (b *testBundle) run() journal.RunKey { return journal.KeyOf(b.id, journal.RunID(b.id)) }
+
 // entry is a write that appends one entry.
 func (b *testBundle) entry(seq uint64) journal.Write {
 	w := b.write()
@@ -64,7 +67,7 @@ func (b *testBundle) commit(t *testing.T, w journal.Write) journal.Result {
 
 func (b *testBundle) entries(t *testing.T) int {
 	t.Helper()
-	entries, _, err := b.store.Entries(t.Context(), b.id, 0, journal.PageLimit{Entries: 1000})
+	entries, _, err := b.store.Entries(t.Context(), b.run(), 0, journal.PageLimit{Entries: 1000})
 	require.NoError(t, err)
 	return len(entries)
 }

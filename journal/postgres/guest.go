@@ -303,6 +303,12 @@ func (t *guestTx) undoLocked(ctx context.Context) error {
 // but fails the transaction with a serialization failure, which is a conflict;
 // the host tries again, and the next snapshot shows the new fence. And while
 // the lock is held no claim gets through.
+//
+// The row of the run is locked for the same reason, FOR KEY SHARE. That passes over changes of other columns
+// than those of unique indexes, so that a run may go on while an activity of it is under way. It
+// fails if the run is over since the snapshot, has continued, was superseded or deleted: these
+// change run, finished_at or superseded, or the row is gone. So nothing that an activity did takes
+// effect for a run that has ended, and who ends a run waits for the activity that is being committed.
 func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -351,7 +357,7 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 		return journal.ErrInboxFull
 	case pgErr.Code == stateMail:
 		return fmt.Errorf("postgres: a message to %s is not there: %w", w.ID, err)
-	case pgErr.Code == stateUniqueViolation && pgErr.SchemaName == t.store.config.Schema:
+	case pgErr.Code == stateTaken, pgErr.Code == stateUniqueViolation && pgErr.SchemaName == t.store.config.Schema:
 		return fmt.Errorf("postgres: a row of execution %s is there already: %w", w.ID, err)
 	case pgErr.SchemaName == t.role:
 		return abi.Errorf(abi.CodeSQL, "%s", messageOf(err))

@@ -94,10 +94,10 @@ func TestOverlappingBatches(t *testing.T) {
 	for i, id := range ids {
 		require.EqualValues(t, 1, started[i].Load(), "one start wins")
 		require.LessOrEqual(t, settled[i].Load(), int64(1))
-		entries, _, err := b.store.Entries(t.Context(), id, 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+		entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(id, journal.RunID(id)), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 		require.NoError(t, err)
 		require.Len(t, entries, int(written[i].Load()))
-		deferreds, err := b.store.Deferreds(t.Context(), id)
+		deferreds, err := b.store.Deferreds(t.Context(), journal.KeyOf(id, journal.RunID(id)))
 		require.NoError(t, err)
 		require.Len(t, deferreds, int(settled[i].Load()))
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // queueHibernated appends a statement that replaces or deletes the saved states of
-// guests, in the order of their ids.
-func queueHibernated(b *pgx.Batch, saved map[journal.ID]*journal.Hibernated) {
+// guests, in the order of their executions.
+func (p *plan) queueHibernated(b *pgx.Batch) {
 	var rows keys
 	var seqs []int64
 	var bodies [][]byte
-	for _, id := range sortedIDs(maps.Keys(saved)) {
-		h := saved[id]
-		rows.add(id)
+	for _, id := range sortedIDs(maps.Keys(p.hibernated)) {
+		h := p.hibernated[id]
+		rows.addRun(journal.KeyOf(id, p.runs[id]))
 		seqs = append(seqs, int64(h.Seq))
 		var body []byte // nil: deleted
 		if len(h.Body) > 0 {

@@ -41,34 +41,34 @@ func callerOf(id, run, step []byte) (c journal.Caller) {
 }
 
 // Inbox implements journal.Store.
-func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error) {
+func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
 	scan := func(row pgx.CollectableRow) (journal.Envelope, error) { return scanEnvelope(row) }
-	return readAll(ctx, s, scan, "inbox of "+id.String(),
-		`SELECT `+envelopeColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position > $3 ORDER BY position`,
-		int16(id.Shard()), id[:], int64(min(after, math.MaxInt64)))
+	return readAll(ctx, s, scan, "inbox of "+to.ID.String(),
+		`SELECT `+envelopeColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $4 AND position > $3 ORDER BY position`,
+		int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), chainColumn(to.Chain))
 }
 
 // Messages implements journal.Store. As with Entries, the page is cut by the server.
-func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
 	room := limit.Room()
 	count, bytes := room.Left()
 	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row, &more) }
-	messages, err = readAll(ctx, s, scan, "messages to "+id.String(), `
+	messages, err = readAll(ctx, s, scan, "messages to "+to.ID.String(), `
 		SELECT `+messageColumns+`, more FROM (
 			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
-			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position > $3 ORDER BY position LIMIT $4 + 1) AS next
+			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3 ORDER BY position LIMIT $4 + 1) AS next
 			WINDOW page AS (ORDER BY position)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`,
-		int16(id.Shard()), id[:], int64(min(after, math.MaxInt64)), int64(count), int64(bytes))
+		int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), int64(count), int64(bytes), chainColumn(to.Chain))
 	return messages, more, err
 }
 
 // Message implements journal.Store.
-func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error) {
+func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
 	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row) }
-	return readOne(ctx, s, scan, "a message to "+id.String(),
-		`SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position = $3`,
-		int16(id.Shard()), id[:], int64(min(position, math.MaxInt64)))
+	return readOne(ctx, s, scan, "a message to "+to.ID.String(),
+		`SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $4 AND position = $3`,
+		int16(to.ID.Shard()), to.ID[:], int64(min(position, math.MaxInt64)), chainColumn(to.Chain))
 }
 
 // Receipt implements journal.Store.

@@ -31,7 +31,7 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		n, err := b.store.Sweep(t.Context(), b.fences, journal.Never, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		_, err = b.store.Hibernated(t.Context(), b.id)
+		_, err = b.store.Hibernated(t.Context(), b.run())
 		require.ErrorIs(t, err, journal.ErrNotFound, "the state outlives its run")
 	}
 	t.Run("a transaction of a guest ends it", func(t *testing.T) {

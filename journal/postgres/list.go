@@ -52,18 +52,18 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 	}
 	return `WITH RECURSIVE strands AS (
 			(SELECT namespace, workflow, state FROM ` + st.executions + `
-				WHERE earlier_of IS NULL AND (namespace, workflow, state) > ` + first + ` ORDER BY namespace, workflow, state LIMIT 1)
+				WHERE superseded = 0 AND (namespace, workflow, state) > ` + first + ` ORDER BY namespace, workflow, state LIMIT 1)
 			UNION ALL
 			SELECT n.* FROM strands s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` + st.executions + ` e
-				WHERE e.earlier_of IS NULL AND (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state) ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
+				WHERE e.superseded = 0 AND (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state) ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
 			WHERE ` + last + `),
 		page AS (
 			SELECT newest.* FROM strands s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` + st.executions + ` e
-				WHERE e.earlier_of IS NULL AND e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state AND (e.created_at, e.id) < ($3, $4)
+				WHERE e.superseded = 0 AND e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state AND (e.created_at, e.id) < ($3, $4)
 				ORDER BY e.created_at DESC, e.id DESC LIMIT $5) AS newest
 			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") + ` AND ($6 = '' OR s.state = $6)
 			ORDER BY at DESC, place DESC LIMIT $5)
-		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = get_byte(place, 0) AND id = place
+		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = `+shardOf("place")+` AND id = place AND superseded = 0
 		ORDER BY at DESC, place DESC`, []any{f.Namespace, f.Workflow, at, id, want, string(f.State)}
 }
 

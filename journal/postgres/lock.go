@@ -100,8 +100,8 @@ func maybeOne[T any](rows pgx.Rows, scan pgx.RowToFunc[T]) (*T, error) {
 // InSection implements journal.Store.
 func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
 	in, err := readOne(ctx, s, pgx.RowTo[bool], "section of execution "+step.ID.String(), `SELECT EXISTS (SELECT FROM `+s.sql.executions+`
-		WHERE shard = $1 AND id = $2 AND run = $3 AND section = $4 AND state NOT IN `+final+`)`,
-		int16(step.ID.Shard()), step.ID[:], step.Run[:], step.Step[:])
+		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN `+final+`)`,
+		int16(step.ID.Shard()), step.Run[:], step.Step[:])
 	return in != nil && *in, err
 }
 
@@ -113,7 +113,7 @@ func (st *statements) locksQuery(namespace string) string {
 		behind = `l.namespace = $4 AND l.id > $2 AND $1 >= 0::int2 ORDER BY l.id`
 	}
 	return `SELECT ` + lockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
-		LEFT JOIN ` + st.executions + ` e ON e.shard = get_byte(l.holder, 0) AND e.id = l.holder AND e.run = l.holder_run
+		LEFT JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("l.holder") + ` AND e.run = l.holder_run
 			AND e.section = l.holder_step AND e.state NOT IN ` + final + `
 		ORDER BY l.id`
 }

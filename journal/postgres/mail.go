@@ -27,16 +27,22 @@ import (
 // receipt, and stops the transaction: stmtUnanswered.
 type mail struct {
 	rows, lenient mailRows
-	room          map[journal.ID]*room // that must be free
+	room          map[journal.Receiver]*room // that must be free
 	takes         takeRows
-	holds         map[entryKey]bool
+	holds         map[place]bool
 	receipts      receiptRows
 }
 
-// mailKey names a message by its receiver and origin.
+// mailKey names a message by its receiver and origin; or a receipt, whose receiver has no chain.
 type mailKey struct {
-	id     journal.ID
+	to     journal.Receiver
 	origin journal.Origin
+}
+
+// place names a message by where it stands.
+type place struct {
+	to       journal.Receiver
+	position uint64
 }
 
 // tally is how much there is in an inbox.
@@ -62,41 +68,43 @@ func (t tally) full(bytes int) bool {
 func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
-			m.lenient.add(w.ID, r)
+			m.lenient.add(w.Receiver(), r)
 		} else {
-			m.rows.add(w.ID, r)
+			m.rows.add(w.Receiver(), r)
 		}
 		if known == optimistic {
-			of := m.roomOf(w.ID)
+			of := m.roomOf(w.Receiver())
 			of.received = of.received.plus(r.Bytes)
 		}
 	}
 	for i := range w.Send {
-		if sent := &w.Send[i]; known == decided {
-			m.rows.add(sent.To, &sent.Message)
+		sent := &w.Send[i]
+		to := w.ReceiverOf(sent)
+		if known == decided {
+			m.rows.add(to, &sent.Message)
 		} else {
-			m.lenient.add(sent.To, &sent.Message)
-			of := m.roomOf(sent.To)
+			m.lenient.add(to, &sent.Message)
+			of := m.roomOf(to)
 			of.sent = of.sent.plus(sent.Bytes)
 		}
 	}
 }
 
-func (m *mail) roomOf(id journal.ID) *room {
-	if m.room[id] == nil {
-		m.room[id] = &room{}
+func (m *mail) roomOf(to journal.Receiver) *room {
+	if m.room[to] == nil {
+		m.room[to] = &room{}
 	}
-	return m.room[id]
+	return m.room[to]
 }
 
 // take adds the messages that a write takes and holds, and its receipts.
 func (m *mail) take(w *journal.Write) {
 	for _, position := range w.Take {
-		m.takes.add(w.ID, position)
-		delete(m.holds, entryKey{w.ID, position}) // by a write before it
+		m.takes.add(w.Receiver(), position)
+		delete(m.holds, place{w.Receiver(), position}) // by a write before it
 	}
 	for _, position := range w.Hold {
-		m.holds[entryKey{w.ID, position}] = true
+		m.holds[place{w.Receiver(), position}] = true
 	}
 	for i := range w.Receipts {
 		m.receipts.add(w.ID, &w.Receipts[i])
@@ -106,7 +114,7 @@ func (m *mail) take(w *journal.Write) {
 // wakes is how many messages wake an execution, of those that are lenient.
 func (m *mail) wakes(lenient map[journal.ID]bool) (n int) {
 	for _, row := range m.lenient {
-		if lenient[row.to] {
+		if lenient[row.to.ID] {
 			n++
 		}
 	}
@@ -118,7 +126,7 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 		m.queueRoom(b)
 	}
 	if m.takes.len() > 0 {
-		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.positions, m.takes.len())
+		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len())
 	}
 	if known == guest { // which is one write
 		m.queueRoom(b)
@@ -140,7 +148,7 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 		for _, rows := range []*mailRows{&m.rows, &m.lenient} {
 			if rows.len() > 0 {
 				k := rows.keys()
-				b.Queue(stmtUnanswered, k.shards, k.ids, k.origins)
+				b.Queue(stmtUnanswered, k.shards, k.ids, k.chains, k.origins)
 			}
 		}
 	}
@@ -150,37 +158,37 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 // what is sent. All of both counts, so that in an inbox that is nearly full each write is
 // decided about.
 func (m *mail) queueRoom(b *pgx.Batch) {
-	var k keys
+	var k receiverKeys
 	var messages, bytes, most, mostBytes []int64
-	add := func(id journal.ID, bound tally) {
-		of := m.room[id]
-		k.add(id)
+	add := func(to journal.Receiver, bound tally) {
+		of := m.room[to]
+		k.add(to)
 		messages, bytes = append(messages, of.received.messages+of.sent.messages), append(bytes, of.received.bytes+of.sent.bytes)
 		most, mostBytes = append(most, bound.messages), append(mostBytes, bound.bytes)
 	}
-	for _, id := range sortedIDs(maps.Keys(m.room)) {
-		if m.room[id].received.messages > 0 {
-			add(id, tally{journal.MaxInbox, journal.MaxInboxBytes})
+	for to, of := range m.room {
+		if of.received.messages > 0 {
+			add(to, tally{journal.MaxInbox, journal.MaxInboxBytes})
 		} else {
-			add(id, tally{journal.MaxSentInbox, journal.MaxSentInboxBytes})
+			add(to, tally{journal.MaxSentInbox, journal.MaxSentInboxBytes})
 		}
 	}
 	if k.len() > 0 {
-		b.Queue(stmtRoom, k.shards, k.ids, messages, bytes, most, mostBytes)
+		b.Queue(stmtRoom, k.shards, k.ids, k.chains, messages, bytes, most, mostBytes)
 	}
 }
 
 // queueHolds appends the statement that marks messages as delivered.
 func (m *mail) queueHolds(b *pgx.Batch) {
-	held := slices.SortedFunc(maps.Keys(m.holds), func(a, b entryKey) int {
-		return cmp.Or(bytes.Compare(a.id[:], b.id[:]), cmp.Compare(a.seq, b.seq))
+	held := slices.SortedFunc(maps.Keys(m.holds), func(a, b place) int {
+		return cmp.Or(bytes.Compare(a.to.ID[:], b.to.ID[:]), cmp.Compare(a.position, b.position))
 	})
 	var rows takeRows
-	for _, key := range held {
-		rows.add(key.id, key.seq)
+	for _, at := range held {
+		rows.add(at.to, at.position)
 	}
 	if rows.len() > 0 {
-		b.Queue(stmtHoldMail, rows.shards, rows.ids, rows.positions, rows.len())
+		b.Queue(stmtHoldMail, rows.shards, rows.ids, rows.chains, rows.positions, rows.len())
 	}
 }
 
@@ -188,22 +196,22 @@ func (m *mail) queueHolds(b *pgx.Batch) {
 type mailRows []addressed
 
 type addressed struct {
-	to journal.ID
+	to journal.Receiver
 	*journal.Message
 }
 
-func (r *mailRows) add(to journal.ID, m *journal.Message) { *r = append(*r, addressed{to, m}) }
+func (r *mailRows) add(to journal.Receiver, m *journal.Message) { *r = append(*r, addressed{to, m}) }
 
 func (r *mailRows) len() int { return len(*r) }
 
 // sort puts them in the order of their receivers, so that batches wait for each other
 // instead of deadlocking; those of one receiver keep their order.
 func (r *mailRows) sort() {
-	slices.SortStableFunc(*r, func(a, b addressed) int { return bytes.Compare(a.to[:], b.to[:]) })
+	slices.SortStableFunc(*r, func(a, b addressed) int { return bytes.Compare(a.to.ID[:], b.to.ID[:]) })
 }
 
 type mailKeys struct {
-	keys
+	receiverKeys
 	origins [][]byte
 }
 
@@ -229,17 +237,17 @@ func (r *mailRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuer
 		values = append(values, m.Value)
 		from.add(m.From)
 	}
-	args := []any{k.shards, k.ids, k.origins, kinds, names, at, repeatable, held, sizes, from.ids, from.runs, from.steps, values}
+	args := []any{k.shards, k.ids, k.chains, k.origins, kinds, names, at, repeatable, held, sizes, from.ids, from.runs, from.steps, values}
 	return b.Queue(stmt, append(args, more...)...)
 }
 
 type takeRows struct {
-	keys
+	receiverKeys
 	positions []int64
 }
 
-func (r *takeRows) add(id journal.ID, position uint64) {
-	r.keys.add(id)
+func (r *takeRows) add(to journal.Receiver, position uint64) {
+	r.receiverKeys.add(to)
 	r.positions = append(r.positions, int64(position))
 }
 
@@ -260,7 +268,7 @@ type mailOrder struct {
 	mailed map[mailKey]bool
 	// put are the receivers of messages → whether they are lenient. Those of one receiver
 	// are put by one statement, so that they are in the order of the writes.
-	put map[journal.ID]bool
+	put map[journal.Receiver]bool
 	// woken are executions that a message or settlement wakes, if it is new; true if an
 	// update that sets another wake time comes behind it.
 	woken map[journal.ID]bool
@@ -268,11 +276,11 @@ type mailOrder struct {
 
 // follows tells whether a write does not depend on those before it.
 func (o *mailOrder) follows(w *journal.Write) bool {
-	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ID, bare(w))) {
+	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.Receiver(), bare(w))) {
 		return false
 	}
 	for i := range w.Send {
-		if sent := &w.Send[i]; !(o.names(sent.To, sent.Origin) && o.puts(sent.To, true)) {
+		if sent := &w.Send[i]; !(o.names(sent.To, sent.Origin) && o.puts(w.ReceiverOf(sent), true)) {
 			return false
 		}
 	}
@@ -299,7 +307,7 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 
 // names notes the origin of a message or receipt; false if it was named before.
 func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
-	key := mailKey{id, origin}
+	key := mailKey{journal.Receiver{ID: id}, origin}
 	before := o.mailed[key]
 	if o.mailed == nil {
 		o.mailed = map[mailKey]bool{}
@@ -309,10 +317,10 @@ func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 }
 
 // puts notes that a message is put; false if one of the other sort was.
-func (o *mailOrder) puts(to journal.ID, lenient bool) bool {
+func (o *mailOrder) puts(to journal.Receiver, lenient bool) bool {
 	before, put := o.put[to]
 	if o.put == nil {
-		o.put = map[journal.ID]bool{}
+		o.put = map[journal.Receiver]bool{}
 	}
 	o.put[to] = lenient
 	return !put || before == lenient

@@ -12,8 +12,8 @@ import (
 type mailboxes struct {
 	mailed   map[mailKey]bool // there is a message
 	answered map[mailKey]bool // there is a receipt
-	messages map[entryKey]message
-	tallies  map[journal.ID]tally
+	messages map[place]message
+	tallies  map[journal.Receiver]tally
 }
 
 // message is one that a write wants to take.
@@ -24,39 +24,44 @@ type message struct {
 
 func newMailboxes() mailboxes {
 	return mailboxes{
-		mailed: map[mailKey]bool{}, answered: map[mailKey]bool{}, messages: map[entryKey]message{}, tallies: map[journal.ID]tally{},
+		mailed: map[mailKey]bool{}, answered: map[mailKey]bool{}, messages: map[place]message{}, tallies: map[journal.Receiver]tally{},
 	}
 }
 
-func (m *mailboxes) knows(key mailKey) bool { return m.mailed[key] || m.answered[key] }
+func (m *mailboxes) knows(to journal.Receiver, origin journal.Origin) bool {
+	return m.mailed[mailKey{to, origin}] || m.answered[receiptOf(to.ID, origin)]
+}
+
+// receiptOf names the receipt of a message, whatever run took it.
+func receiptOf(id journal.ID, origin journal.Origin) mailKey { return mailKey{journal.Receiver{ID: id}, origin} }
 
 // decide tells what becomes of a write; the zero Result says that nothing in the inboxes
 // keeps it from taking effect.
 func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	if r := w.Receive; r != nil {
 		switch {
-		case m.knows(mailKey{w.ID, r.Origin}):
+		case m.knows(w.Receiver(), r.Origin):
 			return journal.Result{Existed: true}
-		case m.tallies[w.ID].full(r.Bytes):
+		case m.tallies[w.Receiver()].full(r.Bytes):
 			return journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
 	taken := map[uint64]bool{}
 	for _, position := range w.Take {
-		if _, there := m.messages[entryKey{w.ID, position}]; !there || taken[position] {
+		if _, there := m.messages[place{w.Receiver(), position}]; !there || taken[position] {
 			return journal.Result{Err: fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)}
 		}
 		taken[position] = true
 	}
 	for _, position := range w.Hold {
-		if _, there := m.messages[entryKey{w.ID, position}]; !there || taken[position] {
+		if _, there := m.messages[place{w.Receiver(), position}]; !there || taken[position] {
 			return journal.Result{Err: fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)}
 		}
 	}
 	left := map[journal.Origin]bool{}
 	for i := range w.Receipts {
 		origin := w.Receipts[i].Origin
-		if left[origin] || m.answered[mailKey{w.ID, origin}] {
+		if left[origin] || m.answered[receiptOf(w.ID, origin)] {
 			return journal.Result{Err: fmt.Errorf("postgres: there is a receipt %x of %s", origin, w.ID)}
 		}
 		left[origin] = true
@@ -74,16 +79,17 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 	}
 	after := newMailboxes() // as far as the write goes
 	for _, position := range w.Take {
-		key := entryKey{w.ID, position}
+		key := place{w.Receiver(), position}
 		after.messages[key] = m.messages[key]
 	}
-	after.tallies[w.ID] = m.tallies[w.ID]
+	after.tallies[w.Receiver()] = m.tallies[w.Receiver()]
 	for i := range w.Send {
-		to, key := w.Send[i].To, mailKey{w.Send[i].To, w.Send[i].Origin}
-		after.mailed[key], after.answered[key], after.tallies[to] = m.mailed[key], m.answered[key], m.tallies[to]
+		to, origin := w.ReceiverOf(&w.Send[i]), w.Send[i].Origin
+		after.mailed[mailKey{to, origin}], after.tallies[to] = m.mailed[mailKey{to, origin}], m.tallies[to]
+		after.answered[receiptOf(to.ID, origin)] = m.answered[receiptOf(to.ID, origin)]
 	}
 	for _, sent := range after.apply(w).Send {
-		if after.tallies[sent.To].overfull() {
+		if after.tallies[w.ReceiverOf(&sent)].overfull() {
 			return true
 		}
 	}
@@ -93,17 +99,18 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 // apply notes the effects of a write, and leaves of what it sends what is not there yet.
 func (m *mailboxes) apply(w *journal.Write) *journal.Write {
 	for _, position := range w.Take {
-		taken := m.messages[entryKey{w.ID, position}]
-		delete(m.messages, entryKey{w.ID, position})
-		delete(m.mailed, mailKey{w.ID, taken.origin})
-		t := m.tallies[w.ID]
-		m.tallies[w.ID] = tally{t.messages - 1, t.bytes - taken.bytes}
+		to := w.Receiver()
+		taken := m.messages[place{to, position}]
+		delete(m.messages, place{to, position})
+		delete(m.mailed, mailKey{to, taken.origin})
+		t := m.tallies[to]
+		m.tallies[to] = tally{t.messages - 1, t.bytes - taken.bytes}
 	}
 	for i := range w.Receipts {
-		m.answered[mailKey{w.ID, w.Receipts[i].Origin}] = true
+		m.answered[receiptOf(w.ID, w.Receipts[i].Origin)] = true
 	}
 	if w.Receive != nil {
-		m.put(w.ID, w.Receive)
+		m.put(w.Receiver(), w.Receive)
 	}
 	if len(w.Send) == 0 {
 		return w
@@ -111,15 +118,15 @@ func (m *mailboxes) apply(w *journal.Write) *journal.Write {
 	effective := *w
 	effective.Send = nil
 	for i := range w.Send {
-		if sent := &w.Send[i]; !m.knows(mailKey{sent.To, sent.Origin}) {
-			m.put(sent.To, &sent.Message)
+		if sent := &w.Send[i]; !m.knows(w.ReceiverOf(sent), sent.Origin) {
+			m.put(w.ReceiverOf(sent), &sent.Message)
 			effective.Send = append(effective.Send, *sent)
 		}
 	}
 	return &effective
 }
 
-func (m *mailboxes) put(to journal.ID, put *journal.Message) {
+func (m *mailboxes) put(to journal.Receiver, put *journal.Message) {
 	m.mailed[mailKey{to, put.Origin}] = true
 	m.tallies[to] = m.tallies[to].plus(put.Bytes)
 }
@@ -128,28 +135,29 @@ func (m *mailboxes) put(to journal.ID, put *journal.Message) {
 type mailDependencies struct {
 	mailed, answered mailKeys
 	takes            takeRows
-	receivers        keys
+	receivers        receiverKeys
 }
 
 func (d *mailDependencies) add(w *journal.Write) {
-	known := func(k *mailKeys, id journal.ID, origin *journal.Origin) {
-		k.add(id)
+	known := func(k *mailKeys, to journal.Receiver, origin *journal.Origin) {
+		k.add(to)
 		k.origins = append(k.origins, origin[:])
 	}
 	if w.Receive != nil {
-		d.receivers.add(w.ID)
-		known(&d.mailed, w.ID, &w.Receive.Origin)
-		known(&d.answered, w.ID, &w.Receive.Origin)
+		d.receivers.add(w.Receiver())
+		known(&d.mailed, w.Receiver(), &w.Receive.Origin)
+		known(&d.answered, w.Receiver(), &w.Receive.Origin)
 	}
 	for i := range w.Send {
-		d.receivers.add(w.Send[i].To)
-		known(&d.mailed, w.Send[i].To, &w.Send[i].Origin)
-		known(&d.answered, w.Send[i].To, &w.Send[i].Origin)
+		to := w.ReceiverOf(&w.Send[i])
+		d.receivers.add(to)
+		known(&d.mailed, to, &w.Send[i].Origin)
+		known(&d.answered, to, &w.Send[i].Origin)
 	}
 	for i := range w.Receipts {
-		known(&d.answered, w.ID, &w.Receipts[i].Origin)
+		known(&d.answered, w.Receiver(), &w.Receipts[i].Origin)
 	}
 	for _, position := range slices.Concat(w.Take, w.Hold) {
-		d.takes.add(w.ID, position)
+		d.takes.add(w.Receiver(), position)
 	}
 }

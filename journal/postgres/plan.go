@@ -15,15 +15,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// settlement names a deferred of an execution.
+// settlement names a deferred of a run.
 type settlement struct {
-	id   journal.ID
+	run  journal.RunID
 	name string
 }
 
 // linkKey names the link of a step.
 type linkKey struct {
-	id   journal.ID
+	run  journal.RunID
 	step journal.StepID
 }
 
@@ -47,7 +47,7 @@ type plan struct {
 	entityLocks             map[journal.ID]*journal.Lock   // nil: deleted
 	published               map[journal.ID]*journal.Published
 	continues               []continuation
-	aside                   *replaced // or nil: see earlier.go
+	superseded              runKeys // runs whose place others take
 	giveUps                 giveUpRows
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
@@ -56,16 +56,16 @@ type plan struct {
 
 	// Executions that must exist: present is merely looked at, held is locked
 	// against a sweep that deletes it at this moment, as the callees of links are. Rows
-	// that are updated need neither.
-	present, held runKeys
+	// that are updated need neither. That of a guest is locked against its end.
+	present, held, guestRun runKeys
 	// callees are those of links, with their chains.
 	callees runKeys
 	// locked are the executions that several statements change. Those of a plan in which runs
 	// continue are locked against all that is written of them.
 	locked runKeys
 
-	known premise
-	runs  map[journal.ID]journal.RunID
+	known        premise
+	runs, chains map[journal.ID]journal.RunID
 }
 
 // premise says how much is known of the writes a plan is made of.
@@ -78,21 +78,21 @@ const (
 	// each other.
 	decided
 	// guest: one write at the end of a guest's transaction, whose snapshot is
-	// old: locking a row that changed since would fail for no good reason.
+	// old: locking a row for more than that its run goes on would fail for no good reason.
 	guest
 )
 
 // independent tells whether writes can be tried together: none decides about
 // another, as two starts of one execution, a start and what follows it,
 // two settlements of one deferred, two links of one step, two messages of one origin, two
-// runs of one execution, a run that continues and what else is written of it, or two fences
-// of one shard would. A run that takes the place of another is not tried: where the other one
-// goes is not known before it is read.
+// runs of one execution, a run that continues or ends and what else is written of it, entries of one
+// number, or two fences of one shard would. A run that takes the place of another is not tried.
 func independent(writes []*journal.Write) bool {
 	fences := map[journal.Shard]journal.Fence{}
 	starts := map[journal.ID]bool{} // → whether a write of it is a start
 	runs := map[journal.ID]journal.RunID{}
-	continued := map[journal.ID]bool{}
+	continued, over := map[journal.ID]bool{}, map[journal.ID]bool{}
+	var numbered entryOrder
 	settled := map[settlement]bool{}
 	linked := map[linkKey]bool{}
 	var mailed mailOrder
@@ -111,23 +111,78 @@ func independent(writes []*journal.Write) bool {
 		if run, seen := runs[w.ID]; seen && (run != w.Run || w.Continue != nil || continued[w.ID]) {
 			return false
 		}
+		if over[w.ID] && len(w.Entries) > 0 || !numbered.follows(w) {
+			return false
+		}
+		if w.Update != nil {
+			over[w.ID] = w.Update.State.Final()
+		}
 		if w.Continue != nil {
 			continued[w.ID] = true
 		}
 		runs[w.ID] = w.Run
 		if w.Link != nil {
-			key := linkKey{w.ID, w.Link.Step}
+			key := linkKey{w.Run, w.Link.Step}
 			if linked[key] {
 				return false
 			}
 			linked[key] = true
 		}
 		if w.Settle != nil {
-			key := settlement{w.ID, w.Settle.Name}
+			key := settlement{w.Run, w.Settle.Name}
 			if settled[key] {
 				return false
 			}
 			settled[key] = true
+		}
+	}
+	return true
+}
+
+// entryOrder looks for writes of one batch that have entries of the same number.
+type entryOrder struct {
+	first map[journal.RunID]*journal.Write
+	seqs  map[entryKey]bool // of runs with several writes
+}
+
+// follows tells whether a write has no number that one before it has.
+func (o *entryOrder) follows(w *journal.Write) bool {
+	if len(w.Entries) == 0 {
+		return true
+	}
+	if o.first == nil {
+		o.first, o.seqs = map[journal.RunID]*journal.Write{}, map[entryKey]bool{}
+	}
+	before, seen := o.first[w.Run]
+	if !seen {
+		o.first[w.Run] = w
+		return distinct(w.Entries)
+	}
+	for i := range before.Entries {
+		o.seqs[entryKey{w.Run, before.Entries[i].Seq}] = true
+	}
+	for i := range w.Entries {
+		key := entryKey{w.Run, w.Entries[i].Seq}
+		if o.seqs[key] {
+			return false
+		}
+		o.seqs[key] = true
+	}
+	return true
+}
+
+// distinct tells whether no two entries have the same number.
+func distinct(entries []journal.Entry) bool {
+	for i := 1; i < len(entries); i++ {
+		if entries[i].Seq <= entries[i-1].Seq { // as a rule they ascend
+			seen := map[uint64]bool{}
+			for j := range entries {
+				if seen[entries[j].Seq] {
+					return false
+				}
+				seen[entries[j].Seq] = true
+			}
+			return true
 		}
 	}
 	return true
@@ -162,10 +217,10 @@ func newAnswers() *answers {
 
 // put notes the positions of messages that were put into inboxes.
 func (a *answers) put(rows pgx.Rows) error {
-	var id, origin []byte
+	var id, chain, origin []byte
 	var position int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &origin, &position}, func() error {
-		a.mailed[mailKey{journal.ID(id), journal.Origin(origin)}] = uint64(position)
+	_, err := pgx.ForEachRow(rows, []any{&id, &chain, &origin, &position}, func() error {
+		a.mailed[mailKey{receiverOf(id, chain), journal.Origin(origin)}] = uint64(position)
 		return nil
 	})
 	return err
@@ -173,8 +228,8 @@ func (a *answers) put(rows pgx.Rows) error {
 
 // queue appends the statements of the plan to b, without fence and COMMIT.
 func (p *plan) queue(b *pgx.Batch, a *answers) {
-	if p.aside != nil {
-		p.aside.queue(b)
+	if p.superseded.len() > 0 {
+		b.Queue(stmtSupersede, p.superseded.shards, p.superseded.ids, p.superseded.runs, p.superseded.len())
 	}
 	p.queueStarts(b, a)
 	p.queueRuns(b)
@@ -183,10 +238,10 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	queueLocks(b, p.entityLocks)
 	p.mail.queue(b, p.toWake(), p.known, a)
 	if len(p.hibernated) > 0 {
-		queueHibernated(b, p.hibernated)
+		p.queueHibernated(b)
 	}
 	if len(p.published) > 0 {
-		queuePublished(b, p.published)
+		p.queuePublished(b)
 	}
 	p.giveUps.queue(b)
 	p.queueLinks(b, a)
@@ -220,11 +275,14 @@ func (p *plan) queueRuns(b *pgx.Batch) {
 	if p.held.len() > 0 {
 		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.runs, p.held.len())
 	}
+	if p.guestRun.len() > 0 {
+		b.Queue(stmtGuestRun, p.guestRun.shards, p.guestRun.ids, p.guestRun.runs, p.guestRun.len())
+	}
 	if p.callees.len() > 0 {
 		b.Queue(stmtCallees, p.callees.shards, p.callees.ids, p.callees.runs, p.callees.len())
 	}
 	if p.entries.len() > 0 {
-		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.entries)
+		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.lasts, p.entries.bodies, p.entries.len())
 	}
 	if p.locked.len() > 0 {
 		lock := stmtLockRows
@@ -247,10 +305,10 @@ func (p *plan) queueSettles(b *pgx.Batch, a *answers) {
 	}
 	if p.lenientSettles.len() > 0 {
 		p.lenientSettles.queue(b, stmtSettlesLenient, p.toWake()).Query(func(rows pgx.Rows) error {
-			var id []byte
+			var run []byte
 			var name string
-			_, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-				a.settled[settlement{journal.ID(id), name}] = true
+			_, err := pgx.ForEachRow(rows, []any{&run, &name}, func() error {
+				a.settled[settlement{journal.RunID(run), name}] = true
 				return nil
 			})
 			return err
@@ -266,9 +324,9 @@ func (p *plan) queueLinks(b *pgx.Batch, a *answers) {
 		return
 	}
 	p.lenientLinks.queue(b, stmtLinksLenient).Query(func(rows pgx.Rows) error {
-		var id, step []byte
-		_, err := pgx.ForEachRow(rows, []any{&id, &step}, func() error {
-			a.linked[linkKey{journal.ID(id), journal.StepID(step)}] = true
+		var run, step []byte
+		_, err := pgx.ForEachRow(rows, []any{&run, &step}, func() error {
+			a.linked[linkKey{journal.RunID(run), journal.StepID(step)}] = true
 			return nil
 		})
 		return err
@@ -358,6 +416,6 @@ func check(w *journal.Write) error {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-func errTaken(id journal.ID, seq uint64) error {
+func errEntryTaken(id journal.ID, seq uint64) error {
 	return fmt.Errorf("postgres: execution %s has an entry %d already", id, seq)
 }

@@ -19,11 +19,11 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 			hibernated: map[journal.ID]*journal.Hibernated{}, entities: map[journal.ID]*journal.Entity{},
 			entityLocks: map[journal.ID]*journal.Lock{}, published: map[journal.ID]*journal.Published{},
 			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
-			known: known, runs: map[journal.ID]journal.RunID{},
+			known: known, runs: map[journal.ID]journal.RunID{}, chains: map[journal.ID]journal.RunID{},
 		},
 		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{}, started: map[journal.ID]bool{}, needed: map[journal.ID]bool{},
 	}
-	p.mail.room, p.mail.holds = map[journal.ID]*room{}, map[entryKey]bool{}
+	p.mail.room, p.mail.holds = map[journal.Receiver]*room{}, map[place]bool{}
 	for _, w := range writes {
 		p.mail.put(w, known)
 	}
@@ -58,13 +58,14 @@ func (p *planner) add(w *journal.Write) {
 		}
 		return
 	}
-	p.runs[w.ID] = w.Run
+	p.runs[w.ID], p.chains[w.ID] = w.Run, w.Receiver().Chain
+	if w.Start != nil && !w.Replace.IsZero() && p.known == decided {
+		p.superseded.add(w.ID, w.Replace)
+	}
 	lenient := p.known == optimistic && bare(w)
 	p.addRows(w, lenient)
 	p.noteWake(w, lenient)
-	for i := range w.Entries {
-		p.entries.add(w.ID, &w.Entries[i])
-	}
+	p.entries.add(w, p.known)
 	if w.Update != nil {
 		if i, ok := p.updated[w.ID]; ok {
 			p.updates[i].Update = followed(p.updates[i].Update, w.Update)
@@ -88,7 +89,7 @@ func (p *planner) add(w *journal.Write) {
 	}
 	p.giveUps.add(w)
 	if w.Continue != nil {
-		p.continues = append(p.continues, continuation{w.ID, w.Run, w.Continue})
+		p.continues = append(p.continues, continuation{w.ID, w.Run, w.Receiver().Chain, w.Continue})
 	}
 }
 
@@ -105,13 +106,13 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil || w.Receive != nil || len(w.Receipts) > 0 || w.Publish != nil
 	}
 	for i := range w.Deferreds {
-		settles.add(w.ID, &w.Deferreds[i])
+		settles.add(journal.KeyOf(w.ID, w.Run), &w.Deferreds[i])
 	}
 	if w.Settle != nil {
-		settles.add(w.ID, w.Settle)
+		settles.add(journal.KeyOf(w.ID, w.Run), w.Settle)
 	}
 	if w.Link != nil {
-		links.add(w.ID, w.Link)
+		links.add(journal.KeyOf(w.ID, w.Run), w.Link)
 		p.callees.add(w.Link.Callee, w.Link.Chain)
 	}
 }
@@ -134,8 +135,10 @@ func (p *planner) require() {
 	for id, held := range p.needed {
 		_, changed := p.updated[id]
 		switch {
-		case p.known != guest && (changed || p.interrupted[id] || locked[id]):
-		case held && p.known != guest:
+		case p.known == guest:
+			p.guestRun.add(id, p.runs[id])
+		case changed || p.interrupted[id] || locked[id]:
+		case held:
 			p.held.add(id, p.runs[id])
 		default:
 			p.present.add(id, p.runs[id])
@@ -178,12 +181,14 @@ func (p *plan) lockRows() map[journal.ID]bool {
 	for _, i := range p.interrupts {
 		changed[i.id] = true
 	}
-	for _, id := range p.lenientSettles.ids {
-		changed[journal.ID(id)] = true
+	for id, run := range p.runs {
+		if slices.ContainsFunc(p.lenientSettles.ids, func(settled []byte) bool { return journal.RunID(settled) == run }) {
+			changed[id] = true
+		}
 	}
 	for _, m := range p.mail.lenient {
-		if p.lenientWakes[m.to] {
-			changed[m.to] = true
+		if p.lenientWakes[m.to.ID] {
+			changed[m.to.ID] = true
 		}
 	}
 	for _, id := range sortedIDs(maps.Keys(changed)) {

@@ -15,17 +15,17 @@ import (
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
 const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, ` +
-	`coalesce(chain, run), continued, earlier_of, request`
+	`coalesce(chain, run), continued, superseded, request`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
 
 func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
-	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain, earlierOf, request []byte
+	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain, request []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
 		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued,
-		&earlierOf, &request)
+		&e.Superseded, &request)
 	if err != nil {
 		return e, err
 	}
@@ -35,7 +35,6 @@ func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	copy(e.Run[:], run)
 	copy(e.Section[:], section)
 	copy(e.Chain[:], chain)
-	copy(e.EarlierOf[:], earlierOf)
 	copy(e.Request[:], request)
 	if err := decodeID(id, &e.ID); err != nil {
 		return e, err
@@ -141,7 +140,7 @@ func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
 	return readOne(ctx, s, scanExecution, "execution",
-		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
+		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2 AND superseded = 0`, int16(id.Shard()), id[:])
 }
 
 // Callee implements journal.Store.
@@ -152,18 +151,16 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 		return started, err
 	}
 	link, err := readOne(ctx, s, scanLink, "link",
-		`SELECT callee, callee_run FROM `+s.sql.links+` WHERE shard = $1 AND id = $2 AND step = $3`,
-		int16(step.ID.Shard()), step.ID[:], step.Step[:])
+		`SELECT callee, callee_run FROM `+s.sql.links+` WHERE shard = $1 AND run = $2 AND step = $3`,
+		int16(step.ID.Shard()), step.Run[:], step.Step[:])
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range []journal.ID{link.Callee, journal.EarlierOf(link.Callee, link.Chain)} {
-		e, err := s.Load(ctx, id)
-		if err == nil && e.Chain == link.Chain || err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return e, err
-		}
+	e, err := s.FindRun(ctx, link.Callee, link.Chain)
+	if errors.Is(err, journal.ErrNotFound) {
+		err = journal.ErrSwept
 	}
-	return nil, journal.ErrSwept
+	return e, err
 }
 
 func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
@@ -175,57 +172,52 @@ func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
 	return l, decodeID(callee, &l.Callee)
 }
 
-// Entries implements journal.Store. The page is cut by the server: what comes behind it
-// is neither sent nor taken out of line, since the length of a value is known without it.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+// Entries implements journal.Store. The page is cut by the server: rows that come behind it
+// are neither sent nor taken out of line, since the length of a value is known without it.
+func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
 	room := limit.Room()
 	count, bytes := room.Left()
-	var damaged *journal.DamagedEntry // the first
-	sound := 0                        // how many are before it
-	scan := func(row pgx.CollectableRow) (e journal.Entry, err error) {
-		var raw []byte
-		var seq int64
-		if err := row.Scan(&raw, &seq, &more); err != nil {
-			return e, err
-		}
-		if damaged != nil {
-			return e, nil
-		}
-		if err := abi.Unmarshal(raw, &e); err != nil {
-			damaged = &journal.DamagedEntry{Seq: uint64(seq), Bytes: raw, Cause: err}
-			return e, nil
-		}
-		sound++
-		return e, nil
+	type entryRow struct {
+		First, Last int64
+		Body        []byte
+		More        bool
 	}
-	entries, err = readAll(ctx, s, scan, "journal of "+id.String(), `
-		SELECT entry, seq, more FROM (
-			SELECT entry, seq, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
-				sum(octet_length(entry)) OVER page AS total
-			FROM (SELECT entry, seq FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4 + 1) AS next
+	rows, err := readAll(ctx, s, pgx.RowToStructByPos[entryRow], "journal of run "+run.Run.String(), `
+		SELECT seq, last, body, more FROM (
+			SELECT seq, last, body, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
+				sum(octet_length(body)) OVER page AS total
+			FROM (SELECT seq, last, body FROM `+s.sql.entries+` WHERE shard = $1 AND run = $2 AND last > $3 AND seq >= coalesce(
+					(SELECT seq FROM `+s.sql.entries+` WHERE shard = $1 AND run = $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1), 0)
+				ORDER BY seq LIMIT $4 + 1) AS next
 			WINDOW page AS (ORDER BY seq)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`,
-		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
-	switch {
-	case err != nil || damaged == nil:
-		return entries, more, err
-	case sound == 0:
-		return nil, false, fmt.Errorf("postgres: journal of %s: %w", id, damaged)
-	default:
-		return entries[:sound], true, nil
+		int16(run.Shard), run.Run[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
+	if err != nil {
+		return nil, false, err
 	}
+	page := journal.NewEntryPage(after, limit)
+	for _, row := range rows {
+		more, err := page.Add(uint64(row.First), uint64(row.Last), row.Body)
+		if err != nil {
+			return nil, false, fmt.Errorf("postgres: journal of run %s: %w", run.Run, err)
+		}
+		if !more {
+			return page.Entries, page.More, nil
+		}
+	}
+	return page.Entries, len(rows) > 0 && rows[len(rows)-1].More, nil
 }
 
 // Hibernated implements journal.Store.
-func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+func (s *Store) Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error) {
 	scan := func(row pgx.CollectableRow) (h journal.Hibernated, err error) {
 		var seq int64
 		err = row.Scan(&seq, &h.Body)
 		h.Seq = uint64(seq)
 		return h, err
 	}
-	found, err := readAll(ctx, s, scan, "saved state of "+id.String(),
-		`SELECT seq, body FROM `+s.sql.hibernated+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
+	found, err := readAll(ctx, s, scan, "saved state of run "+run.Run.String(),
+		`SELECT seq, body FROM `+s.sql.hibernated+` WHERE shard = $1 AND run = $2`, int16(run.Shard), run.Run[:])
 	if err != nil {
 		return nil, err
 	}
@@ -236,20 +228,20 @@ func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hiberna
 }
 
 // Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+func (s *Store) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
 	scan := func(row pgx.CollectableRow) (d journal.Settlement, err error) {
 		var origin []byte
 		err = row.Scan(&d.Name, &d.Bytes, &d.At, &origin)
 		copy(d.Origin[:], origin)
 		return d, err
 	}
-	return readAll(ctx, s, scan, "deferreds of "+id.String(),
+	return readAll(ctx, s, scan, "deferreds of run "+run.Run.String(),
 		`SELECT name, coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0), at, origin
-		FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+		FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 ORDER BY name`, int16(run.Shard), run.Run[:])
 }
 
 // Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
 	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
 		var raw, origin []byte
 		d.Name = name
@@ -260,8 +252,8 @@ func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*jour
 		d.Error, err = decode[abi.Error](raw)
 		return d, err
 	}
-	return readOne(ctx, s, scan, "a deferred of "+id.String(),
-		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 AND name = $3`, int16(id.Shard()), id[:], name)
+	return readOne(ctx, s, scan, "a deferred of run "+run.Run.String(),
+		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 AND name = $3`, int16(run.Shard), run.Run[:], name)
 }
 
 // Due implements journal.Store.

@@ -38,7 +38,7 @@ var silentCalls = map[string]struct {
 		return err
 	}, journal.ErrUndecided},
 	"read": {func(t *testing.T, b *testBundle) error {
-		_, _, err := b.store.Entries(t.Context(), b.id, 0, journal.PageLimit{Entries: 10})
+		_, _, err := b.store.Entries(t.Context(), b.run(), 0, journal.PageLimit{Entries: 10})
 		return err
 	}, nil},
 	"claim": {func(t *testing.T, b *testBundle) error {
@@ -138,7 +138,7 @@ func TestSilenceOfTheServer(t *testing.T) {
 	failed := make(chan error, readers)
 	for range readers {
 		go func() {
-			_, _, err := b.store.Entries(t.Context(), b.id, 0, journal.PageLimit{Entries: 10})
+			_, _, err := b.store.Entries(t.Context(), b.run(), 0, journal.PageLimit{Entries: 10})
 			failed <- err
 		}()
 	}

@@ -17,7 +17,6 @@ type snapshot struct {
 	executions map[journal.ID]journal.RunID
 	chains     map[journal.ID]journal.RunID // of executions
 	over       map[journal.ID]bool          // executions
-	replaced   map[journal.RunID]*replaced  // by the run that takes its place
 	entries    map[entryKey]bool
 	settled    map[settlement]bool
 	linked     map[linkKey]bool
@@ -30,7 +29,6 @@ func newSnapshot() *snapshot {
 		executions: map[journal.ID]journal.RunID{},
 		chains:     map[journal.ID]journal.RunID{},
 		over:       map[journal.ID]bool{},
-		replaced:   map[journal.RunID]*replaced{},
 		entries:    map[entryKey]bool{},
 		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
@@ -41,7 +39,7 @@ func newSnapshot() *snapshot {
 // dependencies are the rows that a batch of writes is decided by.
 type dependencies struct {
 	executions keys
-	entries    entryRows
+	entries    entryNumbers
 	settles    settleRows
 	links      linkRows
 	mail       mailDependencies
@@ -53,19 +51,25 @@ func dependenciesOf(writes []*journal.Write) *dependencies {
 		d.mail.add(write)
 		d.executions.add(write.ID)
 		for i := range write.Entries {
-			d.entries.keys.add(write.ID)
+			d.entries.addRun(journal.KeyOf(write.ID, write.Run))
 			d.entries.seqs = append(d.entries.seqs, int64(write.Entries[i].Seq))
 		}
 		if write.Settle != nil {
-			d.settles.keys.add(write.ID)
+			d.settles.keys.addRun(journal.KeyOf(write.ID, write.Run))
 			d.settles.names = append(d.settles.names, write.Settle.Name)
 		}
 		if write.Link != nil {
-			d.links.add(write.ID, write.Link)
+			d.links.add(journal.KeyOf(write.ID, write.Run), write.Link)
 			d.executions.add(write.Link.Callee)
 		}
 	}
 	return d
+}
+
+// entryNumbers name entries of runs.
+type entryNumbers struct {
+	keys
+	seqs []int64
 }
 
 // readSnapshot opens the transaction, locks the fences and reads what the writes depend on: one
@@ -77,8 +81,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	b.Queue(stmtLock)
 	b.readExecutions(snap, &of.executions)
 	b.readJournals(snap, of)
-	b.readOrigins(s.sql.inbox, &of.mail.mailed, snap.mail.mailed)
-	b.readOrigins(s.sql.receipts, &of.mail.answered, snap.mail.answered)
+	b.readOrigins(snap, &of.mail)
 	b.readInboxes(snap, &of.mail)
 	return snap, conn.SendBatch(ctx, &b.Batch).Close()
 }
@@ -108,7 +111,7 @@ func (b *snapshotBatch) readExecutions(snap *snapshot, all *keys) {
 	)
 	b.each(`SELECT shard, epoch, token FROM `+b.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
 		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
-	b.each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+` FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id)`,
+	b.each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+` FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id) WHERE e.superseded = 0`,
 		[]any{all.shards, all.ids}, []any{&id, &run, &chain, &over},
 		func() {
 			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(run), journal.RunID(chain)
@@ -119,45 +122,52 @@ func (b *snapshotBatch) readExecutions(snap *snapshot, all *keys) {
 // readJournals reads which entries, settlements and links there are already.
 func (b *snapshotBatch) readJournals(snap *snapshot, of *dependencies) {
 	var (
-		id, step []byte
-		seq      int64
-		name     string
+		run, step []byte
+		seq       int64
+		name      string
 	)
-	b.each(`SELECT id, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, step) JOIN `+b.sql.links+` l USING (shard, id, step)`,
-		[]any{of.links.shards, of.links.ids, of.links.steps}, []any{&id, &step},
-		func() { snap.linked[linkKey{journal.ID(id), journal.StepID(step)}] = true })
-	b.each(`SELECT id, seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, seq) JOIN `+b.sql.entries+` e USING (shard, id, seq)`,
-		[]any{of.entries.shards, of.entries.ids, of.entries.seqs}, []any{&id, &seq},
-		func() { snap.entries[entryKey{journal.ID(id), uint64(seq)}] = true })
-	b.each(`SELECT id, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, id, name) JOIN `+b.sql.deferreds+` d USING (shard, id, name)`,
-		[]any{of.settles.shards, of.settles.ids, of.settles.names}, []any{&id, &name},
-		func() { snap.settled[settlement{journal.ID(id), name}] = true })
+	b.each(`SELECT run, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, run, step) JOIN `+b.sql.links+` l USING (shard, run, step)`,
+		[]any{of.links.shards, of.links.ids, of.links.steps}, []any{&run, &step},
+		func() { snap.linked[linkKey{journal.RunID(run), journal.StepID(step)}] = true })
+	b.each(`SELECT w.run, w.seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, run, seq) CROSS JOIN LATERAL (
+			SELECT e.last FROM `+b.sql.entries+` e WHERE e.shard = w.shard AND e.run = w.run AND e.seq <= w.seq ORDER BY e.seq DESC LIMIT 1) AS before
+		WHERE before.last >= w.seq`,
+		[]any{of.entries.shards, of.entries.ids, of.entries.seqs}, []any{&run, &seq},
+		func() { snap.entries[entryKey{journal.RunID(run), uint64(seq)}] = true })
+	b.each(`SELECT run, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, run, name) JOIN `+b.sql.deferreds+` d USING (shard, run, name)`,
+		[]any{of.settles.shards, of.settles.ids, of.settles.names}, []any{&run, &name},
+		func() { snap.settled[settlement{journal.RunID(run), name}] = true })
 }
 
-// readOrigins reads which messages a table has already, by their origins.
-func (b *snapshotBatch) readOrigins(table string, of *mailKeys, known map[mailKey]bool) {
-	var id, origin []byte
-	b.each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+table+` t USING (shard, id, origin)`,
-		[]any{of.shards, of.ids, of.origins}, []any{&id, &origin},
-		func() { known[mailKey{journal.ID(id), journal.Origin(origin)}] = true })
+// readOrigins reads which messages and receipts there are already, by their origins. Messages of all
+// chains are read: a run that supersedes another asks for the other's.
+func (b *snapshotBatch) readOrigins(snap *snapshot, of *mailDependencies) {
+	var id, chain, origin []byte
+	b.each(`SELECT id, t.chain, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+b.sql.inbox+` t USING (shard, id, origin)`,
+		[]any{of.mailed.shards, of.mailed.ids, of.mailed.origins}, []any{&id, &chain, &origin},
+		func() { snap.mail.mailed[mailKey{receiverOf(id, chain), journal.Origin(origin)}] = true })
+	b.each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+b.sql.receipts+` t USING (shard, id, origin)`,
+		[]any{of.answered.shards, of.answered.ids, of.answered.origins}, []any{&id, &origin},
+		func() { snap.mail.answered[receiptOf(journal.ID(id), journal.Origin(origin))] = true })
 }
 
 // readInboxes reads the messages that are taken, and how full inboxes are.
 func (b *snapshotBatch) readInboxes(snap *snapshot, of *mailDependencies) {
 	var (
-		id, origin []byte
-		position   int64
-		size       int64
-		total      tally
+		id, chain, origin []byte
+		position          int64
+		size              int64
+		total             tally
 	)
-	b.each(`SELECT id, position, origin, bytes FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+b.sql.inbox+` i USING (shard, id, position)`,
-		[]any{of.takes.shards, of.takes.ids, of.takes.positions}, []any{&id, &position, &origin, &size},
+	b.each(`SELECT id, i.chain, position, origin, bytes FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+b.sql.inbox+` i USING (shard, id, position)`,
+		[]any{of.takes.shards, of.takes.ids, of.takes.positions}, []any{&id, &chain, &position, &origin, &size},
 		func() {
-			snap.mail.messages[entryKey{journal.ID(id), uint64(position)}] = message{journal.Origin(origin), size}
+			snap.mail.messages[place{receiverOf(id, chain), uint64(position)}] = message{journal.Origin(origin), size}
 		})
-	b.each(`SELECT id, held.* FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) CROSS JOIN LATERAL (
+	b.each(`SELECT id, chain, held.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) CROSS JOIN LATERAL (
 			SELECT count(*), coalesce(sum(n.bytes), 0)::int8
-			FROM (SELECT i.bytes FROM `+b.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id LIMIT $3) AS n) AS held`,
-		[]any{of.receivers.shards, of.receivers.ids, journal.MaxSentInbox + 1 + of.takes.len()}, []any{&id, &total.messages, &total.bytes},
-		func() { snap.mail.tallies[journal.ID(id)] = total })
+			FROM (SELECT i.bytes FROM `+b.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain LIMIT $4) AS n) AS held`,
+		[]any{of.receivers.shards, of.receivers.ids, of.receivers.chains, journal.MaxSentInbox + 1 + of.takes.len()},
+		[]any{&id, &chain, &total.messages, &total.bytes},
+		func() { snap.mail.tallies[receiverOf(id, chain)] = total })
 }

@@ -16,8 +16,6 @@ import (
 // connection. They are prepared at once, not at first use: inside a guest's
 // transaction the name of a table of ours could not even be looked up.
 const (
-	stmtAside          = "cruster_aside"
-	stmtAsideRows      = "cruster_aside_rows"
 	stmtAttributes     = "cruster_attributes"
 	stmtAttributesGone = "cruster_attributes_gone"
 	stmtBegin          = "cruster_begin"
@@ -30,6 +28,7 @@ const (
 	stmtDestroys       = "cruster_destroys"
 	stmtEntities       = "cruster_entities"
 	stmtEntries        = "cruster_entries"
+	stmtGuestRun       = "cruster_guest_run"
 	stmtFence          = "cruster_fence"
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
@@ -55,6 +54,7 @@ const (
 	stmtSettlesLenient = "cruster_settles_lenient"
 	stmtStarts         = "cruster_starts"
 	stmtStartsLenient  = "cruster_starts_lenient"
+	stmtSupersede      = "cruster_supersede"
 	stmtTakes          = "cruster_takes"
 	stmtUnanswered     = "cruster_unanswered"
 	stmtUnlocks        = "cruster_unlocks"
@@ -69,7 +69,7 @@ type statements struct {
 	heartbeat, hibernated, modules, deployments   string
 	guestMigrations, inbox, receipts, entities    string
 	schedules, locks, published, attributes       string
-	continued, givenUp                            string
+	retired, givenUp                              string
 	prepared                                      map[string]string
 }
 
@@ -79,14 +79,14 @@ func newStatements(schema string) statements {
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
-		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), continued: q("continued"),
+		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), retired: q("retired"),
 		givenUp: q("given_up"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{continued}", st.continued, "{given_up}", st.givenUp,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
+		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired, "{given_up}", st.givenUp,
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'", "{taken}", "'"+stateTaken+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -119,25 +119,25 @@ const insertStarts = `
 		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[], $22::bytea[], $23::bytea[], $24::int8[], $25::bytea[])`
 
 const insertSettles = `
-	INSERT INTO {deferreds} (shard, id, name, value, error, at, origin)
+	INSERT INTO {deferreds} (shard, run, name, value, error, at, origin)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::int8[], $7::bytea[])`
 
 const insertLinks = `
-	INSERT INTO {links} (shard, id, step, callee, callee_run)
+	INSERT INTO {links} (shard, run, step, callee, callee_run)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
 
 // wakeNew has the executions of new rows loaded. Rows that are awake are left alone: a row
 // that is written again costs as much as a new one.
 const (
-	wakeNew = `woken AS (UPDATE {executions} e SET wake_at = {now} FROM new WHERE ` + asleep
-	asleep  = `e.shard = new.shard AND e.id = new.id AND e.state = 'running' AND e.wake_at <> {now}`
+	wakeNew = `woken AS (UPDATE {executions} e SET wake_at = {now} FROM new WHERE e.shard = new.shard AND ` + asleep
+	asleep  = `e.superseded = 0 AND e.state = 'running' AND e.wake_at <> {now}`
 )
 
 const insertMail = `
-	INSERT INTO {inbox} (shard, id, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::int8[], $7::bool[], $8::bool[], $9::int8[],
-		$10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])
-		AS m (shard, id, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)`
+	INSERT INTO {inbox} (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::int8[], $8::bool[], $9::bool[], $10::int8[],
+		$11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[])
+		AS m (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)`
 
 // journalStatements are what a journal write is made of. Each takes columns as
 // arrays, so that a batch of any size is a handful of statements. Lenient ones
@@ -169,31 +169,41 @@ var journalStatements = map[string]string{
 
 	stmtPresent: `
 	SELECT {expect}(count(*), $4, {missing})
-	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)`,
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0`,
 
 	stmtHeld: `
 	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
 		FOR KEY SHARE OF e) AS held`,
 
 	stmtCallees: `
 	SELECT {expect}(count(*), $4, {missing}) FROM (
 		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) JOIN {executions} e USING (shard, id)
-		WHERE coalesce(e.chain, e.run) = w.chain FOR KEY SHARE OF e) AS held`,
+		WHERE e.superseded = 0 AND coalesce(e.chain, e.run) = w.chain FOR KEY SHARE OF e) AS held`,
 
 	stmtLockRuns: `
 	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
 		FOR UPDATE OF e) AS locked`,
 
 	stmtLockRows: `
 	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
 		FOR NO KEY UPDATE OF e) AS locked`,
 
 	stmtEntries: `
-	INSERT INTO {entries} (shard, id, seq, entry)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::bytea[])`,
+	WITH new AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[], $5::bytea[]) AS n (shard, run, seq, last, body)),
+	added AS (INSERT INTO {entries} (shard, run, seq, last, body) SELECT * FROM new)
+	SELECT
+		{expect}((SELECT count(*) FROM new n JOIN {executions} e USING (shard, run) WHERE e.superseded = 0 AND e.state NOT IN ` + final + `), $6, {missing}),
+		{expect}((SELECT count(*) FROM new n CROSS JOIN LATERAL (
+			SELECT e.last FROM {entries} e WHERE e.shard = n.shard AND e.run = n.run AND e.seq <= n.last ORDER BY e.seq DESC LIMIT 1) AS before
+			WHERE before.last >= n.seq), 0, {taken})`,
+
+	stmtGuestRun: `
+	SELECT {expect}(count(*), $4, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
+		WHERE e.superseded = 0 AND e.state NOT IN ` + final + ` FOR KEY SHARE OF e) AS held`,
 
 	stmtUpdates: `
 	WITH changed AS (
@@ -203,7 +213,7 @@ var journalStatements = map[string]string{
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],
 				$13::bytea[])
 			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section)
-		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
 
 	stmtInterrupts: `
@@ -211,26 +221,26 @@ var journalStatements = map[string]string{
 		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt),
 			wake_at = CASE WHEN u.wakes AND e.state = 'running' THEN {now} ELSE e.wake_at END
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $6::bool[]) AS u (shard, id, run, interrupt, wakes)
-		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
 
 	stmtHibernate: `
 	WITH saved AS (
-		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::bytea[]) AS s (shard, id, seq, body)
+		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::bytea[]) AS s (shard, run, seq, body)
 	), woken AS (
-		DELETE FROM {hibernated} h USING saved s WHERE h.shard = s.shard AND h.id = s.id AND s.body IS NULL
+		DELETE FROM {hibernated} h USING saved s WHERE h.shard = s.shard AND h.run = s.run AND s.body IS NULL
 	)
-	INSERT INTO {hibernated} (shard, id, seq, body)
-	SELECT s.* FROM saved s JOIN {executions} e USING (shard, id) WHERE s.body IS NOT NULL AND e.state IN ('running', 'paused')
-	ON CONFLICT (shard, id) DO UPDATE SET seq = excluded.seq, body = excluded.body`,
+	INSERT INTO {hibernated} (shard, run, seq, body)
+	SELECT s.* FROM saved s JOIN {executions} e USING (shard, run) WHERE s.body IS NOT NULL AND e.state IN ('running', 'paused')
+	ON CONFLICT (shard, run) DO UPDATE SET seq = excluded.seq, body = excluded.body`,
 
 	stmtLinks:        insertLinks,
-	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING id, step`,
+	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING run, step`,
 
 	stmtSettles: insertSettles,
 	stmtSettlesLenient: `
-	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, id, name), ` + wakeNew + ` AND e.id = ANY($8::bytea[]))
-	SELECT id, name FROM new`,
+	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, run, name), ` + wakeNew + ` AND e.run = new.run AND e.id = ANY($8::bytea[]))
+	SELECT run, name FROM new`,
 
 	stmtGiveUps: `
 	INSERT INTO {given_up} (shard, id, run, step, at, reason)
@@ -238,46 +248,47 @@ var journalStatements = map[string]string{
 
 	stmtWakes: `
 	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)
-	WHERE ` + asleep,
+	WHERE e.shard = new.shard AND e.id = new.id AND ` + asleep,
 
 	// What follows is about inboxes: see mail.go.
 
 	stmtRoom: `
 	SELECT {expect}(count(*), 0, {full})
-	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[]) AS w (shard, id, messages, bytes, most, most_bytes)
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[], $7::int8[])
+		AS w (shard, id, chain, messages, bytes, most, most_bytes)
 	CROSS JOIN LATERAL (
 		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
-		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT w.most) AS n) AS there
+		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain LIMIT w.most) AS n) AS there
 	WHERE there.messages + w.messages > w.most OR there.bytes + w.bytes > w.most_bytes`,
 
 	stmtTakes: `
 	WITH gone AS (
-		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::int8[]) AS t (shard, id, position)
-		WHERE i.shard = t.shard AND i.id = t.id AND i.position = t.position RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM gone), $4, {mail})`,
+		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS t (shard, id, chain, position)
+		WHERE i.shard = t.shard AND i.id = t.id AND i.chain = t.chain AND i.position = t.position RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM gone), $5, {mail})`,
 
 	stmtHoldMail: `
 	WITH kept AS (
-		UPDATE {inbox} i SET held = true FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS h (shard, id, position)
-		WHERE i.shard = h.shard AND i.id = h.id AND i.position = h.position RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM kept), $4, {mail})`,
+		UPDATE {inbox} i SET held = true FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS h (shard, id, chain, position)
+		WHERE i.shard = h.shard AND i.id = h.id AND i.chain = h.chain AND i.position = h.position RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM kept), $5, {mail})`,
 
 	stmtReceipts: `
 	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[])`,
 
-	stmtMail: insertMail + ` RETURNING id, origin, position`,
+	stmtMail: insertMail + ` RETURNING id, chain, origin, position`,
 
 	stmtMailLenient: `
 	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
 		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
-		ON CONFLICT DO NOTHING RETURNING shard, id, origin, position), ` + wakeNew + ` AND e.id = ANY($14::bytea[]))
-	SELECT id, origin, position FROM new`,
+		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position), ` + wakeNew + ` AND e.id = new.id AND e.id = ANY($15::bytea[]))
+	SELECT id, chain, origin, position FROM new`,
 
 	stmtUnanswered: `
 	SELECT {expect}(count(*), 0, {mail})
-	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m (shard, id, origin)
-		JOIN {inbox} i USING (shard, id, origin) JOIN {receipts} r USING (shard, id, origin)
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS m (shard, id, chain, origin)
+		JOIN {inbox} i USING (shard, id, chain, origin) JOIN {receipts} r USING (shard, id, origin)
 	WHERE i.xmin = pg_current_xact_id()::xid AND r.xmin <> pg_current_xact_id()::xid`,
 
 	stmtEntities: `
@@ -299,8 +310,8 @@ var journalStatements = map[string]string{
 	DELETE FROM {locks} l USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE l.shard = d.shard AND l.id = d.id`,
 
 	stmtPublish: `
-	INSERT INTO {published} (shard, id, body) SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[])
-	ON CONFLICT (shard, id) DO UPDATE SET body = excluded.body`,
+	INSERT INTO {published} (shard, run, body) SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[])
+	ON CONFLICT (shard, run) DO UPDATE SET body = excluded.body`,
 
 	stmtAttributesGone: `
 	DELETE FROM {attributes} a USING unnest($1::int2[], $2::bytea[]) AS p (shard, id)
@@ -311,41 +322,32 @@ var journalStatements = map[string]string{
 	INSERT INTO {attributes} AS a (shard, id, name, type, text, number, namespace, created_at)
 	SELECT n.*, e.namespace, e.created_at
 	FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::float8[]) AS n (shard, id, name, type, text, number)
-		JOIN {executions} e USING (shard, id)
+		JOIN {executions} e USING (shard, id) WHERE e.superseded = 0
 	ON CONFLICT (shard, id, name) DO UPDATE SET type = excluded.type, text = excluded.text, number = excluded.number
 	WHERE (a.type, a.text, a.number) <> (excluded.type, excluded.text, excluded.number)`,
 
-	// What follows moves runs aside: see earlier.go.
+	// What follows replaces runs: see earlier.go and continue.go.
 
-	stmtAside: `
-	WITH changed AS (
-		UPDATE {executions} e SET id = a.aside, earlier_of = e.id
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS a (shard, id, run, aside)
-		WHERE e.shard = a.shard AND e.id = a.id AND e.run = a.run AND e.state IN ` + final + ` RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
-
-	stmtAsideRows: `
-	WITH aside AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS a (shard, id, aside)),
-	entries AS (UPDATE {entries} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
-	deferreds AS (UPDATE {deferreds} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
-	links AS (UPDATE {links} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
-	inbox AS (UPDATE {inbox} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
-	published AS (UPDATE {published} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id)
-	DELETE FROM {attributes} x USING aside a WHERE x.shard = a.shard AND x.id = a.id`,
+	stmtSupersede: `
+	WITH old AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS o (shard, id, run)),
+	nameless AS (DELETE FROM {attributes} a USING old o WHERE a.shard = o.shard AND a.id = o.id),
+	changed AS (
+		UPDATE {executions} e SET superseded = 1 + (SELECT max(x.superseded) FROM {executions} x WHERE x.shard = e.shard AND x.id = e.id)
+		FROM old o WHERE e.shard = o.shard AND e.id = o.id AND e.superseded = 0 AND e.run = o.run AND e.state IN ` + final + ` RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM changed), $4, {missing})`,
 
 	stmtContinue: `
 	WITH next AS (
-		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::bytea[]) AS n (shard, id, run, next, input, digest, pinned)
-	), entries AS (DELETE FROM {entries} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
-	deferreds AS (DELETE FROM {deferreds} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
-	links AS (DELETE FROM {links} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
-	hibernated AS (DELETE FROM {hibernated} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
-	released AS (UPDATE {inbox} x SET held = false FROM next n WHERE x.shard = n.shard AND x.id = n.id AND x.held),
-	over AS (INSERT INTO {continued} (shard, run) SELECT e.shard, e.run FROM {executions} e JOIN next n USING (shard, id, run) WHERE e.holds),
+		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::bytea[], $10::bytea[])
+			AS n (shard, id, run, next, input, digest, pinned, chain)
+	), released AS (UPDATE {inbox} x SET held = false FROM next n WHERE x.shard = n.shard AND x.id = n.id AND x.chain = n.chain AND x.held),
+	retired AS (
+		INSERT INTO {retired} (shard, run, id, holds)
+		SELECT e.shard, e.run, e.id, e.holds FROM {executions} e JOIN next n USING (shard, id, run) WHERE e.superseded = 0),
 	changed AS (
 		UPDATE {executions} e SET chain = coalesce(e.chain, e.run), run = n.next, continued = e.continued + 1, input = n.input, digest = n.digest,
 			pinned = n.pinned, state = 'running', wake_at = {now}, waiting = $8, finished_at = 0, value = NULL, error = NULL, moved_at = 0,
 			section = NULL, holds = false
-		FROM next n WHERE e.shard = n.shard AND e.id = n.id AND e.run = n.run RETURNING 1)
+		FROM next n WHERE e.shard = n.shard AND e.id = n.id AND e.superseded = 0 AND e.run = n.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $9, {missing})`,
 }

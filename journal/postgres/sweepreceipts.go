@@ -29,7 +29,7 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 // oldReceipt is a receipt whose time is over.
 type oldReceipt struct {
 	receiptPlace
-	holder journal.ID // that is alive and may ask for it, if there is one
+	held  bool // by a run that is alive and may ask for it
 	bytes  int64
 }
 
@@ -46,7 +46,7 @@ func (w *sweep) deleteReceipts(ctx context.Context, tx pgx.Tx) (more bool, err e
 			break
 		}
 		w.afterReceipt = r.receiptPlace
-		if !r.holder.IsZero() {
+		if r.held {
 			held = append(held, r)
 			continue
 		}
@@ -67,8 +67,8 @@ func (w *sweep) deleteReceipts(ctx context.Context, tx pgx.Tx) (more bool, err e
 // may ask for it.
 func (st *statements) selectOldReceipts() string {
 	return `SELECT r.at, r.id, r.origin, coalesce(octet_length(r.value), 0),
-			(SELECT e.id FROM ` + st.executions + ` e
-				WHERE e.shard = get_byte(r.sender, 0) AND e.id = r.sender AND e.run = r.sender_run AND e.state NOT IN ` + final + `)
+			EXISTS (SELECT FROM ` + st.executions + ` e
+				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + `)
 		FROM ` + st.receipts + ` r WHERE NOT r.held AND r.at < $1 AND (r.at, r.id, r.origin) > ($2, $3, $4)
 		ORDER BY r.at, r.id, r.origin LIMIT $5`
 }
@@ -80,11 +80,10 @@ func (w *sweep) oldReceipts(ctx context.Context, tx pgx.Tx) ([]oldReceipt, error
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r oldReceipt, err error) {
-		var id, origin, holder []byte
-		err = row.Scan(&r.at, &id, &origin, &r.bytes, &holder)
+		var id, origin []byte
+		err = row.Scan(&r.at, &id, &origin, &r.bytes, &r.held)
 		copy(r.id[:], id)
 		copy(r.origin[:], origin)
-		copy(r.holder[:], holder)
 		return r, err
 	})
 }
@@ -100,10 +99,10 @@ func (w *sweep) holdReceipts(ctx context.Context, tx pgx.Tx, held []oldReceipt) 
 		WITH kept AS (
 			SELECT r.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS k (shard, id, origin) JOIN `+w.store.sql.receipts+` r USING (shard, id, origin)),
 		alive AS (
-			SELECT h.shard, h.id, h.run FROM `+w.store.sql.executions+` h
-			WHERE (h.shard, h.id, h.run) IN (SELECT get_byte(sender, 0)::int2, sender, sender_run FROM kept) AND h.state NOT IN `+final+`
+			SELECT h.shard, h.run FROM `+w.store.sql.executions+` h
+			WHERE (h.shard, h.run) IN (SELECT `+shardOf("sender")+`, sender_run FROM kept) AND h.state NOT IN `+final+`
 			FOR NO KEY UPDATE SKIP LOCKED),
-		marked AS (UPDATE `+w.store.sql.executions+` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.id = a.id AND NOT x.holds)
+		marked AS (UPDATE `+w.store.sql.executions+` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.run = a.run AND NOT x.holds)
 		UPDATE `+w.store.sql.receipts+` r SET held = true
 		FROM kept k JOIN alive a ON a.run = k.sender_run WHERE r.shard = k.shard AND r.id = k.id AND r.origin = k.origin`,
 		shards, ids, origins)

@@ -19,7 +19,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 	args := []any{f.Namespace, at, id, want}
 	param := func(arg any) string {
 		args = append(args, arg)
-		return "$" + strconv.Itoa(len(args))
+		return placeholder(len(args))
 	}
 	spaces := `SELECT $1::text AS namespace`
 	if f.Namespace == "" {
@@ -36,7 +36,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 		}
 	}
 	if f.State != "" || f.Workflow != "" {
-		where += ` AND EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = a.shard AND e.id = a.id`
+		where += ` AND EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = a.shard AND e.id = a.id AND e.superseded = 0`
 		if f.State != "" {
 			where += ` AND e.state = ` + param(string(f.State))
 		}
@@ -53,7 +53,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 			SELECT newest.* FROM spaces s CROSS JOIN LATERAL (SELECT a.created_at AS at, a.id AS place FROM ` + st.attributes + ` a
 				WHERE ` + where + ` ORDER BY a.created_at DESC, a.id DESC LIMIT $4) AS newest
 			ORDER BY at DESC, place DESC LIMIT $4)
-		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = get_byte(place, 0) AND id = place
+		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = `+shardOf("place")+` AND id = place AND superseded = 0
 		ORDER BY at DESC, place DESC`, args
 }
 
@@ -69,3 +69,5 @@ func conditionSQL(c *journal.Condition, table string, param func(any) string) st
 	}
 	return row
 }
+
+func placeholder(n int) string { return "$" + strconv.Itoa(n) }

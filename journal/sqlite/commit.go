@@ -7,7 +7,6 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -61,7 +60,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoints bool) ([]journal.Result, error) {
 	results := make([]journal.Result, len(writes))
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		b := batch{conn: conn, mail: &s.mail}
+		b := newBatch(conn, &s.mail)
 		for i := range writes {
 			var err error
 			if savepoints {
@@ -81,15 +80,21 @@ func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoi
 // batch applies writes inside one transaction.
 type batch struct {
 	conn *sqlite.Conn
-	// fences that were read in this transaction; nil is not read yet.
-	fences [journal.NumShards]*journal.Fence
+	// fences that were read in this transaction.
+	fences map[journal.Shard]journal.Fence
 	mail   *mail
 	// sentTo are the inboxes that what the last write sent was put into.
-	sentTo []journal.ID
+	sentTo []journal.Receiver
+}
+
+func newBatch(conn *sqlite.Conn, m *mail) *batch {
+	return &batch{conn: conn, mail: m, fences: map[journal.Shard]journal.Fence{}}
 }
 
 // spoilt tells whether a write failed in the middle for a reason of its own.
-func spoilt(err error) bool { return isConstraint(err) || errors.Is(err, errNoMessage) }
+func spoilt(err error) bool {
+	return isConstraint(err) || errors.Is(err, errNoMessage) || errors.Is(err, errEntryTaken)
+}
 
 // apply applies one write. An error means that it may be half done and the
 // transaction must not be committed; what is wrong with the write alone is in
@@ -102,7 +107,7 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if err != nil {
 		return journal.Result{}, err
 	}
-	if w.Fence != *fence {
+	if w.Fence != fence {
 		return journal.Result{Err: journal.ErrFenced}, nil
 	}
 	if !w.OfEntity() {
@@ -111,10 +116,14 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 		}
 	}
 	if m := w.Receive; m != nil {
-		if known, err := b.knows(w.ID, m.Origin); err != nil || known {
+		known, err := b.knows(w.Receiver(), m.Origin)
+		if err == nil && !known && !w.Replace.IsZero() {
+			known, err = b.superseding(w)
+		}
+		if err != nil || known {
 			return journal.Result{Existed: known}, err
 		}
-		if full, err := b.full(w.ID, m.Bytes); err != nil || full {
+		if full, err := b.full(w.Receiver(), m.Bytes); err != nil || full {
 			return journal.Result{Err: journal.ErrInboxFull}, err
 		}
 	}
@@ -137,7 +146,7 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 	switch {
 	case w.Start != nil && there != nil && !(there.run == w.Replace && there.state.Final()):
 		return journal.Result{Existed: true}, nil
-	case w.Start == nil && (there == nil || there.run != w.Run):
+	case w.Start == nil && (there == nil || there.run != w.Run || len(w.Entries) > 0 && there.state.Final()):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
 	if existed, err := b.takenBefore(w); err != nil || existed {
@@ -155,13 +164,13 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 func (b *batch) takenBefore(w *journal.Write) (bool, error) {
 	switch {
 	case w.Settle != nil:
-		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
+		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindRun(stmt, journal.KeyOf(w.ID, w.Run))
 			stmt.BindText(3, w.Settle.Name)
 		})
 	case w.Link != nil:
-		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND id = ?2 AND step = ?3", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
+		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", func(stmt *sqlite.Stmt) {
+			bindRun(stmt, journal.KeyOf(w.ID, w.Run))
 			stmt.BindBytes(3, w.Link.Step[:])
 		})
 	default:
@@ -189,15 +198,13 @@ func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	return result, run(b.conn, "RELEASE cruster_write", nil, nil)
 }
 
-func (b *batch) fence(shard journal.Shard) (*journal.Fence, error) {
-	if b.fences[shard] == nil {
-		fence, err := readFence(b.conn, shard)
-		if err != nil {
-			return nil, err
-		}
-		b.fences[shard] = &fence
+func (b *batch) fence(shard journal.Shard) (fence journal.Fence, err error) {
+	fence, known := b.fences[shard]
+	if !known {
+		fence, err = readFence(b.conn, shard)
+		b.fences[shard] = fence
 	}
-	return b.fences[shard], nil
+	return fence, err
 }
 
 func columnFence(row *sqlite.Stmt) (f journal.Fence) {
@@ -240,7 +247,7 @@ type thisRun struct {
 func (b *batch) run(id journal.ID) (found *thisRun, err error) { return readRun(b.conn, id) }
 
 func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
-	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
+	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 	}, func(row *sqlite.Stmt) error {
 		found = &thisRun{state: journal.State(row.ColumnText(2))}
@@ -253,7 +260,7 @@ func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
 
 // chainThere tells whether the callee of a link is the execution that is meant.
 func (b *batch) chainThere(l *journal.Link) (bool, error) {
-	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND coalesce(chain, run) = ?3", func(stmt *sqlite.Stmt) {
+	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND coalesce(chain, run) = ?3", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, l.Callee)
 		stmt.BindBytes(3, l.Chain[:])
 	})
@@ -276,7 +283,7 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 		return journal.Result{Err: there}, err
 	}
 	if !w.Replace.IsZero() {
-		if err := b.setAside(w.ID); err != nil {
+		if err := b.supersede(w.ID); err != nil {
 			return journal.Result{}, err
 		}
 	}
@@ -285,11 +292,11 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	}
 	for i := range w.Deferreds {
 		if err == nil {
-			err = b.settle(w.ID, &w.Deferreds[i])
+			err = b.settle(w, &w.Deferreds[i])
 		}
 	}
 	if err == nil && w.Settle != nil {
-		err = b.settle(w.ID, w.Settle)
+		err = b.settle(w, w.Settle)
 	}
 	if err == nil && w.Link != nil {
 		err = b.link(w)
@@ -317,18 +324,18 @@ func (b *batch) change(w *journal.Write) error {
 			return err
 		}
 		if w.Update.State.Final() {
-			if err := b.hibernate(w.ID, &journal.Hibernated{}); err != nil {
+			if err := b.hibernate(w, &journal.Hibernated{}); err != nil {
 				return err
 			}
 		}
 	}
 	if w.Hibernate != nil {
-		if err := b.hibernate(w.ID, w.Hibernate); err != nil {
+		if err := b.hibernate(w, w.Hibernate); err != nil {
 			return err
 		}
 	}
 	if w.Interrupt != nil {
-		err := run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
+		err := run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
 			bindPacked(stmt, 3, w.Interrupt)
 		}, nil)
@@ -345,7 +352,7 @@ func (b *batch) change(w *journal.Write) error {
 		}
 	}
 	if w.Publish != nil {
-		if err := b.publish(w.ID, w.Publish); err != nil {
+		if err := b.publish(w); err != nil {
 			return err
 		}
 	}
@@ -355,9 +362,9 @@ func (b *batch) change(w *journal.Write) error {
 	return nil
 }
 
-func (b *batch) settle(id journal.ID, d *journal.Deferred) error {
-	return run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
+func (b *batch) settle(w *journal.Write, d *journal.Deferred) error {
+	return run(b.conn, "INSERT INTO cruster_deferreds (shard, run, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, journal.KeyOf(w.ID, w.Run))
 		stmt.BindText(3, d.Name)
 		bindBlob(stmt, 4, d.Value)
 		bindPacked(stmt, 5, d.Error)
@@ -366,29 +373,17 @@ func (b *batch) settle(id journal.ID, d *journal.Deferred) error {
 	}, nil)
 }
 
-func (b *batch) insertEntries(w *journal.Write) error {
-	for i := range w.Entries {
-		e := &w.Entries[i]
-		body, err := abi.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
-		}
-		err = run(b.conn, "INSERT INTO cruster_entries (shard, id, seq, body) VALUES (?1, ?2, ?3, ?4)", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindInt64(3, int64(e.Seq))
-			stmt.BindBytes(4, body)
-		}, nil)
-		if err != nil {
-			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
-		}
-	}
-	return nil
+func (b *batch) putInput(of journal.RunKey, input []byte) error {
+	return run(b.conn, "INSERT INTO cruster_inputs (shard, run, input) VALUES (?1, ?2, ?3)", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, of)
+		bindBlob(stmt, 3, input)
+	}, nil)
 }
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
 			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11
-		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, string(u.State))
 		stmt.BindInt64(4, u.WakeAt)
@@ -407,8 +402,8 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 }
 
 func (b *batch) link(w *journal.Write) error {
-	return run(b.conn, "INSERT INTO cruster_links (shard, id, step, callee, callee_run) VALUES (?1, ?2, ?3, ?4, ?5)", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, w.ID)
+	return run(b.conn, "INSERT INTO cruster_links (shard, run, step, callee, callee_run) VALUES (?1, ?2, ?3, ?4, ?5)", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, journal.KeyOf(w.ID, w.Run))
 		stmt.BindBytes(3, w.Link.Step[:])
 		stmt.BindBytes(4, w.Link.Callee[:])
 		stmt.BindBytes(5, w.Link.Chain[:])
@@ -461,8 +456,5 @@ func (b *batch) start(e *journal.Execution) error {
 	if err != nil {
 		return err
 	}
-	return run(b.conn, "INSERT INTO cruster_inputs (shard, id, input) VALUES (?1, ?2, ?3)", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, e.ID)
-		bindBlob(stmt, 3, e.Input)
-	}, nil)
+	return b.putInput(e.RunKey(), e.Input)
 }

@@ -6,34 +6,25 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// releaseHeld has a sweep free what a run holds: it may be much.
-const releaseHeld = "INSERT INTO cruster_continued (shard, run) SELECT shard, run FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND holds = 1"
+// retireRun leaves the rows of a run to Purge, and has a sweep free what the run holds.
+const retireRun = "INSERT INTO cruster_retired (shard, run, id, holds) SELECT shard, run, id, holds FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0"
 
 // continueAs has another run take the place of the one of a write, in the same row.
 func (b *batch) continueAs(w *journal.Write) error {
-	for _, query := range []string{
-		"DELETE FROM cruster_entries WHERE shard = ?1 AND id = ?2",
-		"DELETE FROM cruster_deferreds WHERE shard = ?1 AND id = ?2",
-		"DELETE FROM cruster_links WHERE shard = ?1 AND id = ?2",
-		"DELETE FROM cruster_hibernated WHERE shard = ?1 AND id = ?2",
-		releaseMessages,
-		releaseHeld,
-	} {
-		if err := exec(b.conn, query, w.ID); err != nil {
-			return err
-		}
+	if err := exec(b.conn, retireRun, w.ID); err != nil {
+		return err
+	}
+	err := run(b.conn, releaseMessages, func(stmt *sqlite.Stmt) { bindReceiver(stmt, w.Receiver()) }, nil)
+	if err != nil {
+		return err
 	}
 	c := w.Continue
-	err := run(b.conn, "UPDATE cruster_inputs SET input = ?3 WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, w.ID)
-		bindBlob(stmt, 3, c.Input)
-	}, nil)
-	if err != nil {
+	if err := b.putInput(journal.KeyOf(w.ID, c.Run), c.Input); err != nil {
 		return err
 	}
 	return run(b.conn, `UPDATE cruster_executions SET chain = coalesce(chain, run), run = ?3, continued = continued + 1, digest = ?4, pinned = ?5,
 			state = ?6, wake_at = ?7, waiting = ?8, finished_at = 0, value = NULL, error = NULL, moved_at = 0, section = NULL, holds = 0
-		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, w.ID)
 		stmt.BindBytes(3, c.Run[:])
 		stmt.BindText(4, c.Digest)

@@ -209,6 +209,21 @@ func bindID(stmt *sqlite.Stmt, shardParam, idParam int, id journal.ID) {
 	stmt.BindBytes(idParam, id[:])
 }
 
+// bindRun binds the key of the rows of a run to the first two parameters.
+func bindRun(stmt *sqlite.Stmt, of journal.RunKey) {
+	stmt.BindInt64(1, int64(of.Shard))
+	stmt.BindBytes(2, of.Run[:])
+}
+
+// bindChain binds the chain of a receiver; it is empty for an entity.
+func bindChain(stmt *sqlite.Stmt, param int, to journal.Receiver) {
+	if to.Chain.IsZero() {
+		stmt.BindZeroBlob(param, 0)
+		return
+	}
+	stmt.BindBytes(param, to.Chain[:])
+}
+
 func columnID(stmt *sqlite.Stmt, col int) (id journal.ID) {
 	stmt.ColumnBytes(col, id[:])
 	return id

@@ -39,7 +39,7 @@ func FuzzGuestStatement(f *testing.F) {
 			}
 		}
 		committed := tx.Commit(b.ctx, w) == nil
-		entries, _, err := b.store.Entries(b.ctx, w.ID, 0, journal.PageLimit{Entries: 10})
+		entries, _, err := b.store.Entries(b.ctx, journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Equal(t, committed, len(entries) == 1)
 

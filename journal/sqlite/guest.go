@@ -221,7 +221,7 @@ func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
 }
 
 func (tx *guestTx) commitLocked(w journal.Write) error {
-	b := batch{conn: tx.store.writer, mail: &tx.store.mail}
+	b := newBatch(tx.store.writer, &tx.store.mail)
 	result, err := b.apply(&w)
 	switch {
 	case err != nil:

@@ -32,7 +32,7 @@ func TestHostileRollbackInsideStatement(t *testing.T) {
 	_, rows, err := tx.Query(b.ctx, "SELECT owner FROM accounts", nil)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{"ada"}}, rows)
-	entries, _, err := b.store.Entries(b.ctx, w.ID, 0, journal.PageLimit{Entries: 10})
+	entries, _, err := b.store.Entries(b.ctx, journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{Entries: 10})
 	require.NoError(t, err)
 	require.Empty(t, entries)
 }

@@ -13,38 +13,39 @@ import (
 var errNoMessage = errors.New("there is no such message")
 
 const (
-	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3 RETURNING bytes"
-	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND position = ?3"
-	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND flags >= 2"
+	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
+	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?4"
+	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?4 AND +chain = ?3 RETURNING bytes"
+	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND position = ?4 AND +chain = ?3"
+	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND flags >= 2"
 )
 
 // knows tells whether there is a message of the origin, or a receipt.
-func (b *batch) knows(receiver journal.ID, origin journal.Origin) (known bool, err error) {
-	for _, query := range []string{selectMessageOf, selectReceiptOf} {
-		known, err = b.found(query, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, receiver)
-			stmt.BindBytes(3, origin[:])
-		})
-		if known || err != nil {
-			break
-		}
+func (b *batch) knows(receiver journal.Receiver, origin journal.Origin) (known bool, err error) {
+	known, err = b.found(selectMessageOf, func(stmt *sqlite.Stmt) {
+		bindReceiver(stmt, receiver)
+		stmt.BindBytes(4, origin[:])
+	})
+	if known || err != nil {
+		return known, err
 	}
-	return known, err
+	return b.found(selectReceiptOf, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, receiver.ID)
+		stmt.BindBytes(4, origin[:])
+	})
 }
 
 // put puts a message into an inbox and tells where it stands. Positions are counted in
 // memory, from above the largest that was stored when the store was opened: no other
 // process has the file.
-func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
+func (b *batch) put(receiver journal.Receiver, m *journal.Message) (uint64, error) {
 	b.mail.position++
 	position := b.mail.position
 	b.mail.changed(receiver, 1, int64(m.Bytes))
-	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, receiver)
-		stmt.BindInt64(3, int64(position))
+	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, chain, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
+		VALUES (?1, ?2, ?3, ?14, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
+		bindReceiver(stmt, receiver)
+		stmt.BindInt64(14, int64(position))
 		stmt.BindBytes(4, m.Origin[:])
 		stmt.BindText(5, string(m.Kind))
 		stmt.BindText(6, m.Name)
@@ -69,10 +70,11 @@ func flagsOf(m *journal.Message) (flags int64) {
 
 // take takes the messages of a write out of its inbox, and holds others.
 func (b *batch) take(w *journal.Write) error {
+	to := w.Receiver()
 	for _, position := range w.Take {
 		taken := false
-		err := run(b.conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, w.ID, position) }, func(row *sqlite.Stmt) error {
-			b.mail.changed(w.ID, -1, -row.ColumnInt64(0))
+		err := run(b.conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, func(row *sqlite.Stmt) error {
+			b.mail.changed(to, -1, -row.ColumnInt64(0))
 			taken = true
 			return nil
 		})
@@ -84,7 +86,7 @@ func (b *batch) take(w *journal.Write) error {
 		}
 	}
 	for _, position := range w.Hold {
-		err := run(b.conn, holdMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, w.ID, position) }, nil)
+		err := run(b.conn, holdMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, nil)
 		if err == nil && b.conn.Changes() == 0 {
 			err = errNoMessage
 		}
@@ -102,17 +104,18 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 		return 0, err
 	}
 	if w.Receive != nil {
-		if position, err = b.put(w.ID, w.Receive); err != nil {
+		if position, err = b.put(w.Receiver(), w.Receive); err != nil {
 			return 0, err
 		}
 	}
 	b.sentTo = b.sentTo[:0]
 	for i := range w.Send {
 		sent := &w.Send[i]
-		known, err := b.knows(sent.To, sent.Origin)
+		to := w.ReceiverOf(sent)
+		known, err := b.knows(to, sent.Origin)
 		if err == nil && !known {
-			b.sentTo = append(b.sentTo, sent.To)
-			_, err = b.put(sent.To, &sent.Message)
+			b.sentTo = append(b.sentTo, to)
+			_, err = b.put(to, &sent.Message)
 		}
 		if err != nil {
 			return 0, err
@@ -150,7 +153,7 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 
 // wake has a running execution loaded.
 func (b *batch) wake(id journal.ID) error {
-	return run(b.conn, "UPDATE cruster_executions SET wake_at = ?3 WHERE shard = ?1 AND id = ?2 AND state = 'running' AND wake_at <> ?3", func(stmt *sqlite.Stmt) {
+	return run(b.conn, "UPDATE cruster_executions SET wake_at = ?3 WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindInt64(3, journal.Now)
 	}, nil)

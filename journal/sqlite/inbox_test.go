@@ -85,13 +85,13 @@ func TestInboxReadsNoValues(t *testing.T) {
 	store, err = Open(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	envelopes, err := store.Inbox(t.Context(), to, 0)
+	envelopes, err := store.Inbox(t.Context(), journal.Receiver{ID: to}, 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, messages)
 	require.Equal(t, bytes, envelopes[0].Bytes)
 	_, err = store.Receivers(t.Context(), journal.ID{}, 10)
 	require.NoError(t, err)
-	_, _, err = store.Messages(t.Context(), to, 0, journal.PageLimit{})
+	_, _, err = store.Messages(t.Context(), journal.Receiver{ID: to}, 0, journal.PageLimit{})
 	require.Error(t, err)
 }
 
@@ -177,10 +177,10 @@ func TestTallies(t *testing.T) {
 		if n := len(results) - 1; results[n].Err == nil {
 			taken.Take = []uint64{results[n].Position}
 		}
-		kept, known := store.mail.tallies[to]
+		kept, known := store.mail.tallies[journal.Receiver{ID: to}]
 		var there tally
 		require.NoError(t, store.read(t.Context(), func(conn *sqlite.Conn) (err error) {
-			there, err = count(conn, to)
+			there, err = count(conn, journal.Receiver{ID: to})
 			return err
 		}))
 		require.True(t, !known || kept == there, "%+v is kept, and %+v is there", kept, there)
@@ -210,7 +210,7 @@ func TestTallies(t *testing.T) {
 	// Nor of a transaction that is rolled back at its end.
 	cancelled := receive()
 	require.ErrorIs(t, store.write(t.Context(), func(conn *sqlite.Conn) error {
-		b := batch{conn: conn, mail: &store.mail}
+		b := newBatch(conn, &store.mail)
 		_, err := b.apply(&cancelled)
 		require.NoError(t, err)
 		return errStop
@@ -220,9 +220,9 @@ func TestTallies(t *testing.T) {
 	// One that is fuller than is counted, as it may be since before there was a bound, is
 	// counted again when enough was taken.
 	require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) error {
-		b := batch{conn: conn, mail: &store.mail}
+		b := newBatch(conn, &store.mail)
 		for range mostCounted + 500 {
-			_, err := b.put(to, receive().Receive)
+			_, err := b.put(journal.Receiver{ID: to}, receive().Receive)
 			require.NoError(t, err)
 		}
 		return nil
@@ -231,7 +231,7 @@ func TestTallies(t *testing.T) {
 	results, err := store.Commit(t.Context(), []journal.Write{receive()})
 	require.NoError(t, err)
 	require.ErrorIs(t, results[0].Err, journal.ErrInboxFull)
-	envelopes, err := store.Inbox(t.Context(), to, 0)
+	envelopes, err := store.Inbox(t.Context(), journal.Receiver{ID: to}, 0)
 	require.NoError(t, err)
 	w := journal.Write{ID: to, Fence: fences[to.Shard()]}
 	for _, e := range envelopes[:len(envelopes)-journal.MaxInbox+1] {

@@ -15,9 +15,9 @@ const (
 	envelopeColumns = "position, origin, kind, name, at, flags, bytes, sender, sender_run, step"
 	messageColumns  = envelopeColumns + ", value"
 
-	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
-	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
-	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3"
+	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position > ?4 ORDER BY position"
+	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position > ?4 ORDER BY position"
+	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position = ?4"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	// selectNextReceiver leaps over the other messages of the one before.
@@ -43,30 +43,37 @@ func scanMessage(row *sqlite.Stmt) journal.Message {
 	return journal.Message{Envelope: scanEnvelope(row), Value: blob(row, 10)}
 }
 
-func bindPlace(stmt *sqlite.Stmt, id journal.ID, position uint64) {
-	bindID(stmt, 1, 2, id)
-	stmt.BindInt64(3, int64(min(position, math.MaxInt64)))
+// bindReceiver binds a receiver to the first three parameters.
+func bindReceiver(stmt *sqlite.Stmt, to journal.Receiver) {
+	bindID(stmt, 1, 2, to.ID)
+	bindChain(stmt, 3, to)
+}
+
+// bindPlace binds a place in the inbox of a receiver to the first four parameters.
+func bindPlace(stmt *sqlite.Stmt, to journal.Receiver, position uint64) {
+	bindReceiver(stmt, to)
+	stmt.BindInt64(4, int64(min(position, math.MaxInt64)))
 }
 
 // Inbox implements journal.Store.
-func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) (found []journal.Envelope, err error) {
+func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) (found []journal.Envelope, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectInbox, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, after) }, func(row *sqlite.Stmt) error {
+		return run(conn, selectInbox, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, after) }, func(row *sqlite.Stmt) error {
 			found = append(found, scanEnvelope(row))
 			return nil
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: inbox of %s: %w", id, err)
+		return nil, fmt.Errorf("sqlite: inbox of %s: %w", to.ID, err)
 	}
 	return found, nil
 }
 
 // Messages implements journal.Store.
-func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
 	room := limit.Room()
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectMessages, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, after) }, func(row *sqlite.Stmt) error {
+		return run(conn, selectMessages, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, after) }, func(row *sqlite.Stmt) error {
 			if more = !room.Take(row.ColumnInt(6)); more {
 				return errEnough
 			}
@@ -75,15 +82,15 @@ func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit
 		})
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("sqlite: messages to %s: %w", id, err)
+		return nil, false, fmt.Errorf("sqlite: messages to %s: %w", to.ID, err)
 	}
 	return messages, more, nil
 }
 
 // Message implements journal.Store.
-func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (found *journal.Message, err error) {
+func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (found *journal.Message, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, position) }, func(row *sqlite.Stmt) error {
+		return run(conn, selectMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, func(row *sqlite.Stmt) error {
 			m := scanMessage(row)
 			found = &m
 			return nil
@@ -93,7 +100,7 @@ func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (fo
 		err = journal.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: message %d to %s: %w", position, id, err)
+		return nil, fmt.Errorf("sqlite: message %d to %s: %w", position, to.ID, err)
 	}
 	return found, nil
 }
@@ -127,7 +134,7 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids
 		for more := true; more && len(ids) < limit; {
 			more = false
 			err := run(conn, selectNextReceiver, func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, int64(next[0]))
+				stmt.BindInt64(1, int64(journal.ID(next[:len(after)]).Shard()))
 				stmt.BindBytes(2, next)
 			}, func(row *sqlite.Stmt) error {
 				id := columnID(row, 0)

@@ -25,11 +25,11 @@ import (
 // to the next. A page is merged of the newest of each strand that fits.
 const (
 	selectNextStrand = `SELECT namespace, workflow, state FROM cruster_executions
-		WHERE earlier_of IS NULL AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
+		WHERE superseded = 0 AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
 	selectOfStrand = `SELECT created_at, id FROM cruster_executions
-		WHERE earlier_of IS NULL AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
+		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
 		ORDER BY created_at DESC, id DESC LIMIT ?8`
-	selectListed = "SELECT " + executionColumns + " FROM cruster_executions e WHERE e.shard = ?1 AND e.id = ?2"
+	selectListed = "SELECT " + executionColumns + " FROM cruster_executions e WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0"
 )
 
 // List implements journal.Store.

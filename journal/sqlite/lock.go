@@ -17,7 +17,7 @@ const (
 	// selectInSection tells whether a step is that of the section of a run which is not over,
 	// and how its execution is called.
 	selectInSection = `SELECT workflow, key FROM cruster_executions
-		WHERE shard = ?1 AND id = ?2 AND run = ?3 AND section = ?4 AND state NOT IN ('completed', 'failed', 'interrupted')`
+		WHERE shard = ?1 AND run = ?2 AND section = ?3 AND state NOT IN ('completed', 'failed', 'interrupted')`
 
 	selectLocks            = "SELECT " + lockColumns + " FROM cruster_locks l WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT ?3"
 	selectLocksOfNamespace = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3"
@@ -102,9 +102,8 @@ func (s *Store) InSection(ctx context.Context, step journal.Caller) (in bool, er
 // inSection tells whether the run of a step is in its section, and the name of the execution.
 func inSection(conn *sqlite.Conn, step journal.Caller) (name string, in bool, err error) {
 	err = run(conn, selectInSection, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, step.ID)
-		stmt.BindBytes(3, step.Run[:])
-		stmt.BindBytes(4, step.Step[:])
+		bindRun(stmt, journal.KeyOf(step.ID, step.Run))
+		stmt.BindBytes(3, step.Step[:])
 	}, func(row *sqlite.Stmt) error {
 		e := journal.Execution{Workflow: row.ColumnText(0), Key: row.ColumnText(1)}
 		name, in = e.Name(), true

@@ -123,7 +123,9 @@ func TestKilledProcess(t *testing.T) {
 	}
 	_ = child.Wait()
 	store := open(t, sqlite.Config{Dir: dir})
-	entries, _, err := store.Entries(t.Context(), journal.IDOf("default", "w/W", "k"), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	row, err := store.Load(t.Context(), journal.IDOf("default", "w/W", "k"))
+	require.NoError(t, err)
+	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(entries), acknowledged)
 	require.LessOrEqual(t, len(entries), acknowledged+1, "at most the one that was under way")

@@ -84,6 +84,8 @@ func (l *powerLoad) open() (err error) {
 	return nil
 }
 
+func runOf(e journal.Execution) journal.RunKey { return e.RunKey() }
+
 func laneOf(key string) journal.Execution {
 	id := journal.IDOf("default", "w/W", key)
 	return journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "w/W", Key: key, State: journal.Running, CreatedAt: 1}
@@ -236,7 +238,7 @@ func (l *powerLoad) throwAway() error {
 
 // entriesOf reads the journal of a lane, which has no gaps.
 func entriesOf(s *Store, lane int) ([]journal.Entry, error) {
-	entries, _, err := s.Entries(context.Background(), laneOf(fmt.Sprint(lane)).ID, 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	entries, _, err := s.Entries(context.Background(), runOf(laneOf(fmt.Sprint(lane))), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
 	for i := range entries {
 		if entries[i].Seq != uint64(i+1) {
 			return nil, fmt.Errorf("lane %d has entry %d in place %d", lane, entries[i].Seq, i)

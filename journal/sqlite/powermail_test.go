@@ -40,7 +40,7 @@ func (l *powerLoad) send() error {
 
 // count has the counter take what there is.
 func (l *powerLoad) count() error {
-	messages, _, err := l.store.Messages(l.ctx, counter.ID, 0, journal.PageLimit{})
+	messages, _, err := l.store.Messages(l.ctx, journal.Receiver{ID: counter.ID}, 0, journal.PageLimit{})
 	if err != nil || len(messages) == 0 {
 		return err
 	}
@@ -72,7 +72,7 @@ func (l *powerLoad) count() error {
 // counted.
 func mailOfCounter(s *Store) (taken, last int, err error) {
 	ctx := context.Background()
-	envelopes, err := s.Inbox(ctx, counter.ID, 0)
+	envelopes, err := s.Inbox(ctx, journal.Receiver{ID: counter.ID}, 0)
 	if err != nil {
 		return 0, 0, err
 	}

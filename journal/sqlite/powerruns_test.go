@@ -71,7 +71,7 @@ func runsOf(s *Store) (uint32, error) {
 	if e.Run != chainedRun(e.Continued) || e.Chain != chainedRun(0) {
 		return 0, fmt.Errorf("run %s of %s is there, after %d", e.Run, e.Chain, e.Continued)
 	}
-	for en, err := range journal.Scan(ctx, s, e.ID) {
+	for en, err := range journal.Scan(ctx, s, e.RunKey()) {
 		if err != nil || en.Attempts != e.Continued {
 			return 0, fmt.Errorf("an entry of run %d is there, of %d: %w", en.Attempts, e.Continued, err)
 		}

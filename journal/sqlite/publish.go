@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	selectPublished  = "SELECT body FROM cruster_published WHERE shard = ?1 AND id = ?2"
+	selectPublished  = "SELECT body FROM cruster_published WHERE shard = ?1 AND run = ?2"
 	selectAttributes = "SELECT name, type, text, number FROM cruster_attributes WHERE shard = ?1 AND id = ?2"
 )
 
 // publish replaces what a run has published. Attributes that stay as they are are not
 // written again: they are what executions are found by, and change seldom.
-func (b *batch) publish(id journal.ID, p *journal.Published) error {
-	err := run(b.conn, "INSERT INTO cruster_published (shard, id, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, id) DO UPDATE SET body = ?3", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
+func (b *batch) publish(w *journal.Write) error {
+	id, p := w.ID, w.Publish
+	err := run(b.conn, "INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET body = ?3", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, journal.KeyOf(id, w.Receiver().Chain))
 		stmt.BindBytes(3, p.Body())
 	}, nil)
 	if err != nil {
@@ -53,7 +54,7 @@ func (b *batch) publish(id journal.ID, p *journal.Published) error {
 
 func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
 	return run(b.conn, `INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, a.Name)
 		stmt.BindText(4, a.Type)
@@ -63,9 +64,9 @@ func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
 }
 
 // Published implements journal.Store.
-func (s *Store) Published(ctx context.Context, id journal.ID) (found *journal.Published, err error) {
+func (s *Store) Published(ctx context.Context, chain journal.RunKey) (found *journal.Published, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) (err error) {
+		return run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindRun(stmt, chain) }, func(row *sqlite.Stmt) (err error) {
 			found, err = journal.PublishedOf(blob(row, 0))
 			return err
 		})
@@ -74,29 +75,29 @@ func (s *Store) Published(ctx context.Context, id journal.ID) (found *journal.Pu
 		err = journal.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: what execution %s has published: %w", id, err)
+		return nil, fmt.Errorf("sqlite: what run %s has published: %w", chain.Run, err)
 	}
 	return found, nil
 }
 
 // Outlines implements journal.Store. A statement for each costs what one for all would: no
 // network lies between.
-func (s *Store) Outlines(ctx context.Context, ids []journal.ID) (map[journal.ID]*journal.Published, error) {
-	outlines := map[journal.ID]*journal.Published{}
+func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
+	outlines := map[journal.RunKey]*journal.Published{}
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		for _, id := range ids {
-			err := run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) (err error) {
-				outlines[id], err = journal.OutlineOf(blob(row, 0))
+		for _, chain := range chains {
+			err := run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindRun(stmt, chain) }, func(row *sqlite.Stmt) (err error) {
+				outlines[chain], err = journal.OutlineOf(blob(row, 0))
 				return err
 			})
 			if err != nil {
-				return fmt.Errorf("of execution %s: %w", id, err)
+				return fmt.Errorf("of run %s: %w", chain.Run, err)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: what %d executions have published: %w", len(ids), err)
+		return nil, fmt.Errorf("sqlite: what %d executions have published: %w", len(chains), err)
 	}
 	return outlines, nil
 }

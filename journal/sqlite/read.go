@@ -15,9 +15,9 @@ import (
 // come last because List leaves them out.
 const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, " +
 	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, " +
-	"e.section, coalesce(e.chain, e.run), e.continued, e.earlier_of, e.request"
+	"e.section, coalesce(e.chain, e.run), e.continued, e.superseded, e.request"
 
-const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
+const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run"
 
 func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	e.ID = columnID(row, 0)
@@ -49,7 +49,7 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	row.ColumnBytes(18, e.Section[:])
 	row.ColumnBytes(19, e.Chain[:])
 	e.Continued = uint32(row.ColumnInt64(20))
-	e.EarlierOf = columnID(row, 21)
+	e.Superseded = uint64(row.ColumnInt64(21))
 	row.ColumnBytes(22, e.Request[:])
 	if row.ColumnCount() > 23 {
 		e.Value, e.Input = blob(row, 23), blob(row, 24)
@@ -78,7 +78,7 @@ func (s *Store) readOne(ctx context.Context, query string, bind func(*sqlite.Stm
 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	e, err := s.readOne(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2", func(stmt *sqlite.Stmt) {
+	e, err := s.readOne(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 
 const (
 	selectStarted = selectExecution + " WHERE e.parent_run = ?1 AND e.parent_step = ?2 LIMIT 1"
-	selectLink    = "SELECT callee, callee_run FROM cruster_links WHERE shard = ?1 AND id = ?2 AND step = ?3"
+	selectLink    = "SELECT callee, callee_run FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3"
 )
 
 // Callee implements journal.Store.
@@ -113,7 +113,7 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 	var chain journal.RunID
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, selectLink, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, step.ID)
+			bindRun(stmt, journal.KeyOf(step.ID, step.Run))
 			stmt.BindBytes(3, step.Step[:])
 		}, func(row *sqlite.Stmt) error {
 			callee = columnID(row, 0)
@@ -127,50 +127,19 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 	if callee.IsZero() {
 		return nil, journal.ErrNotFound
 	}
-	for _, id := range []journal.ID{callee, journal.EarlierOf(callee, chain)} {
-		e, err := s.Load(ctx, id)
-		if err == nil && e.Chain == chain || err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return e, err
-		}
+	e, err := s.FindRun(ctx, callee, chain)
+	if errors.Is(err, journal.ErrNotFound) {
+		err = journal.ErrSwept
 	}
-	return nil, journal.ErrSwept
-}
-
-// Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
-	room := limit.Room()
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
-			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
-		}, func(row *sqlite.Stmt) error {
-			if more = !room.Take(row.ColumnLen(0)); more {
-				return errEnough
-			}
-			var e journal.Entry
-			raw := blob(row, 0)
-			if err := abi.Unmarshal(raw, &e); err != nil {
-				if more = len(entries) > 0; more {
-					return errEnough
-				}
-				return &journal.DamagedEntry{Seq: uint64(row.ColumnInt64(1)), Bytes: raw, Cause: err}
-			}
-			entries = append(entries, e)
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
-	}
-	return entries, more, nil
+	return e, err
 }
 
 // Hibernated implements journal.Store.
-func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+func (s *Store) Hibernated(ctx context.Context, of journal.RunKey) (*journal.Hibernated, error) {
 	var found *journal.Hibernated
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
+		return run(conn, "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) {
+			bindRun(stmt, of)
 		}, func(row *sqlite.Stmt) error {
 			found = &journal.Hibernated{Seq: uint64(row.ColumnInt64(0)), Body: blob(row, 1)}
 			return nil
@@ -180,17 +149,17 @@ func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hiberna
 		err = journal.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: saved state of execution %s: %w", id, err)
+		return nil, fmt.Errorf("sqlite: saved state of run %s: %w", of.Run, err)
 	}
 	return found, nil
 }
 
 // Deferreds implements journal.Store. SQLite knows the length of a blob without it.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) (settled []journal.Settlement, err error) {
+func (s *Store) Deferreds(ctx context.Context, of journal.RunKey) (settled []journal.Settlement, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
-			FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name`, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
+			FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 ORDER BY name`, func(stmt *sqlite.Stmt) {
+			bindRun(stmt, of)
 		}, func(row *sqlite.Stmt) error {
 			d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
 			row.ColumnBytes(3, d.Origin[:])
@@ -199,17 +168,17 @@ func (s *Store) Deferreds(ctx context.Context, id journal.ID) (settled []journal
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: deferreds of execution %s: %w", id, err)
+		return nil, fmt.Errorf("sqlite: deferreds of run %s: %w", of.Run, err)
 	}
 	return settled, nil
 }
 
 // Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+func (s *Store) Deferred(ctx context.Context, of journal.RunKey, name string) (*journal.Deferred, error) {
 	var found *journal.Deferred
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
+		return run(conn, "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindRun(stmt, of)
 			stmt.BindText(3, name)
 		}, func(row *sqlite.Stmt) error {
 			failure, err := packed[abi.Error](row, 1)
@@ -222,7 +191,7 @@ func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*jour
 		err = journal.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: deferred %q of execution %s: %w", name, id, err)
+		return nil, fmt.Errorf("sqlite: deferred %q of run %s: %w", name, of.Run, err)
 	}
 	return found, nil
 }

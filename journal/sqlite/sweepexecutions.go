@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -21,25 +23,25 @@ import (
 // holders by itself; the next sweep frees what it held. So each execution is looked at
 // once, and once more for each holder that it had.
 const (
-	selectOverHolder = "SELECT id, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
-	// A run that has continued is over, but its row is not.
-	selectContinued = "SELECT run FROM cruster_continued LIMIT 1"
-	deleteContinued = "DELETE FROM cruster_continued WHERE run = ?1"
+	selectOverHolder = "SELECT shard, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
+	updateHolder     = "UPDATE cruster_executions SET holds = ?3 WHERE shard = ?1 AND run = ?2 AND holds <> ?3"
+	// A run may be gone before what it holds is freed.
+	selectRetiredHolder = "SELECT shard, run FROM cruster_retired WHERE holds = 1 LIMIT 1"
+	updateRetiredHolder = "UPDATE cruster_retired SET holds = ?3 WHERE shard = ?1 AND run = ?2"
 
-	selectHeld  = "SELECT id FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
-	updateHolds = "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0"
+	selectHeld = "SELECT shard, run FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
 
-	// selectExpired finds what may be deleted, oldest first, each with an execution
-	// that is alive and may ask for it.
-	selectExpired = `SELECT e.id, e.finished_at,
-		(SELECT p.id FROM cruster_executions p
-			WHERE p.shard = e.parent_shard AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted')),
-		(SELECT p.id FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.id = l.id
-			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ('completed', 'failed', 'interrupted') LIMIT 1)
+	// selectExpired finds what may be deleted, oldest first, each with a run that is alive
+	// and may ask for it.
+	selectExpired = `SELECT e.id, e.superseded, e.run, e.finished_at, coalesce(
+		(SELECT p.shard || ' ' || hex(p.run) FROM cruster_executions p
+			WHERE p.shard = e.parent_shard AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted')),
+		(SELECT p.shard || ' ' || hex(p.run) FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.run = l.run
+			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ('completed', 'failed', 'interrupted') LIMIT 1))
 	FROM cruster_executions e
-	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id) > (?2, ?3)
+	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id, e.superseded) > (?2, ?3, ?4)
 		AND e.state IN ('completed', 'failed', 'interrupted')
-	ORDER BY e.finished_at, e.id LIMIT ?4`
+	ORDER BY e.finished_at, e.id, e.superseded LIMIT ?5`
 )
 
 // sweep is a sweep under way: a row of transactions, between which others have their
@@ -49,7 +51,7 @@ type sweep struct {
 	before int64
 	left   int // may still be deleted
 
-	after        journal.Wake // the last execution that was looked at
+	after        expired      // the last run that was looked at
 	afterReceipt receiptPlace // the last receipt
 	afterLock    journal.ID   // the last lock
 }
@@ -81,114 +83,116 @@ func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*sql
 
 // free gives back to retention what a run that is over has held.
 func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
-	var holder journal.ID // zero if the run has continued
-	var holderRun []byte
-	err = run(conn, selectOverHolder, nil, func(row *sqlite.Stmt) error {
-		holder, holderRun = columnID(row, 0), blob(row, 1)
-		return nil
-	})
-	if err == nil && holderRun == nil {
-		err = run(conn, selectContinued, nil, func(row *sqlite.Stmt) error {
-			holderRun = blob(row, 0)
+	for _, holders := range []struct{ find, update string }{{selectOverHolder, updateHolder}, {selectRetiredHolder, updateRetiredHolder}} {
+		var holder *journal.RunKey
+		err := run(conn, holders.find, nil, func(row *sqlite.Stmt) error {
+			key := columnRunKey(row, 0)
+			holder = &key
 			return nil
 		})
+		if err != nil {
+			return false, err
+		}
+		if holder == nil {
+			continue
+		}
+		executions, err := freeExecutions(conn, holder.Run)
+		if err != nil {
+			return false, err
+		}
+		receipts, err := freeReceipts(conn, holder.Run)
+		if err == nil && executions < journal.SweepBatch && receipts < journal.SweepBatch {
+			err = markHolder(conn, holders.update, *holder, false)
+		}
+		return true, err
 	}
-	if err != nil || holderRun == nil {
-		return false, err
-	}
-	heldExecutions, err := freeExecutions(conn, holderRun)
-	if err != nil {
-		return false, err
-	}
-	heldReceipts, err := freeReceipts(conn, holderRun)
-	switch {
-	case err != nil || heldExecutions == journal.SweepBatch || heldReceipts == journal.SweepBatch:
-	case holder.IsZero():
-		err = run(conn, deleteContinued, func(stmt *sqlite.Stmt) { stmt.BindBytes(1, holderRun) }, nil)
-	default:
-		err = exec(conn, "UPDATE cruster_executions SET holds = 0 WHERE shard = ?1 AND id = ?2", holder)
-	}
-	return true, err
+	return false, nil
 }
 
-func freeExecutions(conn *sqlite.Conn, holder []byte) (n int, err error) {
-	var held []journal.ID
+// markHolder notes whether a run holds others.
+func markHolder(conn *sqlite.Conn, query string, of journal.RunKey, holds bool) error {
+	return run(conn, query, func(stmt *sqlite.Stmt) {
+		bindRun(stmt, of)
+		stmt.BindBool(3, holds)
+	}, nil)
+}
+
+func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {
+	key.Shard = journal.Shard(row.ColumnInt64(col))
+	row.ColumnBytes(col+1, key.Run[:])
+	return key
+}
+
+func freeExecutions(conn *sqlite.Conn, holder journal.RunID) (n int, err error) {
+	var held []journal.RunKey
 	err = run(conn, selectHeld, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holder)
+		stmt.BindBytes(1, holder[:])
 		stmt.BindInt64(2, journal.SweepBatch)
 	}, func(row *sqlite.Stmt) error {
-		held = append(held, columnID(row, 0))
+		held = append(held, columnRunKey(row, 0))
 		return nil
 	})
-	for _, id := range held {
+	for _, key := range held {
 		if err == nil {
-			err = exec(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND id = ?2", id)
+			err = run(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, key) }, nil)
 		}
 	}
 	return len(held), err
 }
 
-// expired is an execution whose time is over.
+// expired is a run whose time is over.
 type expired struct {
-	id     journal.ID
-	holder journal.ID // that is alive and may ask for it, if there is one
-	at     int64
+	id         journal.ID
+	superseded int64
+	run        journal.RunID
+	at         int64
+	holder     *journal.RunKey // that is alive and may ask for it, if there is one
 }
 
-// delete looks at a few executions, and deletes those that no other may ask for.
+// delete looks at a few runs, and deletes those that no other may ask for.
 func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
 	found, err := w.expired(conn)
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return false, err
 	}
-	var free []expired
+	room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
 	for _, e := range found {
-		if e.holder.IsZero() {
-			free = append(free, e)
+		if e.holder != nil {
+			if err := hold(conn, e); err != nil {
+				return false, err
+			}
+			w.after = e
 			continue
 		}
-		if err := hold(conn, e); err != nil {
+		whole, err := deleteRun(conn, e, &room)
+		if err != nil {
 			return false, err
 		}
-	}
-	sizes := make([]journal.SweepSize, len(free))
-	for i, e := range free {
-		if sizes[i], err = journalSize(conn, e.id); err != nil {
-			return false, err
+		if !whole { // it goes on with this one
+			return true, nil
 		}
+		w.left--
+		w.after = e
 	}
-	whole, entries := journal.CutSweep(sizes)
-	w.store.mail.forget()
-	for _, e := range free[:whole] {
-		if err := deleteExecution(conn, e.id); err != nil {
-			return false, err
-		}
-	}
-	w.left -= whole
-	if entries > 0 {
-		return true, deleteSome(conn, free[0].id, entries)
-	}
-	last := found[len(found)-1]
-	if whole < len(free) {
-		// The rest is looked at again: it begins behind the last that is gone.
-		last = free[whole-1]
-	}
-	w.after = journal.Wake{At: last.at, ID: last.id}
-	return true, nil
+	return len(found) > 0, nil
 }
 
 func (w *sweep) expired(conn *sqlite.Conn) (found []expired, err error) {
 	err = run(conn, selectExpired, func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, w.before)
-		stmt.BindInt64(2, w.after.At)
-		stmt.BindBytes(3, w.after.ID[:])
-		stmt.BindInt64(4, int64(min(w.left, journal.SweepBatch)))
+		stmt.BindInt64(2, w.after.at)
+		stmt.BindBytes(3, w.after.id[:])
+		stmt.BindInt64(4, w.after.superseded)
+		stmt.BindInt64(5, int64(min(w.left, journal.SweepBatch)))
 	}, func(row *sqlite.Stmt) error {
-		e := expired{id: columnID(row, 0), at: row.ColumnInt64(1)}
-		for _, col := range []int{2, 3} {
-			if !row.ColumnIsNull(col) {
-				e.holder = columnID(row, col)
+		e := expired{id: columnID(row, 0), superseded: row.ColumnInt64(1), at: row.ColumnInt64(3)}
+		row.ColumnBytes(2, e.run[:])
+		if !row.ColumnIsNull(4) {
+			holder, err := parseHolder(row.ColumnText(4))
+			if err != nil {
+				return err
 			}
+			e.holder = &holder
 		}
 		found = append(found, e)
 		return nil
@@ -196,76 +200,99 @@ func (w *sweep) expired(conn *sqlite.Conn) (found []expired, err error) {
 	return found, err
 }
 
-// hold keeps retention from looking at an execution again until its holder is over.
+// parseHolder reads the key of a run as selectExpired writes it: a row of SQL has no room for two
+// columns of a subquery.
+func parseHolder(text string) (key journal.RunKey, err error) {
+	shard, run, _ := strings.Cut(text, " ")
+	number, err := strconv.ParseUint(shard, 10, 16)
+	if err != nil {
+		return key, err
+	}
+	key.Shard = journal.Shard(number)
+	_, err = hex.Decode(key.Run[:], []byte(run))
+	return key, err
+}
+
+// hold keeps retention from looking at a run again until its holder is over.
 func hold(conn *sqlite.Conn, e expired) error {
-	err := run(conn, `UPDATE cruster_executions SET held_by = (SELECT run FROM cruster_executions WHERE shard = ?3 AND id = ?4)
-		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, e.id)
-		bindID(stmt, 3, 4, e.holder)
+	err := run(conn, "UPDATE cruster_executions SET held_by = ?3 WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, journal.KeyOf(e.id, e.run))
+		stmt.BindBytes(3, e.holder.Run[:])
 	}, nil)
 	if err != nil {
 		return err
 	}
-	return exec(conn, updateHolds, e.holder)
+	return markHolder(conn, updateHolder, *e.holder, true)
 }
 
-// sweptRows are the tables of which an execution may have many rows, in the order in
-// which these are deleted: from the last by the key on.
-var sweptRows = []struct{ table, key, size string }{
-	{"cruster_inbox", "position", "bytes"},
-	{"cruster_receipts", "origin", "coalesce(length(value), 0)"},
-	{"cruster_entries", "seq", "length(body)"},
-}
-
-// selectSweepSize measures those that are deleted next.
-var selectSweepSize = func() string {
-	var parts []string
-	for _, r := range sweptRows {
-		parts = append(parts, "SELECT n FROM (SELECT "+r.size+" AS n FROM "+r.table+" WHERE shard = ?1 AND id = ?2 ORDER BY "+r.key+" DESC LIMIT ?3)")
+// deleteRun deletes the row of a run, and leaves the rest to Purge. With the current run go the
+// attributes of its execution, which would find it, and the receipts, which a next run would take for
+// its own. Receipts may be many: it reports false if some are left, and then the run, too.
+func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err error) {
+	of := journal.KeyOf(e.id, e.run)
+	if e.superseded == 0 {
+		receipts := ownedRows{"cruster_receipts", "shard = ?1 AND id = ?2", "origin", "coalesce(length(value), 0)"}
+		bind := func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, e.id) }
+		if whole, err := receipts.delete(conn, bind, room); err != nil || !whole {
+			return false, err
+		}
+		if err := exec(conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2", e.id); err != nil {
+			return false, err
+		}
 	}
-	return "SELECT count(*), coalesce(sum(n), 0) FROM (" + strings.Join(parts, " UNION ALL ") + " LIMIT ?3)"
-}()
+	for _, query := range []string{
+		"INSERT INTO cruster_retired (shard, run, id, chain, holds) SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2",
+		"DELETE FROM cruster_executions WHERE shard = ?1 AND run = ?2",
+	} {
+		if err := run(conn, query, func(stmt *sqlite.Stmt) { bindRun(stmt, of) }, nil); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
 
-func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err error) {
-	err = run(conn, selectSweepSize, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindInt64(3, journal.SweepEntries)
+// leaveLink has the step that started a run find that the run was deleted, if the run of the step
+// is not over.
+const leaveLink = `INSERT OR IGNORE INTO cruster_links (shard, run, step, callee, callee_run)
+	SELECT p.shard, p.run, e.parent_step, e.id, coalesce(e.chain, e.run)
+	FROM cruster_executions e JOIN cruster_executions p ON p.shard = e.parent_shard AND p.run = e.parent_run
+	WHERE e.shard = ?1 AND e.run = ?2 AND p.state NOT IN ('completed', 'failed', 'interrupted')`
+
+// Delete implements journal.Store.
+func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, of journal.RunID) error {
+	for whole := false; !whole; {
+		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) error {
+			e, err := finishedRun(conn, id, of)
+			if err != nil {
+				return err
+			}
+			if err := run(conn, leaveLink, func(stmt *sqlite.Stmt) { bindRun(stmt, journal.KeyOf(id, of)) }, nil); err != nil {
+				return err
+			}
+			whole, err = deleteRun(conn, e, &sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes})
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("sqlite: delete run %s of execution %s: %w", of, id, err)
+		}
+	}
+	return nil
+}
+
+// finishedRun finds a run of an execution that is over.
+func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID) (e expired, err error) {
+	found := false
+	err = run(conn, "SELECT superseded FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')", func(stmt *sqlite.Stmt) {
+		bindRun(stmt, journal.KeyOf(id, of))
+		stmt.BindBytes(3, id[:])
 	}, func(row *sqlite.Stmt) error {
-		size = journal.SweepSize{Entries: row.ColumnInt64(0), Bytes: row.ColumnInt64(1)}
+		e, found = expired{id: id, run: of, superseded: row.ColumnInt64(0)}, true
 		return nil
 	})
-	return size, err
-}
-
-// deleteSome deletes n rows of an execution.
-func deleteSome(conn *sqlite.Conn, id journal.ID, n int64) error {
-	for _, r := range sweptRows {
-		if n <= 0 {
-			break
-		}
-		err := run(conn, "DELETE FROM "+r.table+" WHERE shard = ?1 AND id = ?2 AND "+r.key+
-			" IN (SELECT "+r.key+" FROM "+r.table+" WHERE shard = ?1 AND id = ?2 ORDER BY "+r.key+" DESC LIMIT ?3)", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
-			stmt.BindInt64(3, n)
-		}, nil)
-		if err != nil {
-			return err
-		}
-		n -= int64(conn.Changes())
+	if err == nil && !found {
+		err = journal.ErrNotFound
 	}
-	return nil
-}
-
-func deleteExecution(conn *sqlite.Conn, id journal.ID) error {
-	for _, table := range []string{
-		"cruster_inbox", "cruster_receipts", "cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs",
-		"cruster_published", "cruster_attributes", "cruster_executions",
-	} {
-		if err := exec(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return e, err
 }
 
 // exec runs a statement about one execution.

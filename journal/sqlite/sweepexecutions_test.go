@@ -98,8 +98,8 @@ func TestSweepInSmallTransactions(t *testing.T) {
 	require.Equal(t, children+1, deleted)
 }
 
-// What is measured is what is deleted next: the large ones at the end of a long journal.
-func TestSweepMeasuresWhatItDeletes(t *testing.T) {
+// What a run had is deleted in transactions that are small, in rows and in bytes.
+func TestPurgeInSmallPieces(t *testing.T) {
 	t.Parallel()
 	store := openInside(t)
 	fences, err := store.ClaimShards(t.Context(), "test")
@@ -114,30 +114,36 @@ func TestSweepMeasuresWhatItDeletes(t *testing.T) {
 		}
 		m := journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: size}, Value: make([]byte, size)}
 		m.Origin = journal.Origin{byte(i >> 8), byte(i), 1}
-		w.Entries = append(w.Entries, journal.Entry{Seq: uint64(i + 1), Value: m.Value})
-		w.Receipts = append(w.Receipts, journal.Receipt{Origin: journal.Origin{byte(i >> 8), byte(i), 2}, Value: m.Value})
-		w.Send = append(w.Send, journal.Sent{To: id, Message: m})
+		w.Entries = append(w.Entries, journal.Entry{Seq: uint64(2*i + 1), Value: m.Value})
+		w.Send = append(w.Send, journal.Sent{To: id, Chain: w.Run, Message: m})
 	}
-	results, err := store.Commit(t.Context(), []journal.Write{w})
+	end := journal.Write{ID: id, Run: w.Run, Fence: w.Fence, Update: &journal.Update{State: journal.Completed, FinishedAt: 1}}
+	results, err := store.Commit(t.Context(), []journal.Write{w, end})
 	require.NoError(t, err)
-	require.NoError(t, results[0].Err)
-	for range 3 * rows / journal.SweepEntries {
-		size, err := journalSize(store.writer, id)
-		require.NoError(t, err)
-		require.EqualValues(t, journal.SweepEntries, size.Entries)
-		before := sizeOf(t, store, id)
-		require.NoError(t, deleteSome(store.writer, id, size.Entries))
-		require.Equal(t, size.Bytes, before-sizeOf(t, store, id))
+	for _, r := range results {
+		require.NoError(t, r.Err)
 	}
+	require.NoError(t, store.Delete(t.Context(), fences, id, w.Run))
+	transactions := 0
+	for more := true; more; transactions++ {
+		before := sizeOf(t, store, id)
+		room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
+		require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) (err error) {
+			more, err = purge(conn, &room)
+			return err
+		}))
+		require.LessOrEqual(t, before-sizeOf(t, store, id), int64(journal.SweepBytes+bytes+200))
+		require.GreaterOrEqual(t, room.rows, int64(0))
+	}
+	require.Greater(t, transactions, 2*rows/journal.SweepEntries)
 	require.Zero(t, sizeOf(t, store, id))
 }
 
-// sizeOf is how many bytes the messages, receipts and entries of an execution have.
+// sizeOf is how many bytes the messages and entries of the first run of an execution have.
 func sizeOf(t *testing.T, store *Store, id journal.ID) (bytes int64) {
 	for _, query := range []string{
 		"SELECT coalesce(sum(bytes), 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
-		"SELECT coalesce(sum(length(value)), 0) FROM cruster_receipts WHERE shard = ?1 AND id = ?2",
-		"SELECT coalesce(sum(length(body)), 0) FROM cruster_entries WHERE shard = ?1 AND id = ?2",
+		"SELECT coalesce(sum(length(body)), 0) FROM cruster_entries WHERE shard = ?1 AND run = ?2",
 	} {
 		require.NoError(t, run(store.writer, query, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
 			bytes += row.ColumnInt64(0)

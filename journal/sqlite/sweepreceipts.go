@@ -18,7 +18,7 @@ const (
 		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`
 	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT ?2"
-	selectLiveRun      = `SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND run = ?3 AND state NOT IN ('completed', 'failed', 'interrupted')`
+	selectLiveRun      = `SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND state NOT IN ('completed', 'failed', 'interrupted')`
 )
 
 // receiptPlace is where a receipt stands in the order of a sweep.
@@ -90,8 +90,7 @@ func isLive(conn *sqlite.Conn, step journal.Caller) (live bool, err error) {
 		return false, nil
 	}
 	err = run(conn, selectLiveRun, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, step.ID)
-		stmt.BindBytes(3, step.Run[:])
+		bindRun(stmt, journal.KeyOf(step.ID, step.Run))
 	}, func(*sqlite.Stmt) error {
 		live = true
 		return nil
@@ -104,14 +103,14 @@ func holdReceipt(conn *sqlite.Conn, r oldReceipt) error {
 	if err := execReceipt(conn, "UPDATE cruster_receipts SET held = 1 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.receiptPlace); err != nil {
 		return err
 	}
-	return exec(conn, updateHolds, r.from.ID)
+	return markHolder(conn, updateHolder, journal.KeyOf(r.from.ID, r.from.Run), true)
 }
 
 // freeReceipts gives back to retention what an execution that is over has held.
-func freeReceipts(conn *sqlite.Conn, holder []byte) (n int, err error) {
+func freeReceipts(conn *sqlite.Conn, holder journal.RunID) (n int, err error) {
 	var held []receiptPlace
 	err = run(conn, selectHeldReceipts, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holder)
+		stmt.BindBytes(1, holder[:])
 		stmt.BindInt64(2, journal.SweepBatch)
 	}, func(row *sqlite.Stmt) error {
 		r := receiptPlace{id: columnID(row, 0)}

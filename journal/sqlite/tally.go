@@ -12,7 +12,7 @@ type mail struct {
 	position uint64 // of the message that was sent last
 	// tallies of inboxes that hold many messages, so that they are not counted for each
 	// one that is received. Whatever is not committed makes the store forget them all.
-	tallies map[journal.ID]tally
+	tallies map[journal.Receiver]tally
 }
 
 // tally is how much there is in an inbox.
@@ -30,12 +30,12 @@ const (
 	mostCounted = journal.MaxSentInbox + 1
 )
 
-const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 LIMIT ?3)"
+const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 LIMIT ?4)"
 
 func (m *mail) forget() { clear(m.tallies) }
 
 // full tells whether there is no room for a message of so many bytes.
-func (b *batch) full(receiver journal.ID, bytes int) (bool, error) {
+func (b *batch) full(receiver journal.Receiver, bytes int) (bool, error) {
 	t, err := b.tally(receiver)
 	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes, err
 }
@@ -47,8 +47,8 @@ func (b *batch) crowded(w *journal.Write) (bool, error) {
 		bytes += int64(w.Send[i].Bytes)
 	}
 	for i := range w.Send {
-		to := w.Send[i].To
-		if i > 0 && to == w.Send[i-1].To {
+		to := w.ReceiverOf(&w.Send[i])
+		if i > 0 && to == w.ReceiverOf(&w.Send[i-1]) {
 			continue
 		}
 		t, err := b.tally(to)
@@ -59,7 +59,7 @@ func (b *batch) crowded(w *journal.Write) (bool, error) {
 	return false, nil
 }
 
-func (b *batch) tally(receiver journal.ID) (tally, error) {
+func (b *batch) tally(receiver journal.Receiver) (tally, error) {
 	if t, kept := b.mail.tallies[receiver]; kept {
 		return t, nil
 	}
@@ -70,10 +70,10 @@ func (b *batch) tally(receiver journal.ID) (tally, error) {
 	return t, err
 }
 
-func count(conn *sqlite.Conn, receiver journal.ID) (t tally, err error) {
+func count(conn *sqlite.Conn, receiver journal.Receiver) (t tally, err error) {
 	err = run(conn, selectTally, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, receiver)
-		stmt.BindInt64(3, mostCounted)
+		bindReceiver(stmt, receiver)
+		stmt.BindInt64(4, mostCounted)
 	}, func(row *sqlite.Stmt) error {
 		t = tally{row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(0) == mostCounted}
 		return nil
@@ -81,7 +81,7 @@ func count(conn *sqlite.Conn, receiver journal.ID) (t tally, err error) {
 	return t, err
 }
 
-func (m *mail) keep(receiver journal.ID, t tally) {
+func (m *mail) keep(receiver journal.Receiver, t tally) {
 	if t.messages < worthKeeping || t.more && t.messages < journal.MaxInbox {
 		delete(m.tallies, receiver)
 		return
@@ -90,13 +90,13 @@ func (m *mail) keep(receiver journal.ID, t tally) {
 		m.forget()
 	}
 	if m.tallies == nil {
-		m.tallies = map[journal.ID]tally{}
+		m.tallies = map[journal.Receiver]tally{}
 	}
 	m.tallies[receiver] = t
 }
 
 // changed notes that so much was put into an inbox, or taken out of it.
-func (m *mail) changed(receiver journal.ID, messages, bytes int64) {
+func (m *mail) changed(receiver journal.Receiver, messages, bytes int64) {
 	if t, kept := m.tallies[receiver]; kept {
 		m.keep(receiver, tally{t.messages + messages, t.bytes + bytes, t.more})
 	}

@@ -31,15 +31,15 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_executions
 				(shard, id, run, namespace, workflow, key, digest, moved_at, state, wake_at, pinned, created_at, finished_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'sha256:1', 0, 'running', 0, ?7, 1, 0)`,
-			e.ID.Shard(), e.ID[:], e.Run[:], e.Namespace, e.Workflow, e.Key, abi.MustMarshal(&journal.Pinned{}))
+			int(e.ID[0]), e.ID[:], e.Run[:], e.Namespace, e.Workflow, e.Key, abi.MustMarshal(&journal.Pinned{}))
 		require.NoError(t, err)
 	}
 	_, err = db.ExecContext(t.Context(), "INSERT INTO cruster_links (shard, id, step, callee, callee_run) VALUES (?1, ?2, zeroblob(16), ?3, ?4)",
-		caller.ID.Shard(), caller.ID[:], callee.ID[:], callee.Run[:])
+		int(caller.ID[0]), caller.ID[:], callee.ID[:], callee.Run[:])
 	require.NoError(t, err)
 	for position, repeatable := range []bool{false, true} {
 		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes)
-			VALUES (?1, ?2, ?3, randomblob(16), 'signal', 'paid', 1, ?4, 0)`, callee.ID.Shard(), callee.ID[:], position+1, repeatable)
+			VALUES (?1, ?2, ?3, randomblob(16), 'signal', 'paid', 1, ?4, 0)`, int(callee.ID[0]), callee.ID[:], position+1, repeatable)
 		require.NoError(t, err)
 	}
 	require.NoError(t, db.Close())
@@ -47,7 +47,7 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	store, err := Open(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	envelopes, err := store.Inbox(t.Context(), callee.ID, 0)
+	envelopes, err := store.Inbox(t.Context(), journal.Receiver{ID: callee.ID, Chain: callee.Run}, 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, 2)
 	for i, e := range envelopes {

@@ -105,7 +105,7 @@ func testEntriesRoundTrip(t *testing.T, b *bundle) {
 		{math.MaxInt64, 10, nil, false},
 		{math.MaxUint64, 10, nil, false},
 	} {
-		entries, more, err := b.store.Entries(b.ctx, id, page.after, journal.PageLimit{Entries: page.limit})
+		entries, more, err := b.store.Entries(b.ctx, b.runKey(id), page.after, journal.PageLimit{Entries: page.limit})
 		require.NoError(t, err)
 		var seqs []uint64
 		for _, e := range entries {
@@ -114,7 +114,7 @@ func testEntriesRoundTrip(t *testing.T, b *bundle) {
 		require.Equal(t, page.want, seqs, "after %d, at most %d", page.after, page.limit)
 		require.Equal(t, page.more, more, "after %d, at most %d", page.after, page.limit)
 	}
-	none, _, err := b.store.Entries(b.ctx, newExecution("other").ID, 0, journal.PageLimit{Entries: 10})
+	none, _, err := b.store.Entries(b.ctx, b.runKey(newExecution("other").ID), 0, journal.PageLimit{Entries: 10})
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -134,7 +134,7 @@ func testEntriesPagedByBytes(t *testing.T, b *bundle) {
 	pages := func(limit journal.PageLimit) (lengths []int) {
 		after := uint64(0)
 		for more := true; more; {
-			page, behind, err := b.store.Entries(b.ctx, id, after, limit)
+			page, behind, err := b.store.Entries(b.ctx, b.runKey(id), after, limit)
 			require.NoError(t, err)
 			for _, en := range page {
 				after++
@@ -151,7 +151,7 @@ func testEntriesPagedByBytes(t *testing.T, b *bundle) {
 	require.Equal(t, []int{3, 1, 3, 3}, pages(journal.PageLimit{Entries: 3, Bytes: 5 << 20}))
 	require.Equal(t, []int{10}, pages(journal.PageLimit{Bytes: 1 << 30}))
 	n := 0
-	for en, err := range journal.Scan(b.ctx, b.store, id) {
+	for en, err := range journal.Scan(b.ctx, b.store, b.runKey(id)) {
 		require.NoError(t, err)
 		n++
 		require.EqualValues(t, n, en.Seq)

@@ -41,7 +41,7 @@ func testHammer(t *testing.T, b *bundle) {
 				if results[0].Err != nil {
 					return results[0].Err
 				}
-				entries, _, err := b.store.Entries(b.ctx, e.ID, 0, journal.PageLimit{Entries: 1000})
+				entries, _, err := b.store.Entries(b.ctx, b.runKey(e.ID), 0, journal.PageLimit{Entries: 1000})
 				if err != nil {
 					return err
 				}
@@ -126,7 +126,7 @@ func testClaimAgainstCommits(t *testing.T, b *bundle) {
 		require.Fail(t, failure)
 	default:
 	}
-	entries, _, err := b.store.Entries(b.ctx, id, 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	entries, _, err := b.store.Entries(b.ctx, b.runKey(id), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
 	require.NoError(t, err)
 	require.Len(t, entries, int(lastWritten.Load()), "what was acknowledged is there, and nothing else")
 }

@@ -87,6 +87,7 @@ func testContinueClears(t *testing.T, b *bundle) {
 	require.Empty(t, b.entries(t, id))
 	require.Empty(t, b.deferreds(t, id))
 	b.requireSaved(t, id, nil)
+	b.purge(t)
 	for _, run := range []journal.RunID{journal.RunID(id), {1}} {
 		_, err := b.store.Callee(b.ctx, journal.Caller{ID: id, Run: run, Step: stepOf(1)})
 		require.ErrorIs(t, err, journal.ErrNotFound)
@@ -197,6 +198,7 @@ func testContinuedCallee(t *testing.T, b *bundle) {
 	require.Zero(t, b.sweep(t, 2, 10))
 	b.finish(t, caller, 1)
 	require.Equal(t, 3, b.sweep(t, 2, 10))
+	b.purge(t)
 	_, err := b.store.Callee(b.ctx, callerOf(caller, 2))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
@@ -275,23 +277,15 @@ func testContinueMalformed(t *testing.T, b *bundle) {
 	} {
 		w := b.continueAs(id, journal.RunID{1})
 		spoil(&w)
-		results, err := b.store.Commit(b.ctx, []journal.Write{b.continueAs(other, journal.RunID{9}), w})
+		before := b.load(t, other)
+		neighbour := b.continueAs(other, journal.RunID{9, byte(before.Continued)})
+		neighbour.Run, neighbour.Chain = before.Run, before.Chain
+		results, err := b.store.Commit(b.ctx, []journal.Write{neighbour, w})
 		require.NoError(t, err)
 		require.Error(t, results[1].Err, name)
-		b.restart(t, other)
+		require.Equal(t, neighbour.Continue.Run, b.load(t, other).Run, "the neighbour was not affected")
 	}
 	require.Zero(t, b.load(t, id).Continued)
-}
-
-// restart has an execution that has continued begin anew.
-func (b *bundle) restart(t testing.TB, id journal.ID) {
-	t.Helper()
-	e := b.load(t, id)
-	w := b.write(id)
-	w.Run = e.Run
-	require.NotEqual(t, journal.RunID(id), e.Run, "the neighbour was not affected")
-	w.Continue = &journal.Continuation{Run: journal.RunID(id)}
-	b.commit(t, w)
 }
 
 // testContinueWhileSettled has clients settle deferreds of a run while it continues. What was
@@ -335,7 +329,7 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 				return errors.Join(err, results[0].Err)
 			}
 			// The settlements of the runs before are gone by now, and those of this one begin.
-			settled, err := b.store.Deferreds(b.ctx, id)
+			settled, err := b.store.Deferreds(b.ctx, b.runKey(id))
 			if err != nil || len(settled) > 0 {
 				return errors.Join(err, fmt.Errorf("run %d begins with %+v", n+1, settled))
 			}

@@ -31,7 +31,7 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 		h := setup(t)
 		store := h.Open(t)
 		defer func() { require.NoError(rt, store.Close()) }()
-		m := &model{ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}}
+		m := &model{ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}, started: map[journal.RunID]bool{}}
 		m.claim(rt)
 		actions := map[string]func(*rapid.T){
 			"commit":  m.commit,
@@ -53,6 +53,7 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"where":      m.listWhere,
 			"startOver":  m.startOver,
 			"delete":     m.deleteRun,
+			"purge":      m.purge,
 
 			"dropGivenUp": m.dropGivenUp,
 		}
@@ -79,6 +80,7 @@ type model struct {
 	inboxes   map[journal.ID][]waiting // as they were compared last
 	sent      int                      // messages that have an origin of their own
 	continued byte                     // how often runs have continued
+	started   map[journal.RunID]bool   // runs that a write has tried to start
 }
 
 func (m *model) fencesOf(s journal.Store) []journal.Fence {
@@ -155,6 +157,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Run[0] ^= 1
 		e.Run, e.Chain = w.Run, w.Run
 	}
+	w.Chain = m.chainOf(w.ID, w.Run)
 	parts := rapid.IntRange(0, 511).Draw(rt, "parts")
 	if parts&384 == 384 {
 		m.drawContinue(rt, &w)
@@ -163,7 +166,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&1 != 0 {
 		e.Input, e.CreatedAt = drawBytes(rt), rapid.Int64Range(1, 5).Draw(rt, "created")
 		e.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
-		w.Start = &e
+		w.Start, w.Chain = &e, e.Chain
 	}
 	if parts&2 != 0 {
 		for _, seq := range rapid.SliceOfN(rapid.Uint64Range(1, 30), 1, 3).Draw(rt, "seqs") {
@@ -218,6 +221,9 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 	want, err := m.oracle.Commit(m.ctx, m.forOracle(writes))
 	require.NoError(rt, err)
 	for i := range writes {
+		if writes[i].Start != nil {
+			m.started[writes[i].Run] = true
+		}
 		require.Equal(rt, want[i].Existed, got[i].Existed, "write %d", i)
 		require.Equal(rt, sortOf(want[i].Err), sortOf(got[i].Err), "write %d: %v", i, got[i].Err)
 	}
@@ -253,14 +259,20 @@ func same[T any](rt *rapid.T, what string, read func(journal.Store) (T, error), 
 
 func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 	same(rt, "load", func(s journal.Store) (*journal.Execution, error) { return s.Load(m.ctx, id) }, m.store, m.oracle)
+	m.compareRun(rt, current(m.ctx, m.oracle, id))
+}
+
+// compareRun compares what belongs to a run.
+func (m *model) compareRun(rt *rapid.T, row *journal.Execution) {
+	same(rt, "run", func(s journal.Store) (*journal.Execution, error) { return s.FindRun(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
 	same(rt, "entries", func(s journal.Store) ([]byte, error) {
-		entries, _, err := s.Entries(m.ctx, id, 0, journal.PageLimit{Entries: 1000})
+		entries, _, err := s.Entries(m.ctx, row.RunKey(), 0, journal.PageLimit{Entries: 1000})
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
-	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, id) }, m.store, m.oracle)
-	same(rt, "published", func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, id) }, m.store, m.oracle)
+	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, row.RunKey()) }, m.store, m.oracle)
+	same(rt, "published", func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, row.ChainKey()) }, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
-		return readDeferreds(m.ctx, s, id)
+		return readDeferreds(m.ctx, s, row.RunKey())
 	}, m.store, m.oracle)
 }
 

@@ -8,12 +8,24 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// runOf is the run of an execution, or the one that it begins with.
+// runOf is the run of an execution, or the one that it begins with: no id of a run is used twice.
 func (m *model) runOf(id journal.ID) journal.RunID {
 	if e, err := m.oracle.Load(m.ctx, id); err == nil {
 		return e.Run
 	}
-	return journal.RunID(id)
+	run := journal.RunID(id)
+	for n := byte(1); m.started[run]; n++ {
+		run[13] = n
+	}
+	return run
+}
+
+// chainOf is the chain of a run of an execution.
+func (m *model) chainOf(id journal.ID, run journal.RunID) journal.RunID {
+	if e, err := m.oracle.Load(m.ctx, id); err == nil && e.Run == run {
+		return e.Chain
+	}
+	return run
 }
 
 // drawSection draws the section of a run.
@@ -114,23 +126,16 @@ func (m *model) listWhere(rt *rapid.T) {
 	m.comparePages(rt, f)
 }
 
-// startOver has a run take the place of one, among other writes. A run has an id of its own in the
-// world, and in the model it may come again: then it does not go aside twice.
+// startOver has a run take the place of one, among other writes.
 func (m *model) startOver(rt *rapid.T) {
 	e := modelExecution(drawKey(rt))
-	over, chain := m.runOf(e.ID), journal.RunID(e.ID)
-	if row, err := m.oracle.Load(m.ctx, e.ID); err == nil {
-		chain = row.Chain
-	}
-	if _, err := m.oracle.Load(m.ctx, journal.EarlierOf(e.ID, chain)); err == nil {
-		return
-	}
+	over := m.runOf(e.ID)
 	m.continued++
 	e.Run[14], e.Parent = m.continued, journal.Caller{} // its step has one callee
 	e.Chain, e.Request = e.Run, journal.Origin{m.continued}
-	w := journal.Write{ID: e.ID, Run: e.Run, Fence: m.fences[e.ID.Shard()], Start: &e, Replace: over}
+	w := journal.Write{ID: e.ID, Run: e.Run, Chain: e.Chain, Fence: m.fences[e.ID.Shard()], Start: &e, Replace: over}
 	if rapid.Bool().Draw(rt, "over") {
-		end := journal.Write{ID: e.ID, Run: over, Fence: w.Fence, Update: &journal.Update{State: journal.Failed, FinishedAt: rapid.Int64Range(1, 5).Draw(rt, "finished")}}
+		end := journal.Write{ID: e.ID, Run: over, Chain: m.chainOf(e.ID, over), Fence: w.Fence, Update: &journal.Update{State: journal.Failed, FinishedAt: rapid.Int64Range(1, 5).Draw(rt, "finished")}}
 		m.commitWrites(rt, []journal.Write{end, w})
 	} else {
 		m.commitWrites(rt, []journal.Write{w})
@@ -142,22 +147,32 @@ func (m *model) startOver(rt *rapid.T) {
 // deleteRun deletes a run, if it is over.
 func (m *model) deleteRun(rt *rapid.T) {
 	id := modelExecution(drawKey(rt)).ID
-	run, of := m.runOf(id), id
-	if rows, err := m.oracle.Earlier(m.ctx, id, journal.Wake{}, 1); err == nil && len(rows) > 0 && rapid.Bool().Draw(rt, "earlier") {
-		run, of = rows[0].Run, rows[0].ID
+	run := m.runOf(id)
+	if rows, err := m.oracle.Earlier(m.ctx, id, 0, 1); err == nil && len(rows) > 0 && rapid.Bool().Draw(rt, "earlier") {
+		run = rows[0].Run
 	}
-	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), of, run) }, m.store, m.oracle)
-	m.compareExecution(rt, of)
+	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), id, run) }, m.store, m.oracle)
+	m.purge(rt)
+	m.compareExecution(rt, id)
 	m.compareEarlier(rt, id)
 	m.compareMail(rt)
 }
 
 func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
-	same(rt, "earlier", func(s journal.Store) ([]journal.Execution, error) { return s.Earlier(m.ctx, id, journal.Wake{}, 3) }, m.store, m.oracle)
-	rows, err := m.oracle.Earlier(m.ctx, id, journal.Wake{}, 3)
+	same(rt, "earlier", func(s journal.Store) ([]journal.Execution, error) { return s.Earlier(m.ctx, id, 0, 3) }, m.store, m.oracle)
+	rows, err := m.oracle.Earlier(m.ctx, id, 0, 3)
 	require.NoError(rt, err)
 	for i := range rows {
-		m.compareExecution(rt, rows[i].ID)
+		m.compareRun(rt, &rows[i])
+		m.compareReceiver(rt, rows[i].Receiver())
+	}
+}
+
+// purge deletes the rows of runs that are gone: nothing shows.
+func (m *model) purge(rt *rapid.T) {
+	for _, s := range []journal.Store{m.store, m.oracle} {
+		_, err := s.Purge(m.ctx, m.fencesOf(s), rapid.IntRange(0, 100).Draw(rt, "purged"))
+		require.NoError(rt, err)
 	}
 }
 

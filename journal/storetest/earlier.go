@@ -12,7 +12,7 @@ import (
 )
 
 var earlierTests = []test{
-	{"WhatGoesAside", nil, testReplace},
+	{"WhatIsSuperseded", nil, testReplace},
 	{"OfAnotherRun", nil, testReplaceAnotherRun},
 	{"InABatch", nil, testReplaceInABatch},
 	{"AtOnce", nil, testReplaceAtOnce},
@@ -80,22 +80,22 @@ func testReplace(t *testing.T, b *bundle) {
 	require.Empty(t, b.deferreds(t, id))
 	require.Empty(t, b.inbox(t, id))
 	b.requireSaved(t, id, nil)
-	_, err := b.store.Published(b.ctx, id)
+	_, err := b.store.Published(b.ctx, b.chainKey(id))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	require.True(t, b.hasReceipt(t, id, 1), "what was answered stays so")
 
-	aside := journal.EarlierOf(id, before.Chain)
-	require.Equal(t, id.Shard(), aside.Shard())
 	want := *before
-	want.ID, want.EarlierOf = aside, id
-	require.Equal(t, &want, b.load(t, aside))
-	require.Len(t, b.entries(t, aside), 2)
-	require.Len(t, b.deferreds(t, aside), 1)
-	require.Equal(t, []int{2}, b.numbers(t, aside))
-	published, err := b.store.Published(b.ctx, aside)
+	want.Superseded = 1
+	found, err := b.store.FindRun(b.ctx, id, before.Run)
+	require.NoError(t, err)
+	require.Equal(t, &want, found)
+	require.Len(t, b.entriesOf(t, before.RunKey()), 2)
+	require.Len(t, b.deferredsOf(t, before.RunKey()), 1)
+	require.Equal(t, []int{2}, b.numbersOf(t, before.Receiver()))
+	published, err := b.store.Published(b.ctx, before.ChainKey())
 	require.NoError(t, err)
 	require.Len(t, published.Attributes, 1)
-	callee, err := b.store.Callee(b.ctx, journal.Caller{ID: aside, Run: before.Run, Step: stepOf(1)})
+	callee, err := b.store.Callee(b.ctx, journal.Caller{ID: id, Run: before.Run, Step: stepOf(1)})
 	require.NoError(t, err)
 	require.Equal(t, "callee of k", callee.Key)
 
@@ -111,7 +111,7 @@ func testReplace(t *testing.T, b *bundle) {
 	w.Run, w.Entries, w.Settle = journal.RunID{1}, []journal.Entry{newEntry(1)}, &journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}
 	b.commit(t, w)
 	b.put(t, func() journal.Write { w := b.receive(id, 2); w.Run = journal.RunID{1}; return w }())
-	require.Len(t, b.entries(t, aside), 2)
+	require.Len(t, b.entriesOf(t, before.RunKey()), 2)
 }
 
 func testReplaceAnotherRun(t *testing.T, b *bundle) {
@@ -169,8 +169,8 @@ func testReplaceInABatch(t *testing.T, b *bundle) {
 		}
 	}
 	require.Equal(t, third, b.load(t, id).Run)
-	for _, of := range []journal.ID{id, journal.EarlierOf(id, first), journal.EarlierOf(id, second)} {
-		require.Len(t, b.entries(t, of), 1)
+	for _, run := range []journal.RunID{first, second, third} {
+		require.Len(t, b.entriesOf(t, journal.KeyOf(id, run)), 1)
 	}
 	callee, err := b.store.Callee(b.ctx, callerOf(other, 1))
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func testReplaceAtOnce(t *testing.T, b *bundle) {
 		require.EqualValues(t, 1, started.Load())
 		over = b.load(t, id).Run
 	}
-	rows, err := b.store.Earlier(b.ctx, id, journal.Wake{}, 100)
+	rows, err := b.store.Earlier(b.ctx, id, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, rows, 5)
 }
@@ -219,7 +219,7 @@ func testReplaceWithASignal(t *testing.T, b *bundle) {
 	require.Equal(t, over, b.load(t, id).Run)
 	b.put(t, with(3))
 	require.Equal(t, []int{3}, b.numbers(t, id))
-	require.Equal(t, []int{2}, b.numbers(t, journal.EarlierOf(id, over)))
+	require.Equal(t, []int{2}, b.numbersOf(t, journal.Receiver{ID: id, Chain: over}))
 }
 
 func testReplaceMalformed(t *testing.T, b *bundle) {
@@ -257,21 +257,21 @@ func testEarlierPages(t *testing.T, b *bundle) {
 	id := b.restarted(t, "k", 6)
 	b.restarted(t, "other", 2)
 	var runs []journal.RunID
-	var after journal.Wake
+	var before uint64
 	for {
-		page, err := b.store.Earlier(b.ctx, id, after, 2)
+		page, err := b.store.Earlier(b.ctx, id, before, 2)
 		require.NoError(t, err)
 		if len(page) == 0 {
 			break
 		}
 		for _, e := range page {
-			require.Equal(t, id, e.EarlierOf)
+			require.Equal(t, id, e.ID)
 			require.Empty(t, e.Input)
-			runs, after = append(runs, e.Run), journal.Wake{At: e.CreatedAt, ID: e.ID}
+			runs, before = append(runs, e.Run), e.Superseded
 		}
 	}
 	require.Equal(t, []journal.RunID{{4}, {3}, {2}, {1}, journal.RunID(id)}, runs)
-	none, err := b.store.Earlier(b.ctx, newExecution("missing").ID, journal.Wake{}, 2)
+	none, err := b.store.Earlier(b.ctx, newExecution("missing").ID, 0, 2)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }
@@ -323,7 +323,7 @@ func testReplacedCallee(t *testing.T, b *bundle) {
 func testReplacedSwept(t *testing.T, b *bundle) {
 	id := b.restarted(t, "k", 4) // over at 10, 20 and 30
 	require.Equal(t, 2, b.sweep(t, 25, 10))
-	rows, err := b.store.Earlier(b.ctx, id, journal.Wake{}, 10)
+	rows, err := b.store.Earlier(b.ctx, id, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	b.finishRun(t, id, journal.RunID{3}, 40)
@@ -337,7 +337,7 @@ func testReplaceSurvives(t *testing.T, b *bundle) {
 	require.NoError(t, b.store.Close())
 	b.open(t)
 	require.Equal(t, journal.RunID{1}, b.load(t, id).Run)
-	require.Len(t, b.entries(t, journal.EarlierOf(id, journal.RunID(id))), 2)
+	require.Len(t, b.entriesOf(t, journal.KeyOf(id, journal.RunID(id))), 2)
 }
 
 func (b *bundle) delete(id journal.ID, run journal.RunID) error {
@@ -347,21 +347,26 @@ func (b *bundle) delete(id journal.ID, run journal.RunID) error {
 func testDelete(t *testing.T, b *bundle) {
 	id, neighbour := b.lived(t, "k"), b.lived(t, "neighbour")
 	b.commit(t, b.startOver("k", journal.RunID(id), journal.RunID{1}))
-	aside := journal.EarlierOf(id, journal.RunID(id))
 	b.finishRun(t, id, journal.RunID{1}, 60)
 
-	require.NoError(t, b.delete(aside, journal.RunID(id)))
-	require.False(t, b.exists(t, aside))
-	require.Empty(t, b.entries(t, aside))
+	first := journal.KeyOf(id, journal.RunID(id))
+	require.NoError(t, b.delete(id, first.Run))
+	_, err := b.store.FindRun(b.ctx, id, first.Run)
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	b.purge(t)
+	require.Empty(t, b.entriesOf(t, first))
+	require.Empty(t, b.deferredsOf(t, first))
 	require.True(t, b.exists(t, id))
 	require.True(t, b.hasReceipt(t, id, 1))
 
 	require.NoError(t, b.delete(id, journal.RunID{1}))
 	require.False(t, b.exists(t, id))
+	b.purge(t)
 	require.False(t, b.hasReceipt(t, id, 1))
 	require.ErrorIs(t, b.delete(id, journal.RunID{1}), journal.ErrNotFound)
 
 	require.NoError(t, b.delete(neighbour, journal.RunID(neighbour)))
+	b.purge(t)
 	require.Empty(t, b.find(t, where("a", "=", number(1))))
 	require.Empty(t, b.inbox(t, neighbour))
 	require.Empty(t, b.deferreds(t, neighbour))
@@ -380,6 +385,7 @@ func testDeleteLong(t *testing.T, b *bundle) {
 	b.finish(t, id, 1)
 	require.NoError(t, b.delete(id, journal.RunID(id)))
 	require.False(t, b.exists(t, id))
+	b.purge(t)
 	require.Empty(t, b.entries(t, id))
 }
 
@@ -408,7 +414,7 @@ func testDeletedCallee(t *testing.T, b *bundle) {
 	b.commit(t, b.startOver("child 1", journal.RunID(aside), journal.RunID{1}))
 	b.finish(t, over, 1)
 	require.NoError(t, b.delete(newExecution("child 0").ID, journal.RunID(newExecution("child 0").ID)))
-	require.NoError(t, b.delete(journal.EarlierOf(aside, journal.RunID(aside)), journal.RunID(aside)))
+	require.NoError(t, b.delete(aside, journal.RunID(aside)))
 	require.NoError(t, b.delete(newExecution("child 2").ID, journal.RunID(newExecution("child 2").ID)))
 	for _, step := range []uint32{1, 2} {
 		_, err := b.store.Callee(b.ctx, callerOf(caller, step))

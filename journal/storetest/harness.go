@@ -116,6 +116,18 @@ func (b *bundle) claim(t testing.TB, owner string) {
 	b.fences = fences
 }
 
+// purge deletes all rows of runs that are gone, and returns how many there were.
+func (b *bundle) purge(t testing.TB) (n int) {
+	t.Helper()
+	for {
+		purged, err := b.store.Purge(b.ctx, b.fences, 1000)
+		require.NoError(t, err)
+		if n += purged; purged < 1000 {
+			return n
+		}
+	}
+}
+
 // write begins a Write of the execution under the fence that was claimed.
 func (b *bundle) write(id journal.ID) journal.Write {
 	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()]}
@@ -168,27 +180,59 @@ func (b *bundle) load(t testing.TB, id journal.ID) *journal.Execution {
 
 func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
 	t.Helper()
-	entries, _, err := b.store.Entries(b.ctx, id, 0, journal.PageLimit{Entries: 1000})
+	return b.entriesOf(t, b.runKey(id))
+}
+
+func (b *bundle) entriesOf(t testing.TB, run journal.RunKey) []journal.Entry {
+	t.Helper()
+	entries, _, err := b.store.Entries(b.ctx, run, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(t, err)
 	return entries
+}
+
+// current is the current run of an execution, or the one that newExecution gives it.
+func current(ctx context.Context, store journal.Store, id journal.ID) *journal.Execution {
+	if e, err := store.Load(ctx, id); err == nil {
+		return e
+	}
+	return &journal.Execution{ID: id, Run: journal.RunID(id), Chain: journal.RunID(id)}
+}
+
+func (b *bundle) runKey(id journal.ID) journal.RunKey   { return current(b.ctx, b.store, id).RunKey() }
+func (b *bundle) chainKey(id journal.ID) journal.RunKey { return current(b.ctx, b.store, id).ChainKey() }
+func (b *bundle) receiver(id journal.ID) journal.Receiver {
+	return receiverOf(b.ctx, b.store, id)
+}
+
+// receiverOf is the inbox of an execution, or of an entity if there is no execution of that id.
+func receiverOf(ctx context.Context, store journal.Store, id journal.ID) journal.Receiver {
+	if e, err := store.Load(ctx, id); err == nil {
+		return e.Receiver()
+	}
+	return journal.Receiver{ID: id}
 }
 
 // deferreds reads all settled deferreds, and compares them with their list.
 func (b *bundle) deferreds(t testing.TB, id journal.ID) []journal.Deferred {
 	t.Helper()
-	all, err := readDeferreds(b.ctx, b.store, id)
+	return b.deferredsOf(t, b.runKey(id))
+}
+
+func (b *bundle) deferredsOf(t testing.TB, run journal.RunKey) []journal.Deferred {
+	t.Helper()
+	all, err := readDeferreds(b.ctx, b.store, run)
 	require.NoError(t, err)
 	return all
 }
 
 // readDeferreds reads all settled deferreds, in the order of their list.
-func readDeferreds(ctx context.Context, store journal.Store, id journal.ID) (all []journal.Deferred, err error) {
-	settled, err := store.Deferreds(ctx, id)
+func readDeferreds(ctx context.Context, store journal.Store, run journal.RunKey) (all []journal.Deferred, err error) {
+	settled, err := store.Deferreds(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range settled {
-		d, err := store.Deferred(ctx, id, s.Name)
+		d, err := store.Deferred(ctx, run, s.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func testHold(t *testing.T, b *bundle) {
 	w.Hold, w.Entries = []uint64{second}, []journal.Entry{newEntry(1)}
 	b.commit(t, w)
 	require.Equal(t, map[int]bool{1: false, 2: true}, b.held(t, id))
-	one, err := b.store.Message(b.ctx, id, second)
+	one, err := b.store.Message(b.ctx, b.receiver(id), second)
 	require.NoError(t, err)
 	require.True(t, one.Held)
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, b.receive(id, 2)), "it is there all the same")

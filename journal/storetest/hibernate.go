@@ -25,7 +25,7 @@ func (b *bundle) hibernate(id journal.ID, seq uint64, body []byte) journal.Write
 // requireSaved requires that a state is saved; a nil one stands for none.
 func (b *bundle) requireSaved(t testing.TB, id journal.ID, want *journal.Hibernated) {
 	t.Helper()
-	got, err := b.store.Hibernated(b.ctx, id)
+	got, err := b.store.Hibernated(b.ctx, b.runKey(id))
 	if want == nil {
 		require.ErrorIs(t, err, journal.ErrNotFound)
 		return
@@ -80,6 +80,7 @@ func testHibernateFollowsTheRun(t *testing.T, b *bundle) {
 	b.commit(t, b.hibernate(id, 2, []byte{2}))
 	b.requireSaved(t, id, nil) // it comes too late
 	require.Equal(t, 1, b.sweep(t, 6, 10))
+	b.purge(t)
 	b.start(t, newExecution("k"))
 	b.requireSaved(t, id, nil)
 	both := b.hibernate(id, 3, []byte{3})

@@ -84,10 +84,15 @@ func (b *bundle) put(t testing.TB, w journal.Write) uint64 {
 // inbox reads all messages, and requires that all ways to read them agree.
 func (b *bundle) inbox(t testing.TB, id journal.ID) []journal.Message {
 	t.Helper()
-	messages, more, err := b.store.Messages(b.ctx, id, 0, journal.PageLimit{Entries: 1 << 20, Bytes: 1 << 30})
+	return b.inboxOf(t, b.receiver(id))
+}
+
+func (b *bundle) inboxOf(t testing.TB, to journal.Receiver) []journal.Message {
+	t.Helper()
+	messages, more, err := b.store.Messages(b.ctx, to, 0, journal.PageLimit{Entries: 1 << 20, Bytes: 1 << 30})
 	require.NoError(t, err)
 	require.False(t, more)
-	envelopes, err := b.store.Inbox(b.ctx, id, 0)
+	envelopes, err := b.store.Inbox(b.ctx, to, 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, len(messages))
 	last := uint64(0)
@@ -102,7 +107,12 @@ func (b *bundle) inbox(t testing.TB, id journal.ID) []journal.Message {
 // numbers are the origins of the messages in an inbox, as numbers of newMessage.
 func (b *bundle) numbers(t testing.TB, id journal.ID) (numbers []int) {
 	t.Helper()
-	for _, m := range b.inbox(t, id) {
+	return b.numbersOf(t, b.receiver(id))
+}
+
+func (b *bundle) numbersOf(t testing.TB, to journal.Receiver) (numbers []int) {
+	t.Helper()
+	for _, m := range b.inboxOf(t, to) {
 		numbers = append(numbers, int(binary.BigEndian.Uint32(m.Origin[4:])))
 	}
 	return numbers
@@ -131,7 +141,7 @@ func testInboxRoundTrip(t *testing.T, b *bundle) {
 		position := b.put(t, w)
 		m.Position = position
 		want = append(want, m)
-		got, err := b.store.Message(b.ctx, id, position)
+		got, err := b.store.Message(b.ctx, b.receiver(id), position)
 		require.NoError(t, err)
 		require.Equal(t, &m, got)
 	}
@@ -139,9 +149,9 @@ func testInboxRoundTrip(t *testing.T, b *bundle) {
 	other := newExecution("other").ID
 	require.Empty(t, b.inbox(t, other))
 	for name, read := range map[string]func() error{
-		"another receiver": func() error { _, err := b.store.Message(b.ctx, other, want[0].Position); return err },
-		"no such position": func() error { _, err := b.store.Message(b.ctx, id, want[3].Position+1); return err },
-		"beyond int64":     func() error { _, err := b.store.Message(b.ctx, id, math.MaxUint64); return err },
+		"another receiver": func() error { _, err := b.store.Message(b.ctx, b.receiver(other), want[0].Position); return err },
+		"no such position": func() error { _, err := b.store.Message(b.ctx, b.receiver(id), want[3].Position+1); return err },
+		"beyond int64":     func() error { _, err := b.store.Message(b.ctx, b.receiver(id), math.MaxUint64); return err },
 		"no receipt":       func() error { _, err := b.store.Receipt(b.ctx, id, full.Origin); return err },
 	} {
 		require.ErrorIs(t, read(), journal.ErrNotFound, name)
@@ -215,7 +225,7 @@ func testReceivedOnceInABatch(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1}, b.numbers(t, other))
 	for i, at := range map[int]journal.ID{0: id, 1: other, 3: id} {
 		require.NoError(t, results[i].Err)
-		_, err := b.store.Message(b.ctx, at, results[i].Position)
+		_, err := b.store.Message(b.ctx, b.receiver(at), results[i].Position)
 		require.NoError(t, err)
 	}
 	// What is taken in a batch is known to what comes behind it.
@@ -282,7 +292,7 @@ func testTake(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1}, b.numbers(t, id), "one by one, in any order")
 	require.Len(t, b.entries(t, id), 1)
 	require.EqualValues(t, 33, b.load(t, id).WakeAt, "to take is not to wake")
-	_, err := b.store.Message(b.ctx, id, second)
+	_, err := b.store.Message(b.ctx, b.receiver(id), second)
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	third := b.put(t, b.receive(id, 3))
 	w = b.write(id)

@@ -21,7 +21,7 @@ func (b *bundle) fill(t testing.TB, to journal.ID, n, bytesEach int) {
 		for i := from; i < min(from+atOnce, n); i++ {
 			m := *newMessage(1000 + i)
 			m.Value, m.Bytes = make([]byte, bytesEach), bytesEach
-			w.Send = append(w.Send, journal.Sent{To: to, Message: m})
+			w.Send = append(w.Send, journal.Sent{To: to, Chain: b.receiver(to).Chain, Message: m})
 		}
 		b.commit(t, w)
 	}
@@ -51,7 +51,7 @@ func testInboxFullByCount(t *testing.T, b *bundle) {
 	require.NotZero(t, results[2].Position, "there is room again")
 	require.ErrorIs(t, results[3].Err, journal.ErrInboxFull)
 	b.fill(t, id, journal.MaxInbox, 0)
-	envelopes, err := b.store.Inbox(b.ctx, id, 0)
+	envelopes, err := b.store.Inbox(b.ctx, b.receiver(id), 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, journal.MaxInbox+2, "another bound holds for what is sent")
 }
@@ -84,9 +84,11 @@ func testInboxFullBeforeASweep(t *testing.T, b *bundle) {
 	for b.exists(t, id) {
 		b.sweep(t, 20, 10)
 	}
-	again := b.start(t, newExecution("k"))
-	require.Equal(t, id, again)
-	b.put(t, b.receive(again, 1))
+	again := newExecution("k")
+	again.Run, again.Chain = journal.RunID{1}, journal.RunID{1}
+	w := b.write(id)
+	w.Run, w.Start, w.Receive = again.Run, &again, newMessage(1)
+	b.put(t, w)
 }
 
 func testSendBounded(t *testing.T, b *bundle) {
@@ -115,7 +117,7 @@ func testSendBounded(t *testing.T, b *bundle) {
 	require.Equal(t, journal.Result{}, b.result(t, send(b.entity(sender), 1, 1, first)), "those that are there are not sent again")
 
 	// Who takes as much as it sends to itself goes on.
-	envelopes, err := b.store.Inbox(b.ctx, to, 0)
+	envelopes, err := b.store.Inbox(b.ctx, b.receiver(to), 0)
 	require.NoError(t, err)
 	require.Len(t, envelopes, journal.MaxSentInbox)
 	own := send(b.entity(to), 3, 4)

@@ -25,7 +25,7 @@ func testMessagesPaged(t *testing.T, b *bundle) {
 	pages := func(limit journal.PageLimit) (lengths []int) {
 		after, read := uint64(0), 0
 		for more := true; more; {
-			page, behind, err := b.store.Messages(b.ctx, id, after, limit)
+			page, behind, err := b.store.Messages(b.ctx, b.receiver(id), after, limit)
 			require.NoError(t, err)
 			for _, m := range page {
 				require.Equal(t, positions[read], m.Position)
@@ -43,10 +43,10 @@ func testMessagesPaged(t *testing.T, b *bundle) {
 	require.Equal(t, []int{3, 3, 2}, pages(journal.PageLimit{Entries: 3, Bytes: 5 << 20}))
 	require.Equal(t, []int{8}, pages(journal.PageLimit{Bytes: 1 << 30}))
 	for after, want := range map[uint64]int{0: 8, positions[0]: 7, positions[6]: 1, positions[7]: 0, math.MaxInt64: 0, math.MaxUint64: 0} {
-		envelopes, err := b.store.Inbox(b.ctx, id, after)
+		envelopes, err := b.store.Inbox(b.ctx, b.receiver(id), after)
 		require.NoError(t, err)
 		require.Len(t, envelopes, want, "after %d", after)
-		messages, more, err := b.store.Messages(b.ctx, id, after, journal.PageLimit{Bytes: 1 << 30})
+		messages, more, err := b.store.Messages(b.ctx, b.receiver(id), after, journal.PageLimit{Bytes: 1 << 30})
 		require.NoError(t, err)
 		require.False(t, more)
 		require.Len(t, messages, want, "after %d", after)

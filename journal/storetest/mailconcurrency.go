@@ -65,7 +65,7 @@ type taker struct {
 
 // step takes what there is, leaves receipts, and counts in the state of the entity.
 func (k *taker) step(b *bundle) error {
-	messages, _, err := b.store.Messages(b.ctx, k.id, 0, journal.PageLimit{})
+	messages, _, err := b.store.Messages(b.ctx, b.receiver(k.id), 0, journal.PageLimit{})
 	if err != nil || len(messages) == 0 {
 		return err
 	}

@@ -78,22 +78,23 @@ func testPublished(t *testing.T, b *bundle) {
 	w := b.write(id)
 	w.Publish, w.Entries = &p, []journal.Entry{newEntry(1)}
 	b.commit(t, w)
-	got, err := b.store.Published(b.ctx, id)
+	got, err := b.store.Published(b.ctx, b.chainKey(id))
 	require.NoError(t, err)
 	require.Equal(t, &p, got)
 	for _, missing := range []journal.ID{silent, newExecution("missing").ID} {
-		_, err = b.store.Published(b.ctx, missing)
+		_, err = b.store.Published(b.ctx, b.chainKey(missing))
 		require.ErrorIs(t, err, journal.ErrNotFound)
 	}
 	b.commit(t, b.publish(silent))
-	got, err = b.store.Published(b.ctx, silent)
+	got, err = b.store.Published(b.ctx, b.chainKey(silent))
 	require.NoError(t, err)
 	require.Equal(t, &journal.Published{At: 5}, got)
 
-	outlines, err := b.store.Outlines(b.ctx, []journal.ID{newExecution("missing").ID, silent, id, b.start(t, newExecution("quiet")), id})
+	quiet, missing := b.start(t, newExecution("quiet")), newExecution("missing").ID
+	outlines, err := b.store.Outlines(b.ctx, []journal.RunKey{b.chainKey(missing), b.chainKey(silent), b.chainKey(id), b.chainKey(quiet), b.chainKey(id)})
 	require.NoError(t, err)
 	p.State = nil
-	require.Equal(t, map[journal.ID]*journal.Published{id: &p, silent: {At: 5}}, outlines)
+	require.Equal(t, map[journal.RunKey]*journal.Published{b.chainKey(id): &p, b.chainKey(silent): {At: 5}}, outlines)
 	outlines, err = b.store.Outlines(b.ctx, nil)
 	require.NoError(t, err)
 	require.Empty(t, outlines)
@@ -273,7 +274,7 @@ func testPublishMalformed(t *testing.T, b *bundle) {
 		require.NoError(t, results[0].Err)
 		require.Error(t, results[1].Err, name)
 	}
-	_, err := b.store.Published(b.ctx, id)
+	_, err := b.store.Published(b.ctx, b.chainKey(id))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
@@ -283,13 +284,14 @@ func testPublishedSwept(t *testing.T, b *bundle) {
 	b.finish(t, id, 10)
 	require.Equal(t, 1, b.sweep(t, 20, 10))
 	require.Empty(t, b.find(t, where("a", "=", number(1))))
-	_, err := b.store.Published(b.ctx, id)
+	b.purge(t)
+	_, err := b.store.Published(b.ctx, b.chainKey(id))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	// One that begins under the same name has published nothing.
 	again := newExecution("k")
 	again.CreatedAt = 7
 	b.start(t, again)
-	_, err = b.store.Published(b.ctx, id)
+	_, err = b.store.Published(b.ctx, b.chainKey(id))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	require.Empty(t, b.find(t, where("a", "=", number(1))))
 }

@@ -191,7 +191,8 @@ func testSweepInbox(t *testing.T, b *bundle) {
 	}
 	b.finish(t, e.ID, 5)
 	require.Equal(t, 1, b.sweep(t, 6, 10))
-	require.Empty(t, b.inbox(t, e.ID))
+	b.purge(t)
+	require.Empty(t, b.inboxOf(t, e.Receiver()))
 	require.False(t, b.hasReceipt(t, e.ID, 2))
 	require.Equal(t, []int{1}, b.numbers(t, other))
 	require.True(t, b.hasReceipt(t, other, 2))
@@ -225,11 +226,16 @@ func testSweepLongInbox(t *testing.T, b *bundle) {
 	large := b.start(t, newExecution("large"))
 	b.fill(t, large, 5, journal.SweepBytes/2)
 	b.finish(t, large, 20)
+	receivers := map[journal.ID]journal.Receiver{}
+	for _, id := range append(ids, large) {
+		receivers[id] = b.receiver(id)
+	}
 	require.Equal(t, 4, b.sweep(t, 1000, 100))
+	b.purge(t)
 	for _, id := range append(ids, large) {
 		require.False(t, b.exists(t, id))
 		require.Empty(t, b.entries(t, id))
-		require.Empty(t, b.inbox(t, id))
+		require.Empty(t, b.inboxOf(t, receivers[id]))
 		require.False(t, b.hasReceipt(t, id, 1))
 	}
 }

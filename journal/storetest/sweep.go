@@ -60,6 +60,7 @@ func testSweepOldest(t *testing.T, b *bundle) {
 	require.Equal(t, 3, b.sweep(t, 105, 100), "finished before, not at")
 	require.Equal(t, 0, b.sweep(t, 105, 100))
 	require.True(t, b.exists(t, ids[5]))
+	b.purge(t)
 	require.Empty(t, b.entries(t, ids[0]))
 	require.Len(t, b.entries(t, ids[5]), 1)
 	deferreds := b.deferreds(t, ids[0])
@@ -219,6 +220,7 @@ func testSweepLong(t *testing.T, b *bundle) {
 		ids = append(ids, id)
 	}
 	require.Equal(t, 3, b.sweep(t, 1000, 100))
+	b.purge(t)
 	for _, id := range ids {
 		require.False(t, b.exists(t, id))
 		require.Empty(t, b.entries(t, id))

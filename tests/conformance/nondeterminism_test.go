@@ -41,7 +41,7 @@ func TestNondeterminism(t *testing.T) {
 				for _, text := range append(c.shows, "journal, entry 50") {
 					require.Contains(t, stopped.Error.Message, text, "the message must show both sides")
 				}
-				entries, _, err := store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 10})
+				entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
 				require.NoError(t, err)
 				require.Len(t, entries, 1, "the journal must stay as it was")
 			})

@@ -192,7 +192,7 @@ func checkJournal(t *testing.T, store journal.Store, tr trial) {
 	require.NoError(t, err)
 	row, err := store.Load(t.Context(), ref.ID)
 	require.NoError(t, err)
-	entries, _, err := store.Entries(t.Context(), ref.ID, 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 	delivered, seq, at, turn := map[uint32]bool{}, uint64(0), row.Pinned.Time, uint64(0)

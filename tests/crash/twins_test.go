@@ -111,7 +111,7 @@ func twinOf(c *campaign, store journal.Store) *twin {
 	row, err := store.Load(t.Context(), ref.ID)
 	require.NoError(t, err)
 	out.State, out.Value, out.Error = row.State, readable(row.Value), row.Error
-	entries, _, err := store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 	require.NoError(t, err)
 	for _, en := range entries {
 		if c.scenario.example == "orders" && en.Op.Name == "confirm" {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
@@ -125,9 +124,7 @@ func transact(t *testing.T, e *host.Engine, store journal.Store, i int) {
 		require.Equal(t, 10, harness.Decode[int](t, row.Value), name)
 	}
 	checkJournal(t, store, row)
-	ref, err := execution.RefOf(host.DefaultNamespace, name)
-	require.NoError(t, err)
-	entries, _, err := store.Entries(t.Context(), ref.ID, 0, journal.PageLimit{Entries: 100})
+	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 100})
 	require.NoError(t, err)
 	succeeded := 0
 	for _, en := range entries {

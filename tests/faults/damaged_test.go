@@ -35,7 +35,7 @@ func databases(t *testing.T) map[string]database {
 					return err
 				}
 				defer conn.Close()
-				return sqlitex.Execute(conn, "UPDATE cruster_entries SET body = x'c1' WHERE id = ? AND seq >= ?", &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
+				return sqlitex.Execute(conn, "UPDATE cruster_entries SET body = x'c1' WHERE run = (SELECT run FROM cruster_executions WHERE id = ?) AND last >= ?", &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
 			},
 		},
 		"postgres": {
@@ -48,7 +48,8 @@ func databases(t *testing.T) map[string]database {
 					return err
 				}
 				defer func() { _ = conn.Close(t.Context()) }()
-				_, err = conn.Exec(t.Context(), `UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+` SET entry = '\xc1' WHERE id = $1 AND seq >= $2`, id[:], int64(from))
+				_, err = conn.Exec(t.Context(), `UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+`
+					SET body = '\xc1' WHERE run = (SELECT run FROM `+pgx.Identifier{schema, "executions"}.Sanitize()+` WHERE id = $1) AND last >= $2`, id[:], int64(from))
 				return err
 			},
 		},

@@ -105,20 +105,20 @@ func (f *failing) Load(ctx context.Context, id journal.ID) (*journal.Execution, 
 	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Load(ctx, id) })
 }
 
-func (f *failing) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+func (f *failing) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
 	entries, err = ask(ctx, f.next("entries"), func(ctx context.Context) (found []journal.Entry, err error) {
-		found, more, err = f.Store.Entries(ctx, id, after, limit)
+		found, more, err = f.Store.Entries(ctx, run, after, limit)
 		return found, err
 	})
 	return entries, more, err
 }
 
-func (f *failing) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
-	return ask(ctx, f.next("deferred"), func(ctx context.Context) (*journal.Deferred, error) { return f.Store.Deferred(ctx, id, name) })
+func (f *failing) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
+	return ask(ctx, f.next("deferred"), func(ctx context.Context) (*journal.Deferred, error) { return f.Store.Deferred(ctx, run, name) })
 }
 
-func (f *failing) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
-	return ask(ctx, f.next("deferreds"), func(ctx context.Context) ([]journal.Settlement, error) { return f.Store.Deferreds(ctx, id) })
+func (f *failing) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
+	return ask(ctx, f.next("deferreds"), func(ctx context.Context) ([]journal.Settlement, error) { return f.Store.Deferreds(ctx, run) })
 }
 
 func (f *failing) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
