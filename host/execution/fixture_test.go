@@ -308,7 +308,7 @@ func (f *fixture) show(row *journal.Execution) string {
 	if stored.Section != (journal.StepID{}) {
 		fmt.Fprint(&out, "; in a section")
 	}
-	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
+	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", stored.Superseded == 0 && f.x.InMemory(row.ID), f.commits.count)
 	entries, _, err := f.store.Entries(f.t.Context(), stored.RunKey(), 0, journal.PageLimit{Entries: 1000})
 	require.NoError(f.t, err)
 	for _, en := range entries {
