@@ -99,6 +99,19 @@ func (p *Player) Section() op.Section { return p.section }
 // GaveUp are the ops that the last turn has given up, and that were issued before it.
 func (p *Player) GaveUp() []*op.Op { return p.gaveUp }
 
+// HasCommit tells whether the last turn, and so each before it, is known to have had a commit of its
+// own, given what the row says: the row or an entry says what the execution waited for behind it. A
+// commit of a turn says that, see [journal.Waiting]; the entries that the turn delivered may have been
+// durable before it.
+func (p *Player) HasCommit(row journal.Waiting) bool {
+	var last uint64 // of the first turn: no entry
+	for _, en := range p.due {
+		last = max(last, en.Seq)
+	}
+	waited := p.Waited(row)
+	return waited.Seq > 0 && waited.Seq >= last || last == 0 && waited.Steps != journal.StepSum{}
+}
+
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.gaveUp = nil
