@@ -212,8 +212,9 @@ type world struct {
 	seed      uint64
 	code      threads
 	f         *fixture
-	reliable  bool // activities succeed at once
-	publishes bool // workflows publish
+	reliable  bool   // activities succeed at once
+	publishes bool   // workflows publish
+	fixed     uint64 // the chance of all attempts, if it is not 0
 
 	mu        sync.Mutex
 	instances []*threadsGuest        // guarded by mu, like all below
@@ -271,6 +272,9 @@ func (w *world) value(task activity.Task) []byte {
 
 // chance is a number for the next attempt of a step.
 func (w *world) chance(task activity.Task) uint64 {
+	if w.fixed != 0 {
+		return w.fixed
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	step := journal.Caller{ID: task.Row.ID, Step: task.Op.Step()}
