@@ -31,6 +31,7 @@ func drawLife(seed uint64) life {
 	}
 	l.hibernating = random.IntN(2) == 0
 	l.leaving = random.IntN(2) == 0
+	l.hasty = random.IntN(4) == 0
 	return l
 }
 

@@ -115,6 +115,8 @@ type life struct {
 	hibernating bool
 	// leaving has sleepers leave memory at once, if they sleep for more than a second.
 	leaving bool
+	// hasty has the workflow end with the first of its threads.
+	hasty bool
 	// activities decides what becomes of all attempts of activities, in place of chance; 0 does not.
 	activities uint64
 }
@@ -151,7 +153,7 @@ type tally struct{ restored, ahead, answered, unanswered int }
 // live lives the life on a store, and returns what went wrong.
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{seed: l.seed, code: l.code, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
+		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting

@@ -202,7 +202,8 @@ func (r *run) replayAll(ctx context.Context) error {
 	var c caused
 	reader, player, turn, err := r.rebuild(ctx, all, r.row.Waiting, func(player *replay.Player) tookTurn {
 		c = caused{}
-		return func(turn guest.Turn) { c.note(player, r.row.Waiting, turn) }
+		player.Recovers(r.row.Waiting)
+		return func(turn guest.Turn) { c.note(player, turn) }
 	})
 	at := reader.Position()
 	r.mu.Lock()

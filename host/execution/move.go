@@ -55,6 +55,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
+	player.Recovers(row.Waiting)
 	did := replayed{unanswered: of.unanswered}
 	var opened Opening
 	turn, err := x.tryGuest(ctx, row, player, func(ctx context.Context, row *journal.Execution) (Opening, error) {
@@ -92,7 +93,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 			g.Close()
 		}
 	}()
-	took := func(turn guest.Turn) { did.note(player, row.Waiting, turn) }
+	took := func(turn guest.Turn) { did.note(player, turn) }
 	return play(ctx, player, took, func() (guest.Turn, error) {
 		return x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {

@@ -112,9 +112,9 @@ type replayed struct {
 	unwanted []journal.StepID
 }
 
-// note takes note of a turn, given what the row says that the execution waited for.
-func (p *replayed) note(player *replay.Player, row journal.Waiting, turn guest.Turn) {
-	if !player.HasCommit(row) {
+// note takes note of a turn.
+func (p *replayed) note(player *replay.Player, turn guest.Turn) {
+	if !player.HasCommit() {
 		p.unwanted = append(p.unwanted, unwantedIn(player)...)
 	}
 	for _, o := range turn.Issued {

@@ -44,8 +44,8 @@ type caused struct {
 }
 
 // note takes note of a turn of a replay. Once a turn has a commit, all before it have.
-func (c *caused) note(player *replay.Player, row journal.Waiting, turn guest.Turn) {
-	if player.HasCommit(row) {
+func (c *caused) note(player *replay.Player, turn guest.Turn) {
+	if player.HasCommit() {
 		*c = caused{}
 		return
 	}

@@ -52,7 +52,7 @@ func streamUpdates(t *testing.T, seed uint64, below string, renew int, p *harnes
 
 	s := startStream(t, p, run.Execution())
 	moments := harness.Random(t, seed, "kills")
-	for range killsOr(t, 6) {
+	for range killsOr(t, 5) {
 		s.awaitAnswers()
 		time.Sleep(time.Duration(moments.IntN(40)) * time.Millisecond) // a random moment
 		p.Kill()
