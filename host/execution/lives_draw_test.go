@@ -32,6 +32,7 @@ func drawLife(seed uint64) life {
 	l.hibernating = random.IntN(2) == 0
 	l.leaving = random.IntN(2) == 0
 	l.hasty = random.IntN(4) == 0
+	l.renewals = max(0, random.IntN(6)-3)
 	return l
 }
 

@@ -117,6 +117,8 @@ type life struct {
 	leaving bool
 	// hasty has the workflow end with the first of its threads.
 	hasty bool
+	// renewals is how often the workflow goes on as another run.
+	renewals int
 	// activities decides what becomes of all attempts of activities, in place of chance; 0 does not.
 	activities uint64
 }
@@ -153,7 +155,7 @@ type tally struct{ restored, ahead, answered, unanswered int }
 // live lives the life on a store, and returns what went wrong.
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
+		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, renewals: l.renewals, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting
@@ -165,7 +167,7 @@ func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tall
 			}
 			w.f.restart(0)
 		}
-		lived := &living{world: w, acknowledged: map[journal.RunID]*promised{}, told: map[journal.RunID]string{}}
+		lived := &living{world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{}}
 		lived.start()
 		for _, event := range l.events {
 			lived.happen(event)
