@@ -176,11 +176,15 @@ func workflowOf(_ context.Context, row *journal.Execution) (*abi.WorkflowInfo, e
 	if _, name, _ := strings.Cut(row.Workflow, "/"); name == "typed" {
 		deferreds = []abi.DeferredInfo{{Name: "d", Value: &abi.Schema{Type: abi.TypeString}}}
 	}
+	state := []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}}
+	for i := range livesTurns {
+		state = append(state, abi.StateInfo{Name: fmt.Sprint("turn", i)})
+	}
 	return &abi.WorkflowInfo{
 		Deferreds:  deferreds,
 		Name:       "w",
 		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText}},
-		State:      []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}},
+		State:      state,
 	}, nil
 }
 

@@ -228,6 +228,7 @@ type world struct {
 	code      threads
 	f         *fixture
 	renewals  int    // how often workflows go on as another run
+	sql       bool   // attempts of activities use SQL
 	hasty     bool   // workflows end with the first of their threads
 	reliable  bool   // activities succeed at once
 	publishes bool   // workflows publish
@@ -259,12 +260,18 @@ func (w *world) Perform(ctx context.Context, task activity.Task) activity.Report
 	}
 	for ctx.Err() == nil {
 		chance := w.chance(task)
+		if w.sql { // it reserves its number at once
+			chance -= chance % 7
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(time.Duration(chance%7) * 300 * time.Millisecond):
 		}
 		chance /= 7
+		if w.sql {
+			chance += 3 - chance%8
+		}
 		switch chance % 8 {
 		case 0:
 			return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: "not now", Retryable: true}}
@@ -320,7 +327,7 @@ func (w *world) transact(ctx context.Context, task activity.Task, chance uint64)
 		return nil, false
 	}
 	how := "commit-ahead"
-	if chance/20%4 == 0 {
+	if chance/20%4 == 0 || w.sql {
 		how = "commit"
 	}
 	delivered, err := w.f.commitEntry(task, entry, how)

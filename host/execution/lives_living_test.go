@@ -43,6 +43,10 @@ type sent struct {
 	updates []*sentUpdate
 }
 
+func newLiving(w *world) *living {
+	return &living{world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{}}
+}
+
 func (l *living) promise(row *journal.Execution) {
 	if l.chains[row.Chain] == nil {
 		l.chains[row.Chain] = &sent{}
@@ -179,7 +183,7 @@ func (l *living) fork(run *promised, key, place string) {
 		at = entries[n-1].Seq
 	}
 	fork := rowOf("w", key)
-	fork.Digest, fork.Input, fork.Pinned = source.Digest, source.Input, source.Pinned
+	fork.Digest, fork.Input, fork.Pinned = source.Digest, forkedInput(source), source.Pinned
 	var started bool
 	if l.ask(func(ctx context.Context) (err error) {
 		started, err = l.f.x.Fork(ctx, source, fork, at)

@@ -66,7 +66,7 @@ func TestPastLives(t *testing.T) {
 	open := livesStore(t)
 	for _, seed := range pastLives {
 		for range 5 {
-			drawLife(seed).verify(t, open, &tally{})
+			drawPlain(seed, rand.New(rand.NewPCG(seed, 0))).verify(t, open, &tally{})
 		}
 	}
 }
@@ -117,6 +117,8 @@ type life struct {
 	leaving bool
 	// hasty has the workflow end with the first of its threads.
 	hasty bool
+	// sql has all attempts of activities use SQL, beside many others that commit.
+	sql bool
 	// renewals is how often the workflow goes on as another run.
 	renewals int
 	// activities decides what becomes of all attempts of activities, in place of chance; 0 does not.
@@ -155,7 +157,7 @@ type tally struct{ restored, ahead, answered, unanswered int }
 // live lives the life on a store, and returns what went wrong.
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, renewals: l.renewals, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
+		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting
@@ -167,7 +169,7 @@ func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tall
 			}
 			w.f.restart(0)
 		}
-		lived := &living{world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{}}
+		lived := newLiving(w)
 		lived.start()
 		for _, event := range l.events {
 			lived.happen(event)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -53,7 +54,8 @@ type Player struct {
 	gaveUp  []*op.Op        // what its last turn has given up
 }
 
-// NewPlayer plays a journal. Entries up to moved were delivered to other code; before
+// NewPlayer plays a journal. Entries up to moved were delivered to other code; all of them
+// were, in the trial of a move, if it is the largest number. Before
 // is what the guest waited for at a point of the journal.
 func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	if before.Seq < moved {
@@ -121,9 +123,13 @@ func (p *Player) HasCommit() bool {
 
 // behindEnd passes over entries that a guest which has finished is not given any more. The transactions of other
 // activities may have committed theirs before the turn in which it finished had a commit. It did not finish there
-// before if any turn behind has one, or if something else was delivered.
+// before if any turn behind has one, or if something else was delivered. About entries up to a move the trial of
+// the move has decided.
 func (p *Player) behindEnd(due []journal.Entry) error {
 	for _, en := range due {
+		if en.Seq <= p.moved && p.moved != math.MaxUint64 {
+			continue
+		}
 		if p.HasCommit() || en.Op.Kind != abi.OpActivity || en.Seq <= p.Waited(*p.row).Seq {
 			return FinishedEarly(en)
 		}
