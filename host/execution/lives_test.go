@@ -157,7 +157,10 @@ type tally struct{ restored, ahead, answered, unanswered int }
 // live lives the life on a store, and returns what went wrong.
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, begun: map[journal.Caller]int{}, publishes: true}
+		w := &world{
+			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities,
+			begun: map[journal.Caller]int{}, publishes: true,
+		}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting

@@ -108,7 +108,9 @@ type tookTurn func(guest.Turn)
 
 // play runs a fresh guest through a journal: the same batches, the same clock. It
 // returns the last turn; the player knows what the guest waits for.
-func play(ctx context.Context, player *replay.Player, took tookTurn, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error)) (guest.Turn, error) {
+func play(
+	ctx context.Context, player *replay.Player, took tookTurn, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error),
+) (guest.Turn, error) {
 	turn, err := begin()
 	for err == nil {
 		player.Turn(turn.Issued, turn.Cancelled)
