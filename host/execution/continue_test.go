@@ -162,7 +162,7 @@ func relay(t *testing.T, seed uint64) (continued uint32, fault string) {
 		w.f.evicting = true
 		w.f.restart(0)
 	}
-	l := &living{world: w, acknowledged: map[journal.RunID]*promised{}, told: map[journal.RunID]string{}}
+	l := newLiving(w)
 	row := rowOf("w", "k")
 	require.True(t, l.ask(func(ctx context.Context) error {
 		_, err := l.f.x.Start(ctx, row, nil)

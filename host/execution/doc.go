@@ -69,7 +69,8 @@
 // batches with the same clock, so it does what it did; each delivery is checked
 // against the identity of the op it answers (host/replay). Ops that were issued and
 // not delivered are performed again: that is recovery, and it is the same code that
-// performs them the first time.
+// performs them the first time. What turns caused that is not an op, or has no outcome to wait
+// for, is found again as well (recover.go).
 //
 // # Other code
 //

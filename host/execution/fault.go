@@ -105,7 +105,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 			_ = r.report(again) // the first is why it is paused
 		}
 	}
-	r.guest, r.row, r.begun, r.published = nil, nil, false, nil
+	r.guest, r.row, r.begun, r.recovering, r.published = nil, nil, false, false, nil
 	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
 	r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) }) // it may have had something to say of it

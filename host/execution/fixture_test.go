@@ -33,7 +33,7 @@ const turnTimeout = time.Hour
 // time is virtual. What happens is noted, in order.
 type fixture struct {
 	t     *testing.T
-	store *memory.Store
+	store journal.Store
 	start time.Time
 
 	x        *Executions
@@ -80,9 +80,14 @@ func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
 
 // newFixtureOf is a fixture with guests and activities of other kinds, if they are given.
 func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
+	return newFixtureOn(t, memory.New(), guests, activities)
+}
+
+// newFixtureOn is a fixture over a store.
+func newFixtureOn(t *testing.T, store journal.Store, guests Opener, activities Activities) *fixture {
 	f := &fixture{
 		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
-		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
+		t: t, store: store, start: time.Now(), guests: guests, activities: activities,
 		asked: map[journal.Caller]int{}, looked: map[string]func(){}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
@@ -171,11 +176,15 @@ func workflowOf(_ context.Context, row *journal.Execution) (*abi.WorkflowInfo, e
 	if _, name, _ := strings.Cut(row.Workflow, "/"); name == "typed" {
 		deferreds = []abi.DeferredInfo{{Name: "d", Value: &abi.Schema{Type: abi.TypeString}}}
 	}
+	state := []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}}
+	for i := range livesTurns {
+		state = append(state, abi.StateInfo{Name: fmt.Sprint("turn", i)})
+	}
 	return &abi.WorkflowInfo{
 		Deferreds:  deferreds,
 		Name:       "w",
 		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText}},
-		State:      []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}},
+		State:      state,
 	}, nil
 }
 

@@ -28,8 +28,8 @@ const (
 // run from before a wrong decision wants to decide anew. Of signals, those that the source was
 // delivered behind that entry came later; those that it was not delivered at all are taken over
 // with the whole journal only: see forksignals.go. Updates are not taken over: they were sent to
-// the source, and their senders hear from it. What the source had published by then is the fork's
-// as well.
+// the source, and their senders hear from it. What the run had published by then is the fork's
+// as well; what runs before it had is not: nothing tells when a value was published.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
 	memory := x.Queued.Empty()
 	defer memory.Release()

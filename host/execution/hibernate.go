@@ -111,7 +111,7 @@ func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
 // rebuild brings a guest to where the journal ends, or to an entry: from its saved state
 // if there is one, else from the start. The player tells what it came to.
 func (r *run) rebuild(
-	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	reader := r.reader(r.row.RunKey(), upTo)
 	if r.mayHaveState(ctx, reader) {
@@ -121,15 +121,14 @@ func (r *run) rebuild(
 		}
 	}
 	player := replay.NewPlayer(reader, r.row.MovedAt, before)
-	setUp(player)
-	turn, err := r.replay(ctx, player)
+	turn, err := r.replay(ctx, player, setUp(player))
 	return reader, player, turn, err
 }
 
 // rebuildFromState does it from the saved state, if that is possible. Otherwise it returns
 // no reader, and there is no guest.
 func (r *run) rebuildFromState(
-	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	if err := r.restoring.Acquire(ctx, 1); err != nil {
 		return r.reader(r.row.RunKey(), upTo), nil, guest.Turn{}, err
@@ -180,7 +179,7 @@ func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 
 // rebuildFrom restores a guest, and gives it what it has not seen.
 func (r *run) rebuildFrom(
-	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	reader := replay.NewReaderBehind(r.pages(r.row.RunKey()), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
 	pending, err := s.Ops()
@@ -188,9 +187,8 @@ func (r *run) rebuildFrom(
 		return reader, nil, guest.Turn{}, err
 	}
 	player := replay.NewPlayerBehind(reader, pending, s.Section, before)
-	setUp(player)
 	r.Fault.Pass(faultpoint.Replay)
-	turn, err := play(ctx, player,
+	turn, err := play(ctx, player, setUp(player),
 		func() (guest.Turn, error) { return guest.Turn{}, r.restoreGuest(ctx, s.Guest) },
 		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
 	if err == nil {
@@ -216,7 +214,7 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.row.RunKey(), upTo), r.row.MovedAt, journal.Waiting{})); err != nil {
+	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.row.RunKey(), upTo), r.row.MovedAt, journal.Waiting{}), nil); err != nil {
 		return err
 	}
 	replayed, err := r.guest.Save()

@@ -263,7 +263,7 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 		if o := l.ops.Remove(number); o != nil {
 			gaveUp = append(gaveUp, o.StepID)
 			if o.Message != nil {
-				l.arrived(*o.Message) // for the next op that asks
+				l.dealAgain(*o.Message)
 			}
 		}
 	}
@@ -307,6 +307,16 @@ func (l *ledger) pending() map[uint32]*op.Op {
 func (l *ledger) arrived(e journal.Envelope) {
 	l.inbox.Add(e)
 	l.ops.Arrived(message.QueueOf(e))
+}
+
+// dealAgain takes back a message from an op that was given up, for the next op that asks. Other ops may
+// have been given later messages of its queue, and not been delivered: they are given theirs anew, so
+// that the queue keeps its order.
+func (l *ledger) dealAgain(e journal.Envelope) {
+	for _, later := range l.ops.TakeBack(message.QueueOf(e)) {
+		l.inbox.Add(later)
+	}
+	l.arrived(e)
 }
 
 // setPending replaces the ops that are pending.

@@ -12,8 +12,43 @@ import (
 
 const promises = 3 // deferreds that code waits for
 
+// drawLife draws a life.
 func drawLife(seed uint64) life {
 	random := rand.New(rand.NewPCG(seed, 0))
+	l := drawPlain(seed, random)
+	l.hasty = random.IntN(4) == 0
+	l.renewals = max(0, random.IntN(6)-3)
+	if l.sql = random.IntN(3) == 0; l.sql {
+		l.useSQL(random)
+	}
+	return l
+}
+
+// useSQL makes it likely that several transactions have committed when the host dies, and the run has not been
+// told of them.
+func (l *life) useSQL(random *rand.Rand) {
+	for len(l.code) < 3 {
+		l.code = append(l.code, []step{{drawActivity(random)}, {drawActivity(random)}})
+	}
+	for _, thread := range l.code {
+		for _, s := range thread {
+			if random.IntN(2) == 0 {
+				s[0] = drawActivity(random)
+			}
+		}
+	}
+	for i := range l.events {
+		switch random.IntN(4) {
+		case 0:
+			l.events[i] = fmt.Sprintf("advance %dms", random.IntN(600))
+		case 1:
+			l.events[i] = "crash 0ms"
+		}
+	}
+}
+
+// drawPlain draws a life as lives were drawn at first.
+func drawPlain(seed uint64, random *rand.Rand) life {
 	l := life{seed: seed, evicting: random.IntN(3) == 0}
 	for range 1 + random.IntN(3) {
 		var thread []step
@@ -51,9 +86,13 @@ func drawCall(random *rand.Rand) call {
 	case 5:
 		return call{abi.OpCall, abi.MustMarshal(&abi.Call{Workflow: "c", Input: abi.Nil})}
 	default:
-		b := &abi.Activity{Name: fmt.Sprint("a", random.IntN(2)), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3}}
-		return call{abi.OpActivity, abi.MustMarshal(b)}
+		return drawActivity(random)
 	}
+}
+
+func drawActivity(random *rand.Rand) call {
+	b := &abi.Activity{Name: fmt.Sprint("a", random.IntN(2)), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3}}
+	return call{abi.OpActivity, abi.MustMarshal(b)}
 }
 
 // panics are the points at which the host may panic while it works one execution.

@@ -44,9 +44,9 @@ type threadsGuest struct {
 	told  []string       // what it was told; one for each turn
 
 	updates map[uint32]bool   // the ops that wait for updates
+	signals map[uint32]string // the ops that wait for signals, with their names
 	asked   []string          // updates that it has not answered, by id
-	replies map[string]string // what it answered, by id
-	shown   *abi.Publish      // what it has published, all together
+	carried
 }
 
 func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error) {
@@ -83,7 +83,8 @@ func (w *world) restore(row *journal.Execution, saved *guest.Saved) (Guest, erro
 func (g *threadsGuest) clone() *threadsGuest {
 	c := *g
 	c.at, c.seen, c.owner, c.told = slices.Clone(g.at), maps.Clone(g.seen), maps.Clone(g.owner), slices.Clone(g.told)
-	c.updates, c.asked, c.replies = maps.Clone(g.updates), slices.Clone(g.asked), maps.Clone(g.replies)
+	c.updates, c.signals, c.asked = maps.Clone(g.updates), maps.Clone(g.signals), slices.Clone(g.asked)
+	c.carried = g.carried.clone()
 	return &c
 }
 
@@ -103,7 +104,7 @@ func (w *world) fresh(row *journal.Execution) *threadsGuest {
 	}
 	return &threadsGuest{
 		world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{}, owner: map[uint32]int{},
-		updates: map[uint32]bool{}, replies: map[string]string{}, shown: &abi.Publish{},
+		updates: map[uint32]bool{}, signals: map[uint32]string{}, carried: carriedBy(row),
 	}
 }
 
@@ -148,6 +149,9 @@ func (g *threadsGuest) Resume(_ context.Context, r abi.Resume) (guest.Turn, erro
 		if g.updates[d.Op] {
 			g.ask(d)
 		}
+		if name := g.signals[d.Op]; name != "" {
+			g.Received[name] = append(g.Received[name], outcomeText(d.Value, d.Error))
+		}
 	}
 	g.told = append(g.told, strings.Join(told, " "))
 	for _, thread := range won {
@@ -180,6 +184,9 @@ func (g *threadsGuest) issue(turn *guest.Turn, thread int) {
 	for _, c := range g.code[thread][g.at[thread]] {
 		g.issueOp(turn, c, thread)
 		g.updates[g.ops] = c.kind == abi.OpUpdate
+		if o := turn.Issued[len(turn.Issued)-1]; c.kind == abi.OpReceive {
+			g.signals[g.ops] = o.Name
+		}
 	}
 }
 
@@ -196,10 +203,18 @@ func (g *threadsGuest) issueOp(turn *guest.Turn, c call, thread int) {
 }
 
 func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
+	done := 0
 	for thread := range g.code {
-		if g.at[thread] < len(g.code[thread]) {
-			return turn
+		if g.at[thread] == len(g.code[thread]) {
+			done++
 		}
+	}
+	if done < len(g.code) && (done == 0 || !g.world.hasty) {
+		return turn
+	}
+	if g.Runs < g.world.renewals {
+		turn.Outcome = &abi.Outcome{Continue: &abi.Continue{Input: g.carried.next()}}
+		return turn
 	}
 	turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(strings.Join(g.told, "; "))}
 	return turn
@@ -212,8 +227,12 @@ type world struct {
 	seed      uint64
 	code      threads
 	f         *fixture
-	reliable  bool // activities succeed at once
-	publishes bool // workflows publish
+	renewals  int    // how often workflows go on as another run
+	sql       bool   // attempts of activities use SQL
+	hasty     bool   // workflows end with the first of their threads
+	reliable  bool   // activities succeed at once
+	publishes bool   // workflows publish
+	fixed     uint64 // the chance of all attempts, if it is not 0
 
 	mu        sync.Mutex
 	instances []*threadsGuest        // guarded by mu, like all below
@@ -241,12 +260,18 @@ func (w *world) Perform(ctx context.Context, task activity.Task) activity.Report
 	}
 	for ctx.Err() == nil {
 		chance := w.chance(task)
+		if w.sql { // it reserves its number at once
+			chance -= chance % 7
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(time.Duration(chance%7) * 300 * time.Millisecond):
 		}
 		chance /= 7
+		if w.sql {
+			chance += 3 - chance%8
+		}
 		switch chance % 8 {
 		case 0:
 			return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: "not now", Retryable: true}}
@@ -271,6 +296,9 @@ func (w *world) value(task activity.Task) []byte {
 
 // chance is a number for the next attempt of a step.
 func (w *world) chance(task activity.Task) uint64 {
+	if w.fixed != 0 {
+		return w.fixed
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	step := journal.Caller{ID: task.Row.ID, Step: task.Op.Step()}
@@ -299,7 +327,7 @@ func (w *world) transact(ctx context.Context, task activity.Task, chance uint64)
 		return nil, false
 	}
 	how := "commit-ahead"
-	if chance/20%4 == 0 {
+	if chance/20%4 == 0 || w.sql {
 		how = "commit"
 	}
 	delivered, err := w.f.commitEntry(task, entry, how)

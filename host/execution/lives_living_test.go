@@ -18,7 +18,8 @@ import (
 type living struct {
 	*world
 	acknowledged map[journal.RunID]*promised
-	told         map[journal.RunID]string
+	chains       map[journal.RunID]*sent
+	told         map[journal.RunID]string // how runs ended, by chain
 	settles      int
 	sent         []string // signals, in order
 	updates      int      // how many were sent
@@ -30,15 +31,27 @@ type living struct {
 type promised struct {
 	row         *journal.Execution
 	settled     map[string]string
-	signals     []string // values
 	answers     []string // to queries
-	updates     []*sentUpdate
 	interrupted bool
 	digest      string // that it was moved to last
+	*sent
+}
+
+// sent is what was sent to the runs of a chain.
+type sent struct {
+	signals []string // values
+	updates []*sentUpdate
+}
+
+func newLiving(w *world) *living {
+	return &living{world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{}}
 }
 
 func (l *living) promise(row *journal.Execution) {
-	l.acknowledged[row.Run] = &promised{row: row, settled: map[string]string{}, digest: row.Digest}
+	if l.chains[row.Chain] == nil {
+		l.chains[row.Chain] = &sent{}
+	}
+	l.acknowledged[row.Run] = &promised{row: row, settled: map[string]string{}, digest: row.Digest, sent: l.chains[row.Chain]}
 }
 
 // current is the run that has a key now; nil if there is none.
@@ -170,7 +183,7 @@ func (l *living) fork(run *promised, key, place string) {
 		at = entries[n-1].Seq
 	}
 	fork := rowOf("w", key)
-	fork.Digest, fork.Pinned = source.Digest, source.Pinned
+	fork.Digest, fork.Input, fork.Pinned = source.Digest, forkedInput(source), source.Pinned
 	var started bool
 	if l.ask(func(ctx context.Context) (err error) {
 		started, err = l.f.x.Fork(ctx, source, fork, at)
@@ -228,7 +241,7 @@ func (l *living) end() {
 	}
 	l.verifyFinal()
 	for _, run := range l.acknowledged {
-		if l.told[run.row.Run] == "" {
+		if l.told[run.row.Chain] == "" {
 			l.wrong("%s was acknowledged and is not there any more", run.row.Name())
 		}
 	}

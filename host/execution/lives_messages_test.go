@@ -37,8 +37,9 @@ func (l *living) query(run *promised) {
 	}
 }
 
-// verifySignals checks what became of the signals of a run.
-func (l *living) verifySignals(run *promised, row *journal.Execution) {
+// verifySignals checks what became of the signals of a run and of those before it: an instance that was given its
+// journal knows which they received.
+func (l *living) verifySignals(run *promised, row *journal.Execution, g *threadsGuest) {
 	last := map[string]int{}
 	there := map[string]bool{}
 	look := func(name, value string) {
@@ -48,9 +49,9 @@ func (l *living) verifySignals(run *promised, row *journal.Execution) {
 		}
 		there[value], last[name] = true, place
 	}
-	for _, en := range l.journal(row) {
-		if en.Kind == journal.Delivery && en.Op.Kind == abi.OpReceive {
-			look(en.Op.Name, outcomeText(en.Value, en.Error))
+	for name, values := range g.Received {
+		for _, value := range values {
+			look(name, value)
 		}
 	}
 	unread, _, err := l.f.store.Messages(context.Background(), row.Receiver(), 0, journal.PageLimit{Entries: 10_000})

@@ -25,6 +25,9 @@ func (g *threadsGuest) ask(d abi.Delivery) {
 	if err := abi.Unmarshal(d.Value, &u); err != nil {
 		g.world.wrong("%s: op %d was given %x", g.row.Name(), d.Op, d.Value)
 	}
+	if answer, answered := g.Replies[u.ID]; answered {
+		g.world.wrong("%s: update %s was given to it again after %q", g.row.Name(), u.ID, answer)
+	}
 	g.asked = append(g.asked, u.ID)
 }
 
@@ -37,10 +40,13 @@ func (g *threadsGuest) reply(turn *guest.Turn, waiting []string) {
 		}
 		text := fmt.Sprintf("answer %d of %s", len(g.told), g.row.Name())
 		g.perform(turn, call{abi.OpAnswer, abi.MustMarshal(&abi.Answer{ID: id, Value: abi.MustMarshal(text)})})
-		g.replies[id] = text
+		g.Replies[id] = text
 		g.asked = slices.DeleteFunc(g.asked, func(other string) bool { return other == id })
 	}
 }
+
+// livesTurns is how many turns leave something in the state that those behind them do not replace.
+const livesTurns = 10
 
 // show publishes something in most turns.
 func (g *threadsGuest) show(turn *guest.Turn) {
@@ -58,7 +64,8 @@ func (g *threadsGuest) show(turn *guest.Turn) {
 	if b.State == nil && b.Attributes == nil || !g.world.publishes {
 		return
 	}
-	g.shown = overlaid(g.shown, b)
+	b.State = append(b.State, abi.Published{Name: fmt.Sprint("turn", n%livesTurns), Value: abi.MustMarshal(n)})
+	g.Shown = overlaid(g.Shown, b)
 	g.perform(turn, call{abi.OpPublish, abi.MustMarshal(b)})
 }
 
@@ -138,7 +145,7 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 		accepted, answers := u.accepted, slices.Compact(slices.Clone(u.answers))
 		l.mu.Unlock()
 		want := string(abi.CodeUpdateUnanswered)
-		if text, ok := g.replies[id]; ok {
+		if text, ok := g.Replies[id]; ok {
 			want = text
 			l.answered++
 		} else if accepted {
@@ -158,7 +165,7 @@ func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
 		published, err = &journal.Published{}, nil
 	}
 	require.NoError(l.f.t, err)
-	want, refused, err := l.f.x.merged(context.Background(), row, &journal.Published{}, g.shown)
+	want, refused, err := l.f.x.merged(context.Background(), row, &journal.Published{}, g.Shown)
 	require.NoError(l.f.t, err)
 	if refused != nil || !same(want, published) {
 		l.wrong("%s has published %q, and the journal says %q", row.Name(), publishedText(published), publishedText(want))

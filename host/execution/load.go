@@ -199,7 +199,12 @@ func (r *run) load(ctx context.Context) error {
 // replayAll replays the whole journal. A replay that fails for reasons of the guest
 // pauses the execution; only a failure of the store is returned.
 func (r *run) replayAll(ctx context.Context) error {
-	reader, player, turn, err := r.rebuild(ctx, all, r.row.Waiting, func(*replay.Player) {})
+	var c caused
+	reader, player, turn, err := r.rebuild(ctx, all, r.row.Waiting, func(player *replay.Player) tookTurn {
+		c = caused{}
+		player.Recovers(r.row.Waiting)
+		return func(turn guest.Turn) { c.note(player, turn) }
+	})
 	at := reader.Position()
 	r.mu.Lock()
 	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
@@ -212,7 +217,7 @@ func (r *run) replayAll(ctx context.Context) error {
 		}
 		return r.replayFailed(err)
 	}
-	r.begun = true
+	r.begun, r.recovering = true, true
 	r.mu.Lock()
 	r.ledger.setPending(player.Pending())
 	r.ledger.hold(player.Held(), player.Attempts())
@@ -220,7 +225,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
-	if err := r.recoverTurn(turn, r.notGivenUp(player, at)); err != nil {
+	if err := r.recoverTurns(&c, turn); err != nil {
 		return err
 	}
 	if r.row != nil && r.row.State == journal.Running && !r.begun && !r.fresh {
@@ -263,7 +268,10 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	r.mu.Lock()
 	delivered := r.ledger.delivered
 	r.mu.Unlock()
-	_, player, turn, err := r.rebuild(ctx, delivered, journal.Waiting{}, (*replay.Player).EndIsKnown) // see StillWaiting
+	_, player, turn, err := r.rebuild(ctx, delivered, journal.Waiting{}, func(player *replay.Player) tookTurn {
+		player.EndIsKnown() // see StillWaiting
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -287,10 +295,10 @@ func (x *Executions) pages(run journal.RunKey) replay.Pages {
 }
 
 // replay runs a fresh guest through the journal, and keeps it.
-func (r *run) replay(ctx context.Context, player *replay.Player) (guest.Turn, error) {
+func (r *run) replay(ctx context.Context, player *replay.Player, took tookTurn) (guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
-	turn, err := play(ctx, player,
+	turn, err := play(ctx, player, took,
 		func() (guest.Turn, error) { return r.begin(ctx) },
 		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
 	if err == nil {

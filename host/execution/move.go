@@ -55,6 +55,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
+	player.Recovers(row.Waiting)
 	did := replayed{unanswered: of.unanswered}
 	var opened Opening
 	turn, err := x.tryGuest(ctx, row, player, func(ctx context.Context, row *journal.Execution) (Opening, error) {
@@ -92,25 +93,30 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 			g.Close()
 		}
 	}()
-	return play(ctx, player, func() (guest.Turn, error) {
-		turn, err := x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
-		did.note(turn)
-		return turn, err
+	took := func(turn guest.Turn) { did.note(player, turn) }
+	return play(ctx, player, took, func() (guest.Turn, error) {
+		return x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
-		turn, err := x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
+		return x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, resumeOf(entries))
 		})
-		did.note(turn)
-		return turn, err
 	})
 }
 
+// tookTurn is told of each turn of a replay, behind the player; nil if no one is.
+type tookTurn func(guest.Turn)
+
 // play runs a fresh guest through a journal: the same batches, the same clock. It
 // returns the last turn; the player knows what the guest waits for.
-func play(ctx context.Context, player *replay.Player, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error)) (guest.Turn, error) {
+func play(
+	ctx context.Context, player *replay.Player, took tookTurn, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error),
+) (guest.Turn, error) {
 	turn, err := begin()
 	for err == nil {
 		player.Turn(turn.Issued, turn.Cancelled)
+		if took != nil {
+			took(turn)
+		}
 		var due []journal.Entry
 		if due, err = player.Next(ctx, turn.Outcome != nil); err != nil || len(due) == 0 {
 			break
@@ -238,11 +244,13 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
 	did.write(&w, r.now())
+	w.GiveUp = r.giveUps(did.unwanted)
 	r.Fault.Pass(faultpoint.MoveBeforeCommit)
 	_, err := r.Committer.Commit(w)
 	if err != nil {
 		return err
 	}
+	r.settleDurable(&w)
 	r.Fault.Pass(faultpoint.MoveAfterCommit)
 	r.log.Info("moved", "from", r.row.Digest, "to", digest)
 	r.reload(batch{})

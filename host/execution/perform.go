@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -23,10 +22,9 @@ import (
 //
 // Invariants:
 //
-//  1. They take effect with their turn or not at all. Only the last turn of a journal may be
-//     durable without what it caused, because a transaction committed its entry: then a
-//     replay performs them again (recoverTurn). Both may be repeated: an update that has its
-//     answer is not there any more, and what was published is what it is.
+//  1. They take effect with their turn or not at all. A turn may be durable without what it
+//     caused, see recover.go: then a replay performs them again. Both may be repeated: an update
+//     that has its answer is not there any more, and what was published is what it is.
 //  2. They take effect also if the guest gives them up in the same turn: it does not want to
 //     learn of them. Then nothing is delivered, and the journal knows nothing of them, so that
 //     they cost neither a turn nor an entry. Refusals of such an op cannot be told to the
@@ -38,8 +36,7 @@ type own struct {
 	answers  message.Answers
 	publish  *journal.Published             // what replaces what was published; nil leaves it
 	outcomes map[journal.StepID]abi.Outcome // of these ops
-	// unwanted are steps that the last turn of a replay has given up, if that may not be
-	// durable.
+	// unwanted are steps that turns of a replay have given up, if that may not be durable.
 	unwanted []journal.StepID
 }
 
@@ -48,11 +45,12 @@ func isOwn(o *op.Op) bool { return o.Kind == abi.OpAnswer || o.Kind == abi.OpPub
 
 // perform decides what the run does for the ops of a turn. It changes nothing.
 func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
-	if !slices.ContainsFunc(turn.Issued, isOwn) {
-		return did, nil
-	}
-	did.outcomes = map[journal.StepID]abi.Outcome{}
-	delivered := b.delivered()
+	err = r.performOn(&did, b.delivered(), turn)
+	return did, err
+}
+
+// performOn adds what the run does for the ops of a turn to what it does for those of the turns before.
+func (r *run) performOn(did *own, delivered []journal.Envelope, turn guest.Turn) (err error) {
 	for _, o := range turn.Issued {
 		var refused *abi.Error
 		switch body := o.Body.(type) {
@@ -63,18 +61,21 @@ func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
 				}
 			})
 		case *abi.Publish:
-			if refused, err = r.publish(&did, body); err != nil {
-				return own{}, err
+			if refused, err = r.publish(did, body); err != nil {
+				return err
 			}
 		default:
 			continue
 		}
 		if refused != nil && slices.Contains(turn.Cancelled, o.Number) {
-			return own{}, refused
+			return refused
+		}
+		if did.outcomes == nil {
+			did.outcomes = map[journal.StepID]abi.Outcome{}
 		}
 		did.outcomes[o.StepID] = outcomeOf(abi.Nil, refused)
 	}
-	return did, nil
+	return nil
 }
 
 // writes tells whether there is anything to be made durable.
@@ -100,45 +101,6 @@ func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
 	}
 }
 
-// recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
-// perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
-func (r *run) recoverTurn(turn guest.Turn, unwanted []journal.StepID) error {
-	did, err := r.perform(batch{}, turn)
-	did.unwanted = unwanted
-	if err == nil {
-		err = r.settleEarlier(did.outcomes)
-	}
-	if err != nil {
-		return r.replayFailed(err)
-	}
-	if turn.Outcome == nil && !did.writes() {
-		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
-		return nil
-	}
-	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
-	if r.fresh {
-		return errContinued
-	}
-	if r.row == nil {
-		return errors.New("what the last turn caused could not be committed")
-	}
-	return nil
-}
-
-// notGivenUp are the steps that the last turn of a replay has given up, if the commit of that turn
-// may be missing: nothing says what the run waited for behind the last entry.
-func (r *run) notGivenUp(player *replay.Player, end replay.Position) (steps []journal.StepID) {
-	if player.Waited(r.row.Waiting).Seq >= end.Seq {
-		return nil
-	}
-	for _, o := range player.GaveUp() {
-		if stops(o) {
-			steps = append(steps, o.StepID)
-		}
-	}
-	return steps
-}
-
 // replayed is what the turns of a trial come to that a run performs itself, all together:
 // code that an execution is moved to, or a fork, may publish and answer where other code did
 // not, or where no one performed it.
@@ -146,10 +108,15 @@ type replayed struct {
 	unanswered message.Updates // the updates whose answers matter
 	answers    message.Answers
 	publish    *abi.Publish // nil if nothing was published
+	// unwanted are steps that turns have given up which had no commit of their own.
+	unwanted []journal.StepID
 }
 
 // note takes note of a turn.
-func (p *replayed) note(turn guest.Turn) {
+func (p *replayed) note(player *replay.Player, turn guest.Turn) {
+	if !player.HasCommit() {
+		p.unwanted = append(p.unwanted, unwantedIn(player)...)
+	}
 	for _, o := range turn.Issued {
 		switch body := o.Body.(type) {
 		case *abi.Answer:
@@ -169,7 +136,7 @@ func (p *replayed) note(turn guest.Turn) {
 // ended. What the workflow does not declare is not published: a turn that publishes it will
 // be refused when it is taken.
 func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (own, error) {
-	did := own{answers: p.answers}
+	did := own{answers: p.answers, unwanted: p.unwanted}
 	if p.publish == nil {
 		return did, nil
 	}
@@ -185,28 +152,4 @@ func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution
 		did.publish = published
 	}
 	return did, nil
-}
-
-// settleEarlier gives outcomes to ops of the run's own that were issued before the last turn.
-// They have taken effect, or were refused, and were not delivered.
-func (r *run) settleEarlier(last map[journal.StepID]abi.Outcome) error {
-	earlier := map[journal.StepID]any{}
-	r.locked(func(l *ledger) {
-		for o := range l.ops.All() {
-			if _, of := last[o.StepID]; !of && isOwn(o) {
-				earlier[o.StepID] = o.Body
-			}
-		}
-	})
-	for step, body := range earlier {
-		var refused *abi.Error
-		if b, is := body.(*abi.Publish); is {
-			var err error
-			if refused, err = r.publish(&own{}, b); err != nil {
-				return err
-			}
-		}
-		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.now()) })
-	}
-	return nil
 }

@@ -50,18 +50,20 @@ type run struct {
 	reloaded  bool                                  // it was rebuilt, perhaps because the answer to a commit was lost
 	fresh     bool                                  // it has just continued another one: its journal is empty
 	begun     bool                                  // the guest has had its first turn, now or in the journal
-	fuel      int64                                 // what the turns of the guest have used, those of a replay included
-	crashes   int                                   // of the guest, one after the other
-	setbacks  int                                   // failures of the store, one after the other
-	rest      time.Duration                         // that it wants after the last of them
-	rowWrites uint64                                // counts the writes of the row, and when it may have been written
-	savedSeq  uint64                                // the entry after which its state was last saved
-	asked     bool                                  // something was asked of it since its last turn; more may follow
-	idle      bool                                  // nothing is left to keep the run in memory for
-	warned    bool                                  // that its journal comes near its limit
-	turnSince atomic.Int64                          // when the turn that is under way began; 0 if none is
-	turn      atomic.Pointer[underWay]              // that turn; nil if none is
-	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
+	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
+	recovering bool
+	fuel       int64                    // what the turns of the guest have used, those of a replay included
+	crashes    int                      // of the guest, one after the other
+	setbacks   int                      // failures of the store, one after the other
+	rest       time.Duration            // that it wants after the last of them
+	rowWrites  uint64                   // counts the writes of the row, and when it may have been written
+	savedSeq   uint64                   // the entry after which its state was last saved
+	asked      bool                     // something was asked of it since its last turn; more may follow
+	idle       bool                     // nothing is left to keep the run in memory for
+	warned     bool                     // that its journal comes near its limit
+	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
+	turn       atomic.Pointer[underWay] // that turn; nil if none is
+	behind     bool                     // it takes no turns ahead of a transaction: see ahead.go
 }
 
 var _ actor.Actor[notice] = (*run)(nil)
@@ -184,9 +186,9 @@ func (r *run) restsFor(d time.Duration) bool {
 	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
 }
 
-// waitingNow is what the run waits for, as far as it is loaded.
+// waitingNow is what the run waits for, as far as it is loaded and all that its turns caused is durable.
 func (r *run) waitingNow() (now journal.Waiting) {
-	if !r.begun {
+	if !r.begun || r.recovering {
 		return r.row.Waiting
 	}
 	r.locked(func(l *ledger) { now = l.waitingAfter(nil) })
@@ -417,7 +419,7 @@ func (r *run) reload(b batch) {
 func (r *run) unload() {
 	r.dropGuest()
 	r.releaseOps()
-	r.row, r.begun, r.published = nil, false, nil
+	r.row, r.begun, r.recovering, r.published = nil, false, false, nil
 	r.rowWrites++
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,13 +8,12 @@ import (
 	"sync"
 
 	"github.com/cruster/cruster/journal"
-	"github.com/cruster/cruster/journal/memory"
 )
 
 // scriptedCommitter commits one write at a time, or loses the answer, the write, or
 // the store.
 type scriptedCommitter struct {
-	store  *memory.Store
+	store  journal.Store
 	fences []journal.Fence
 	seen   func(w journal.Write) // if set, it looks at each write first
 
@@ -112,7 +111,7 @@ func writtenText(w journal.Write) string {
 
 // failingLoads is a store that cannot be read for a while.
 type failingLoads struct {
-	*memory.Store
+	journal.Store
 	f *fixture
 }
 

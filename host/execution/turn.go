@@ -298,7 +298,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 		}
 		l.inbox.Apply(d.fate)
 	})
-	r.setbacks, r.asked = 0, false
+	r.setbacks, r.asked, r.recovering = 0, false, false
 	r.warnOfLength(b)
 	r.tellCallers(d.did)
 	r.settleDurable(&d.write)

@@ -196,6 +196,18 @@ type Messages interface {
 // Receives tells whether an op waits for signals of a name.
 func (s *Set) Receives(name string) bool { return len(s.receives[name]) > 0 }
 
+// TakeBack takes the messages of a queue from the ops that were given them: they wait again.
+func (s *Set) TakeBack(queue string) (messages []journal.Envelope) {
+	for _, at := range s.receives[queue] {
+		if at.op.Message != nil {
+			messages = append(messages, *at.op.Message)
+			at.op.Outcome, at.op.Message, at.op.Unread, at.op.ReadyAt = nil, nil, 0, 0
+			s.sort(at)
+		}
+	}
+	return messages
+}
+
 // receive gives messages to the ops that wait for them, in the order of both.
 func (s *Set) receive(messages Messages) {
 	for _, queue := range s.arrived {

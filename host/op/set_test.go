@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -37,6 +38,7 @@ func TestSet(t *testing.T) {
 			"settle":    m.settle,
 			"signal":    m.signal,
 			"take":      m.take,
+			"take back": m.takeBack,
 		})
 	})
 }
@@ -119,6 +121,25 @@ func (m *setModel) signal(rt *rapid.T) {
 	m.signals.Add(e)
 	m.sent[e.Name] = append(m.sent[e.Name], e)
 	m.set.Arrived(e.Name)
+}
+
+// takeBack takes signals of a name back from the ops that have them. They are dealt again, in their order.
+func (m *setModel) takeBack(rt *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "signal")
+	var want []journal.Envelope
+	for _, n := range slices.Sorted(maps.Keys(m.twins)) {
+		if o := m.twins[n]; o.Message != nil && o.Name == name {
+			want = append(want, *o.Message)
+			o.Outcome, o.Message, o.Unread, o.ReadyAt = nil, nil, 0, 0
+		}
+	}
+	require.Equal(rt, want, m.set.TakeBack(name))
+	for _, e := range want {
+		m.signals.Add(e)
+	}
+	m.sent[name] = append(want, m.sent[name]...)
+	slices.SortFunc(m.sent[name], func(a, b journal.Envelope) int { return cmp.Compare(a.Position, b.Position) })
+	m.set.Arrived(name)
 }
 
 func (m *setModel) interruptAll(*rapid.T) {

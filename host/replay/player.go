@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -29,16 +30,17 @@ import (
 type Player struct {
 	reader   *Reader
 	ops      *Ops
-	moved    uint64          // entries up to this one were delivered to other code
-	drained  bool            // they are all read
-	strict   bool            // and the guest has come as far with them as it can
-	before   journal.Waiting // what the row says
-	waited   journal.Waiting // what the last entry says that says so
-	compared bool            // the guest was found to wait for that
-	endKnown bool            // see EndIsKnown
-	at       int64           // journal time of the last delivery
-	move     journal.Move    // the last one
-	movedAt  int64           // when it was
+	moved    uint64           // entries up to this one were delivered to other code
+	drained  bool             // they are all read
+	strict   bool             // and the guest has come as far with them as it can
+	before   journal.Waiting  // what the row says
+	waited   journal.Waiting  // what the last entry says that says so
+	compared bool             // the guest was found to wait for that
+	row      *journal.Waiting // see Recovers; nil if it does not
+	endKnown bool             // see EndIsKnown
+	at       int64            // journal time of the last delivery
+	move     journal.Move     // the last one
+	movedAt  int64            // when it was
 
 	held     map[journal.StepID]journal.Entry // deliveries that no op has claimed
 	heldSize int
@@ -52,7 +54,8 @@ type Player struct {
 	gaveUp  []*op.Op        // what its last turn has given up
 }
 
-// NewPlayer plays a journal. Entries up to moved were delivered to other code; before
+// NewPlayer plays a journal. Entries up to moved were delivered to other code; all of them
+// were, in the trial of a move, if it is the largest number. Before
 // is what the guest waited for at a point of the journal.
 func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	if before.Seq < moved {
@@ -99,6 +102,41 @@ func (p *Player) Section() op.Section { return p.section }
 // GaveUp are the ops that the last turn has given up, and that were issued before it.
 func (p *Player) GaveUp() []*op.Op { return p.gaveUp }
 
+// Recovers says that the replay is to find out what turns have caused that had no commit of their own, given what
+// the row says that the execution waited for.
+func (p *Player) Recovers(row journal.Waiting) { p.row = &row }
+
+// HasCommit tells whether the last turn, and so each before it, is known to have had a commit of its
+// own: the row or an entry says what the execution waited for behind it. A commit of a turn says that, see
+// [journal.Waiting]; the entries that the turn delivered may have been durable before it.
+func (p *Player) HasCommit() bool {
+	if p.row == nil {
+		return true
+	}
+	var last uint64 // of the first turn: no entry
+	for _, en := range p.due {
+		last = max(last, en.Seq)
+	}
+	waited := p.Waited(*p.row)
+	return waited.Seq > 0 && waited.Seq >= last || last == 0 && waited.Steps != journal.StepSum{}
+}
+
+// behindEnd passes over entries that a guest which has finished is not given any more. The transactions of other
+// activities may have committed theirs before the turn in which it finished had a commit. It did not finish there
+// before if any turn behind has one, or if something else was delivered. About entries up to a move the trial of
+// the move has decided.
+func (p *Player) behindEnd(due []journal.Entry) error {
+	for _, en := range due {
+		if en.Seq <= p.moved && p.moved != math.MaxUint64 {
+			continue
+		}
+		if p.HasCommit() || en.Op.Kind != abi.OpActivity || en.Seq <= p.Waited(*p.row).Seq {
+			return FinishedEarly(en)
+		}
+	}
+	return nil
+}
+
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.gaveUp = nil
@@ -131,12 +169,20 @@ func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 
 // Next is the next turn of the guest: the deliveries that it is due, addressed to its
 // own ops. It is empty at the end. Over says that the guest has finished.
-func (p *Player) Next(ctx context.Context, over bool) (due []journal.Entry, err error) {
-	p.due, err = p.next(ctx, over)
-	return p.due, err
+func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
+	for {
+		due, err := p.next(ctx)
+		if err != nil || len(due) == 0 || !over {
+			p.due = due
+			return due, err
+		}
+		if err := p.behindEnd(due); err != nil {
+			return nil, err
+		}
+	}
 }
 
-func (p *Player) next(ctx context.Context, over bool) ([]journal.Entry, error) {
+func (p *Player) next(ctx context.Context) ([]journal.Entry, error) {
 	for !p.strict {
 		if due := p.takeReady(); len(due) > 0 {
 			return due, nil
@@ -157,10 +203,10 @@ func (p *Player) next(ctx context.Context, over bool) ([]journal.Entry, error) {
 			return nil, err
 		}
 	}
-	return p.nextStrict(ctx, over)
+	return p.nextStrict(ctx)
 }
 
-func (p *Player) nextStrict(ctx context.Context, over bool) ([]journal.Entry, error) {
+func (p *Player) nextStrict(ctx context.Context) ([]journal.Entry, error) {
 	for {
 		entries, err := p.reader.Next(ctx)
 		if err != nil {
@@ -179,9 +225,6 @@ func (p *Player) nextStrict(ctx context.Context, over bool) ([]journal.Entry, er
 		}
 		if len(due) == 0 {
 			continue
-		}
-		if over {
-			return nil, FinishedEarly(due[0])
 		}
 		for _, en := range due {
 			p.release(en.Op.Step())

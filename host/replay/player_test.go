@@ -21,13 +21,14 @@ import (
 // TestPlayer reads testdata/player. Each case plays a journal on a guest that follows a
 // script, whatever it is told:
 //
-//	play [moved=SEQ] [waited=(STEP, …)] [later=(STEP, …)]
-//	SEQ STEP [turn=T] [op=N] | SEQ moved | SEQ failed STEP N       the journal
+//	play [moved=SEQ] [waited=(STEP, …)] [later=(STEP, …)] [row=SEQ]
+//	SEQ STEP [turn=T] [op=N] | SEQ moved | SEQ failed STEP N       the journal; an entry with ! says what the run waited for
 //	--
 //	STEP; STEP | cancel OP | done | fails TEXT              the guest, one line a turn
 //
 // A step is KIND NAME[=ARGUMENT]. Without moved the whole journal was written by other
-// code, and the verdict about it is shown.
+// code, and the verdict about it is shown. With row, turns without a commit of their own are shown: the row
+// says what the run waited for behind that entry, or nothing if it is none.
 func TestPlayer(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/player", func(t *testing.T, d *datadriven.TestData) string {
@@ -39,11 +40,20 @@ func TestPlayer(t *testing.T) {
 			rest := entries[slices.IndexFunc(append(entries, journal.Entry{Seq: ^uint64(0)}), func(en journal.Entry) bool { return en.Seq > after }):]
 			return rest, false, nil
 		}, ^uint64(0)), moved, journal.Waiting{})
+		recovers := false
+		if row := ""; d.HasArg("row") {
+			recovers = true
+			d.ScanArgs(t, "row", &row)
+			p.Recovers(rowWaiting(t, row))
+		}
 		g := &scriptedGuest{t: t, lines: strings.Split(script, "\n"), seen: op.Occurrences{}}
 		var out strings.Builder
 		for {
 			issued, cancelled := g.turn()
 			p.Turn(issued, cancelled)
+			if recovers && !p.HasCommit() {
+				fmt.Fprintln(&out, "a turn without a commit")
+			}
 			due, err := p.Next(t.Context(), g.outcome != nil)
 			if err != nil {
 				return out.String() + err.Error() + "\n"
@@ -74,6 +84,16 @@ func TestPlayer(t *testing.T) {
 		}
 		return out.String()
 	})
+}
+
+// rowWaiting is what the row says: it has seen entries up to one, or is not known to have waited at all.
+func rowWaiting(t *testing.T, row string) journal.Waiting {
+	if row == "none" {
+		return journal.Waiting{}
+	}
+	seq, err := strconv.ParseUint(row, 10, 64)
+	require.NoError(t, err)
+	return journal.Waiting{Seq: seq, Steps: journal.StepSum{1}}
 }
 
 func newStep(t *testing.T, text string, number uint32) *op.Op {
@@ -111,6 +131,9 @@ func writtenEntries(t *testing.T, lines []string) (entries []journal.Entry) {
 		seq, err := strconv.ParseUint(seqText, 10, 64)
 		require.NoError(t, err, line)
 		en := journal.Entry{Seq: seq, Turn: seq, At: int64(1000 * seq), Kind: journal.Delivery}
+		if says, ok := strings.CutSuffix(text, " !"); ok {
+			text, en.Waiting = says, &journal.Waiting{Seq: seq}
+		}
 		if text == "moved" {
 			en.Kind, en.Value = journal.Moved, abi.MustMarshal(&journal.Move{})
 			entries = append(entries, en)

@@ -1,0 +1,48 @@
+package execution
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/sqlite"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// livesStore opens stores for random lives, of the kind that CRUSTER_LIVES_STORE names: memory, sqlite or
+// postgres. It is called in the bubble of each life, whose time the goroutines of the store go by.
+func livesStore(t *testing.T) (open func(t *testing.T) journal.Store) {
+	quiet := slog.New(slog.DiscardHandler)
+	switch kind := os.Getenv("CRUSTER_LIVES_STORE"); kind {
+	case "", "memory":
+		return func(*testing.T) journal.Store { return memory.New() }
+	case "sqlite":
+		return func(t *testing.T) journal.Store {
+			store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: t.TempDir(), Logger: quiet})
+			return opened(t, store, err)
+		}
+	case "postgres":
+		dsn := pgtest.DSN(t)
+		return func(t *testing.T) journal.Store {
+			store, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn, Schema: pgtest.Schema(t), Logger: quiet})
+			return opened(t, store, err)
+		}
+	default:
+		require.FailNow(t, "CRUSTER_LIVES_STORE names no store", kind)
+		return nil
+	}
+}
+
+func opened(t *testing.T, store journal.Store, err error) journal.Store {
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}

@@ -1,0 +1,121 @@
+package execution
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/journal"
+)
+
+// # What a turn caused is found again
+//
+// A turn has a commit of its own, with what it caused: answers, published values, calls that were given
+// up, signals that were looked at, a section, the outcome. Its entries are mostly part of that commit.
+// They may also be durable before it: a transaction of an activity commits its entry alone, and a run
+// that is paused journals what it could not deliver. Several of them may be, one behind the other: of
+// activities that run at the same time, while the run is paused, or while its host is about to end.
+//
+// The naive recovery, to perform again what the last turn of the journal caused, loses what the turns
+// before it did: an update that was handled is never answered, and the next run of a workflow that
+// continues is given it again.
+//
+// Invariants:
+//
+//  1. The last commit of turns says in the row, or in its last entry, which entry the guest had seen
+//     ([journal.Waiting]). Turns behind that entry have no commit of their own, or caused nothing
+//     that is to be written. No other commit moves it past a turn whose own commit is missing.
+//  2. A replay collects what all these turns caused, in order, and performs it again in one commit, before
+//     anything else is delivered. A move does the same for what its trial comes to.
+//  3. Performing again changes nothing that was performed: updates that have their answer are not in the
+//     inbox any more, values are published in the order of the turns, and giving up may be
+//     repeated (giveup.go). Ops that were issued and not delivered are pending, and are performed as
+//     those of any turn are; a section is made up for (section.go).
+//  4. Until that commit is through, the run says of itself what its row said (waitingNow): a pause must
+//     not hide what is still to be done.
+
+// caused is what turns without a commit of their own have caused.
+type caused struct {
+	turns    []guest.Turn     // with the ops that the run performs itself, and no others
+	unwanted []journal.StepID // given up
+}
+
+// note takes note of a turn of a replay. Once a turn has a commit, all before it have.
+func (c *caused) note(player *replay.Player, turn guest.Turn) {
+	if player.HasCommit() {
+		*c = caused{}
+		return
+	}
+	if slices.ContainsFunc(turn.Issued, isOwn) {
+		c.turns = append(c.turns, guest.Turn{
+			Issued:    slices.DeleteFunc(slices.Clone(turn.Issued), func(o *op.Op) bool { return !isOwn(o) }),
+			Cancelled: turn.Cancelled,
+		})
+	}
+	c.unwanted = append(c.unwanted, unwantedIn(player)...)
+}
+
+// unwantedIn are the steps that the last turn of a replay has given up, and that are owed something.
+func unwantedIn(player *replay.Player) (steps []journal.StepID) {
+	for _, o := range player.GaveUp() {
+		if stops(o) {
+			steps = append(steps, o.StepID)
+		}
+	}
+	return steps
+}
+
+// recoverTurns performs what turns without a commit of their own have caused, and what the last turn of
+// the replay comes to.
+func (r *run) recoverTurns(c *caused, last guest.Turn) error {
+	did := own{unwanted: c.unwanted}
+	var err error
+	for _, turn := range c.turns {
+		if err = r.performOn(&did, nil, turn); err != nil {
+			return r.replayFailed(err)
+		}
+	}
+	if err = r.settleEarlier(did.outcomes); err != nil {
+		return r.replayFailed(err)
+	}
+	if last.Outcome == nil && !did.writes() {
+		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
+		r.recovering = false
+		return nil
+	}
+	r.commitPerformed(batch{}, guest.Turn{Outcome: last.Outcome}, did)
+	if r.fresh {
+		return errContinued
+	}
+	if r.row == nil {
+		return errors.New("what the last turns caused could not be committed")
+	}
+	return nil
+}
+
+// settleEarlier gives outcomes to ops of the run's own that were issued in turns with a commit.
+// They have taken effect, or were refused, and were not delivered.
+func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
+	earlier := map[journal.StepID]any{}
+	r.locked(func(l *ledger) {
+		for o := range l.ops.All() {
+			if _, of := others[o.StepID]; !of && isOwn(o) {
+				earlier[o.StepID] = o.Body
+			}
+		}
+	})
+	for step, body := range earlier {
+		var refused *abi.Error
+		if b, is := body.(*abi.Publish); is {
+			var err error
+			if refused, err = r.publish(&own{}, b); err != nil {
+				return err
+			}
+		}
+		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.now()) })
+	}
+	return nil
+}
