@@ -8,13 +8,13 @@ import (
 	"sync"
 
 	"github.com/cruster/cruster/journal"
-	"github.com/cruster/cruster/journal/memory"
 )
 
-// scriptedCommitter commits one write at a time, or loses the answer, the write, or the
-// store; and it can be held.
+// scriptedCommitter commits as the committer of a host does, or loses the answer, the write, or
+// the store; and it can be held.
 type scriptedCommitter struct {
-	store  *memory.Store
+	store  journal.Store
+	group  *journal.Committer
 	fences []journal.Fence
 
 	mu     sync.Mutex
@@ -56,32 +56,53 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 		began <- struct{}{}
 		<-held
 	}
+	mishap, err := c.meet(w)
+	if err != nil {
+		return journal.Result{}, err
+	}
+	w.Fence = c.fences[w.ID.Shard()]
+	res, err := c.group.Commit(context.Background(), w)
+	if err == nil && !res.Existed {
+		c.took(w)
+	}
+	if mishap == "lose" {
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	}
+	return res, err
+}
+
+// meet plays the next mishap. It returns the error of a write that does not reach the store.
+func (c *scriptedCommitter) meet(w journal.Write) (mishap string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mishap := ""
 	if len(c.next) > 0 {
 		mishap, c.next = c.next[0], c.next[1:]
 	}
 	switch mishap {
 	case "drop":
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+		return mishap, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	case "delay":
 		c.late = append(c.late, w)
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+		return mishap, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	case "fail":
-		return journal.Result{}, errors.New("no connection")
+		return mishap, errors.New("no connection")
 	case "fail after late":
 		for _, late := range c.late {
 			_, _ = c.applyLocked(late)
 		}
 		c.late = nil
-		return journal.Result{}, errors.New("no connection")
+		return mishap, errors.New("no connection")
 	}
-	res, err := c.applyLocked(w)
-	if mishap == "lose" {
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
+		return mishap, journal.ErrInboxFull
 	}
-	return res, err
+	return mishap, nil
+}
+
+func (c *scriptedCommitter) took(w journal.Write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes = append(c.writes, w)
 }
 
 // CommitTx implements Transactions.
@@ -111,10 +132,8 @@ func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w 
 	return err
 }
 
+// applyLocked commits a write by itself, also when the host has ended.
 func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
-	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
-		return journal.Result{}, journal.ErrInboxFull
-	}
 	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
 	if err != nil {

@@ -17,15 +17,18 @@ import (
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
+	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 // fixture is a host whose entities are counters that do what their operations say. Store,
 // actors and time are real; in a synctest bubble time is virtual.
 type fixture struct {
 	t     *testing.T
-	store *memory.Store
+	store journal.Store
 
 	x       *Entities
 	life    *hoststate.State
@@ -60,8 +63,41 @@ func counterType() *abi.EntityInfo {
 	return e
 }
 
-func newFixture(t *testing.T) *fixture {
-	f := &fixture{t: t, store: memory.New(), types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
+// stores are those that a host can run on.
+var stores = [2]string{"sqlite", "postgres"}
+
+// eachStore runs a test on both stores. One with many cases takes stores[n%2] for the nth, so that
+// each value of each of its dimensions meets both.
+func eachStore(t *testing.T, test func(t *testing.T, kind string)) {
+	for _, kind := range stores {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// openStore opens an empty store. In a bubble it has to be opened there.
+func openStore(t *testing.T, kind string) (store journal.Store) {
+	t.Helper()
+	ctx, logger := context.Background(), slog.New(slog.DiscardHandler)
+	var err error
+	switch kind {
+	case "memory":
+		store = memory.New()
+	case "sqlite":
+		store, err = sqlite.Open(ctx, sqlite.Config{Dir: t.TempDir(), Logger: logger})
+	default:
+		store, err = postgres.Open(ctx, postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: logger})
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func newFixture(t *testing.T, kind string) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: openStore(t, kind), types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
 	f.boot()
 	t.Cleanup(f.end)
 	return f
@@ -72,7 +108,7 @@ func (f *fixture) boot() {
 	fences, err := f.store.ClaimShards(context.Background(), "test")
 	require.NoError(f.t, err)
 	f.life = hoststate.New()
-	f.commits = &scriptedCommitter{store: f.store, fences: fences}
+	f.commits = &scriptedCommitter{store: f.store, fences: fences, group: journal.NewCommitter(f.store, journal.CommitterOptions{})}
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
 		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
@@ -112,6 +148,7 @@ func (f *fixture) end() {
 	f.release()
 	f.stop()
 	<-f.x.Idle()
+	f.commits.group.Stop()
 }
 
 // crash ends the host and starts another.
@@ -214,12 +251,20 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 
 // Call implements Guests.
 func (f *fixture) Call(ctx context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
-	f.began <- call.Operation
+	f.begins(call.Operation)
 	f.mu.Lock()
 	f.collided = append(f.collided, journal.Conflicts(ctx))
 	run := f.stateless
 	f.mu.Unlock()
 	return run(call)
+}
+
+// begins tells of an invocation, unless no one has listened for a long time.
+func (f *fixture) begins(what string) {
+	select {
+	case f.began <- what:
+	default:
+	}
 }
 
 // Operations implements Guests: a counter.
@@ -235,7 +280,7 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 		held = nil
 	}
 	f.mu.Unlock()
-	f.began <- strings.Join(names, " ")
+	f.begins(strings.Join(names, " "))
 	if held != nil {
 		select {
 		case <-held:
