@@ -2,11 +2,41 @@ package entity
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
+
+// # The order of a sender
+//
+// A call comes behind every message that was acknowledged before it came: a sender that sends, is
+// told that the message is durable, and calls, has the two performed in this order. So a call
+// knows the highest position that was acknowledged by then (call.after), and the entity up to
+// where messages have been in memory (entity.seen). A call may begin if the first is not above the
+// second.
+//
+// Invariant: of the acknowledgements that the entity has heard of, those at a position up to seen
+// are of messages that have been in memory.
+//
+// The naive design takes the last position of a page that was read for what was seen. That is
+// right where positions become visible in their order, as on SQLite. On Postgres a transaction
+// draws positions when it inserts, and others see them when it commits: of two that are under way,
+// one of an entity that sends and one of a client, the later position may be visible first. A page
+// with position 7 then says nothing about position 6. Nor does a gap: a transaction that was
+// rolled back leaves one for ever, so that waiting for gaps to close could wait for nothing.
+//
+// What is known is which positions were acknowledged: the sender's commit returns its position,
+// and the entity hears of it before the sender does. So nothing is concluded about positions that
+// no one was told of. An acknowledgement at or below seen, of a message that is not in memory,
+// takes seen back below it (hear), and the inbox is read again, from its beginning. A read that
+// begins after an acknowledgement finds the message, or it was taken; one that was under way may
+// have missed it, and is worth no more than the positions below it (takeFetched). Transactions
+// that are under way are few and positions grow, so a call waits for few reads, whatever else is
+// sent meanwhile.
+//
+// A call that came before such an acknowledgement waits for the same read, without need. It may be
+// in front of as many messages as are kept in memory. So that read is not put off for the room
+// that they take.
 
 // maxFetched is how many messages may be in memory when more are read.
 const maxFetched = maxBatch / 2
@@ -17,19 +47,35 @@ type page struct {
 	starts bool    // there are workflows to be started
 	last   uint64  // position of the last message
 	more   bool    // there are others behind it
-	upTo   uint64  // what was acknowledged before it was read
+	acked  uint64  // the highest position that was acknowledged before it was read
+}
+
+// hear takes note of a message that is in the inbox; position is 0 if that is not known, or if no
+// one was told of it.
+func (e *entity) hear(position uint64) {
+	e.unread, e.barren = true, false
+	if position == 0 || e.positions[position] != nil {
+		return
+	}
+	e.acked = max(e.acked, position)
+	if position <= e.seen {
+		e.seen, e.overtaken = position-1, true
+	}
+	if e.fetching && (e.told == 0 || position < e.told) {
+		e.told = position
+	}
 }
 
 // beginFetch has the inbox read, if there may be something in it that can be worked on.
 func (e *entity) beginFetch() {
-	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched {
+	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched && !e.overtaken {
 		return
 	}
-	upTo := e.acked
-	e.taken = map[uint64]bool{}
+	acked := e.acked
+	e.taken, e.told, e.awaited, e.overtaken = map[uint64]bool{}, 0, len(e.joining), false
 	e.fetching = e.begin(e.working, func() message {
 		p, err := e.readInbox(e.id)
-		p.upTo = upTo
+		p.acked = acked
 		return fetched{p, err}
 	})
 	e.unread = !e.fetching
@@ -121,6 +167,7 @@ func (e *entity) takeFetched(m fetched) {
 		e.setback(&e.reading, "read the inbox", m.err)
 		return
 	}
+	heard := e.unread // of something else since the reading began
 	e.unread = e.unread || m.more
 	e.starts = e.starts || m.starts
 	added := 0
@@ -135,23 +182,31 @@ func (e *entity) takeFetched(m fetched) {
 	}
 	e.taken = nil
 	e.joinFetched(!m.more)
-	e.barren = added == 0 && e.unread
-	e.seen = max(e.seen, m.last)
-	switch {
-	case m.more || e.unread && m.upTo == math.MaxUint64:
-	case m.upTo == math.MaxUint64:
+	e.barren = added == 0 && e.unread && !heard
+	e.see(&m.page)
+}
+
+// see takes note of what a page that was read says about the order.
+func (e *entity) see(p *page) {
+	e.seen = max(e.seen, p.last)
+	if !p.more {
+		e.seen = max(e.seen, p.acked)
 		e.knowPast()
-	default:
-		e.seen = max(e.seen, m.upTo)
+	}
+	if e.told != 0 && e.told <= e.seen {
+		e.seen, e.overtaken = e.told-1, true
 	}
 }
 
-// knowPast says that all messages from before the host began are in memory.
+// knowPast says that all messages from before the host began are in memory, or were.
 func (e *entity) knowPast() {
-	e.acked = e.seen
+	if !e.past {
+		return
+	}
+	e.past, e.acked = false, max(e.acked, e.seen)
 	for _, calls := range [][]*call{e.queue, e.beside} {
 		for _, c := range calls {
-			c.after = min(c.after, e.seen)
+			c.after = min(c.after, e.acked)
 		}
 	}
 }

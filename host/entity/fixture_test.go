@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,7 +29,7 @@ import (
 // actors and time are real; in a synctest bubble time is virtual.
 type fixture struct {
 	t     *testing.T
-	store journal.Store
+	store *watchedStore
 
 	x       *Entities
 	life    *hoststate.State
@@ -78,9 +79,10 @@ func eachStore(t *testing.T, test func(t *testing.T, kind string)) {
 }
 
 // openStore opens an empty store. In a bubble it has to be opened there.
-func openStore(t *testing.T, kind string) (store journal.Store) {
+func openStore(t *testing.T, kind string) journal.Store {
 	t.Helper()
 	ctx, logger := context.Background(), slog.New(slog.DiscardHandler)
+	var store journal.Store
 	var err error
 	switch kind {
 	case "memory":
@@ -97,7 +99,12 @@ func openStore(t *testing.T, kind string) (store journal.Store) {
 
 func newFixture(t *testing.T, kind string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, store: openStore(t, kind), types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
+	return newFixtureOver(t, openStore(t, kind))
+}
+
+func newFixtureOver(t *testing.T, store journal.Store) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: &watchedStore{Store: store}, types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
 	f.boot()
 	t.Cleanup(f.end)
 	return f
@@ -432,17 +439,27 @@ func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
 	return done
 }
 
+// waits is how many calls of an entity wait, beside what is at work; -1 if that changes now.
+func (f *fixture) waits(key string) int {
+	waiting := -1
+	f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
+		waiting = e.waiting
+		return nil, false
+	})
+	return waiting
+}
+
 // queuedCalls waits until so many calls of an entity wait, beside what is at work.
 func (f *fixture) queuedCalls(key string, n int) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool {
-		waiting := -1
-		f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
-			waiting = e.waiting
-			return nil, false
-		})
-		return waiting == n
-	}, 10*time.Second, time.Millisecond)
+	require.Eventually(f.t, func() bool { return f.waits(key) == n }, testTimeout, testTick)
+}
+
+// invoked tells whether guests were asked to run something.
+func (f *fixture) invoked(what string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.invocations, what)
 }
 
 const (
