@@ -31,6 +31,7 @@ type entity struct {
 	generation uint64         // counts what may make a row that is being read outdated
 	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
+	wary       int            // batches that look for receipts of all their calls first
 	holding    holding        // who has locked it
 
 	acked     uint64 // the highest position that was acknowledged
@@ -43,8 +44,8 @@ type entity struct {
 	taken     map[uint64]bool // messages that were answered since then
 	awaited   int             // calls of joining that were there before then
 	barren    bool            // reading the inbox brings nothing before something at work is over
-	starts   bool            // there are workflows to be started
-	starting bool
+	starts    bool            // there are workflows to be started
+	starting  bool
 
 	mailbox, concurrency int
 	idleTime             time.Duration
@@ -167,7 +168,7 @@ func (e *entity) arrive(c *call) {
 	if e.past {
 		c.after = math.MaxUint64
 	}
-	c.suspect = e.recent.has(c.origin)
+	c.suspect = c.suspect || e.recent.has(c.origin)
 	e.know(c)
 	if c.kind.serial() {
 		e.queue = append(e.queue, c)

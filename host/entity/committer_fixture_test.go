@@ -24,6 +24,7 @@ type scriptedCommitter struct {
 	began  chan struct{}   // guarded by mu; told of each commit that is held
 	late   []journal.Write // guarded by mu; writes whose answer was lost, and that take effect later
 	full   journal.ID      // guarded by mu; the inbox that takes no messages of entities
+	failed int             // guarded by mu; commits that the store refused
 }
 
 func (c *scriptedCommitter) hold() <-chan struct{} {
@@ -62,9 +63,7 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	}
 	w.Fence = c.fences[w.ID.Shard()]
 	res, err := c.group.Commit(context.Background(), w)
-	if err == nil && !res.Existed {
-		c.took(w)
-	}
+	c.note(w, res, err)
 	if mishap == "lose" {
 		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	}
@@ -99,10 +98,22 @@ func (c *scriptedCommitter) meet(w journal.Write) (mishap string, err error) {
 	return mishap, nil
 }
 
-func (c *scriptedCommitter) took(w journal.Write) {
+func (c *scriptedCommitter) note(w journal.Write, res journal.Result, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writes = append(c.writes, w)
+	switch {
+	case err != nil:
+		c.failed++
+	case !res.Existed:
+		c.writes = append(c.writes, w)
+	}
+}
+
+// refused is how many commits the store has refused.
+func (c *scriptedCommitter) refused() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
 }
 
 // CommitTx implements Transactions.

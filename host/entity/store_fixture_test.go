@@ -28,3 +28,8 @@ func (s *watchedStore) Receipt(ctx context.Context, id journal.ID, origin journa
 	s.receipts.Add(1)
 	return s.Store.Receipt(ctx, id, origin)
 }
+
+func (s *watchedStore) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error) {
+	s.receipts.Add(1)
+	return s.Store.Receipts(ctx, id, origins)
+}
