@@ -44,6 +44,7 @@ const maxFetched = maxBatch / 2
 // page is a part of an inbox.
 type page struct {
 	calls  []*call // in order
+	bytes  int     // of their messages
 	starts bool    // there are workflows to be started
 	last   uint64  // position of the last message
 	more   bool    // there are others behind it
@@ -84,19 +85,10 @@ func (e *entity) beginFetch() {
 // readInbox reads the beginning of an inbox. Whatever is taken out is not there any more.
 func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 	err = guarded(func() error {
-		messages, more, err := x.Store.Messages(x.Host.Context(), id, 0, journal.PageLimit{Entries: maxBatch, Bytes: maxBatchBytes})
-		if err != nil {
-			return err
-		}
-		p.more = more
-		for i := range messages {
-			fits, err := x.addTo(&p, &messages[i])
-			if err != nil {
+		for goOn := true; goOn; {
+			var err error
+			if goOn, err = x.readMore(id, &p); err != nil {
 				return err
-			}
-			if !fits {
-				p.more = true
-				break
 			}
 		}
 		return nil
@@ -107,6 +99,30 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 		}
 	}
 	return p, err
+}
+
+// readMore reads what comes behind a page. It reports whether that left room in the page: workflows
+// to be started take none, so that calls behind any number of them are found.
+func (x *Entities) readMore(id journal.ID, p *page) (goOn bool, err error) {
+	limit := journal.PageLimit{Entries: maxBatch - len(p.calls), Bytes: maxBatchBytes - p.bytes}
+	messages, more, err := x.Store.Messages(x.Host.Context(), id, p.last, limit)
+	if err != nil {
+		return false, err
+	}
+	p.more = more
+	before := len(p.calls)
+	for i := range messages {
+		fits, err := x.addTo(p, &messages[i])
+		if err != nil {
+			return false, err
+		}
+		if !fits {
+			p.more = true
+			return false, nil
+		}
+	}
+	starts := len(messages) - (len(p.calls) - before)
+	return more && starts > 0 && p.bytes < maxBatchBytes, nil
 }
 
 // addTo adds a message to a page. It reports false if there is no memory for it. The first
@@ -123,7 +139,7 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 	if x.admit(c) != nil && len(p.calls) > 0 {
 		return false, nil
 	}
-	p.calls, p.last = append(p.calls, c), m.Position
+	p.calls, p.last, p.bytes = append(p.calls, c), m.Position, p.bytes+m.Bytes
 	return true, nil
 }
 

@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,6 +152,35 @@ func TestStartsAreTriedAgain(t *testing.T) {
 			left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
+		})
+	})
+}
+
+// TestStartsDoNotBlockTheInbox: more workflows than a page has wait to be started, and the host
+// refuses them. Messages behind them are performed all the same, and the workflows are started later.
+func TestStartsDoNotBlockTheInbox(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.startError = abi.Errorf(abi.CodeOverloaded, "full")
+			var starts []abi.Call
+			for n := range 2*maxBatch + 1 {
+				starts = append(starts, abi.Call{Workflow: "Pay", Key: strconv.Itoa(n)})
+			}
+			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: starts}))
+			require.NoError(t, err)
+			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			synctest.Wait()
+			n, _ := f.stored("a")
+			require.EqualValues(t, 2, n, "the message is performed")
+			require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1))), "so are calls behind it")
+			f.mu.Lock()
+			f.startError = nil
+			f.mu.Unlock()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Len(t, f.started, len(starts))
 		})
 	})
 }
