@@ -49,7 +49,8 @@
 // do not say which operation was at fault. Nothing has left the host, so the batch is run
 // again in halves, each against the state that the one before it left, until what fails is
 // one operation (run.go). That one has failed, with a receipt of its own; it has changed
-// nothing. One such operation among n costs about log n more invocations.
+// nothing. One such operation among n costs about log n more invocations. If the invocation took
+// too long each operation is run by itself instead: an endless loop costs the limit twice.
 //
 // # Receipts, and when an answer is lost
 //

@@ -1,6 +1,8 @@
 package entity
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +69,46 @@ func TestOperationThatFails(t *testing.T) {
 		require.Empty(t, f.commits.taken(), "there was nothing to commit")
 		_, there := f.stored("a")
 		require.False(t, there)
+	})
+}
+
+// TestOperationsThatNeverEndAreRunTwice: each time takes as long as an invocation may. They are
+// found among others with one invocation for all, and one for each.
+func TestOperationsThatNeverEndAreRunTwice(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.hold()
+		first := f.goCall(t.Context(), add("a", 1))
+		<-f.began
+		var others, endless []<-chan result
+		for i := range 40 {
+			if i == 7 || i == 22 {
+				endless = append(endless, f.goCall(t.Context(), operation("a", "spin").by(origin(byte(i)))))
+			} else {
+				others = append(others, f.goCall(t.Context(), add("a", 1)))
+			}
+			f.queuedCalls("a", i+1)
+		}
+		f.release()
+		<-first
+		for _, call := range others {
+			r := <-call
+			f.value(r.outcome, r.err)
+		}
+		for _, call := range endless {
+			r := <-call
+			require.NoError(t, r.err)
+			require.Equal(t, abi.CodeOperationCrashed, r.outcome.Error.Code)
+		}
+		n, _ := f.stored("a")
+		require.EqualValues(t, 39, n)
+		require.Len(t, f.commits.taken(), 2, "one for the first, one for the others")
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		long := slices.DeleteFunc(f.invocations, func(names string) bool { return !strings.Contains(names, "spin") })
+		require.Len(t, long, 3)
+		require.Equal(t, []string{"spin", "spin"}, long[1:])
 	})
 }
 

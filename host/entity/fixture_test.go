@@ -342,6 +342,8 @@ func (g *counter) operate(o abi.EntityCall) error {
 		reply = abi.OperationReply{Error: &abi.Error{Message: "no"}}
 	case "crash":
 		return abi.Errorf(abi.CodeGuestTrap, "index out of range")
+	case "spin":
+		return abi.Errorf(abi.CodeGuestTimeout, "the module did not return")
 	case "large":
 		g.large = true
 	case "destroy":
