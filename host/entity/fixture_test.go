@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,6 +48,7 @@ type fixture struct {
 	began       chan string                // what is being invoked, for tests that listen
 	started     []string                   // guarded by mu; workflows
 	startError  error                      // guarded by mu; of starts
+	unstartable map[string]error           // guarded by mu; of starts, by their keys
 	panicAt     string                     // guarded by mu; the fault point at which the host panics once
 	passed      []string                   // guarded by mu; fault points
 	dieAt       string                     // guarded by mu; the fault point at which the host ends
@@ -249,8 +251,8 @@ func (f *fixture) Check(_ context.Context, _, _ string, call *abi.Call) error {
 func (f *fixture) Start(_ context.Context, namespace, deployment string, call *abi.Call) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.startError != nil {
-		return f.startError
+	if err := cmp.Or(f.startError, f.unstartable[call.Key]); err != nil {
+		return err
 	}
 	f.started = append(f.started, namespace+" "+deployment+"/"+call.Workflow+"/"+call.Key)
 	return nil

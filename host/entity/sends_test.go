@@ -156,6 +156,32 @@ func TestStartsAreTriedAgain(t *testing.T) {
 	})
 }
 
+// TestStartOfADamagedModule is kept until the module is repaired, and does not stand in the way of
+// other starts.
+func TestStartOfADamagedModule(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")}
+			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}))
+			require.NoError(t, err)
+			synctest.Wait()
+			f.mu.Lock()
+			require.Equal(t, []string{"default bank/Pay/2"}, f.started)
+			f.unstartable = nil
+			f.mu.Unlock()
+			f.crash()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, []string{"default bank/Pay/2", "default bank/Pay/1"}, f.started)
+			left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	})
+}
+
 // TestStartsDoNotBlockTheInbox: more workflows than a page has wait to be started, and the host
 // refuses them. Messages behind them are performed all the same, and the workflows are started later.
 func TestStartsDoNotBlockTheInbox(t *testing.T) {

@@ -295,22 +295,10 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 		if ctx.Err() != nil || x.Host.Draining() {
 			return nil, false
 		}
-		if coded := abi.AsError(err); !isTransient(coded) {
-			return coded, true
+		if !abi.IsTransient(err) {
+			return abi.AsError(err), true
 		}
 		x.Logger.Warn("trying again", "doing", doing, "error", err, "delay", delay)
 		x.wait(ctx, delay)
-	}
-}
-
-// isTransient tells whether an error says something about the host at the moment
-// rather than about the request.
-func isTransient(err *abi.Error) bool {
-	switch err.Code {
-	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal, abi.CodeInboxFull,
-		abi.CodeMailboxFull, abi.CodeNoShardGroup:
-		return true
-	default:
-		return false
 	}
 }
