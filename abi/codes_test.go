@@ -63,3 +63,25 @@ func TestCodesTable(t *testing.T) {
 	}
 	require.Equal(t, abi.Internal, abi.Code("CR-9999").Info().Category)
 }
+
+// TestTransient: what passes is the host's trouble, its store's or the receiver's. Nothing that a
+// request or a module is to blame for passes.
+func TestTransient(t *testing.T) {
+	t.Parallel()
+	for _, info := range abi.Codes {
+		err := fmt.Errorf("ask: %w", abi.Errorf(info.Code, "no"))
+		require.Equal(t, info.Transient, abi.IsTransient(err), info.Code)
+		if info.Transient {
+			require.Contains(t, []abi.Category{abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded, abi.Internal}, info.Category, info.Code)
+			require.False(t, strings.HasPrefix(string(info.Code), "CR-3") || strings.HasPrefix(string(info.Code), "CR-4"), info.Code)
+		}
+	}
+	for _, code := range []abi.Code{abi.CodeStore, abi.CodeStoreFull, abi.CodeOverloaded, abi.CodeInboxFull, abi.CodeMailboxFull} {
+		require.True(t, abi.IsTransient(abi.Errorf(code, "no")), code)
+	}
+	for _, code := range []abi.Code{abi.CodeUnknownWorkflow, abi.CodeModuleNotFound, abi.CodeGuestTrap, abi.CodeTooManySchedules, "CR-9999"} {
+		require.False(t, abi.IsTransient(abi.Errorf(code, "no")), code)
+	}
+	require.True(t, abi.IsTransient(fmt.Errorf("no connection")), "the host's own")
+	require.False(t, abi.IsTransient(nil))
+}

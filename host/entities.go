@@ -180,7 +180,7 @@ func (e *Engine) EntityOperation(ctx context.Context, namespace, entityType, ope
 }
 
 func callOf(req EntityRequest) (call entity.CallRequest, err error) {
-	call = entity.CallRequest{Operation: req.Operation, Input: req.Input}
+	call = entity.CallRequest{Operation: req.Operation, Input: req.Input, Again: req.Again}
 	if call.Entity, err = entity.RefOf(namespaceOf(req.Namespace), req.Entity); err != nil {
 		return call, err
 	}

@@ -122,6 +122,9 @@ type InboxReader interface {
 	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)
 	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
 	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
+	// Receipts reads those of several messages in one go, in no order; one that is not there
+	// is left out.
+	Receipts(ctx context.Context, id ID, origins []Origin) ([]Receipt, error)
 	// Receivers lists, in the order of their ids, who has messages: at most limit, behind
 	// the id after. Pass the zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)

@@ -171,18 +171,10 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 }
 
 // lasts tells whether a failure of the host looks as if waiting would not end it: it
-// says what is wrong, and that is neither the store nor the host's load.
+// says what is wrong, and that does not pass. A fault of the host that comes each time does not, either.
 func lasts(err error) bool {
 	var coded *abi.Error
-	if !errors.As(err, &coded) {
-		return false
-	}
-	switch coded.Code {
-	case abi.CodeStore, abi.CodeOverloaded, abi.CodeShuttingDown, abi.CodeDeadline, abi.CodeFenced:
-		return false
-	default:
-		return true
-	}
+	return errors.As(err, &coded) && (!abi.IsTransient(coded) || coded.Code == abi.CodeInternal)
 }
 
 // observe counts a report, and drops it if it is not waited for any more. One that

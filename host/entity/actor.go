@@ -31,16 +31,21 @@ type entity struct {
 	generation uint64         // counts what may make a row that is being read outdated
 	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
+	wary       int            // batches that look for receipts of all their calls first
 	holding    holding        // who has locked it
 
-	acked    uint64 // the last message that was acknowledged; MaxUint64 if that is not known
-	seen     uint64 // up to where messages have been in memory
-	unread   bool   // there may be messages that are not in memory
-	fetching bool
-	taken    map[uint64]bool // messages that were answered since the reading that is under way began
-	barren   bool            // reading the inbox brings nothing before something at work is over
-	starts   bool            // there are workflows to be started
-	starting bool
+	acked     uint64 // the highest position that was acknowledged
+	past      bool   // there may be messages from before the host began
+	seen      uint64 // see fetch.go
+	overtaken bool   // a message was acknowledged at a position below what was seen
+	unread    bool   // there may be messages that are not in memory
+	fetching  bool
+	told      uint64          // the lowest position that was acknowledged since the reading that is under way began; 0 if none was
+	taken     map[uint64]bool // messages that were answered since then
+	awaited   int             // calls of joining that were there before then
+	barren    bool            // reading the inbox brings nothing before something at work is over
+	starts    bool            // there are workflows to be started
+	starting  bool
 
 	mailbox, concurrency int
 	idleTime             time.Duration
@@ -68,7 +73,7 @@ func newEntity(x *Entities, id journal.ID) *entity {
 // them, also those that are here already: the entity may come into memory when the recovery
 // that told it so is over.
 func (e *entity) lookBack() {
-	e.unread, e.barren, e.acked = true, false, math.MaxUint64
+	e.unread, e.barren, e.past = true, false, true
 	for _, calls := range [][]*call{e.queue, e.beside} {
 		for _, c := range calls {
 			if c.position == 0 {
@@ -103,10 +108,7 @@ func (e *entity) receive(m message) {
 	case roomRequest:
 		m.reply <- e.hasRoom(m.call)
 	case mail:
-		e.unread, e.barren = true, false
-		if e.acked != math.MaxUint64 {
-			e.acked = max(e.acked, m.position)
-		}
+		e.hear(m.position)
 	case past:
 		e.lookBack()
 	case fetched:
@@ -163,7 +165,10 @@ func (e *entity) arrive(c *call) {
 		return
 	}
 	c.after = e.acked
-	c.suspect = e.recent.has(c.origin)
+	if e.past {
+		c.after = math.MaxUint64
+	}
+	c.suspect = c.suspect || e.recent.has(c.origin)
 	e.know(c)
 	if c.kind.serial() {
 		e.queue = append(e.queue, c)

@@ -21,6 +21,9 @@ type batch struct {
 	woken   []journal.ID // who was sent messages
 	starts  bool         // workflows are to be started
 	left    error        // why messages that were performed before are in the inbox still
+	wary    bool         // any call may be repeated: see receipts.go
+	// surprised says that a call was repeated of which that was not known.
+	surprised bool
 
 	lock     *journal.Lock // of the run that holds the entity; nil if none does
 	leftover bool          // there is the row of a lock that no one holds
@@ -39,6 +42,8 @@ type batchResult struct {
 	woken  []journal.ID
 	starts bool
 	left   error
+	// surprised says that a call was repeated of which that was not known.
+	surprised bool
 	// unlocked says that the row of a lock that no one held was deleted, and lock is the one
 	// that was written, if one was.
 	unlocked bool
@@ -62,7 +67,10 @@ func (e *entity) beginBatch() {
 		}
 	}
 	e.generation++
-	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}, leftover: e.holding.leftover, lock: e.holding.lock}
+	b := &batch{
+		Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{},
+		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock,
+	}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
 		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
 	}
@@ -84,6 +92,9 @@ func (e *entity) endBatch(res batchResult) {
 	e.generation++
 	e.barren = false
 	e.keep(res.state)
+	if e.wary = max(e.wary-1, 0); res.surprised {
+		e.wary = waryBatches
+	}
 	done := e.batch
 	e.batch = nil
 	e.endLock(done, res)
@@ -157,7 +168,7 @@ func (b *batch) perform() batchResult {
 	}
 	return batchResult{
 		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
-		unlocked: b.unlocked, lock: b.locked, fault: b.fault,
+		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault,
 	}
 }
 
@@ -174,7 +185,7 @@ func (b *batch) work() error {
 		}
 		b.state = s
 	}
-	if err := b.answerRepeated(func(c *call) bool { return c.suspect || c.refused != nil }); err != nil {
+	if err := b.answerRepeated(func(c *call) bool { return b.wary || c.suspect || c.refused != nil }); err != nil {
 		return err
 	}
 	for _, c := range b.open() {

@@ -17,6 +17,8 @@ type CallRequest struct {
 	// Origin tells the request from all others to the entity: one of the same origin is the
 	// same request. Zero says that it is never repeated.
 	Origin journal.Origin
+	// Again says that the request may have been made before.
+	Again bool
 	// From is the step of a workflow that makes the request, if one does.
 	From journal.Caller
 	// Section is the step that began the critical section in which the workflow makes it; zero
@@ -76,7 +78,7 @@ type call struct {
 	// attempts counts how often it was run; the task's while it is at work.
 	attempts int
 	suspect  bool // there may be a receipt of its origin
-	looked   bool // there is none; the task's
+	looked   bool // it was looked for; the task's
 }
 
 // leavesReceipt tells whether its sender may ask for the outcome later.
@@ -153,7 +155,7 @@ func (x *Entities) newCall(ctx context.Context, req CallRequest) (*call, error) 
 		return nil, err
 	}
 	c := t.call(o)
-	c.input, c.origin, c.from, c.section = input, req.Origin, req.From, req.Section
+	c.input, c.origin, c.from, c.section, c.suspect = input, req.Origin, req.From, req.Section, req.Again
 	if c.kind == read {
 		c.origin = journal.Origin{} // it may as well be performed twice
 	}

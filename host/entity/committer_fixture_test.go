@@ -8,13 +8,13 @@ import (
 	"sync"
 
 	"github.com/cruster/cruster/journal"
-	"github.com/cruster/cruster/journal/memory"
 )
 
-// scriptedCommitter commits one write at a time, or loses the answer, the write, or the
-// store; and it can be held.
+// scriptedCommitter commits as the committer of a host does, or loses the answer, the write, or
+// the store; and it can be held.
 type scriptedCommitter struct {
-	store  *memory.Store
+	store  journal.Store
+	group  *journal.Committer
 	fences []journal.Fence
 
 	mu     sync.Mutex
@@ -24,6 +24,7 @@ type scriptedCommitter struct {
 	began  chan struct{}   // guarded by mu; told of each commit that is held
 	late   []journal.Write // guarded by mu; writes whose answer was lost, and that take effect later
 	full   journal.ID      // guarded by mu; the inbox that takes no messages of entities
+	failed int             // guarded by mu; commits that the store refused
 }
 
 func (c *scriptedCommitter) hold() <-chan struct{} {
@@ -56,32 +57,63 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 		began <- struct{}{}
 		<-held
 	}
+	mishap, err := c.meet(w)
+	if err != nil {
+		return journal.Result{}, err
+	}
+	w.Fence = c.fences[w.ID.Shard()]
+	res, err := c.group.Commit(context.Background(), w)
+	c.note(w, res, err)
+	if mishap == "lose" {
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	}
+	return res, err
+}
+
+// meet plays the next mishap. It returns the error of a write that does not reach the store.
+func (c *scriptedCommitter) meet(w journal.Write) (mishap string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mishap := ""
 	if len(c.next) > 0 {
 		mishap, c.next = c.next[0], c.next[1:]
 	}
 	switch mishap {
 	case "drop":
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+		return mishap, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	case "delay":
 		c.late = append(c.late, w)
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+		return mishap, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	case "fail":
-		return journal.Result{}, errors.New("no connection")
+		return mishap, errors.New("no connection")
 	case "fail after late":
 		for _, late := range c.late {
 			_, _ = c.applyLocked(late)
 		}
 		c.late = nil
-		return journal.Result{}, errors.New("no connection")
+		return mishap, errors.New("no connection")
 	}
-	res, err := c.applyLocked(w)
-	if mishap == "lose" {
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
+		return mishap, journal.ErrInboxFull
 	}
-	return res, err
+	return mishap, nil
+}
+
+func (c *scriptedCommitter) note(w journal.Write, res journal.Result, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil:
+		c.failed++
+	case !res.Existed:
+		c.writes = append(c.writes, w)
+	}
+}
+
+// refused is how many commits the store has refused.
+func (c *scriptedCommitter) refused() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
 }
 
 // CommitTx implements Transactions.
@@ -111,10 +143,8 @@ func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w 
 	return err
 }
 
+// applyLocked commits a write by itself, also when the host has ended.
 func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
-	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
-		return journal.Result{}, journal.ErrInboxFull
-	}
 	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
 	if err != nil {

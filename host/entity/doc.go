@@ -49,7 +49,8 @@
 // do not say which operation was at fault. Nothing has left the host, so the batch is run
 // again in halves, each against the state that the one before it left, until what fails is
 // one operation (run.go). That one has failed, with a receipt of its own; it has changed
-// nothing. One such operation among n costs about log n more invocations.
+// nothing. One such operation among n costs about log n more invocations. If the invocation took
+// too long each operation is run by itself instead: an endless loop costs the limit twice.
 //
 // # Receipts, and when an answer is lost
 //
@@ -58,7 +59,8 @@
 // leave a second receipt of an origin fails as a whole. Then the receipts of the batch are
 // looked up, the calls that have one are answered with it, and the others run again; they
 // have caused nothing yet. Origins that were seen a short while ago are remembered, and
-// looked up first.
+// looked up first, as calls are that their callers mark as repeated, and for a while all calls
+// of an entity that was called again without a mark: with one read for a batch (receipts.go).
 //
 // A commit whose answer was lost may have taken effect, or may do so later. The same write
 // is tried again until that is decided (commit.go). Each has a witness that can be written

@@ -1,6 +1,8 @@
 package entity
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,71 +13,78 @@ import (
 
 func TestOperationsChangeTheState(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5))))
-	require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 2))))
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("b", 1))))
-	n, there := f.stored("a")
-	require.True(t, there)
-	require.EqualValues(t, 7, n)
-	require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), operation("a", "get"))))
-	require.Equal(t, []string{"add", "add", "add", "get"}, f.invocations)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		require.EqualValues(t, 5, f.value(f.x.Call(t.Context(), add("a", 5))))
+		require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 2))))
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("b", 1))))
+		n, there := f.stored("a")
+		require.True(t, there)
+		require.EqualValues(t, 7, n)
+		require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+		require.Equal(t, []string{"add", "add", "add", "get"}, f.invocations)
+	})
 }
 
 // TestQueuedOperationsShareOneCommit has calls come while a commit is under way.
 func TestQueuedOperationsShareOneCommit(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	began := f.commits.hold()
-	first := f.goCall(t.Context(), add("a", 1))
-	<-began
-	var others []<-chan result
-	for range 100 {
-		others = append(others, f.goCall(t.Context(), add("a", 1)))
-	}
-	f.queuedCalls("a", 100)
-	for _, call := range append(others, first) {
-		require.Empty(t, call, "answered before it is durable")
-	}
-	f.commits.release()
-	<-first
-	seen := map[int64]bool{}
-	for _, call := range others {
-		r := <-call
-		seen[f.value(r.outcome, r.err)] = true
-	}
-	require.Len(t, seen, 100, "each has seen a state of its own")
-	require.Len(t, f.commits.taken(), 2)
-	require.Len(t, f.invocations, 2)
-	n, _ := f.stored("a")
-	require.EqualValues(t, 101, n)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		began := f.commits.hold()
+		first := f.goCall(t.Context(), add("a", 1))
+		<-began
+		var others []<-chan result
+		for range 100 {
+			others = append(others, f.goCall(t.Context(), add("a", 1)))
+		}
+		f.queuedCalls("a", 100)
+		for _, call := range append(others, first) {
+			require.Empty(t, call, "answered before it is durable")
+		}
+		f.commits.release()
+		<-first
+		seen := map[int64]bool{}
+		for _, call := range others {
+			r := <-call
+			seen[f.value(r.outcome, r.err)] = true
+		}
+		require.Len(t, seen, 100, "each has seen a state of its own")
+		require.Len(t, f.commits.taken(), 2)
+		require.Len(t, f.invocations, 2)
+		n, _ := f.stored("a")
+		require.EqualValues(t, 101, n)
+	})
 }
 
 // TestOperationThatFails changes nothing, and its error is the outcome.
 func TestOperationThatFails(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	o, err := f.x.Call(t.Context(), operation("a", "fail"))
-	require.NoError(t, err)
-	require.Equal(t, abi.CodeOperationFailed, o.Error.Code)
-	require.Equal(t, "no", o.Error.Message)
-	require.Empty(t, f.commits.taken(), "there was nothing to commit")
-	_, there := f.stored("a")
-	require.False(t, there)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		o, err := f.x.Call(t.Context(), operation("a", "fail"))
+		require.NoError(t, err)
+		require.Equal(t, abi.CodeOperationFailed, o.Error.Code)
+		require.Equal(t, "no", o.Error.Message)
+		require.Empty(t, f.commits.taken(), "there was nothing to commit")
+		_, there := f.stored("a")
+		require.False(t, there)
+	})
 }
 
-// TestOperationThatCrashesFailsAlone finds it among others.
-func TestOperationThatCrashesFailsAlone(t *testing.T) {
+// TestOperationsThatNeverEndAreRunTwice: each time takes as long as an invocation may. They are
+// found among others with one invocation for all, and one for each.
+func TestOperationsThatNeverEndAreRunTwice(t *testing.T) {
 	t.Parallel()
-	for _, poison := range []string{"crash", "large"} {
-		f := newFixture(t)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
 		f.hold()
 		first := f.goCall(t.Context(), add("a", 1))
 		<-f.began
-		var others, bad []<-chan result
-		for i := range 10 {
-			if i == 3 || i == 8 {
-				bad = append(bad, f.goCall(t.Context(), operation("a", poison).by(origin(byte(i)))))
+		var others, endless []<-chan result
+		for i := range 40 {
+			if i == 7 || i == 22 {
+				endless = append(endless, f.goCall(t.Context(), operation("a", "spin").by(origin(byte(i)))))
 			} else {
 				others = append(others, f.goCall(t.Context(), add("a", 1)))
 			}
@@ -87,135 +96,188 @@ func TestOperationThatCrashesFailsAlone(t *testing.T) {
 			r := <-call
 			f.value(r.outcome, r.err)
 		}
-		for _, call := range bad {
+		for _, call := range endless {
 			r := <-call
 			require.NoError(t, r.err)
-			want := map[string]abi.Code{"crash": abi.CodeOperationCrashed, "large": abi.CodePayloadTooLarge}
-			require.Equal(t, want[poison], r.outcome.Error.Code)
+			require.Equal(t, abi.CodeOperationCrashed, r.outcome.Error.Code)
 		}
 		n, _ := f.stored("a")
-		require.EqualValues(t, 9, n)
-		require.Len(t, f.commits.taken(), 2, "one for the first, one for the ten")
-		o, err := f.x.Call(t.Context(), operation("a", poison).by(origin(3)))
-		require.NoError(t, err)
-		require.Error(t, o.Error, "the receipt has the error")
+		require.EqualValues(t, 39, n)
+		require.Len(t, f.commits.taken(), 2, "one for the first, one for the others")
 		f.mu.Lock()
-		require.Equal(t, []string{"an operation crashed", "an operation crashed"}, f.logged, "once each")
-		f.mu.Unlock()
-	}
+		defer f.mu.Unlock()
+		long := slices.DeleteFunc(f.invocations, func(names string) bool { return !strings.Contains(names, "spin") })
+		require.Len(t, long, 3)
+		require.Equal(t, []string{"spin", "spin"}, long[1:])
+	})
+}
+
+// TestOperationThatCrashesFailsAlone finds it among others.
+func TestOperationThatCrashesFailsAlone(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, poison := range []string{"crash", "large"} {
+			f := newFixture(t, kind)
+			f.hold()
+			first := f.goCall(t.Context(), add("a", 1))
+			<-f.began
+			var others, bad []<-chan result
+			for i := range 10 {
+				if i == 3 || i == 8 {
+					bad = append(bad, f.goCall(t.Context(), operation("a", poison).by(origin(byte(i)))))
+				} else {
+					others = append(others, f.goCall(t.Context(), add("a", 1)))
+				}
+				f.queuedCalls("a", i+1)
+			}
+			f.release()
+			<-first
+			for _, call := range others {
+				r := <-call
+				f.value(r.outcome, r.err)
+			}
+			for _, call := range bad {
+				r := <-call
+				require.NoError(t, r.err)
+				want := map[string]abi.Code{"crash": abi.CodeOperationCrashed, "large": abi.CodePayloadTooLarge}
+				require.Equal(t, want[poison], r.outcome.Error.Code)
+			}
+			n, _ := f.stored("a")
+			require.EqualValues(t, 9, n)
+			require.Len(t, f.commits.taken(), 2, "one for the first, one for the ten")
+			o, err := f.x.Call(t.Context(), operation("a", poison).by(origin(3)))
+			require.NoError(t, err)
+			require.Error(t, o.Error, "the receipt has the error")
+			f.mu.Lock()
+			require.Equal(t, []string{"an operation crashed", "an operation crashed"}, f.logged, "once each")
+			f.mu.Unlock()
+		}
+	})
 }
 
 // TestOperationThatDestroys deletes the row; what comes behind it makes another entity.
 func TestOperationThatDestroys(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.value(f.x.Call(t.Context(), add("a", 5)))
-	_, err := f.x.Call(t.Context(), operation("a", "destroy"))
-	require.NoError(t, err)
-	_, there := f.stored("a")
-	require.False(t, there)
-	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 2))))
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.value(f.x.Call(t.Context(), add("a", 5)))
+		_, err := f.x.Call(t.Context(), operation("a", "destroy"))
+		require.NoError(t, err)
+		_, there := f.stored("a")
+		require.False(t, there)
+		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 2))))
 
-	require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)))
-	_, there = f.stored("a")
-	require.False(t, there)
-	require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)), "the same request")
-	err = f.x.Destroy(t.Context(), refTo("a"), origin(2))
-	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-	_, err = f.x.State(t.Context(), refTo("a"))
-	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1))))
+		require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)))
+		_, there = f.stored("a")
+		require.False(t, there)
+		require.NoError(t, f.x.Destroy(t.Context(), refTo("a"), origin(1)), "the same request")
+		err = f.x.Destroy(t.Context(), refTo("a"), origin(2))
+		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
+		_, err = f.x.State(t.Context(), refTo("a"))
+		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1))))
+	})
 }
 
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.types["Elsewhere"] = &abi.EntityInfo{Name: "Elsewhere", ShardGroup: "blue", Operations: []abi.OperationInfo{{Name: "x"}}}
-	f.types["Counter"].Operations[0].Input = &abi.Schema{Type: abi.TypeInt}
-	for name, c := range map[string]struct {
-		request CallRequest
-		code    abi.Code
-	}{
-		"unknown type":      {CallRequest{Entity: Ref{"default", "bank/Nothing", "a"}, Operation: "add"}, abi.CodeUnknownEntity},
-		"unknown operation": {operation("a", "subtract"), abi.CodeUnknownOperation},
-		"wrong input":       {CallRequest{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")}, abi.CodeOperationInput},
-		"no host":           {CallRequest{Entity: Ref{"default", "bank/Elsewhere", "a"}, Operation: "x"}, abi.CodeNoShardGroup},
-	} {
-		_, err := f.x.Call(t.Context(), c.request)
-		require.Equal(t, c.code, abi.CodeOf(err), name)
-		require.Equal(t, c.code, abi.CodeOf(f.x.Send(t.Context(), c.request)), name)
-	}
-	require.Zero(t, f.x.Count())
-	require.Empty(t, f.commits.taken())
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.types["Elsewhere"] = &abi.EntityInfo{Name: "Elsewhere", ShardGroup: "blue", Operations: []abi.OperationInfo{{Name: "x"}}}
+		f.types["Counter"].Operations[0].Input = &abi.Schema{Type: abi.TypeInt}
+		for name, c := range map[string]struct {
+			request CallRequest
+			code    abi.Code
+		}{
+			"unknown type":      {CallRequest{Entity: Ref{"default", "bank/Nothing", "a"}, Operation: "add"}, abi.CodeUnknownEntity},
+			"unknown operation": {operation("a", "subtract"), abi.CodeUnknownOperation},
+			"wrong input":       {CallRequest{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")}, abi.CodeOperationInput},
+			"no host":           {CallRequest{Entity: Ref{"default", "bank/Elsewhere", "a"}, Operation: "x"}, abi.CodeNoShardGroup},
+		} {
+			_, err := f.x.Call(t.Context(), c.request)
+			require.Equal(t, c.code, abi.CodeOf(err), name)
+			require.Equal(t, c.code, abi.CodeOf(f.x.Send(t.Context(), c.request)), name)
+		}
+		require.Zero(t, f.x.Count())
+		require.Empty(t, f.commits.taken())
+	})
 }
 
 // TestNewerState is refused, and works again with the newer code; older ones are the code's
 // business.
 func TestNewerState(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	version := func(n uint32) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		e := counterType()
-		e.StateVersion = n
-		f.types["Counter"] = e
-	}
-	version(2)
-	f.value(f.x.Call(t.Context(), add("a", 1)))
-	version(1)
-	for _, req := range []CallRequest{add("a", 1), operation("a", "get")} {
-		_, err := f.x.Call(t.Context(), req)
-		require.Equal(t, abi.CodeStateVersion, abi.CodeOf(err))
-	}
-	require.NoError(t, f.x.Send(t.Context(), add("a", 1)), "it waits for the newer code")
-	version(3)
-	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1))))
-	row, err := f.x.State(t.Context(), refTo("a"))
-	require.NoError(t, err)
-	require.EqualValues(t, 3, row.Version)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		version := func(n uint32) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			e := counterType()
+			e.StateVersion = n
+			f.types["Counter"] = e
+		}
+		version(2)
+		f.value(f.x.Call(t.Context(), add("a", 1)))
+		version(1)
+		for _, req := range []CallRequest{add("a", 1), operation("a", "get")} {
+			_, err := f.x.Call(t.Context(), req)
+			require.Equal(t, abi.CodeStateVersion, abi.CodeOf(err))
+		}
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1)), "it waits for the newer code")
+		version(3)
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1))))
+		row, err := f.x.State(t.Context(), refTo("a"))
+		require.NoError(t, err)
+		require.EqualValues(t, 3, row.Version)
+	})
 }
 
 // TestHostFault costs the batch its answer, and the next one works.
 func TestHostFault(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.value(f.x.Call(t.Context(), add("a", 1)))
-	f.panicAt = "entity.before-commit"
-	_, err := f.x.Call(t.Context(), add("a", 1))
-	require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
-	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 1))))
-	f.panicAt = "entity.after-commit"
-	_, err = f.x.Call(t.Context(), add("a", 1).by(origin(1)))
-	require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
-	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1).by(origin(1)))), "it took effect")
-	require.EqualValues(t, 4, f.value(f.x.Call(t.Context(), add("a", 1))))
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.panicAt = "entity.before-commit"
+		_, err := f.x.Call(t.Context(), add("a", 1))
+		require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
+		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), add("a", 1))))
+		f.panicAt = "entity.after-commit"
+		_, err = f.x.Call(t.Context(), add("a", 1).by(origin(1)))
+		require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 1).by(origin(1)))), "it took effect")
+		require.EqualValues(t, 4, f.value(f.x.Call(t.Context(), add("a", 1))))
+	})
 }
 
 // TestHostFaultInTheActor costs what the message was about, and the entity goes on.
 func TestHostFaultInTheActor(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.value(f.x.Call(t.Context(), add("a", 1)))
-	reply := make(chan bool, 1)
-	f.x.actors.Post(refTo("a").ID(), withdrawal{reply: reply}) // of no call: it panics
-	require.True(t, <-reply)
-	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 2))))
-	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.value(f.x.Call(t.Context(), add("a", 1)))
+		reply := make(chan bool, 1)
+		f.x.actors.Post(refTo("a").ID(), withdrawal{reply: reply}) // of no call: it panics
+		require.True(t, <-reply)
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 2))))
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+	})
 }
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	for _, key := range []string{"b", "a", "c"} {
-		f.value(f.x.Call(t.Context(), add(key, 1)))
-	}
-	found, err := f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/Counter", Limit: 2})
-	require.NoError(t, err)
-	require.Len(t, found, 2)
-	require.Equal(t, "a", found[0].Key)
-	found, err = f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/", After: &found[1]})
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	require.Equal(t, "c", found[0].Key)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		for _, key := range []string{"b", "a", "c"} {
+			f.value(f.x.Call(t.Context(), add(key, 1)))
+		}
+		found, err := f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/Counter", Limit: 2})
+		require.NoError(t, err)
+		require.Len(t, found, 2)
+		require.Equal(t, "a", found[0].Key)
+		found, err = f.x.List(t.Context(), journal.EntityFilter{Namespace: "default", Type: "bank/", After: &found[1]})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.Equal(t, "c", found[0].Key)
+	})
 }

@@ -156,12 +156,16 @@ func TestMutualExclusion(t *testing.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		runs := rapid.IntRange(2, 5).Draw(rt, "runs")
 		clients := rapid.IntRange(0, 3).Draw(rt, "clients")
-		synctest.Test(t, func(t *testing.T) { checkExclusion(t, runs, clients, seed) })
+		kind := "memory"                                           // which is fast; a real one now and then
+		if n := rapid.IntRange(0, 15).Draw(rt, "store"); n >= 14 { // rapid prefers small numbers
+			kind = stores[n-14]
+		}
+		synctest.Test(t, func(t *testing.T) { checkExclusion(t, kind, runs, clients, seed) })
 	})
 }
 
-func checkExclusion(t *testing.T, runs, clients int, seed uint64) {
-	m := &exclusion{fixture: newFixture(t)}
+func checkExclusion(t *testing.T, kind string, runs, clients int, seed uint64) {
+	m := &exclusion{fixture: newFixture(t, kind)}
 	var all sync.WaitGroup
 	for i := range runs {
 		all.Go(func() { m.transfers("w"+strconv.Itoa(i), 4, seed+uint64(i)) })

@@ -2,11 +2,41 @@ package entity
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
+
+// # The order of a sender
+//
+// A call comes behind every message that was acknowledged before it came: a sender that sends, is
+// told that the message is durable, and calls, has the two performed in this order. So a call
+// knows the highest position that was acknowledged by then (call.after), and the entity up to
+// where messages have been in memory (entity.seen). A call may begin if the first is not above the
+// second.
+//
+// Invariant: of the acknowledgements that the entity has heard of, those at a position up to seen
+// are of messages that have been in memory.
+//
+// The naive design takes the last position of a page that was read for what was seen. That is
+// right where positions become visible in their order, as on SQLite. On Postgres a transaction
+// draws positions when it inserts, and others see them when it commits: of two that are under way,
+// one of an entity that sends and one of a client, the later position may be visible first. A page
+// with position 7 then says nothing about position 6. Nor does a gap: a transaction that was
+// rolled back leaves one for ever, so that waiting for gaps to close could wait for nothing.
+//
+// What is known is which positions were acknowledged: the sender's commit returns its position,
+// and the entity hears of it before the sender does. So nothing is concluded about positions that
+// no one was told of. An acknowledgement at or below seen, of a message that is not in memory,
+// takes seen back below it (hear), and the inbox is read again, from its beginning. A read that
+// begins after an acknowledgement finds the message, or it was taken; one that was under way may
+// have missed it, and is worth no more than the positions below it (takeFetched). Transactions
+// that are under way are few and positions grow, so a call waits for few reads, whatever else is
+// sent meanwhile.
+//
+// A call that came before such an acknowledgement waits for the same read, without need. It may be
+// in front of as many messages as are kept in memory. So that read is not put off for the room
+// that they take.
 
 // maxFetched is how many messages may be in memory when more are read.
 const maxFetched = maxBatch / 2
@@ -14,22 +44,39 @@ const maxFetched = maxBatch / 2
 // page is a part of an inbox.
 type page struct {
 	calls  []*call // in order
+	bytes  int     // of their messages
 	starts bool    // there are workflows to be started
 	last   uint64  // position of the last message
 	more   bool    // there are others behind it
-	upTo   uint64  // what was acknowledged before it was read
+	acked  uint64  // the highest position that was acknowledged before it was read
+}
+
+// hear takes note of a message that is in the inbox; position is 0 if that is not known, or if no
+// one was told of it.
+func (e *entity) hear(position uint64) {
+	e.unread, e.barren = true, false
+	if position == 0 || e.positions[position] != nil {
+		return
+	}
+	e.acked = max(e.acked, position)
+	if position <= e.seen {
+		e.seen, e.overtaken = position-1, true
+	}
+	if e.fetching && (e.told == 0 || position < e.told) {
+		e.told = position
+	}
 }
 
 // beginFetch has the inbox read, if there may be something in it that can be worked on.
 func (e *entity) beginFetch() {
-	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched {
+	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched && !e.overtaken {
 		return
 	}
-	upTo := e.acked
-	e.taken = map[uint64]bool{}
+	acked := e.acked
+	e.taken, e.told, e.awaited, e.overtaken = map[uint64]bool{}, 0, len(e.joining), false
 	e.fetching = e.begin(e.working, func() message {
 		p, err := e.readInbox(e.id)
-		p.upTo = upTo
+		p.acked = acked
 		return fetched{p, err}
 	})
 	e.unread = !e.fetching
@@ -38,19 +85,10 @@ func (e *entity) beginFetch() {
 // readInbox reads the beginning of an inbox. Whatever is taken out is not there any more.
 func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 	err = guarded(func() error {
-		messages, more, err := x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, 0, journal.PageLimit{Entries: maxBatch, Bytes: maxBatchBytes})
-		if err != nil {
-			return err
-		}
-		p.more = more
-		for i := range messages {
-			fits, err := x.addTo(&p, &messages[i])
-			if err != nil {
+		for goOn := true; goOn; {
+			var err error
+			if goOn, err = x.readMore(id, &p); err != nil {
 				return err
-			}
-			if !fits {
-				p.more = true
-				break
 			}
 		}
 		return nil
@@ -61,6 +99,30 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 		}
 	}
 	return p, err
+}
+
+// readMore reads what comes behind a page. It reports whether that left room in the page: workflows
+// to be started take none, so that calls behind any number of them are found.
+func (x *Entities) readMore(id journal.ID, p *page) (goOn bool, err error) {
+	limit := journal.PageLimit{Entries: maxBatch - len(p.calls), Bytes: maxBatchBytes - p.bytes}
+	messages, more, err := x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, p.last, limit)
+	if err != nil {
+		return false, err
+	}
+	p.more = more
+	before := len(p.calls)
+	for i := range messages {
+		fits, err := x.addTo(p, &messages[i])
+		if err != nil {
+			return false, err
+		}
+		if !fits {
+			p.more = true
+			return false, nil
+		}
+	}
+	starts := len(messages) - (len(p.calls) - before)
+	return more && starts > 0 && p.bytes < maxBatchBytes, nil
 }
 
 // addTo adds a message to a page. It reports false if there is no memory for it. The first
@@ -77,7 +139,7 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 	if x.admit(c) != nil && len(p.calls) > 0 {
 		return false, nil
 	}
-	p.calls, p.last = append(p.calls, c), m.Position
+	p.calls, p.last, p.bytes = append(p.calls, c), m.Position, p.bytes+m.Bytes
 	return true, nil
 }
 
@@ -121,6 +183,7 @@ func (e *entity) takeFetched(m fetched) {
 		e.setback(&e.reading, "read the inbox", m.err)
 		return
 	}
+	heard := e.unread // of something else since the reading began
 	e.unread = e.unread || m.more
 	e.starts = e.starts || m.starts
 	added := 0
@@ -135,23 +198,31 @@ func (e *entity) takeFetched(m fetched) {
 	}
 	e.taken = nil
 	e.joinFetched(!m.more)
-	e.barren = added == 0 && e.unread
-	e.seen = max(e.seen, m.last)
-	switch {
-	case m.more || e.unread && m.upTo == math.MaxUint64:
-	case m.upTo == math.MaxUint64:
+	e.barren = added == 0 && e.unread && !heard
+	e.see(&m.page)
+}
+
+// see takes note of what a page that was read says about the order.
+func (e *entity) see(p *page) {
+	e.seen = max(e.seen, p.last)
+	if !p.more {
+		e.seen = max(e.seen, p.acked)
 		e.knowPast()
-	default:
-		e.seen = max(e.seen, m.upTo)
+	}
+	if e.told != 0 && e.told <= e.seen {
+		e.seen, e.overtaken = e.told-1, true
 	}
 }
 
-// knowPast says that all messages from before the host began are in memory.
+// knowPast says that all messages from before the host began are in memory, or were.
 func (e *entity) knowPast() {
-	e.acked = e.seen
+	if !e.past {
+		return
+	}
+	e.past, e.acked = false, max(e.acked, e.seen)
 	for _, calls := range [][]*call{e.queue, e.beside} {
 		for _, c := range calls {
-			c.after = min(c.after, e.seen)
+			c.after = min(c.after, e.acked)
 		}
 	}
 }

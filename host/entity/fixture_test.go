@@ -1,10 +1,12 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,15 +19,18 @@ import (
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
+	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 // fixture is a host whose entities are counters that do what their operations say. Store,
 // actors and time are real; in a synctest bubble time is virtual.
 type fixture struct {
 	t     *testing.T
-	store *memory.Store
+	store *watchedStore
 
 	x       *Entities
 	life    *hoststate.State
@@ -43,6 +48,7 @@ type fixture struct {
 	began       chan string                // what is being invoked, for tests that listen
 	started     []string                   // guarded by mu; workflows
 	startError  error                      // guarded by mu; of starts
+	unstartable map[string]error           // guarded by mu; of starts, by their keys
 	panicAt     string                     // guarded by mu; the fault point at which the host panics once
 	passed      []string                   // guarded by mu; fault points
 	dieAt       string                     // guarded by mu; the fault point at which the host ends
@@ -60,8 +66,47 @@ func counterType() *abi.EntityInfo {
 	return e
 }
 
-func newFixture(t *testing.T) *fixture {
-	f := &fixture{t: t, store: memory.New(), types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
+// stores are those that a host can run on.
+var stores = [2]string{"sqlite", "postgres"}
+
+// eachStore runs a test on both stores. One with many cases takes stores[n%2] for the nth, so that
+// each value of each of its dimensions meets both.
+func eachStore(t *testing.T, test func(t *testing.T, kind string)) {
+	for _, kind := range stores {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// openStore opens an empty store. In a bubble it has to be opened there.
+func openStore(t *testing.T, kind string) journal.Store {
+	t.Helper()
+	ctx, logger := context.Background(), slog.New(slog.DiscardHandler)
+	var store journal.Store
+	var err error
+	switch kind {
+	case "memory":
+		store = memory.New()
+	case "sqlite":
+		store, err = sqlite.Open(ctx, sqlite.Config{Dir: t.TempDir(), Logger: logger})
+	default:
+		store, err = postgres.Open(ctx, postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: logger})
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func newFixture(t *testing.T, kind string) *fixture {
+	t.Helper()
+	return newFixtureOver(t, openStore(t, kind))
+}
+
+func newFixtureOver(t *testing.T, store journal.Store) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: &watchedStore{Store: store}, types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
 	f.boot()
 	t.Cleanup(f.end)
 	return f
@@ -72,7 +117,7 @@ func (f *fixture) boot() {
 	fences, err := f.store.ClaimShards(context.Background(), "test")
 	require.NoError(f.t, err)
 	f.life = hoststate.New()
-	f.commits = &scriptedCommitter{store: f.store, fences: fences}
+	f.commits = &scriptedCommitter{store: f.store, fences: fences, group: journal.NewCommitter(f.store, journal.CommitterOptions{})}
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
 		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
@@ -112,6 +157,7 @@ func (f *fixture) end() {
 	f.release()
 	f.stop()
 	<-f.x.Idle()
+	f.commits.group.Stop()
 }
 
 // crash ends the host and starts another.
@@ -205,8 +251,8 @@ func (f *fixture) Check(_ context.Context, _, _ string, call *abi.Call) error {
 func (f *fixture) Start(_ context.Context, namespace, deployment string, call *abi.Call) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.startError != nil {
-		return f.startError
+	if err := cmp.Or(f.startError, f.unstartable[call.Key]); err != nil {
+		return err
 	}
 	f.started = append(f.started, namespace+" "+deployment+"/"+call.Workflow+"/"+call.Key)
 	return nil
@@ -214,12 +260,20 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 
 // Call implements Guests.
 func (f *fixture) Call(ctx context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
-	f.began <- call.Operation
+	f.begins(call.Operation)
 	f.mu.Lock()
 	f.collided = append(f.collided, journal.Conflicts(ctx))
 	run := f.stateless
 	f.mu.Unlock()
 	return run(call)
+}
+
+// begins tells of an invocation, unless no one has listened for a long time.
+func (f *fixture) begins(what string) {
+	select {
+	case f.began <- what:
+	default:
+	}
 }
 
 // Operations implements Guests: a counter.
@@ -235,7 +289,7 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 		held = nil
 	}
 	f.mu.Unlock()
-	f.began <- strings.Join(names, " ")
+	f.begins(strings.Join(names, " "))
 	if held != nil {
 		select {
 		case <-held:
@@ -290,6 +344,8 @@ func (g *counter) operate(o abi.EntityCall) error {
 		reply = abi.OperationReply{Error: &abi.Error{Message: "no"}}
 	case "crash":
 		return abi.Errorf(abi.CodeGuestTrap, "index out of range")
+	case "spin":
+		return abi.Errorf(abi.CodeGuestTimeout, "the module did not return")
 	case "large":
 		g.large = true
 	case "destroy":
@@ -387,17 +443,27 @@ func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
 	return done
 }
 
+// waits is how many calls of an entity wait, beside what is at work; -1 if that changes now.
+func (f *fixture) waits(key string) int {
+	waiting := -1
+	f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
+		waiting = e.waiting
+		return nil, false
+	})
+	return waiting
+}
+
 // queuedCalls waits until so many calls of an entity wait, beside what is at work.
 func (f *fixture) queuedCalls(key string, n int) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool {
-		waiting := -1
-		f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
-			waiting = e.waiting
-			return nil, false
-		})
-		return waiting == n
-	}, 10*time.Second, time.Millisecond)
+	require.Eventually(f.t, func() bool { return f.waits(key) == n }, testTimeout, testTick)
+}
+
+// invoked tells whether guests were asked to run something.
+func (f *fixture) invoked(what string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.invocations, what)
 }
 
 const (

@@ -50,46 +50,48 @@ func checkLinearizable(t *testing.T, events []event) {
 // astray in all ways. A client repeats its request until it is answered.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
-	const clients, each = 6, 40
-	f := newFixture(t)
-	var host sync.RWMutex // held to read while a client uses the host
-	var clock atomic.Int64
-	var mu sync.Mutex
-	var events []event
-	perform := func(req CallRequest) (abi.Outcome, error) {
-		host.RLock()
-		x := f.x
-		host.RUnlock()
-		return x.Call(context.Background(), req)
-	}
-	var all sync.WaitGroup
-	for client := range clients {
-		random := rand.New(rand.NewPCG(1, uint64(client)))
-		all.Go(func() {
-			for i := range each {
-				req := add("a", 1).by(journal.Origin{byte(client + 1), byte(i)})
-				if random.IntN(3) == 0 {
-					req = operation("a", "get")
+	eachStore(t, func(t *testing.T, kind string) {
+		const clients, each = 6, 40
+		f := newFixture(t, kind)
+		var host sync.RWMutex // held to read while a client uses the host
+		var clock atomic.Int64
+		var mu sync.Mutex
+		var events []event
+		perform := func(req CallRequest) (abi.Outcome, error) {
+			host.RLock()
+			x := f.x
+			host.RUnlock()
+			return x.Call(context.Background(), req)
+		}
+		var all sync.WaitGroup
+		for client := range clients {
+			random := rand.New(rand.NewPCG(1, uint64(client)))
+			all.Go(func() {
+				for i := range each {
+					req := add("a", 1).by(journal.Origin{byte(client + 1), byte(i)})
+					if random.IntN(3) == 0 {
+						req = operation("a", "get")
+					}
+					e := event{read: req.Operation == "get", began: clock.Add(1)}
+					o, err := perform(req)
+					for err != nil {
+						o, err = perform(req)
+					}
+					e.end = clock.Add(1)
+					if abi.Unmarshal(o.Value, &e.value) != nil {
+						t.Errorf("not a number: %v", o)
+					}
+					mu.Lock()
+					events = append(events, e)
+					mu.Unlock()
 				}
-				e := event{read: req.Operation == "get", began: clock.Add(1)}
-				o, err := perform(req)
-				for err != nil {
-					o, err = perform(req)
-				}
-				e.end = clock.Add(1)
-				if abi.Unmarshal(o.Value, &e.value) != nil {
-					t.Errorf("not a number: %v", o)
-				}
-				mu.Lock()
-				events = append(events, e)
-				mu.Unlock()
-			}
-		})
-	}
-	over := make(chan struct{})
-	go func() { all.Wait(); close(over) }()
-	disturb(f, &host, over)
-	checkLinearizable(t, events)
+			})
+		}
+		over := make(chan struct{})
+		go func() { all.Wait(); close(over) }()
+		disturb(f, &host, over)
+		checkLinearizable(t, events)
+	})
 }
 
 // disturb lets commits go astray, and crashes hosts, until it is over.

@@ -101,15 +101,16 @@ func (e *entity) joinLater(c *call) {
 }
 
 // joinFetched joins calls to the messages of their origins. All tells that the whole inbox
-// was read: those whose message is not there have a receipt.
+// was read: those whose message is not there have a receipt, if they came before the reading
+// began. The message of a later one may have come meanwhile.
 func (e *entity) joinFetched(all bool) {
 	waiting := e.joining
 	e.joining = nil
-	for _, c := range waiting {
+	for i, c := range waiting {
 		switch first := e.byOrigin[c.origin]; {
 		case first != nil:
 			e.join(first, c)
-		case all:
+		case all && i < e.awaited:
 			c.reply(answer{err: errTaken})
 		default:
 			e.joining = append(e.joining, c)

@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -98,7 +99,11 @@ func (r *run) destroy(c *call) {
 	r.replies[c] = &reply{outcome: abi.Outcome{Value: abi.Nil}}
 }
 
-// operate runs calls, all at once; if that fails on account of one of them, in halves.
+// operate runs calls, all at once; if that fails on account of one of them, in halves. An
+// invocation that took too long is not run in halves: each half with an endless loop in it would
+// take as long again, and the loop among 256 would be found after nine times the limit. Each call
+// is run by itself then, which costs the limit once for each that never ends, and little for the
+// others.
 func (r *run) operate(calls []*call) error {
 	err := r.invoke(calls)
 	switch {
@@ -111,11 +116,16 @@ func (r *run) operate(calls []*call) error {
 		r.fail(calls[0], failure)
 		return nil
 	}
-	half := len(calls) / 2
-	if err := r.operate(calls[:half]); err != nil {
-		return err
+	size := (len(calls) + 1) / 2
+	if abi.CodeOf(err) == abi.CodeGuestTimeout {
+		size = 1
 	}
-	return r.operate(calls[half:])
+	for part := range slices.Chunk(calls, size) {
+		if err := r.operate(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // logCrash logs that the code of an operation has crashed: its caller is told, and its author looks here.

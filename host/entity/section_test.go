@@ -14,32 +14,36 @@ import (
 // there is for calls. Those of the section itself go on.
 func TestHolderNeedsNoRoom(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	ctx := context.Background()
-	w := f.newWorkflow("w")
-	w.lock("a")
-	all := f.queued.Empty()
-	for step := int64(1 << 40); step > 0; {
-		if !all.Grow(step) {
-			step /= 2
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		ctx := context.Background()
+		w := f.newWorkflow("w")
+		w.lock("a")
+		all := f.queued.Empty()
+		for step := int64(1 << 40); step > 0; {
+			if !all.Grow(step) {
+				step /= 2
+			}
 		}
-	}
-	_, err := f.x.Call(ctx, add("a", 1))
-	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
-	require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
-	all.Release()
+		_, err := f.x.Call(ctx, add("a", 1))
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
+		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
+		all.Release()
+	})
 }
 
 // TestMailboxIsBoundedInBytes: few large calls fill it as well.
 func TestMailboxIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	e := newEntity(newFixture(t).x, refTo("a").ID())
-	large := &call{input: make([]byte, maxMailboxBytes)}
-	require.False(t, e.isFull(large), "one has room in any case")
-	e.know(large)
-	require.True(t, e.isFull(&call{input: []byte{1}}))
-	e.unqueue(large)
-	require.False(t, e.isFull(&call{input: []byte{1}}))
+	eachStore(t, func(t *testing.T, kind string) {
+		e := newEntity(newFixture(t, kind).x, refTo("a").ID())
+		large := &call{input: make([]byte, maxMailboxBytes)}
+		require.False(t, e.isFull(large), "one has room in any case")
+		e.know(large)
+		require.True(t, e.isFull(&call{input: []byte{1}}))
+		e.unqueue(large)
+		require.False(t, e.isFull(&call{input: []byte{1}}))
+	})
 }
 
 // TestMessageSentBeforeTheLockIsRepeated: its sender did not hear that it was received, and its
@@ -47,31 +51,35 @@ func TestMailboxIsBoundedInBytes(t *testing.T) {
 // told.
 func TestMessageSentBeforeTheLockIsRepeated(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	ctx := context.Background()
-	w := f.newWorkflow("w")
-	req := w.asks(add("a", 1))
-	require.NoError(t, f.x.Send(ctx, req))
-	w.lock("a")
-	require.NoError(t, f.x.Send(ctx, req))
-	require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
-	w.end()
-	require.EqualValues(t, 1, f.value(f.x.Call(ctx, operation("a", "get"))))
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		ctx := context.Background()
+		w := f.newWorkflow("w")
+		req := w.asks(add("a", 1))
+		require.NoError(t, f.x.Send(ctx, req))
+		w.lock("a")
+		require.NoError(t, f.x.Send(ctx, req))
+		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
+		w.end()
+		require.EqualValues(t, 1, f.value(f.x.Call(ctx, operation("a", "get"))))
+	})
 }
 
 // TestOperatorUnlocksNoOther: the section that the operator saw is over when the lock is to be
 // taken away, and the entity is held by another.
 func TestOperatorUnlocksNoOther(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	first, second := f.newWorkflow("first"), f.newWorkflow("second")
-	second.lock("a")
-	c := &call{ref: refTo("a"), kind: unlock, operation: "unlock", from: first.step, mailbox: defaultMailbox, concurrency: defaultConcurrency}
-	_, err := f.x.ask(context.Background(), c)
-	require.NoError(t, err)
-	row, err := f.store.Lock(context.Background(), refTo("a").ID())
-	require.NoError(t, err)
-	require.Equal(t, second.step, row.Holder)
-	require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), second.asks(add("a", 1)))))
-	require.NotEqual(t, journal.Caller{}, row.Holder)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		first, second := f.newWorkflow("first"), f.newWorkflow("second")
+		second.lock("a")
+		c := &call{ref: refTo("a"), kind: unlock, operation: "unlock", from: first.step, mailbox: defaultMailbox, concurrency: defaultConcurrency}
+		_, err := f.x.ask(context.Background(), c)
+		require.NoError(t, err)
+		row, err := f.store.Lock(context.Background(), refTo("a").ID())
+		require.NoError(t, err)
+		require.Equal(t, second.step, row.Holder)
+		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), second.asks(add("a", 1)))))
+		require.NotEqual(t, journal.Caller{}, row.Holder)
+	})
 }

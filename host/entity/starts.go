@@ -1,9 +1,7 @@
 package entity
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -22,8 +20,9 @@ func (e *entity) beginStarts() {
 
 // performStarts starts the workflows in an inbox, one after the other, and takes each out
 // once it is started. A start is idempotent by its key: one that is performed again, after
-// a crash or a commit whose answer was lost, finds the first.
-func (x *Entities) performStarts(id journal.ID) error {
+// a crash or a commit whose answer was lost, finds the first. One that cannot be started now stays,
+// and the others go on; if the host is in trouble, they would fare no better.
+func (x *Entities) performStarts(id journal.ID) (refused error) {
 	for after, more := uint64(0), true; more && !x.Host.Over(); {
 		var messages []journal.Message
 		var err error
@@ -36,15 +35,18 @@ func (x *Entities) performStarts(id journal.ID) error {
 			if m.Kind != journal.StartMessage {
 				continue
 			}
-			if err := x.performStart(m); err != nil {
+			if err := x.performStart(m); abi.IsTransient(err) {
 				return err
+			} else if err != nil {
+				refused = err
+				continue
 			}
 			if _, err := x.Committer.Commit(journal.Write{ID: id, Take: []uint64{m.Position}}); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return refused
 }
 
 // performStart starts one workflow. One that cannot be started any more is given up.
@@ -58,18 +60,11 @@ func (x *Entities) performStart(m *journal.Message) error {
 	if err == nil {
 		err = x.Starts.Start(x.Host.Context(), ref.Namespace, ref.Deployment(), p.Call)
 	}
-	if err != nil && !lasts(err) {
+	if err != nil && (abi.IsTransient(err) || abi.AsError(err).Code.Info().Retryable) {
 		return fmt.Errorf("start %s for %s: %w", p.Call.Workflow, ref, err)
 	}
 	if err != nil {
 		x.Logger.Error("a workflow that an entity wanted to be started cannot be", "entity", p.Entity, "workflow", p.Call.Workflow, "error", err)
 	}
 	return nil
-}
-
-// lasts tells whether a failure looks as if trying again would not help: it says what is
-// wrong, and that is neither the host nor its store.
-func lasts(err error) bool {
-	var coded *abi.Error
-	return errors.As(err, &coded) && !strings.HasPrefix(string(coded.Code), "CR-5")
 }

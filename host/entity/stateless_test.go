@@ -58,8 +58,8 @@ func (l *ledger) run(call StatelessCall) (*StatelessRan, error) {
 	return &StatelessRan{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
 }
 
-func newLedger(t *testing.T) (*fixture, *ledger) {
-	f := newFixture(t)
+func newLedger(t *testing.T, kind string) (*fixture, *ledger) {
+	f := newFixture(t, kind)
 	l := &ledger{f: f}
 	f.stateless = l.run
 	f.types["Gateway"] = &abi.EntityInfo{Name: "Gateway", Concurrency: 2, Mailbox: 3, Operations: []abi.OperationInfo{
@@ -88,111 +88,119 @@ func (f *fixture) inbox() int {
 
 func TestStatelessCallIsBestEffort(t *testing.T) {
 	t.Parallel()
-	f, l := newLedger(t)
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("look"))))
-	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))))
-	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))), "it leaves no receipt")
-	total, _ := l.counts()
-	require.Equal(t, 3, total)
-	_, err := f.x.State(t.Context(), gateway("").Entity)
-	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(f.x.Destroy(t.Context(), gateway("").Entity, origin(1))))
+	eachStore(t, func(t *testing.T, kind string) {
+		f, l := newLedger(t, kind)
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("look"))))
+		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))))
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))), "it leaves no receipt")
+		total, _ := l.counts()
+		require.Equal(t, 3, total)
+		_, err := f.x.State(t.Context(), gateway("").Entity)
+		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
+		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(f.x.Destroy(t.Context(), gateway("").Entity, origin(1))))
+	})
 }
 
 // TestPersistedCallRunsOnce repeats one in all the ways there are: SQL and reply commit
 // together.
 func TestPersistedCallRunsOnce(t *testing.T) {
 	t.Parallel()
-	f, l := newLedger(t)
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
-	f.crash()
-	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
-	require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(1))))
-	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("save"))))
-	total, ran := l.counts()
-	require.Equal(t, []int{2, 2}, []int{total, ran})
-	for i, name := range []string{"fail", "crash"} {
-		want := []abi.Code{abi.CodeOperationFailed, abi.CodeOperationCrashed}[i]
-		for range 2 {
-			o, err := f.x.Call(t.Context(), gateway(name).by(origin(byte(10+i))))
-			require.NoError(t, err)
-			require.Equal(t, want, o.Error.Code)
+	eachStore(t, func(t *testing.T, kind string) {
+		f, l := newLedger(t, kind)
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		f.crash()
+		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(1))))
+		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("save"))))
+		total, ran := l.counts()
+		require.Equal(t, []int{2, 2}, []int{total, ran})
+		for i, name := range []string{"fail", "crash"} {
+			want := []abi.Code{abi.CodeOperationFailed, abi.CodeOperationCrashed}[i]
+			for range 2 {
+				o, err := f.x.Call(t.Context(), gateway(name).by(origin(byte(10+i))))
+				require.NoError(t, err)
+				require.Equal(t, want, o.Error.Code)
+			}
 		}
-	}
-	total, ran = l.counts()
-	require.Equal(t, []int{2, 4}, []int{total, ran}, "an error rolls its SQL back, and is an outcome")
-	require.Zero(t, f.inbox())
+		total, ran = l.counts()
+		require.Equal(t, []int{2, 4}, []int{total, ran}, "an error rolls its SQL back, and is an outcome")
+		require.Zero(t, f.inbox())
+	})
 }
 
 // TestPersistedCallTwiceAtTheSameTime waits for the one that is under way.
 func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	f, l := newLedger(t)
-	proceed := make(chan struct{})
-	f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-		<-proceed
-		return l.run(call)
-	}
-	first := f.goCall(t.Context(), gateway("save").by(origin(1)))
-	<-f.began
-	again := f.goCall(t.Context(), gateway("save").by(origin(1)))
-	require.Eventually(t, func() bool { return f.x.actors.Has(gateway("").Entity.ID()) }, testTimeout, testTick)
-	close(proceed)
-	for _, call := range []<-chan result{first, again} {
-		r := <-call
-		require.EqualValues(t, 1, f.value(r.outcome, r.err))
-	}
-	_, ran := l.counts()
-	require.Equal(t, 1, ran)
+	eachStore(t, func(t *testing.T, kind string) {
+		f, l := newLedger(t, kind)
+		proceed := make(chan struct{})
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			<-proceed
+			return l.run(call)
+		}
+		first := f.goCall(t.Context(), gateway("save").by(origin(1)))
+		<-f.began
+		again := f.goCall(t.Context(), gateway("save").by(origin(1)))
+		require.Eventually(t, func() bool { return f.x.actors.Has(gateway("").Entity.ID()) }, testTimeout, testTick)
+		close(proceed)
+		for _, call := range []<-chan result{first, again} {
+			r := <-call
+			require.EqualValues(t, 1, f.value(r.outcome, r.err))
+		}
+		_, ran := l.counts()
+		require.Equal(t, 1, ran)
+	})
 }
 
 // TestPersistedCallIsTriedAgain while the host is in the way; the caller goes on waiting.
 func TestPersistedCallIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	for name, script := range map[string][]string{
-		"collisions":                      {"", "conflict", "conflict"},
-		"a lost answer":                   {"", "lose"},
-		"a lost answer of the message":    {"lose"},
-		"a message whose answer was lost": {"drop"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind string) {
+		for name, script := range map[string][]string{
+			"collisions":                      {"", "conflict", "conflict"},
+			"a lost answer":                   {"", "lose"},
+			"a lost answer of the message":    {"lose"},
+			"a message whose answer was lost": {"drop"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f, l := newLedger(t, kind)
+					f.commits.script(script...)
+					f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+					total, _ := l.counts()
+					require.Equal(t, 1, total)
+					require.Zero(t, f.inbox())
+				})
+			})
+		}
+		t.Run("preempted", func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f, l := newLedger(t)
-				f.commits.script(script...)
+				f, l := newLedger(t, kind)
+				f.commits.script("", "preempt", "conflict", "preempt")
 				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
 				total, _ := l.counts()
 				require.Equal(t, 1, total)
-				require.Zero(t, f.inbox())
+				require.Equal(t, []int{0, 1, 2, 3}, f.collided, "the store learns how often, and gives it more time")
+				require.Equal(t, []string{effects.RepeatsPreempted, effects.RepeatsPreempted}, f.logged, "a collision is no news")
 			})
 		})
-	}
-	t.Run("preempted", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			f, l := newLedger(t)
-			f.commits.script("", "preempt", "conflict", "preempt")
-			f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
-			total, _ := l.counts()
-			require.Equal(t, 1, total)
-			require.Equal(t, []int{0, 1, 2, 3}, f.collided, "the store learns how often, and gives it more time")
-			require.Equal(t, []string{effects.RepeatsPreempted, effects.RepeatsPreempted}, f.logged, "a collision is no news")
-		})
-	})
-	t.Run("no code", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			f, l := newLedger(t)
-			failures := 3
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-				if failures--; failures >= 0 {
-					return nil, errors.New("no connection")
+		t.Run("no code", func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, l := newLedger(t, kind)
+				failures := 3
+				f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+					if failures--; failures >= 0 {
+						return nil, errors.New("no connection")
+					}
+					require.Equal(t, 4, call.Attempt)
+					return l.run(call)
 				}
-				require.Equal(t, 4, call.Attempt)
-				return l.run(call)
-			}
-			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save"))))
+				require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save"))))
+			})
 		})
 	})
 }
@@ -200,83 +208,89 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 // TestPersistedCallSurvivesACrash at each point: it runs, and takes effect once.
 func TestPersistedCallSurvivesACrash(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"entity.receive.before", "entity.receive.after", "entity.before-commit", "entity.after-commit"} {
-		t.Run(point, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f, l := newLedger(t)
-				died := make(chan struct{})
-				f.crashAt(point, died)
-				go func() { _, _ = f.x.Call(t.Context(), gateway("save").by(origin(1))) }()
-				<-died
-				f.crash()
-				synctest.Wait()
-				total, _ := l.counts()
-				if point == "entity.receive.before" {
-					require.Zero(t, total, "nothing was durable")
-				} else {
-					require.Equal(t, 1, total, "no caller has to ask for it again")
-				}
-				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
-				total, _ = l.counts()
-				require.Equal(t, 1, total)
-				require.Zero(t, f.inbox())
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, point := range []string{"entity.receive.before", "entity.receive.after", "entity.before-commit", "entity.after-commit"} {
+			t.Run(point, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f, l := newLedger(t, kind)
+					died := make(chan struct{})
+					f.crashAt(point, died)
+					go func() { _, _ = f.x.Call(t.Context(), gateway("save").by(origin(1))) }()
+					<-died
+					f.crash()
+					synctest.Wait()
+					total, _ := l.counts()
+					if point == "entity.receive.before" {
+						require.Zero(t, total, "nothing was durable")
+					} else {
+						require.Equal(t, 1, total, "no caller has to ask for it again")
+					}
+					f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+					total, _ = l.counts()
+					require.Equal(t, 1, total)
+					require.Zero(t, f.inbox())
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // TestStatelessMailbox bounds what waits, and how many run.
 func TestStatelessMailbox(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"look", "save"} {
-		synctest.Test(t, func(t *testing.T) {
-			f, l := newLedger(t)
-			proceed := make(chan struct{})
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-				<-proceed
-				return l.run(call)
-			}
-			var calls []<-chan result
-			const accept = 5 // two run, three wait
-			for range accept {
-				calls = append(calls, f.goCall(t.Context(), gateway(name)))
-				synctest.Wait()
-			}
-			require.Len(t, f.began, 2, "as many at the same time as the type says")
-			_, err := f.x.Call(t.Context(), gateway(name))
-			require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
-			close(proceed)
-			for _, call := range calls {
-				r := <-call
-				require.NoError(t, r.err)
-			}
-			_, ran := l.counts()
-			require.Equal(t, accept, ran)
-		})
-	}
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, name := range []string{"look", "save"} {
+			synctest.Test(t, func(t *testing.T) {
+				f, l := newLedger(t, kind)
+				proceed := make(chan struct{})
+				f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+					<-proceed
+					return l.run(call)
+				}
+				var calls []<-chan result
+				const accept = 5 // two run, three wait
+				for range accept {
+					calls = append(calls, f.goCall(t.Context(), gateway(name)))
+					synctest.Wait()
+				}
+				require.Len(t, f.began, 2, "as many at the same time as the type says")
+				_, err := f.x.Call(t.Context(), gateway(name))
+				require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
+				close(proceed)
+				for _, call := range calls {
+					r := <-call
+					require.NoError(t, r.err)
+				}
+				_, ran := l.counts()
+				require.Equal(t, accept, ran)
+			})
+		}
+	})
 }
 
 // TestMessagesRunTogether has as many at the same time as the type says, though no call has
 // told the entity of it.
 func TestMessagesRunTogether(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		proceed := make(chan struct{})
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-			<-proceed
-			return l.run(call)
-		}
-		for range 3 {
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
-		}
-		synctest.Wait()
-		require.Len(t, f.began, 2)
-		close(proceed)
-		synctest.Wait()
-		total, _ := l.counts()
-		require.Equal(t, 3, total)
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			proceed := make(chan struct{})
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				<-proceed
+				return l.run(call)
+			}
+			for range 3 {
+				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			}
+			synctest.Wait()
+			require.Len(t, f.began, 2)
+			close(proceed)
+			synctest.Wait()
+			total, _ := l.counts()
+			require.Equal(t, 3, total)
+		})
 	})
 }
 
@@ -284,16 +298,18 @@ func TestMessagesRunTogether(t *testing.T) {
 // effort when it is called.
 func TestSendToAStatelessEntity(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		require.NoError(t, f.x.Send(t.Context(), gateway("look")))
-		o, err := f.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}}}))
-		require.NoError(t, err)
-		require.Nil(t, o.Error)
-		synctest.Wait()
-		total, ran := l.counts()
-		require.Equal(t, []int{2, 2}, []int{total, ran})
-		require.Zero(t, f.inbox())
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			require.NoError(t, f.x.Send(t.Context(), gateway("look")))
+			o, err := f.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}}}))
+			require.NoError(t, err)
+			require.Nil(t, o.Error)
+			synctest.Wait()
+			total, ran := l.counts()
+			require.Equal(t, []int{2, 2}, []int{total, ran})
+			require.Zero(t, f.inbox())
+		})
 	})
 }
 
@@ -301,30 +317,32 @@ func TestSendToAStatelessEntity(t *testing.T) {
 // what is behind it.
 func TestNothingOvertakesAMessage(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, _ := newLedger(t)
-		f.types["Gateway"].Concurrency = 1
-		var mu sync.Mutex
-		var ran []string
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, _ := newLedger(t, kind)
+			f.types["Gateway"].Concurrency = 1
+			var mu sync.Mutex
+			var ran []string
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				ran = append(ran, call.Operation)
+				if len(ran) < 3 {
+					return nil, errors.New("no connection")
+				}
+				return &StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
+			}
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			synctest.Wait()
+			behind := f.goCall(t.Context(), gateway("fail"))
+			beside := f.goCall(t.Context(), gateway("look"))
+			<-behind
+			<-beside
 			mu.Lock()
 			defer mu.Unlock()
-			ran = append(ran, call.Operation)
-			if len(ran) < 3 {
-				return nil, errors.New("no connection")
-			}
-			return &StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
-		}
-		require.NoError(t, f.x.Send(t.Context(), gateway("save")))
-		synctest.Wait()
-		behind := f.goCall(t.Context(), gateway("fail"))
-		beside := f.goCall(t.Context(), gateway("look"))
-		<-behind
-		<-beside
-		mu.Lock()
-		defer mu.Unlock()
-		require.Equal(t, []string{"save", "save", "save"}, ran[:3])
-		require.Len(t, ran, 5)
+			require.Equal(t, []string{"save", "save", "save"}, ran[:3])
+			require.Len(t, ran, 5)
+		})
 	})
 }
 
@@ -332,11 +350,13 @@ func TestNothingOvertakesAMessage(t *testing.T) {
 // deleted meanwhile, is told that.
 func TestReceiptThatIsGone(t *testing.T) {
 	t.Parallel()
-	f, _ := newLedger(t)
-	c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
-	require.NoError(t, err)
-	require.NoError(t, f.x.admit(c))
-	c.joins = true
-	_, err = f.x.awaitJoined(t.Context(), c)
-	require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
+	eachStore(t, func(t *testing.T, kind string) {
+		f, _ := newLedger(t, kind)
+		c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
+		require.NoError(t, err)
+		require.NoError(t, f.x.admit(c))
+		c.joins = true
+		_, err = f.x.awaitJoined(t.Context(), c)
+		require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
+	})
 }

@@ -18,66 +18,72 @@ import (
 // in memory: that waits for the first.
 func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		f.hold()
-		for i := range int64(3) {
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1+i)))
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.hold()
+			for i := range int64(3) {
+				require.NoError(t, f.x.Send(t.Context(), add("a", 1+i)))
+				synctest.Wait()
+			}
+			f.commits.taken()
+			f.commits.script("fail")
+			f.release()
+			time.Sleep(time.Minute)
 			synctest.Wait()
-		}
-		f.commits.taken()
-		f.commits.script("fail")
-		f.release()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		var taken []uint64
-		for _, w := range f.commits.taken() {
-			taken = append(taken, w.Take...)
-		}
-		require.Len(t, taken, 3)
-		require.True(t, slices.IsSorted(taken), "%v", taken)
+			var taken []uint64
+			for _, w := range f.commits.taken() {
+				taken = append(taken, w.Take...)
+			}
+			require.Len(t, taken, 3)
+			require.True(t, slices.IsSorted(taken), "%v", taken)
+		})
 	})
 }
 
 // TestRepeatedMessageLeavesTheInbox also if it cannot be taken out at once.
 func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 	t.Parallel()
-	for _, mishap := range []string{"fail", "drop", "lose"} {
-		t.Run(mishap, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f := newFixture(t)
-				f.hold()
-				call := f.goCall(t.Context(), add("a", 1).by(origin(1)))
-				<-f.began
-				require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(origin(1))))
-				synctest.Wait()
-				f.commits.script("", mishap)
-				f.release()
-				require.NoError(t, (<-call).err)
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				n, _ := f.stored("a")
-				require.EqualValues(t, 1, n)
-				left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
-				require.NoError(t, err)
-				require.Empty(t, left)
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, mishap := range []string{"fail", "drop", "lose"} {
+			t.Run(mishap, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, kind)
+					f.hold()
+					call := f.goCall(t.Context(), add("a", 1).by(origin(1)))
+					<-f.began
+					require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(origin(1))))
+					synctest.Wait()
+					f.commits.script("", mishap)
+					f.release()
+					require.NoError(t, (<-call).err)
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					n, _ := f.stored("a")
+					require.EqualValues(t, 1, n)
+					left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
+					require.NoError(t, err)
+					require.Empty(t, left)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // TestMessageWhoseAnswerWasLost is performed, though its sender does not know that it was
 // sent.
 func TestMessageWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		f.commits.script("lose")
-		require.Error(t, f.x.Send(t.Context(), add("a", 1)))
-		synctest.Wait()
-		n, _ := f.stored("a")
-		require.EqualValues(t, 1, n)
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.commits.script("lose")
+			require.Error(t, f.x.Send(t.Context(), add("a", 1)))
+			synctest.Wait()
+			n, _ := f.stored("a")
+			require.EqualValues(t, 1, n)
+		})
 	})
 }
 
@@ -85,66 +91,72 @@ func TestMessageWhoseAnswerWasLost(t *testing.T) {
 // receipt.
 func TestMessageThatWasTaken(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		f.commits.script("", "lose")
-		require.NoError(t, f.x.Send(t.Context(), gateway("save")))
-		time.Sleep(time.Hour)
-		total, ran := l.counts()
-		require.Equal(t, []int{1, 1}, []int{total, ran})
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			f.commits.script("", "lose")
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			time.Sleep(time.Hour)
+			total, ran := l.counts()
+			require.Equal(t, []int{1, 1}, []int{total, ran})
+		})
 	})
 }
 
 // TestIdempotencyKeysDiffer also of messages that are not repeated.
 func TestIdempotencyKeysDiffer(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		var keys []string
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			keys = append(keys, call.IdempotencyKey)
-			return l.run(call)
-		}
-		f.commits.script("", "conflict")
-		for range 2 {
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
-			time.Sleep(time.Second)
-		}
-		synctest.Wait()
-		require.Len(t, keys, 3)
-		require.Equal(t, keys[0], keys[1], "an attempt has the key of its message")
-		require.NotEqual(t, keys[0], keys[2])
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			var keys []string
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				keys = append(keys, call.IdempotencyKey)
+				return l.run(call)
+			}
+			f.commits.script("", "conflict")
+			for range 2 {
+				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			require.Len(t, keys, 3)
+			require.Equal(t, keys[0], keys[1], "an attempt has the key of its message")
+			require.NotEqual(t, keys[0], keys[2])
+		})
 	})
 }
 
 // TestMessagesTakeMemory of the budget, and are read as far as there is some: at least one.
 func TestMessagesTakeMemory(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		f.hold()
-		all, ok := f.queued.TryAcquire(f.queued.Total() - 3*callCost)
-		require.True(t, ok)
-		const messages = 20
-		for i := range messages {
-			// As a host that has ended would have left them.
-			e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i))}
-			f.fill(refTo("a").ID(), posted(e, journal.Caller{}, parcel{Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default"}))
-		}
-		f.x.Recover(t.Context())
-		synctest.Wait()
-		f.x.actors.WhileParked(refTo("a").ID(), func(e *entity) (message, bool) {
-			require.Len(t, e.positions, 2)
-			return nil, false
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.hold()
+			all, ok := f.queued.TryAcquire(f.queued.Total() - 3*callCost)
+			require.True(t, ok)
+			const messages = 20
+			for i := range messages {
+				// As a host that has ended would have left them.
+				e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i))}
+				f.fill(refTo("a").ID(), posted(e, journal.Caller{}, parcel{Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default"}))
+			}
+			f.x.Recover(t.Context())
+			synctest.Wait()
+			f.x.actors.WhileParked(refTo("a").ID(), func(e *entity) (message, bool) {
+				require.Len(t, e.positions, 2)
+				return nil, false
+			})
+			f.release()
+			time.Sleep(time.Hour)
+			n, _ := f.stored("a")
+			require.EqualValues(t, messages, n)
+			all.Release()
+			require.Zero(t, f.queued.Used(), "the entity is not in memory")
 		})
-		f.release()
-		time.Sleep(time.Hour)
-		n, _ := f.stored("a")
-		require.EqualValues(t, messages, n)
-		all.Release()
-		require.Zero(t, f.queued.Used(), "the entity is not in memory")
 	})
 }
 
@@ -152,62 +164,68 @@ func TestMessagesTakeMemory(t *testing.T) {
 // being called.
 func TestStatesLeaveRoomForCalls(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	all, ok := f.queued.TryAcquire(f.queued.Total() - 10*callCost)
-	require.True(t, ok)
-	defer all.Release()
-	for i := range 100 {
-		f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
-	}
-	large := operation("a", "fail")
-	large.Input = abi.MustMarshal(make([]byte, 2*callCost))
-	_, err := f.x.Call(t.Context(), large)
-	require.NoError(t, err)
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		all, ok := f.queued.TryAcquire(f.queued.Total() - 10*callCost)
+		require.True(t, ok)
+		defer all.Release()
+		for i := range 100 {
+			f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
+		}
+		large := operation("a", "fail")
+		large.Input = abi.MustMarshal(make([]byte, 2*callCost))
+		_, err := f.x.Call(t.Context(), large)
+		require.NoError(t, err)
+	})
 }
 
 // TestDeadlineOfACallThatWaits in the inbox says that it was accepted, and it runs.
 func TestDeadlineOfACallThatWaits(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		free := make(chan struct{})
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-			<-free
-			return l.run(call)
-		}
-		for range 2 { // as many as may run together
-			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		call := f.goCall(ctx, gateway("save").by(origin(1)))
-		synctest.Wait()
-		cancel()
-		require.ErrorContains(t, (<-call).err, "it was accepted")
-		close(free)
-		synctest.Wait()
-		total, _ := l.counts()
-		require.Equal(t, 3, total)
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			free := make(chan struct{})
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				<-free
+				return l.run(call)
+			}
+			for range 2 { // as many as may run together
+				require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			}
+			synctest.Wait()
+			ctx, cancel := context.WithCancel(t.Context())
+			call := f.goCall(ctx, gateway("save").by(origin(1)))
+			synctest.Wait()
+			cancel()
+			require.ErrorContains(t, (<-call).err, "it was accepted")
+			close(free)
+			synctest.Wait()
+			total, _ := l.counts()
+			require.Equal(t, 3, total)
+		})
 	})
 }
 
 // TestDeadlineOfBestEffort does not promise that the call can be repeated.
 func TestDeadlineOfBestEffort(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, l := newLedger(t)
-		free := make(chan struct{})
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
-			<-free
-			return l.run(call)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		call := f.goCall(ctx, gateway("look").by(origin(1)))
-		synctest.Wait()
-		cancel()
-		err := abi.AsError((<-call).err)
-		require.Equal(t, abi.CodeDeadline, err.Code)
-		require.NotContains(t, err.Hint, "twice")
-		close(free)
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t, kind)
+			free := make(chan struct{})
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				<-free
+				return l.run(call)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			call := f.goCall(ctx, gateway("look").by(origin(1)))
+			synctest.Wait()
+			cancel()
+			err := abi.AsError((<-call).err)
+			require.Equal(t, abi.CodeDeadline, err.Code)
+			require.NotContains(t, err.Hint, "twice")
+			close(free)
+		})
 	})
 }

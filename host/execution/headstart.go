@@ -88,7 +88,7 @@ func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execut
 // blamesGuest tells whether the error of a turn says something about the guest, and not about the host.
 func blamesGuest(err error) bool {
 	var coded *abi.Error
-	return errors.As(err, &coded) && !isTransient(coded)
+	return errors.As(err, &coded) && !abi.IsTransient(coded)
 }
 
 // headStarts are those whose turn is over and whose run has not taken it yet. That run may

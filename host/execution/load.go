@@ -101,7 +101,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 	}
 	r.backOff("load", err)
 	var coded *abi.Error
-	if errors.As(err, &coded) && !isTransient(coded) {
+	if errors.As(err, &coded) && !abi.IsTransient(coded) {
 		// The guest crashed while it was replayed. That ends soon, well or in a
 		// pause, and then there is an answer.
 		r.requeue(notices...)

@@ -45,7 +45,7 @@ func (r *run) crashed(b batch, err error) bool {
 
 // passes tells whether an error says something about the host at the moment, and
 // nothing about the guest.
-func passes(err *abi.Error) bool { return isTransient(err) && err.Code != abi.CodeInternal }
+func passes(err *abi.Error) bool { return abi.IsTransient(err) && err.Code != abi.CodeInternal }
 
 // afterCrash decides whether a guest that crashed for the nth time in a row is run
 // again. If not, it says why the execution is paused.

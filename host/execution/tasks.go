@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -231,18 +232,24 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 }
 
 // signal sends a signal for a workflow. It is named by this step alone, so that one that is
-// sent again after a crash is known.
+// sent again after a crash is known. A full inbox is waited for, unless it is the workflow's own:
+// no one else makes room there.
 func (t *task) signal(ctx context.Context, b *abi.Signal) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
+	var full *abi.Error
 	failure, decided := t.retryUntilDecided(ctx, "send a signal", func() error {
 		ref, err := RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		return t.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+		err = t.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+		if ref.ID == t.row.ID && abi.CodeOf(err) == abi.CodeInboxFull {
+			full, err = abi.AsError(err), nil
+		}
+		return err
 	})
 	if decided {
-		t.done(outcomeOf(abi.Nil, failure))
+		t.done(outcomeOf(abi.Nil, cmp.Or(failure, full)))
 	}
 }
 
@@ -288,21 +295,10 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 		if ctx.Err() != nil || x.Host.Draining() {
 			return nil, false
 		}
-		if coded := abi.AsError(err); !isTransient(coded) {
-			return coded, true
+		if !abi.IsTransient(err) {
+			return abi.AsError(err), true
 		}
 		x.Logger.Warn("trying again", "doing", doing, "error", err, "delay", delay)
 		x.wait(ctx, delay)
-	}
-}
-
-// isTransient tells whether an error says something about the host at the moment
-// rather than about the request.
-func isTransient(err *abi.Error) bool {
-	switch err.Code {
-	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal, abi.CodeMailboxFull, abi.CodeNoShardGroup:
-		return true
-	default:
-		return false
 	}
 }

@@ -295,7 +295,7 @@ func (r *Schedules) start(ctx context.Context, p *plan, st start) error {
 		if e.State.Final() {
 			p.over(e.Name(), e.State, e.FinishedAt)
 		}
-	case isTransient(err):
+	case abi.IsTransient(err):
 		r.forget(p.ID()) // it may have been started all the same
 		return err
 	default:
@@ -303,18 +303,6 @@ func (r *Schedules) start(ctx context.Context, p *plan, st start) error {
 		p.refused(st, abi.AsError(err))
 	}
 	return r.commit(ctx, p)
-}
-
-// isTransient tells whether a start that failed may succeed later.
-func isTransient(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	switch abi.CodeOf(err).Info().Category {
-	case abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded, abi.Aborted, abi.Internal:
-		return true
-	}
-	return false
 }
 
 func (r *Schedules) interrupt(ctx context.Context, p *plan, i int) error {

@@ -106,22 +106,37 @@ func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint6
 }
 
 // Receipt implements journal.Store.
-func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (found *journal.Receipt, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectReceipt, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
-			stmt.BindBytes(3, origin[:])
-		}, func(row *sqlite.Stmt) error {
-			failure, err := packed[abi.Error](row, 4)
-			found = &journal.Receipt{Origin: origin, At: row.ColumnInt64(0), From: columnCaller(row, 1), Error: failure, Value: blob(row, 5)}
-			return err
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
+func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	found, err := s.Receipts(ctx, id, []journal.Origin{origin})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("sqlite: receipt %x of %s: %w", origin, id, journal.ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: receipt %x of %s: %w", origin, id, err)
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// Receipts implements journal.Store.
+func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) (found []journal.Receipt, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		for _, origin := range origins {
+			err := run(conn, selectReceipt, func(stmt *sqlite.Stmt) {
+				bindID(stmt, 1, 2, id)
+				stmt.BindBytes(3, origin[:])
+			}, func(row *sqlite.Stmt) error {
+				failure, err := packed[abi.Error](row, 4)
+				found = append(found, journal.Receipt{Origin: origin, At: row.ColumnInt64(0), From: columnCaller(row, 1), Error: failure, Value: blob(row, 5)})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: receipts of %s: %w", id, err)
 	}
 	return found, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -19,6 +20,7 @@ var receiptTests = []test{
 	{"AgainstEnds", nil, testSweepReceiptsAgainstEnds},
 	{"SweptWithTheExecution", nil, testSweepInbox},
 	{"LongInboxes", nil, testSweepLongInbox},
+	{"ReadTogether", nil, testReadReceipts},
 }
 
 func (b *bundle) sweepReceipts(t testing.TB, before int64, limit int) int {
@@ -35,6 +37,30 @@ func (b *bundle) hasReceipt(t testing.TB, id journal.ID, n int) bool {
 		require.ErrorIs(t, err, journal.ErrNotFound)
 	}
 	return err == nil
+}
+
+// testReadReceipts reads several at once: those of one receiver that are there.
+func testReadReceipts(t *testing.T, b *bundle) {
+	ada, bob := journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Account", "bob")
+	kept := []journal.Receipt{
+		{Origin: originOf(1), At: 10, Value: []byte{1}},
+		{Origin: originOf(2), At: 20, Error: &abi.Error{Code: abi.CodeOperationFailed, Message: "no"}},
+		{Origin: originOf(3), At: 30, Value: []byte{3}, From: journal.Caller{ID: journal.ID{1}, Run: journal.RunID{2}, Step: journal.StepID{3}}},
+	}
+	w := b.entity(ada)
+	w.Receipts = kept
+	b.commit(t, w)
+	w = b.entity(bob)
+	w.Receipts = []journal.Receipt{{Origin: originOf(4), At: 40, Value: []byte{4}}}
+	b.commit(t, w)
+	found, err := b.store.Receipts(b.ctx, ada, []journal.Origin{originOf(3), originOf(4), originOf(1), originOf(5), originOf(2)})
+	require.NoError(t, err)
+	require.ElementsMatch(t, kept, found)
+	for _, none := range [][]journal.Origin{nil, {originOf(4)}} {
+		found, err = b.store.Receipts(b.ctx, ada, none)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	}
 }
 
 func testSweepReceipts(t *testing.T, b *bundle) {

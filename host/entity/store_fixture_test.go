@@ -1,0 +1,35 @@
+package entity
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// watchedStore counts what is read of a store, and can hold pages of inboxes back.
+type watchedStore struct {
+	journal.Store
+	receipts atomic.Int64 // reads of receipts
+	// readInbox is called with each page that was read, before the entity gets it. Set before
+	// there is an entity.
+	readInbox func(id journal.ID)
+}
+
+func (s *watchedStore) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) ([]journal.Message, bool, error) {
+	messages, more, err := s.Store.Messages(ctx, journal.Receiver{ID: id}, after, limit)
+	if s.readInbox != nil {
+		s.readInbox(id)
+	}
+	return messages, more, err
+}
+
+func (s *watchedStore) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	s.receipts.Add(1)
+	return s.Store.Receipt(ctx, id, origin)
+}
+
+func (s *watchedStore) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error) {
+	s.receipts.Add(1)
+	return s.Store.Receipts(ctx, id, origins)
+}

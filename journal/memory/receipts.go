@@ -1,0 +1,25 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// Receipts implements journal.Store.
+func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var found []journal.Receipt
+	if b := s.boxes[id]; b != nil {
+		for _, origin := range origins {
+			if r, there := b.receipts[origin]; there {
+				found = append(found, cloneReceipt(r))
+			}
+		}
+	}
+	return found, nil
+}
