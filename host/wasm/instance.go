@@ -182,7 +182,7 @@ func (m *Module) instantiateImage(ctx context.Context, world World, img *image, 
 // newInstance makes an instance that has no machine yet.
 func newInstance(m *Module, world World) *Instance {
 	i := &Instance{module: m}
-	i.stdout.stop, i.stderr.stop = i.stopped, i.stopped
+	i.stdout.check, i.stderr.check = i.endIfStopped, i.endIfStopped
 	i.stdout.emit = func(line []byte) {
 		if i.world.Stdout != nil && len(line) > 0 {
 			guard(func() { i.world.Stdout(line) })

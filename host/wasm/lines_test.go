@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestLineWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lines []string
-			w := lineWriter{emit: func(line []byte) { lines = append(lines, string(line)) }, stop: func() error { return nil }}
+			w := lineWriter{emit: func(line []byte) { lines = append(lines, string(line)) }, check: func() {}}
 			for _, text := range c.writes {
 				n, err := w.Write([]byte(text))
 				require.NoError(t, err)
@@ -36,10 +35,8 @@ func TestLineWriter(t *testing.T) {
 
 func TestLineWriterOfAStoppedTurn(t *testing.T) {
 	t.Parallel()
-	over := errors.New("over")
-	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, stop: func() error { return over }}
-	_, err := w.Write([]byte("line\n"))
-	require.ErrorIs(t, err, over)
+	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, check: func() { panic(errStopped) }}
+	require.PanicsWithError(t, errStopped.Error(), func() { _, _ = w.Write([]byte("line\n")) })
 }
 
 func TestCrashLogIsBounded(t *testing.T) {

@@ -14,7 +14,7 @@ func TestReadReport(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/report", func(t *testing.T, d *datadriven.TestData) string {
 		var crash crashLog
-		w := lineWriter{emit: crash.add, stop: func() error { return nil }}
+		w := lineWriter{emit: crash.add, check: func() {}}
 		fmt.Fprint(&w, d.Input)
 		w.flush()
 		report := readReport(crash.report)
