@@ -14,6 +14,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm/binary"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // phase says what an instance is doing; it decides which imports are open.
@@ -58,7 +59,7 @@ type Instance struct {
 	linear  *linearMemory // that of the machine; nil if it is dead
 	stdout  lineWriter
 	stderr  lineWriter
-	crash   crashLog
+	crash   symbolize.CrashLog
 	closed  bool
 
 	// What WASI shows of the world.
@@ -189,7 +190,7 @@ func newInstance(m *Module, world World) *Instance {
 		}
 	}
 	i.stderr.emit = func(line []byte) {
-		i.crash.add(line)
+		i.crash.Add(line)
 		if i.world.Stderr != nil && len(line) > 0 && i.blocked == nil { // then it is Go's report: see block.go
 			guard(func() { i.world.Stderr(line) })
 		}

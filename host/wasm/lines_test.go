@@ -38,23 +38,3 @@ func TestLineWriterOfAStoppedTurn(t *testing.T) {
 	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, check: func() { panic(errStopped) }}
 	require.PanicsWithError(t, errStopped.Error(), func() { _, _ = w.Write([]byte("line\n")) })
 }
-
-func TestCrashLogIsBounded(t *testing.T) {
-	t.Parallel()
-	var c crashLog
-	c.add([]byte("panic: first"))
-	for range 10_000 {
-		c.add([]byte("goroutine 1 [running]:"))
-	}
-	require.LessOrEqual(t, len(c.stderr()), maxStderrTail)
-	require.LessOrEqual(t, len(c.report), maxCrashReport)
-	require.True(t, strings.HasPrefix(string(c.report), "panic: first\n"), "the beginning of the report is kept")
-}
-
-func TestOneLine(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "a b .[31m c", oneLine("a\n\tb \x1b[31m  c\n", 100))
-	require.Equal(t, "..", oneLine("\xff\x00", 100))
-	require.Equal(t, "ab…", oneLine("abc", 2))
-	require.Equal(t, "a…", oneLine("aé", 2), "a rune is not cut in two")
-}

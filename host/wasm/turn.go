@@ -59,7 +59,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.phase = phaseTurn
 	i.pending, i.hasPending = input, true
 	i.output, i.hasOutput = nil, false
-	i.crash.report = i.crash.report[:0]
+	i.crash.Forget()
 	stack := [1]uint64{uint64(len(input))}
 	i.startFuel(i.world.Fuel)
 	call := i.machine.handles.of(i.mod, export)
