@@ -55,7 +55,9 @@ func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 		open := f.x.OpenGuest
 		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 			opening, err := open(ctx, row)
-			opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) { return opening.Open(ctx, memory) }
+			opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) {
+				return opening.Open(ctx, memory)
+			}
 			return opening, err
 		}
 		f.guestsAre(func(g Guest) Guest { return copyable{g} })
