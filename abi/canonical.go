@@ -3,6 +3,7 @@ package abi
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +49,11 @@ func DecodeBody(data []byte, v any) error {
 		return Errorf(CodeBadBody, "%s is malformed: %v", strings.TrimPrefix(fmt.Sprintf("%T", v), "*abi."), err)
 	}
 	if err := Unmarshal(data, v); err != nil {
-		return Errorf(CodeBadBody, "%v", err)
+		// A guest sees these words, on each replay: they are this package's own, and part of the format of journals. Those of the
+		// decoder could be others with its next version.
+		plain := plainError("it is not what the ABI says")
+		errors.As(err, &plain)
+		return Errorf(CodeBadBody, "decode %T: %s", v, plain)
 	}
 	return nil
 }

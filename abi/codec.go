@@ -108,16 +108,28 @@ var decoding = map[string]string{
 	"map length": TypeStruct + " or " + TypeMap, "nil": TypeNull, "string/bytes length": TypeString, "uint64": TypeInt,
 }
 
+// plainError is why a value does not decode, in words of this package.
+type plainError string
+
+// Error implements error.
+func (e plainError) Error() string { return string(e) }
+
+// otherFields is said of a struct that is written as a list, of another length.
+const otherFields plainError = "msgpack: number of fields in array-encoded struct has changed"
+
 // inPlainWords says of a value of another type what was expected and what is there, as [Schema.Check] does. The
 // decoder of msgpack says that in bytes: "msgpack: invalid code=81 decoding string/bytes length".
 func inPlainWords(err error) error {
 	text := err.Error()
+	if text == string(otherFields) {
+		return otherFields
+	}
 	for _, begin := range []string{"msgpack: invalid code=", "msgpack: unexpected code="} {
 		rest, its := strings.CutPrefix(text, begin)
 		code, what, ok := strings.Cut(rest, " decoding ")
 		b, bad := strconv.ParseUint(code, 16, 8)
 		if its && ok && bad == nil && decoding[what] != "" {
-			return fmt.Errorf("expected %s, got %s", decoding[what], typeOfByte(byte(b)))
+			return plainError(fmt.Sprintf("expected %s, got %s", decoding[what], typeOfByte(byte(b))))
 		}
 	}
 	return err

@@ -118,6 +118,7 @@ const (
 	CodeUnknownInvoke  Code = "CR-4011"
 	CodeGuestDeadlock  Code = "CR-4012"
 	CodeGuestGoroutine Code = "CR-4013"
+	CodeUnreadable     Code = "CR-4014"
 
 	CodeInternal       Code = "CR-5001"
 	CodeOverloaded     Code = "CR-5002"
@@ -198,7 +199,7 @@ var Codes = []CodeInfo{
 	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false, false},
 	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false, false},
 	{CodeSettingsInUse, FailedPrecondition, "the push would take away settings that open executions may use", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false, false},
-	{CodeStateLost, FailedPrecondition, "the code does not fit what is there: states of entities, or calls that open executions may make", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input, add an operation under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false, false},
+	{CodeStateLost, FailedPrecondition, "the code does not fit what is there: states of entities, or calls and answers of open executions", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input or result, or a query or update another answer, add one under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false, false},
 
 	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false, false},
 	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false, false},
@@ -279,6 +280,7 @@ var Codes = []CodeInfo{
 	{CodeUnknownInvoke, NotFound, "the module does not contain what it was asked to run", "Go: register workflows and activities in package-level variables. Rust: list workflows in cruster::module!.", false, false},
 	{CodeGuestDeadlock, Aborted, "deadlock: every task waits and nothing is pending", "Look for a channel, a lock or a future that no other task will ever release or complete.", false, false},
 	{CodeGuestGoroutine, FailedPrecondition, "a goroutine that the SDK did not start called a durable function", "Start coroutines of a workflow with cruster.Go, not with the go statement.", false, false},
+	{CodeUnreadable, FailedPrecondition, "the workflow's code cannot read a value that was delivered to it", "Nothing is lost: the value is in the journal. Compare the types of both sides: 'cruster-host workflow history' shows the value, 'cruster-host module describe' the types. Push code that reads it and run 'cruster-host workflow move EXECUTION --to latest', or restore the code that sent it and fork the execution.", false, false},
 
 	{CodeInternal, Internal, "something went wrong inside the host", "This is a bug: please report it with the host's log.", true, true},
 	{CodeOverloaded, ResourceExhausted, "the host is overloaded", "Try again after the delay that the reply names.", true, true},

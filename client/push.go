@@ -42,7 +42,7 @@ type PushRequest struct {
 	Sent func(bytes int)
 	// TakeAway takes settings away also if the deployment has open executions, which may use
 	// them, and deploys code that does not fit the states of entities that there are, or what
-	// open executions may send them. Without it such a push is refused with CR-1013, or CR-1014.
+	// open executions may send them or read of them. Without it such a push is refused with CR-1013, or CR-1014.
 	TakeAway bool
 	// UnsetConfig names values that are taken away.
 	UnsetConfig []string

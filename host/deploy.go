@@ -59,19 +59,21 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 
 func (e *Engine) usesOf(namespace, deployment string) catalog.Uses {
 	return catalog.Uses{
-		InUse: func(ctx context.Context) (string, error) { return e.openExecution(ctx, namespace, deployment) },
+		InUse: func(ctx context.Context, workflow string) (string, error) {
+			return e.openExecution(ctx, namespace, deployment+"/"+workflow)
+		},
 		HasState: func(ctx context.Context, entityType string) (string, error) {
 			return e.anyState(ctx, namespace, entityType)
 		},
 	}
 }
 
-// openExecution names an open execution of a deployment; it is empty if there is none.
-func (e *Engine) openExecution(ctx context.Context, namespace, name string) (string, error) {
+// openExecution names an open execution of a workflow, or of a deployment ("orders/"); it is empty if there is none.
+func (e *Engine) openExecution(ctx context.Context, namespace, workflow string) (string, error) {
 	for _, state := range []journal.State{journal.Running, journal.Paused} {
-		page, err := e.store.List(ctx, journal.Filter{Namespace: namespace, Workflow: name + "/", State: state, Limit: 1})
+		page, err := e.store.List(ctx, journal.Filter{Namespace: namespace, Workflow: workflow, State: state, Limit: 1})
 		if err != nil {
-			return "", journal.Coded("look for open executions of "+name, err)
+			return "", journal.Coded("look for open executions of "+workflow, err)
 		}
 		if len(page.Executions) > 0 {
 			return page.Executions[0].Name(), nil

@@ -135,7 +135,8 @@ type Status[Res any] struct {
 func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], error) {
 	var out Status[Res]
 	what := guest.Label{Kind: "poll of", Name: executionID}
-	reply, err := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, guest.EncodeBody(abi.Poll{Execution: executionID}))}.Await(ctx)
+	asked := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, guest.EncodeBody(abi.Poll{Execution: executionID}))}
+	reply, err := asked.Await(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -149,7 +150,7 @@ func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], er
 		return out, nil
 	}
 	if out.Result, err = decode[Res](reply.Outcome.Value); err != nil {
-		return out, unfitResult(what.String(), err)
+		return out, asked.p.Unreadable(err)
 	}
 	return out, nil
 }

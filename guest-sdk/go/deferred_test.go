@@ -182,11 +182,15 @@ func TestDeferredsOfAnotherExecutionAreTyped(t *testing.T) {
 
 // trusting takes anything, as modules of before did, and then wants a ruling.
 var trusting = cruster.NewWorkflow("test.trusting", func(ctx cruster.Context, _ int) (ruling, error) {
-	return ruled.Await(ctx)
+	r, err := ruled.Await(ctx)
+	if err != nil {
+		panic(err) // it must not come to this: the ruling was made
+	}
+	return r, nil
 }).Accepts(cruster.NewDeferred[any]("ruled"))
 
-// TestMisfitsAreErrors decodes what a host has not held against the type.
-func TestMisfitsAreErrors(t *testing.T) {
+// TestCodeDoesNotGoOnWithMisfits decodes what a host has not held against the type.
+func TestCodeDoesNotGoOnWithMisfits(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any
 	for want, value := range map[string]any{
@@ -202,9 +206,9 @@ func TestMisfitsAreErrors(t *testing.T) {
 	} {
 		got, err := crustertest.Run(t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), value))
 		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, err, "the result of deferred ruled does not fit")
-		require.ErrorContains(t, err, string(abi.CodeBadBody))
-		require.Contains(t, abi.AsError(err).Hint, "Compare the type")
+		require.ErrorContains(t, err, "CR-4014: the result of deferred ruled does not fit")
+		require.Equal(t, abi.CodeUnreadable, abi.CodeOf(err))
+		require.Contains(t, abi.AsError(err).Hint, "Compare the types")
 		require.Zero(t, got)
 	}
 	got, err := crustertest.Run(t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(m{"approved": true, "level": 2, "at": "noon"})))

@@ -12,7 +12,9 @@ type Future[T any] struct {
 	p *guest.Promise
 }
 
-// Await waits for the result. If the execution is interrupted, Await returns
+// Await waits for the result. A result that is not a T does not end the wait: the host pauses
+// the execution (CR-4014), so that no code runs because of it, and it can be moved to code that
+// reads the result. If the execution is interrupted, Await returns
 // [ErrInterrupted] and cancels the future, unless another coroutine still waits
 // for it or ctx is shielded.
 func (f Future[T]) Await(ctx Context) (T, error) {
@@ -54,25 +56,17 @@ func (f Future[T]) result() (T, error) {
 		return zero, nil // a coroutine's nil interface value
 	}
 	if err := f.p.Misfit(raw); err != nil {
-		return zero, unfitResult(f.p.What(), err)
+		return zero, f.p.Unreadable(err)
 	}
 	out, err := decode[T](raw)
 	if err == nil {
 		err = guest.Unrelated(out, raw)
 	}
 	if err != nil {
-		return zero, unfitResult(f.p.What(), err)
+		return zero, f.p.Unreadable(err)
 	}
 	f.p.KeepDecoded(out)
 	return out, nil
-}
-
-// unfitHint is for values of another type than the code asks for: the hint of the code is about what
-// the host refuses. The SDK for Rust has the same.
-const unfitHint = "Compare the type with that of the other side: 'cruster-host module describe' shows it, and 'cruster-host workflow history' the value."
-
-func unfitResult(what string, err error) error {
-	return abi.Errorf(abi.CodeBadBody, "the result of %s does not fit: %v", what, err).WithHint(unfitHint)
 }
 
 // None is the result of functions without a result.

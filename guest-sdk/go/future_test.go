@@ -239,7 +239,7 @@ func TestAResultOfAnotherTypeIsNoZeroValue(t *testing.T) {
 	t.Parallel()
 	_ = moneyOf
 	_, err := crustertest.Run(t, asEuros, 5)
-	require.ErrorContains(t, err, "does not fit: it has no field of cruster_test.euros")
+	require.ErrorContains(t, err, "CR-4014: the result of workflow test.moneyOf does not fit: it has no field of cruster_test.euros")
 	_, err = crustertest.Run(t, asEurosLink, 5)
 	require.ErrorContains(t, err, "does not fit: it has no field of cruster_test.euros")
 	for _, cents := range []int{0, 5} {

@@ -8,49 +8,77 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// A reading is how code takes values that code of an earlier type wrote.
+// A reading is how code of one type takes values that code of another type wrote, one of them before a push and
+// the other after it.
 type reading struct {
 	// fills says that what is absent or null is read as zero, as Go does.
 	fills bool
 	// optional says that what may be null may be absent, as an Option of serde.
 	optional bool
+	// ignores says that a field without a place in the code that reads is no loss: nothing writes the value back.
+	ignores bool
+	// back says that the code before the push reads, and the pushed code writes.
+	back bool
 }
 
-// misfits lists what values of the earlier type may have that code of the type of now does not take, or
+// misfits lists what values of the type written may have that code of the type read does not take, or
 // would lose, at a path. A type that says nothing of its values, such as one that encodes itself, fits:
 // only a call can tell.
-func (r reading) misfits(old, updated *abi.Schema, path string) []string {
+func (r reading) misfits(written, read *abi.Schema, path string) []string {
 	switch {
-	case isAny(old) || isAny(updated):
+	case isAny(written) || isAny(read):
 		return nil
-	case old.Nullable && !updated.Nullable && updated.Type != abi.TypeNull && !r.fills:
-		return []string{fmt.Sprintf("%smay not be null any more, and was %s", subject(path), old)}
-	case old.Type == abi.TypeStruct && updated.Type == abi.TypeStruct:
-		return r.fieldMisfits(old, updated, path)
-	case old.Type == updated.Type && (old.Type == abi.TypeList || old.Type == abi.TypeMap):
-		return r.misfits(old.Elem, updated.Elem, path+"[]")
-	case !holds(updated, old):
-		return []string{fmt.Sprintf("%sis %s, and was %s", subject(path), updated, old)}
+	case written.Nullable && !read.Nullable && read.Type != abi.TypeNull && !r.fills:
+		return []string{subject(path) + r.nullMisfit(written, read)}
+	case written.Type == abi.TypeStruct && read.Type == abi.TypeStruct:
+		return r.fieldMisfits(written, read, path)
+	case written.Type == read.Type && (written.Type == abi.TypeList || written.Type == abi.TypeMap):
+		return r.misfits(written.Elem, read.Elem, path+"[]")
+	case !holds(read, written):
+		before, now := written, read
+		if r.back {
+			before, now = read, written
+		}
+		return []string{fmt.Sprintf("%sis %s, and was %s", subject(path), now, before)}
 	}
 	return nil
 }
 
-func (r reading) fieldMisfits(old, updated *abi.Schema, path string) (misfits []string) {
-	for _, f := range old.Fields {
+func (r reading) nullMisfit(written, read *abi.Schema) string {
+	if r.back {
+		return fmt.Sprintf("may be null now, and was %s", read)
+	}
+	return fmt.Sprintf("may not be null any more, and was %s", written)
+}
+
+func (r reading) fieldMisfits(written, read *abi.Schema, path string) (misfits []string) {
+	for _, f := range written.Fields {
 		name := strings.TrimPrefix(path+"."+f.Name, ".")
-		if now := fieldOfName(updated, f.Name); now != nil {
-			misfits = append(misfits, r.misfits(f.Schema, now.Schema, name)...)
-		} else {
+		if there := fieldOfName(read, f.Name); there != nil {
+			misfits = append(misfits, r.misfits(f.Schema, there.Schema, name)...)
+		} else if !r.ignores {
 			misfits = append(misfits, subject(name)+"is gone")
 		}
 	}
-	for _, f := range updated.Fields {
-		before := fieldOfName(old, f.Name)
-		if f.Required && !r.fills && (before == nil || !before.Required) && !(r.optional && isOption(f.Schema)) {
-			misfits = append(misfits, subject(strings.TrimPrefix(path+"."+f.Name, "."))+"is required now")
+	for _, f := range read.Fields {
+		source := fieldOfName(written, f.Name)
+		if f.Required && !r.fills && (source == nil || !source.Required) && !(r.optional && isOption(f.Schema)) {
+			misfits = append(misfits, subject(strings.TrimPrefix(path+"."+f.Name, "."))+r.absentMisfit(source))
 		}
 	}
 	return misfits
+}
+
+// absentMisfit says what became of a field that the code which reads needs; source is what is written for it.
+func (r reading) absentMisfit(source *abi.Field) string {
+	switch {
+	case !r.back:
+		return "is required now"
+	case source == nil:
+		return "is gone"
+	default:
+		return "may be absent now"
+	}
 }
 
 // isOption tells whether a type is one whose values may be null because it says so. Lists, maps and bytes always may.
@@ -68,12 +96,12 @@ func summary(misfits []string) string {
 }
 
 // holds tells whether a type that is neither a list, a map nor a struct holds all values of another.
-func holds(updated, old *abi.Schema) bool {
-	if updated.Type != old.Type {
+func holds(s, other *abi.Schema) bool {
+	if s.Type != other.Type {
 		// A number of zero or more is written alike by both types of integers.
-		return updated.Type == abi.TypeInt && old.Type == abi.TypeUint && bits(updated) > bits(old)
+		return s.Type == abi.TypeInt && other.Type == abi.TypeUint && bits(s) > bits(other)
 	}
-	return bits(updated) >= bits(old)
+	return bits(s) >= bits(other)
 }
 
 // bits is the width of a number.

@@ -19,18 +19,22 @@ import (
 // says that they need not be read. So is code with fewer migrations, which could not read them at all.
 //
 // The input of an operation is checked by the type that is deployed now, and open executions go on with the
-// code that they began with: what they send must be taken. The executions of other deployments may send
-// too, and are not asked: which of them call an entity is not known. Neither are messages that wait in inboxes. Results are
-// not compared: what the code of an open execution makes of another answer is its own.
+// code that they began with: the deployed code must take what they send, and they must be able to read what it
+// answers. A value that an execution cannot read pauses it. The executions of other deployments may call
+// too, and are not asked: which of them call an entity is not known. Neither are messages that wait in inboxes, nor the
+// inputs and results of workflows: those change with most releases, and few workflows are called by others.
+//
+// Queries and updates are answered by the code that an execution began with, and read by programs that are written for the
+// types of the deployed code: these must be able to read the answers of open executions.
 //
 // The next push compares with the code of this one. So what there are states of is not dropped in one push, to come
 // back as something else with another.
 
 // Uses tells what uses a deployment. What is not set is not asked.
 type Uses struct {
-	// InUse names an open execution of the deployment; empty if there is none. It is
-	// asked when settings are taken away, or an operation takes less than before.
-	InUse func(ctx context.Context) (execution string, err error)
+	// InUse names an open execution of a workflow of the deployment, or of any if workflow is empty; empty if there is none. It is
+	// asked when settings are taken away, or calls and answers do not fit the code of open executions.
+	InUse func(ctx context.Context, workflow string) (execution string, err error)
 	// HasState names an entity of a type that has a state; empty if there is none. It is
 	// asked when the code does not fit the states that the code before it wrote.
 	HasState func(ctx context.Context, entityType string) (key string, err error)
@@ -59,6 +63,11 @@ func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updat
 			return err
 		}
 		if err := uses.checkOperations(ctx, old.Name, entity, now); err != nil {
+			return err
+		}
+	}
+	for i := range before.manifest.Workflows {
+		if err := uses.checkAnswers(ctx, old.Name, &before.manifest.Workflows[i], updated); err != nil {
 			return err
 		}
 	}
@@ -99,29 +108,76 @@ func stateMisfit(before, now *abi.EntityInfo, fills bool) string {
 }
 
 func (u Uses) checkOperations(ctx context.Context, deployment string, before, now *abi.EntityInfo) error {
-	operation, misfit := operationMisfit(before, now)
-	if operation == "" || u.InUse == nil {
+	misfit := operationMisfit(before, now)
+	if misfit == "" || u.InUse == nil {
 		return nil
 	}
-	using, err := u.InUse(ctx)
+	using, err := u.InUse(ctx, "")
 	if err != nil || using == "" {
 		return err
 	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s.%s does not take any more what open executions may send, as %s: %s", deployment, before.Name, operation, using, misfit)
+	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit open executions, as %s: %s", deployment, before.Name, using, misfit)
 }
 
-// operationMisfit names an operation that does not take what it took before, and says why; empty if all do.
-func operationMisfit(before, now *abi.EntityInfo) (operation, misfit string) {
+// operationMisfit names an operation that does not take the input that it took before, or whose result the code before
+// could not read, and says why; empty if there is none.
+func operationMisfit(before, now *abi.EntityInfo) string {
 	for i := range before.Operations {
 		was := &before.Operations[i]
 		j := slices.IndexFunc(now.Operations, func(o abi.OperationInfo) bool { return o.Name == was.Name })
 		if j < 0 {
-			return was.Name, "it is gone"
+			return fmt.Sprintf("operation %s is gone", was.Name)
 		}
 		// The host checks it, and fills nothing.
 		if misfits := (reading{}).misfits(was.Input, now.Operations[j].Input, ""); len(misfits) > 0 {
-			return was.Name, summary(misfits)
+			return fmt.Sprintf("operation %s does not take any more what they may send: %s", was.Name, summary(misfits))
+		}
+		// What Go would fill in is no answer.
+		result := reading{optional: true, ignores: true, back: true}
+		if misfits := result.misfits(now.Operations[j].Output, was.Output, ""); len(misfits) > 0 {
+			return fmt.Sprintf("they cannot read the result of operation %s any more: %s", was.Name, summary(misfits))
 		}
 	}
-	return "", ""
+	return ""
+}
+
+func (u Uses) checkAnswers(ctx context.Context, deployment string, before *abi.WorkflowInfo, updated *abi.Manifest) error {
+	i := slices.IndexFunc(updated.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == before.Name })
+	if i < 0 || u.InUse == nil {
+		return nil // callers are told that there is none
+	}
+	misfit := answerMisfit(before, &updated.Workflows[i], fillsAbsent(updated))
+	if misfit == "" {
+		return nil
+	}
+	using, err := u.InUse(ctx, before.Name)
+	if err != nil || using == "" {
+		return err
+	}
+	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit the answers of open executions, as %s: %s", deployment, before.Name, using, misfit)
+}
+
+// answerMisfit names a query or an update whose answer by the code before a program for the types of now could not read,
+// and says why; empty if there is none. What is not there any more is not asked for.
+func answerMisfit(before, now *abi.WorkflowInfo, fills bool) string {
+	read := reading{fills: fills, optional: true, ignores: true}
+	for _, q := range before.Queries {
+		j := slices.IndexFunc(now.Queries, func(o abi.QueryInfo) bool { return o.Name == q.Name })
+		if j < 0 {
+			continue
+		}
+		if misfits := read.misfits(q.Output, now.Queries[j].Output, ""); len(misfits) > 0 {
+			return fmt.Sprintf("the answer to query %s: %s", q.Name, summary(misfits))
+		}
+	}
+	for _, p := range before.Updates {
+		j := slices.IndexFunc(now.Updates, func(o abi.UpdateInfo) bool { return o.Name == p.Name })
+		if j < 0 {
+			continue
+		}
+		if misfits := read.misfits(p.Output, now.Updates[j].Output, ""); len(misfits) > 0 {
+			return fmt.Sprintf("the answer to update %s: %s", p.Name, summary(misfits))
+		}
+	}
+	return ""
 }

@@ -44,23 +44,73 @@ func TestOperationMisfit(t *testing.T) {
 		return abi.OperationInfo{Name: name, Input: input}
 	}
 	before := entity(taking("Book", structOf(fieldOf("nights", typeOf(abi.TypeInt)))), taking("Free", nil))
+	answering := func(output *abi.Schema) *abi.EntityInfo {
+		return entity(abi.OperationInfo{Name: "Book", Input: before.Operations[0].Input, Output: output}, before.Operations[1])
+	}
+	before.Operations[0].Output = structOf(abi.Field{Name: "room", Required: true, Schema: typeOf(abi.TypeInt)})
 	for name, tc := range map[string]struct {
-		now               *abi.EntityInfo
-		operation, misfit string
+		now  *abi.EntityInfo
+		want string
 	}{
 		"Same": {now: before},
 		"More": {now: entity(append([]abi.OperationInfo{taking("Cancel", nil)}, before.Operations...)...)},
-		"Gone": {entity(before.Operations[0]), "Free", "it is gone"},
-		"All":  {&abi.EntityInfo{}, "Book", "it is gone"},
-		"Type": {entity(taking("Book", structOf(fieldOf("nights", typeOf(abi.TypeString)))), before.Operations[1]), "Book", `"nights" is string, and was int`},
+		"Gone": {entity(before.Operations[0]), "operation Free is gone"},
+		"All":  {&abi.EntityInfo{}, "operation Book is gone"},
+		"Type": {
+			entity(taking("Book", structOf(fieldOf("nights", typeOf(abi.TypeString)))), before.Operations[1]),
+			`operation Book does not take any more what they may send: "nights" is string, and was int`,
+		},
 		"Required": {
 			entity(taking("Book", structOf(abi.Field{Name: "guest", Required: true}, fieldOf("nights", typeOf(abi.TypeInt)))), before.Operations[1]),
-			"Book", `"guest" is required now`,
+			`operation Book does not take any more what they may send: "guest" is required now`,
 		},
+		"Result": {answering(typeOf(abi.TypeString)), "they cannot read the result of operation Book any more: it is string, and was struct"},
+		"ResultField": {
+			answering(structOf(abi.Field{Name: "room", Required: true, Schema: typeOf(abi.TypeString)})),
+			`they cannot read the result of operation Book any more: "room" is string, and was int`,
+		},
+		"ResultRenamed": {
+			answering(structOf(abi.Field{Name: "number", Required: true, Schema: typeOf(abi.TypeInt)})),
+			`they cannot read the result of operation Book any more: "room" is gone`,
+		},
+		"ResultAbsent": {
+			answering(structOf(fieldOf("room", typeOf(abi.TypeInt)))),
+			`they cannot read the result of operation Book any more: "room" may be absent now`,
+		},
+		"ResultNull": {
+			answering(structOf(abi.Field{Name: "room", Required: true, Schema: &abi.Schema{Type: abi.TypeInt, Nullable: true}})),
+			`they cannot read the result of operation Book any more: "room" may be null now, and was int`,
+		},
+		"ResultMore": {now: answering(structOf(
+			abi.Field{Name: "floor", Required: true, Schema: typeOf(abi.TypeInt)}, abi.Field{Name: "room", Required: true, Schema: typeOf(abi.TypeInt)},
+		))},
+		"ResultNarrower": {now: answering(structOf(abi.Field{Name: "room", Required: true, Schema: &abi.Schema{Type: abi.TypeInt, Bits: 8}}))},
 	} {
-		operation, misfit := operationMisfit(before, tc.now)
-		require.Equal(t, tc.operation, operation, name)
-		require.Equal(t, tc.misfit, misfit, name)
+		require.Equal(t, tc.want, operationMisfit(before, tc.now), name)
+	}
+}
+
+func TestAnswerMisfit(t *testing.T) {
+	t.Parallel()
+	whole, text := typeOf(abi.TypeInt), typeOf(abi.TypeString)
+	required := func(name string) abi.Field { return abi.Field{Name: name, Required: true, Schema: whole} }
+	answering := func(query, update *abi.Schema) *abi.WorkflowInfo {
+		return &abi.WorkflowInfo{Queries: []abi.QueryInfo{{Name: "Seats", Output: query}}, Updates: []abi.UpdateInfo{{Name: "Book", Output: update}}}
+	}
+	before := answering(structOf(required("free")), structOf(required("seat")))
+	for name, tc := range map[string]struct {
+		now          *abi.WorkflowInfo
+		want, filled string // of programs that refuse what is absent, and of those that read it as zero
+	}{
+		"Same":   {now: before},
+		"Gone":   {now: &abi.WorkflowInfo{}},
+		"Query":  {answering(text, before.Updates[0].Output), "the answer to query Seats: it is string, and was struct", "the answer to query Seats: it is string, and was struct"},
+		"Update": {answering(before.Queries[0].Output, text), "the answer to update Book: it is string, and was struct", "the answer to update Book: it is string, and was struct"},
+		"More":   {now: answering(structOf(required("free"), required("sold")), before.Updates[0].Output), want: `the answer to query Seats: "sold" is required now`},
+		"Less":   {now: answering(structOf(), structOf())},
+	} {
+		require.Equal(t, tc.want, answerMisfit(before, tc.now, false), name)
+		require.Equal(t, tc.filled, answerMisfit(before, tc.now, true), name)
 	}
 }
 
@@ -97,32 +147,72 @@ func TestStatesAreNotLost(t *testing.T) {
 	require.NoError(t, push(rooms("available"), true))
 }
 
-// TestOpenExecutionsCanCall: an operation takes what executions of the code before the push may send it, unless
-// the caller says that they do not.
+// TestOpenExecutionsCanCall: an operation takes what executions of the code before the push may send it, and answers what they
+// can read, unless the caller says that they do not call it.
 func TestOpenExecutionsCanCall(t *testing.T) {
 	t.Parallel()
-	rooms := func(input string) []byte {
-		return wasmtest.Program{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{{
-			Name: "Rooms", Operations: []abi.OperationInfo{{Name: "Book", Input: typeOf(input)}},
-		}}}}.Assemble()
+	input := func(name string) abi.OperationInfo { return abi.OperationInfo{Name: "Book", Input: typeOf(name)} }
+	result := func(name string) abi.OperationInfo { return abi.OperationInfo{Name: "Book", Output: typeOf(name)} }
+	for misfit, of := range map[string]func(name string) abi.OperationInfo{
+		"operation Book does not take any more what they may send": input,
+		"they cannot read the result of operation Book any more":   result,
+	} {
+		c := newCatalog(t, newStore())
+		open := ""
+		push := func(name string, anyway bool) error {
+			binary := wasmtest.Program{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{{Name: "Rooms", Operations: []abi.OperationInfo{of(name)}}}}}.Assemble()
+			_, err := c.Push(t.Context(), PushRequest{
+				Namespace: "default", Name: "hotel", Binary: binary, Settings: Settings{Anyway: anyway},
+				Uses: Uses{InUse: func(_ context.Context, workflow string) (string, error) {
+					require.Empty(t, workflow, "each may call")
+					return open, nil
+				}},
+			}, at(1))
+			return err
+		}
+		require.NoError(t, push(abi.TypeInt, false))
+		require.NoError(t, push(abi.TypeString, false), "there are no executions")
+		open = "hotel/Stay/7"
+		err := push(abi.TypeInt, false)
+		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
+		require.ErrorContains(t, err, `hotel/Rooms does not fit open executions, as hotel/Stay/7: `+misfit+`: it is int, and was string`)
+		require.NoError(t, push(abi.TypeString, false), "it takes and answers what it did")
+		require.NoError(t, push(abi.TypeAny, false), "and more")
+		require.NoError(t, push(abi.TypeInt, false), "the type before is not known")
+		require.NoError(t, push(abi.TypeString, true))
 	}
-	c := newCatalog(t, newStore())
-	open := ""
-	push := func(input string, anyway bool) error {
-		_, err := c.Push(t.Context(), PushRequest{
-			Namespace: "default", Name: "hotel", Binary: rooms(input), Settings: Settings{Anyway: anyway},
-			Uses: Uses{InUse: func(context.Context) (string, error) { return open, nil }},
-		}, at(1))
-		return err
+}
+
+// TestAnswersOfOpenExecutionsCanBeRead: what open executions answer can be read by programs for the types of the pushed code,
+// unless the caller says that they need not be.
+func TestAnswersOfOpenExecutionsCanBeRead(t *testing.T) {
+	t.Parallel()
+	queried := func(output string) abi.WorkflowInfo {
+		return abi.WorkflowInfo{Name: "Stay", Key: abi.KeyFromRequest, Queries: []abi.QueryInfo{{Name: "Room", Output: typeOf(output)}}}
 	}
-	require.NoError(t, push(abi.TypeInt, false))
-	require.NoError(t, push(abi.TypeString, false), "there are no executions")
-	open = "hotel/Stay/7"
-	err := push(abi.TypeInt, false)
-	require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
-	require.ErrorContains(t, err, `hotel/Rooms.Book does not take any more what open executions may send, as hotel/Stay/7: it is int, and was string`)
-	require.NoError(t, push(abi.TypeString, false), "it takes what it took")
-	require.NoError(t, push(abi.TypeAny, false), "and more")
-	require.NoError(t, push(abi.TypeInt, false), "what it took before is not known")
-	require.NoError(t, push(abi.TypeString, true))
+	updated := func(output string) abi.WorkflowInfo {
+		return abi.WorkflowInfo{Name: "Stay", Key: abi.KeyFromRequest, Updates: []abi.UpdateInfo{{Name: "Room", Output: typeOf(output)}}}
+	}
+	for asked, of := range map[string]func(output string) abi.WorkflowInfo{"query": queried, "update": updated} {
+		c := newCatalog(t, newStore())
+		open := ""
+		push := func(output string, anyway bool) error {
+			binary := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{of(output)}}}.Assemble()
+			_, err := c.Push(t.Context(), PushRequest{
+				Namespace: "default", Name: "hotel", Binary: binary, Settings: Settings{Anyway: anyway},
+				Uses: Uses{InUse: func(_ context.Context, workflow string) (string, error) {
+					require.Equal(t, "Stay", workflow)
+					return open, nil
+				}},
+			}, at(1))
+			return err
+		}
+		require.NoError(t, push(abi.TypeInt, false))
+		require.NoError(t, push(abi.TypeString, false), "there are no executions")
+		open = "hotel/Stay/7"
+		err := push(abi.TypeInt, false)
+		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
+		require.ErrorContains(t, err, "hotel/Stay does not fit the answers of open executions, as hotel/Stay/7: the answer to "+asked+" Room: it is int, and was string")
+		require.NoError(t, push(abi.TypeInt, true))
+	}
 }

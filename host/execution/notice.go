@@ -1,6 +1,8 @@
 package execution
 
 import (
+	"context"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
@@ -110,10 +112,11 @@ type (
 	}
 	// waitingRequest asks for the steps that the execution waits for.
 	waitingRequest struct{ reply chan<- journal.Waiting }
-	// queryRequest asks the workflow a question.
+	// queryRequest asks the workflow a question. The answer is of no use once caller is done.
 	queryRequest struct {
-		query abi.Query
-		reply chan<- queryReply
+		caller context.Context
+		query  abi.Query
+		reply  chan<- queryReply
 	}
 	// inspectRequest asks what the execution is waiting for.
 	inspectRequest struct{ reply chan<- inspected }

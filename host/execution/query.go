@@ -31,12 +31,14 @@ type queryReply struct {
 // The answer is computed by a copy of the guest, as it was after its last turn. The guest
 // itself cannot be asked: whatever the answer allocates, and each random number it draws,
 // such as for the order of a map, would be there in this instance and in none that is replayed.
+//
+// An answer is broken off when its caller stops waiting, and when the execution is ended while it occupies the run.
 func (x *Executions) Query(ctx context.Context, ref Ref, q abi.Query) (abi.Outcome, error) {
 	if err := x.Host.Accepting(); err != nil {
 		return abi.Outcome{}, err
 	}
 	reply := make(chan queryReply, 1)
-	x.runs.Post(ref.ID, ref.addressed(queryRequest{q, reply}))
+	x.runs.Post(ref.ID, ref.addressed(queryRequest{ctx, q, reply}))
 	select {
 	case r := <-reply:
 		return r.outcome, r.err
@@ -50,6 +52,8 @@ func (x *Executions) Query(ctx context.Context, ref Ref, q abi.Query) (abi.Outco
 // query has a question answered.
 func (r *run) query(m queryRequest) {
 	switch {
+	case m.caller.Err() != nil:
+		return
 	case r.row.State.Final():
 		answer(m.reply, queryReply{err: alreadyOver(r.row)})
 		return
@@ -73,7 +77,10 @@ func (r *run) query(m queryRequest) {
 
 // answerQuery answers a question, or has that done beside the run: then later is true.
 func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
-	ctx := r.Host.Context()
+	ctx, end := r.breakable()
+	defer end()
+	ctx, cancel := endWith(ctx, m.caller)
+	defer cancel()
 	if err := r.ensureGuest(ctx); err != nil {
 		r.dropGuest()
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
@@ -91,6 +98,8 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 	row := *r.row
 	if !r.group.Go(func() {
 		defer r.querying.Release(1)
+		ctx, cancel := endWith(r.Host.Context(), m.caller)
+		defer cancel()
 		var reply queryReply
 		if f := guarded(func() { reply = r.askCopy(ctx, &row, saved, &m.query) }); f != nil {
 			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.What)
@@ -100,6 +109,16 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 		return queryReply{err: r.Host.EndReason()}, false
 	}
 	return queryReply{}, true
+}
+
+// endWith is a context that ends also when the caller does.
+func endWith(ctx, caller context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(caller, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // askCopy asks a copy of a guest.

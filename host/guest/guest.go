@@ -314,6 +314,9 @@ func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	if oerr != nil {
 		return turn, oerr
 	}
+	if outcome.Error != nil && outcome.Error.Code == abi.CodeUnreadable {
+		return turn, outcome.Error // it is not over: other code may read what this one could not
+	}
 	turn.Outcome = outcome
 	return turn, nil
 }

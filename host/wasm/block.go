@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // A guest that blocks is ended, and its author wants to know where it did. In Go the goroutine that sleeps is
@@ -43,7 +44,7 @@ func (i *Instance) endBlocked() {
 		return
 	}
 	i.blocked = i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module blocked until its deadline and was stopped"), "")
-	i.pollFails = len(i.crash.report) == 0 // otherwise it writes one already
+	i.pollFails = !i.crash.HasReport() // otherwise it writes one already
 	i.reportSlices = maxReportSlices
 }
 
@@ -54,11 +55,7 @@ func (i *Instance) mayReport() bool {
 }
 
 func (i *Instance) isGo() bool {
-	if i.linear == nil {
-		return false
-	}
-	_, ok := findGoProgram(i.linear.bytes())
-	return ok
+	return i.linear != nil && symbolize.IsGo(i.linear.bytes())
 }
 
 // blockedLocked is the end of a guest that would have blocked in its turn; nil if it would not.
@@ -66,35 +63,11 @@ func (i *Instance) blockedLocked() error {
 	if i.blocked == nil {
 		return nil
 	}
-	if asleep := goroutinesThatSleep(i.crash.report); len(asleep) > 0 {
+	if asleep := i.crash.Sleepers(); len(asleep) > 0 {
 		return i.blocked.in(": " + strings.Join(asleep, "; "))
 	}
 	return i.blocked
 }
-
-// goroutinesThatSleep reads from a report which goroutines wait for time: those that sleep, or else those that wait
-// for what a timer may do. Coroutines that wait for their turn do not.
-func goroutinesThatSleep(report []byte) (asleep []string) {
-	lines := strings.Split(string(report), "\n")
-	var others []string
-	for n := range lines {
-		for _, wait := range goroutineWait(lines, n) {
-			switch {
-			case strings.Contains(wait, ", waits (sleep) at "):
-				asleep = append(asleep, wait)
-			case !strings.Contains(wait, ", waits (coroutine) at "):
-				others = append(others, wait)
-			}
-		}
-	}
-	if len(asleep) == 0 {
-		asleep = others
-	}
-	return asleep[:min(len(asleep), maxSleepers)]
-}
-
-// maxSleepers bounds how many the message names.
-const maxSleepers = 3
 
 // pollListener has a call of poll_oneoff fail that was refused. The engine hands the results to it before the
 // guest sees them. If it did not, the guest would try again, and that ends it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm/binary"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // Module is a compiled module. It is safe for concurrent use.
@@ -141,11 +142,11 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		case r.life.Err() != nil:
 			return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 		case errors.As(err, &host):
-			return nil, abi.Errorf(abi.CodeInternal, "the module %s could not be compiled: %s", digest, oneLine(host.Error(), 300))
+			return nil, abi.Errorf(abi.CodeInternal, "the module %s could not be compiled: %s", digest, symbolize.OneLine(host.Error(), 300))
 		case r.cache != nil && r.cacheFailed(err):
 			return nil, fmt.Errorf("compile module %s: %w", digest, err)
 		}
-		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
+		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, symbolize.OneLine(err.Error(), 300))
 	}
 	r.takeNote(note)
 	r.keepPrepared(digest, len(content), p)

@@ -1,7 +1,7 @@
 // Package wasm runs guest modules. It is the only package that imports the Wasm
-// engine (wazero). Of Cruster it imports abi, host/timelimit and binary, the package below it
-// that parses, validates and rewrites binaries without the engine. It knows
-// nothing of journals, executions or stores.
+// engine (wazero). Of Cruster it imports abi, host/timelimit and two packages below it: binary
+// parses, validates and rewrites binaries without the engine, and symbolize says for error reports
+// where in its source a guest was. It knows nothing of journals, executions or stores.
 //
 // # From a binary to an instance
 //

@@ -139,7 +139,9 @@ func (m *Module) closeImages() {
 	m.images.any = nil
 }
 
-// newImage initialises the module twice and makes an image of the first of the two.
+// newImage initialises the module twice and makes an image of the first of the two. If one of them fails, whatever the reason, nothing
+// is known: the next instance tries again. A failure that counted as "no image" would have instances initialise themselves on
+// the host where it happened, because of its load or its memory, and begin with the image on others: these would replay a journal otherwise.
 func (m *Module) newImage(limit int64) (*image, error) {
 	one, err := m.initializeNeutral(context.WithoutCancel(m.runtime.life), World{MemoryLimit: limit}, 0)
 	if err != nil {
@@ -151,8 +153,7 @@ func (m *Module) newImage(limit int64) (*image, error) {
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
 	if err != nil {
-		m.noImage(fmt.Errorf("its initialisation depends on random numbers: %w", err))
-		return nil, nil
+		return nil, err
 	}
 	defer two.Close()
 	img, err := one.takeImageLocked(two)

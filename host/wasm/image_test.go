@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -261,6 +262,36 @@ func TestModulesThatInitialiseThemselves(t *testing.T) {
 			require.Equal(t, first, run(1))
 			require.Equal(t, c.differ, !bytes.Equal(first, run(2)))
 			require.Zero(t, r.Stats().Reused)
+		})
+	}
+}
+
+// TestASecondInitialisationThatFailsDecidesNothing: a module whose second initialisation fails, here because of the random numbers of it
+// alone, has no instances. If it had some that initialise themselves, a host on which it fails for reasons of its own, such as a
+// limit of time, would replay a journal otherwise than the host that wrote it.
+func TestASecondInitialisationThatFailsDecidesNothing(t *testing.T) {
+	t.Parallel()
+	var first, second [1]byte // that the two initialisations draw
+	_, _ = mathrand.NewChaCha8([32]byte{0}).Read(first[:])
+	_, _ = mathrand.NewChaCha8([32]byte{1}).Read(second[:])
+	require.NotEqual(t, first, second)
+	draw := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.Call(0), []byte{0x1a})
+	isSecond := wasmtest.Join(wasmtest.I32Const(0), []byte{0x2d, 0, 0}, wasmtest.I32Const(int32(second[0])), []byte{0x46})
+	for name, fails := range map[string][]byte{
+		"traps":        {0x04, 0x40, 0x00, 0x0b},
+		"is timed out": {0x04, 0x40, 0x03, 0x40, 0x0c, 0, 0x0b, 0x0b},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := compile(t, newRuntime(t, wasm.Config{InitTimeout: 100 * time.Millisecond}), wasmtest.Module{
+				Imports: []wasmtest.Import{wasmtest.WASI("random_get", wasmtest.TypeOp)},
+				Init:    wasmtest.Join(draw, isSecond, fails),
+				Start:   wasmtest.I32Const(abi.StatusParked),
+			}.Assemble())
+			for range 2 {
+				_, err := m.Instantiate(t.Context(), fixedWorld(0)) // whose random numbers do no harm
+				require.Equal(t, abi.CodeModuleInit, abi.CodeOf(err), "%v", err)
+			}
 		})
 	}
 }

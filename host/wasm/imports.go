@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // maxLogMessage bounds one record of cruster.log; the rest is cut off.
@@ -155,7 +156,7 @@ func (i *Instance) refuse(name string, size uint32, absent bool) *abi.Error {
 func (i *Instance) pendError(e *abi.Error) uint64 {
 	body, err := abi.Marshal(e)
 	if err != nil || len(body) > abi.MaxBody {
-		body = abi.MustMarshal(abi.Errorf(e.Code, "%s", oneLine(e.Message, 1<<10)))
+		body = abi.MustMarshal(abi.Errorf(e.Code, "%s", symbolize.OneLine(e.Message, 1<<10)))
 	}
 	i.pending, i.hasPending = body, true
 	return uint64(uint32(-int32(len(body))))

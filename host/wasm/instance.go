@@ -14,6 +14,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm/binary"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // phase says what an instance is doing; it decides which imports are open.
@@ -58,7 +59,7 @@ type Instance struct {
 	linear  *linearMemory // that of the machine; nil if it is dead
 	stdout  lineWriter
 	stderr  lineWriter
-	crash   crashLog
+	crash   symbolize.CrashLog
 	closed  bool
 
 	// What WASI shows of the world.
@@ -182,14 +183,14 @@ func (m *Module) instantiateImage(ctx context.Context, world World, img *image, 
 // newInstance makes an instance that has no machine yet.
 func newInstance(m *Module, world World) *Instance {
 	i := &Instance{module: m}
-	i.stdout.stop, i.stderr.stop = i.stopped, i.stopped
+	i.stdout.check, i.stderr.check = i.endIfStopped, i.endIfStopped
 	i.stdout.emit = func(line []byte) {
 		if i.world.Stdout != nil && len(line) > 0 {
 			guard(func() { i.world.Stdout(line) })
 		}
 	}
 	i.stderr.emit = func(line []byte) {
-		i.crash.add(line)
+		i.crash.Add(line)
 		if i.world.Stderr != nil && len(line) > 0 && i.blocked == nil { // then it is Go's report: see block.go
 			guard(func() { i.world.Stderr(line) })
 		}

@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestLineWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lines []string
-			w := lineWriter{emit: func(line []byte) { lines = append(lines, string(line)) }, stop: func() error { return nil }}
+			w := lineWriter{emit: func(line []byte) { lines = append(lines, string(line)) }, check: func() {}}
 			for _, text := range c.writes {
 				n, err := w.Write([]byte(text))
 				require.NoError(t, err)
@@ -36,28 +35,6 @@ func TestLineWriter(t *testing.T) {
 
 func TestLineWriterOfAStoppedTurn(t *testing.T) {
 	t.Parallel()
-	over := errors.New("over")
-	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, stop: func() error { return over }}
-	_, err := w.Write([]byte("line\n"))
-	require.ErrorIs(t, err, over)
-}
-
-func TestCrashLogIsBounded(t *testing.T) {
-	t.Parallel()
-	var c crashLog
-	c.add([]byte("panic: first"))
-	for range 10_000 {
-		c.add([]byte("goroutine 1 [running]:"))
-	}
-	require.LessOrEqual(t, len(c.stderr()), maxStderrTail)
-	require.LessOrEqual(t, len(c.report), maxCrashReport)
-	require.True(t, strings.HasPrefix(string(c.report), "panic: first\n"), "the beginning of the report is kept")
-}
-
-func TestOneLine(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "a b .[31m c", oneLine("a\n\tb \x1b[31m  c\n", 100))
-	require.Equal(t, "..", oneLine("\xff\x00", 100))
-	require.Equal(t, "ab…", oneLine("abc", 2))
-	require.Equal(t, "a…", oneLine("aé", 2), "a rune is not cut in two")
+	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, check: func() { panic(errStopped) }}
+	require.PanicsWithError(t, errStopped.Error(), func() { _, _ = w.Write([]byte("line\n")) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
 // Trap is the end of an instance by its own code. It unwraps to the *abi.Error
@@ -32,7 +33,7 @@ func (t *Trap) Error() string { return t.Err.Error() }
 func (t *Trap) Unwrap() error { return t.Err }
 
 func (i *Instance) newTrapLocked(err *abi.Error, backtrace string) *Trap {
-	return &Trap{Err: err, Stderr: i.crash.stderr(), Backtrace: printable(backtrace)}
+	return &Trap{Err: err, Stderr: i.crash.Stderr(), Backtrace: symbolize.Printable(backtrace)}
 }
 
 // in adds the place.
@@ -48,7 +49,7 @@ func (t *Trap) in(place string) *Trap {
 func (i *Instance) explainLocked(ran context.Context, where string, err error) error {
 	var host *hostPanic
 	if errors.As(err, &host) {
-		return abi.Errorf(abi.CodeInternal, "in %s: %s", where, oneLine(host.Error(), 500))
+		return abi.Errorf(abi.CodeInternal, "in %s: %s", where, symbolize.OneLine(host.Error(), 500))
 	}
 	if starved := i.starvedLocked(where); starved != nil {
 		return starved
@@ -114,7 +115,7 @@ func (i *Instance) explainExitLocked(code uint32, backtrace string) *abi.Error {
 			return err
 		}
 	}
-	return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastLine(i.crash.tail))
+	return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, i.crash.LastLine())
 }
 
 // explainCrashLocked is for a Wasm trap.
@@ -128,28 +129,28 @@ func (i *Instance) explainCrashLocked(reason, backtrace string) *abi.Error {
 	if reason == "unreachable" && i.memorySizeLocked() >= limit-limit/16 {
 		return i.outOfMemoryLocked(i.stoppedIn(backtrace))
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", oneLine(reason, 200), i.stoppedIn(backtrace))
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", symbolize.OneLine(reason, 200), i.stoppedIn(backtrace))
 }
 
 // explainReportLocked is for a guest whose language left a report on standard
 // error; nil if there is none.
 func (i *Instance) explainReportLocked(backtrace string) *abi.Error {
-	report := readReport(i.crash.report)
+	report := i.crash.Report()
 	switch {
-	case report.headline == "":
+	case report.Headline == "":
 		return nil
-	case strings.HasPrefix(report.headline, goroutinesAsleep), strings.HasPrefix(report.headline, tasksAsleep):
-		return abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, report.whoWaits())
-	case report.outOfMemory && len(report.frames) == 0:
+	case report.AllWait():
+		return abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, report.WhoWaits())
+	case report.OutOfMemory && !report.HasFrames():
 		return i.outOfMemoryLocked(i.stoppedIn(backtrace))
-	case report.outOfMemory:
-		return i.outOfMemoryLocked(report.where())
+	case report.OutOfMemory:
+		return i.outOfMemoryLocked(report.Where())
 	}
-	where := report.where()
-	if report.inLibrary {
+	where := report.Where()
+	if report.InLibrary {
 		where = i.stoppedIn(backtrace)
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, where)
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.Headline, where)
 }
 
 func (i *Instance) outOfMemoryLocked(where string) *abi.Error {
@@ -161,13 +162,4 @@ func (i *Instance) memorySizeLocked() int64 {
 		return 0
 	}
 	return int64(i.mod.Memory().Size())
-}
-
-// lastLine quotes the last line of standard error.
-func lastLine(tail []byte) string {
-	lines := strings.Split(strings.TrimRight(string(tail), "\n"), "\n")
-	if last := oneLine(lines[len(lines)-1], 200); last != "" {
-		return ": " + last
-	}
-	return ""
 }

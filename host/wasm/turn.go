@@ -59,7 +59,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.phase = phaseTurn
 	i.pending, i.hasPending = input, true
 	i.output, i.hasOutput = nil, false
-	i.crash.report = i.crash.report[:0]
+	i.crash.Forget()
 	stack := [1]uint64{uint64(len(input))}
 	i.startFuel(i.world.Fuel)
 	call := i.machine.handles.of(i.mod, export)
@@ -129,8 +129,15 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, l
 	}
 }
 
-// stopped tells why the turn has to end, if it has. Host functions and streams
-// ask it during a turn. A guest that writes its report goes on: see block.go.
+// endIfStopped ends a guest whose turn has to end, as a host function does. A call of the system that failed instead would be seen by the
+// guest, which could go on otherwise than on replay, and return before it is out of fuel.
+func (i *Instance) endIfStopped() {
+	if i.stopped() != nil {
+		panic(errStopped)
+	}
+}
+
+// stopped tells why the turn has to end, if it has. A guest that writes its report goes on: see block.go.
 func (i *Instance) stopped() error {
 	if i.turnCtx == nil || i.reportSlices > 0 {
 		return nil

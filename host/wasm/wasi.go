@@ -77,12 +77,9 @@ func (i *Instance) nanotime() (ns int64) {
 	return ns
 }
 
-// draw yields random numbers, and nothing more once the turn is to end. A panic of
-// the world's source is marked as the host's.
+// draw yields random numbers. A panic of the world's source is marked as the host's.
 func (i *Instance) draw(p []byte) (n int, err error) {
-	if err := i.stopped(); err != nil {
-		return 0, err
-	}
+	i.endIfStopped()
 	guard(func() { n, err = i.random.Read(p) })
 	i.drawn += n
 	return n, err

@@ -14,11 +14,9 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 	}
 	defer leave()
 	var found []journal.Receipt
-	if b := s.boxes[id]; b != nil {
-		for _, origin := range origins {
-			if r, there := b.receipts[origin]; there {
-				found = append(found, cloneReceipt(r))
-			}
+	for _, origin := range origins {
+		if r, there := s.receipts[receiptKey{id, origin}]; there {
+			found = append(found, cloneReceipt(r))
 		}
 	}
 	return found, nil

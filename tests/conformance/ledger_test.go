@@ -84,7 +84,7 @@ func lasting(e *abi.Error) abi.Error {
 	out := *e
 	switch e.Code {
 	case abi.CodeActivityCrashed, abi.CodeActivityTimeout, abi.CodeOperationCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock,
-		abi.CodeBlockingSleep, abi.CodeSQL, abi.CodeSQLForbidden:
+		abi.CodeBlockingSleep, abi.CodeUnreadable, abi.CodeSQL, abi.CodeSQLForbidden:
 		out.Message, out.Hint = "", ""
 	case abi.CodeUnknownWorkflow: // the hint lists the workflows of the module
 		out.Hint = ""

@@ -1,6 +1,10 @@
 package guest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+)
 
 // Promise is something that coroutines can wait for: the outcome of an op or
 // the end of a coroutine.
@@ -62,6 +66,23 @@ func (p *Promise) Misfit(raw []byte) error {
 		return nil
 	}
 	return p.misfit(raw)
+}
+
+// Unreadable stops the execution at a result that the workflow's code cannot decode: it hands over why, and the
+// coroutine does not go on. The host pauses the execution. As an error of the wait it would look like a failure of
+// the step: code would compensate for a step that has succeeded, or fail the workflow.
+//
+// It returns only where no coroutine waits for the result: in the answer to a query, which fails with the error.
+func (p *Promise) Unreadable(cause error) error {
+	err := abi.Errorf(abi.CodeUnreadable, "the result of %s does not fit: %v", p.What(), cause)
+	co := p.ex.current.Load()
+	if co == nil {
+		return err
+	}
+	p.ex.outcome = &abi.Outcome{Error: err}
+	co.wait = waiter{co: co, promises: append(co.wait.promises[:0], p), region: &Region{}}
+	co.park(&co.wait)
+	panic("cruster: a coroutine went on after the end of its workflow")
 }
 
 // settle fixes the outcome and makes the waiters runnable in the order in

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::execution::{Awaited, ContextCore};
 use crate::host::ACTIVITY;
 use crate::nanos::{clamp, nanos};
-use crate::op::{RawOp, decode_result};
+use crate::op::RawOp;
 use crate::payload;
 use crate::wire::{self, Wire};
 
@@ -178,11 +178,10 @@ impl<T: DeserializeOwned> Future for ActivityCall<T> {
         let State::Issued(op) = &mut self.state else {
             return Poll::Ready(Err(Error::canceled()));
         };
-        match Pin::new(op).poll(cx) {
+        match Pin::new(&mut *op).poll(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(raw) => Poll::Ready(
-                raw.and_then(|raw| decode_result(format_args!("activity {name}"), &raw)),
-            ),
+            Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            Poll::Ready(Ok(raw)) => op.core().read_result(format_args!("activity {name}"), &raw),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Calls of other workflows.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::context::InWorkflow;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::{CALL, Call, INTERRUPT, POLL, SEND};
-use crate::op::{Op, RawOp, decode_result};
+use crate::op::{Op, RawOp};
 use crate::payload;
 use crate::wire::{self, PollReply, Wire};
 use crate::workflow::Workflow;
@@ -194,7 +194,8 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         let execution = execution.into();
         let what = format!("poll of {execution}");
         let body = wire::Poll { execution }.encode();
-        let asked = RawOp::new(self.core.clone(), &POLL, Ok(body));
+        let core = self.core.clone();
+        let asked = RawOp::new(core.clone(), &POLL, Ok(body));
         async move {
             let raw = asked.await?;
             let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
@@ -202,7 +203,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
                 None => None,
                 Some(outcome) => Some(match outcome.into_result() {
                     Err(fault) => Err(Error::from_fault(fault)),
-                    Ok(value) => Ok(decode_result(&what, &value)?),
+                    Ok(value) => Ok(poll_fn(|_| core.read_result(&what, &value)).await?),
                 }),
             };
             Ok(Poll {

@@ -147,6 +147,11 @@ impl Next {
         }
     }
 
+    /// The execution that it is of.
+    pub(crate) fn core(&self) -> &ContextCore {
+        &self.core
+    }
+
     /// Leaves the queue. If it was the first, the op is for the next one; if there is no
     /// op, that one issues it, under its own shield.
     fn leave(&mut self) {

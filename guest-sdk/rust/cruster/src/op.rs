@@ -1,6 +1,5 @@
 //! Durable ops as futures.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -8,11 +7,9 @@ use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
 
-use crate::codes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execution::{Awaited, ContextCore};
 use crate::host::Call;
-use crate::payload;
 use crate::timestamp::Timestamp;
 
 /// An op with an untyped result. It is issued when it is first polled, and
@@ -58,6 +55,11 @@ impl RawOp {
             awaited,
             state: State::New(call, body),
         }
+    }
+
+    /// The execution that issues it.
+    pub(crate) fn core(&self) -> &ContextCore {
+        &self.core
     }
 
     /// The number of the op, if the host has it and its result was not taken; else 0.
@@ -162,29 +164,8 @@ impl<T: DeserializeOwned> Future for Op<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
         match Pin::new(&mut self.raw).poll(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(raw) => Poll::Ready(raw.and_then(|raw| decode_result(&self.what, &raw))),
+            Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            Poll::Ready(Ok(raw)) => self.raw.core.read_result(&self.what, &raw),
         }
     }
-}
-
-pub(crate) fn decode_result<T: DeserializeOwned>(what: impl fmt::Display, raw: &[u8]) -> Result<T> {
-    decode_delivered(raw, format_args!("the result of {what} does not fit"))
-}
-
-/// The hint on values of another type than the code asks for: that of the code is about what the
-/// host refuses. The SDK for Go has the same.
-const UNFIT: &str = "Compare the type with that of the other side: 'cruster-host module describe' shows it, and 'cruster-host workflow history' the value.";
-
-pub(crate) fn decode_delivered<T: DeserializeOwned>(
-    raw: &[u8],
-    misfit: fmt::Arguments<'_>,
-) -> Result<T> {
-    payload::decode(raw, &codes::BAD_BODY, misfit).map_err(unfit)
-}
-
-/// Not one for each type of value.
-#[cold]
-#[inline(never)]
-fn unfit(e: Error) -> Error {
-    e.with_hint(UNFIT)
 }

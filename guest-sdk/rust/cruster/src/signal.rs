@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::host::SIGNAL;
 use crate::inbox::Next;
 use crate::names;
-use crate::op::{Op, decode_delivered};
+use crate::op::Op;
 use crate::payload;
 use crate::schema::Schema;
 use crate::wire::{self, Wire};
@@ -99,10 +99,14 @@ impl<S: Signal> Future for Receive<S> {
     type Output = Result<S>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<S>> {
-        Pin::new(&mut self.next).poll(cx).map(|raw| {
-            let misfit = format_args!("the value of signal {} does not fit", S::NAME);
-            decode_delivered(&raw?, misfit)
-        })
+        match Pin::new(&mut self.next).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            Poll::Ready(Ok(raw)) => {
+                let misfit = format_args!("the value of signal {} does not fit", S::NAME);
+                self.next.core().read(&raw, misfit)
+            }
+        }
     }
 }
 

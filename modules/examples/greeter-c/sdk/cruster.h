@@ -139,8 +139,9 @@ mp_writer *cr_result(cr_workflow *w);
 cr_status cr_fail(cr_workflow *w, const cr_error *error);
 cr_status cr_bad_request(cr_workflow *w);
 
-/* The error of a future whose value has another type than the workflow expects. */
-cr_error cr_misfit(const char *what);
+/* Stop at a value that has another type than the workflow expects: `return cr_unreadable(w, "…");` The host pauses
+ * the execution, which can be moved to code that reads the value. */
+cr_status cr_unreadable(cr_workflow *w, const char *what);
 
 /* ---- Activities ---- */
 

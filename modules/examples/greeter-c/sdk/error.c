@@ -13,8 +13,8 @@ static const struct {
     {"CR-2014", "The message comes from the caller that rejected the deferred."},
     {"CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts."},
     {"CR-3004", "List the activity in cr_this_module."},
-    {"CR-4001", "The value has another type than the one it is read as."},
     {"CR-4011", "List the workflow in cr_this_module."},
+    {"CR-4014", "Nothing is lost: the value is in the journal. Push code that reads it and run 'cruster-host workflow move EXECUTION --to latest'."},
 };
 
 cr_error cr_error_of(const char *code, const char *message) {

@@ -247,6 +247,9 @@ cr_status cr_bad_request(cr_workflow *w) {
     return CR_DONE;
 }
 
-cr_error cr_misfit(const char *what) {
-    return cr_error_of("CR-4001", what);
+cr_status cr_unreadable(cr_workflow *w, const char *what) {
+    cr_error error = cr_error_of("CR-4014", what);
+    w->failed = true;
+    cr_hand_over_error(&w->body, &error);
+    return CR_DONE;
 }

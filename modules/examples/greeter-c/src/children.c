@@ -61,7 +61,6 @@ typedef struct {
 static cr_status call_many(cr_workflow *w, void *frame) {
     many_frame *f = frame;
     int64_t doubled;
-    cr_error misfit;
     CR_BEGIN(w);
     if (!read_int(w->request, &f->n) || f->n < 0 || f->n > 1000)
         return cr_bad_request(w);
@@ -72,10 +71,8 @@ static cr_status call_many(cr_workflow *w, void *frame) {
     }
     for (f->i = 0; f->i < f->n; f->i++) {
         CR_TRY(w, &f->children[f->i]);
-        if (!read_int(f->children[f->i].value, &doubled) || __builtin_add_overflow(f->sum, doubled, &f->sum)) {
-            misfit = cr_misfit("the result of Double does not fit");
-            return cr_fail(w, &misfit);
-        }
+        if (!read_int(f->children[f->i].value, &doubled) || __builtin_add_overflow(f->sum, doubled, &f->sum))
+            return cr_unreadable(w, "the result of Double does not fit");
     }
     mp_put_int(cr_result(w), f->sum);
     return CR_DONE;
@@ -156,10 +153,8 @@ static cr_status tell_followed(cr_workflow *w, const follow_frame *f) {
     bool over_before, over_after;
     cr_outcome none = {0}, last = {0};
     mp_writer *result = cr_result(w);
-    if (!read_poll(f->before.value, &before, &over_before, &none) || !read_poll(f->after.value, &after, &over_after, &last)) {
-        cr_error misfit = cr_misfit("the value of poll does not decode");
-        return cr_fail(w, &misfit);
-    }
+    if (!read_poll(f->before.value, &before, &over_before, &none) || !read_poll(f->after.value, &after, &over_after, &last))
+        return cr_unreadable(w, "the value of poll does not decode");
     mp_put_array(result, 7);
     mp_put_str(result, f->execution);
     mp_put_str(result, before);
@@ -176,15 +171,12 @@ static cr_status tell_followed(cr_workflow *w, const follow_frame *f) {
 
 static cr_status follow(cr_workflow *w, void *frame) {
     follow_frame *f = frame;
-    cr_error misfit;
     CR_BEGIN(w);
     mp_put_raw(cr_input(w), w->request);
     cr_send(w, &f->started, &(cr_call_options){.workflow = "Await"});
     CR_TRY(w, &f->started);
-    if (!read_str(f->started.value, &f->execution)) {
-        misfit = cr_misfit("the value of send is not a name");
-        return cr_fail(w, &misfit);
-    }
+    if (!read_str(f->started.value, &f->execution))
+        return cr_unreadable(w, "the value of send is not a name");
     cr_poll(w, &f->before, f->execution);
     CR_TRY(w, &f->before);
     mp_put_text(cr_input(w), "go on");

@@ -75,15 +75,11 @@ const cr_workflow_def wf_await_twice = {
 static cr_status await_number(cr_workflow *w, void *frame) {
     frame3 *f = frame;
     int64_t number;
-    cr_error misfit;
     CR_BEGIN(w);
     cr_deferred(w, &f->first, cr_text("answer"));
     CR_AWAIT(w, &f->first);
-    if (f->first.state == CR_VALUE && !read_int(f->first.value, &number)) {
-        misfit = cr_misfit("the answer is not a number");
-        put_seen_error(cr_result(w), &misfit);
-        return CR_DONE;
-    }
+    if (f->first.state == CR_VALUE && !read_int(f->first.value, &number))
+        return cr_unreadable(w, "the result of deferred answer does not fit: it is not a number");
     put_seen(cr_result(w), &f->first);
     return CR_DONE;
     CR_END;

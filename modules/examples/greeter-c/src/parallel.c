@@ -74,7 +74,6 @@ static bool add_square(all_frame *f) {
 
 static cr_status all(cr_workflow *w, void *frame) {
     all_frame *f = frame;
-    cr_error misfit;
     mp_writer *result;
     CR_BEGIN(w);
     if (!read_all(w->request, f))
@@ -90,8 +89,7 @@ static cr_status all(cr_workflow *w, void *frame) {
     for (f->i = 0; f->i < f->n; f->i++) {
         if (add_square(f))
             continue;
-        misfit = cr_misfit("a result is not at its place");
-        return cr_fail(w, &misfit);
+        return cr_unreadable(w, "a result is not at its place");
     }
     result = cr_result(w);
     mp_put_map(result, 1);

@@ -22,17 +22,14 @@ void add(cr_workflow *w, cr_future *f, int64_t a, int64_t b) {
 static cr_status sequence(cr_workflow *w, void *frame) {
     sequence_frame *f = frame;
     mp_writer *result;
-    cr_error misfit;
     CR_BEGIN(w);
     if (!read_int(w->request, &f->n))
         return cr_bad_request(w);
     for (; f->i < f->n; f->i++) {
         add(w, &f->step, f->sum, f->i);
         CR_TRY(w, &f->step);
-        if (!read_int(f->step.value, &f->sum)) {
-            misfit = cr_misfit("the result of Steps.add is not an integer");
-            return cr_fail(w, &misfit);
-        }
+        if (!read_int(f->step.value, &f->sum))
+            return cr_unreadable(w, "the result of Steps.add is not an integer");
         mp_put_int(&f->sums, f->sum);
     }
     result = cr_result(w);

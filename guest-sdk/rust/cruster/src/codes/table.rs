@@ -14,7 +14,7 @@ table! {
     BAD_DEPLOYMENT = "CR-1011", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false;
     MIGRATION_FAILED = "CR-1012", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false;
     SETTINGS_IN_USE = "CR-1013", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false;
-    STATE_LOST = "CR-1014", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input, add an operation under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false;
+    STATE_LOST = "CR-1014", "Nothing was changed. To give a state another shape, keep the old type and add a migration. To give an operation another input or result, or a query or update another answer, add one under another name, and keep the old one until the executions are over. Push with --yes if values may go, or need not be read.", false;
     UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
     BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
     BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;
@@ -91,6 +91,7 @@ table! {
     UNKNOWN_INVOKE = "CR-4011", "Go: register workflows and activities in package-level variables. Rust: list workflows in cruster::module!.", false;
     GUEST_DEADLOCK = "CR-4012", "Look for a channel, a lock or a future that no other task will ever release or complete.", false;
     GUEST_GOROUTINE = "CR-4013", "Start coroutines of a workflow with cruster.Go, not with the go statement.", false;
+    UNREADABLE = "CR-4014", "Nothing is lost: the value is in the journal. Compare the types of both sides: 'cruster-host workflow history' shows the value, 'cruster-host module describe' the types. Push code that reads it and run 'cruster-host workflow move EXECUTION --to latest', or restore the code that sent it and fork the execution.", false;
     INTERNAL = "CR-5001", "This is a bug: please report it with the host's log.", true;
     OVERLOADED = "CR-5002", "Try again after the delay that the reply names.", true;
     SHUTTING_DOWN = "CR-5003", "Try again on another host, or once it is back.", true;

@@ -13,7 +13,7 @@ use crate::entity::EntityContext;
 use crate::error::{Error, Result};
 use crate::execution::{Awaited, ContextCore};
 use crate::host::{ENTITY_CALL, ENTITY_SEND};
-use crate::op::{Op, RawOp, decode_result};
+use crate::op::{Op, RawOp};
 use crate::payload;
 use crate::wire::{EntityMessage, Wire};
 
@@ -148,7 +148,11 @@ impl<T: DeserializeOwned> Future for EntityCall<T> {
         let State::Issued { op, what } = &mut this.state else {
             return Poll::Ready(Err(Error::canceled()));
         };
-        Pin::new(op).poll(cx).map(|raw| decode_result(what, &raw?))
+        match Pin::new(op).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            Poll::Ready(Ok(raw)) => this.core.read_result(what, &raw),
+        }
     }
 }
 

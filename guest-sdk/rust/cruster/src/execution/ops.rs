@@ -1,12 +1,18 @@
 //! The ops of a running workflow: their issue, their results and their waits.
 
+use std::fmt;
 use std::task::{Context, Poll};
 
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes;
 use crate::condition::Condition;
 use crate::error::Error;
 use crate::execution::{Awaited, ContextCore, Op};
 use crate::host::Call;
 use crate::query;
+use crate::wire::Outcome;
 
 impl ContextCore {
     /// Asks the host for an op, unless the execution is interrupted or the task cancelled.
@@ -89,6 +95,46 @@ impl ContextCore {
         *wait = self.wait(*wait, shielded, false, awaited, cx);
         state.wait = *wait;
         Poll::Pending
+    }
+
+    /// Reads the result of an op: see [`read`](Self::read).
+    pub(crate) fn read_result<T: DeserializeOwned>(
+        &self,
+        what: impl fmt::Display,
+        raw: &[u8],
+    ) -> Poll<Result<T, Error>> {
+        self.read(raw, format_args!("the result of {what} does not fit"))
+    }
+
+    /// Decodes a value that was delivered. One that does not decode ends the execution of this code: the
+    /// host is told why, and pauses the execution. As an error of the wait it would look like a failure of
+    /// the step: code would compensate for a step that has succeeded, or fail the workflow.
+    ///
+    /// Only in the answer to a query, which no task waits for, it is an error.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        raw: &[u8],
+        misfit: fmt::Arguments<'_>,
+    ) -> Poll<Result<T, Error>> {
+        match codec::decode(raw) {
+            Ok(value) => Poll::Ready(Ok(value)),
+            Err(e) => match self.unreadable(format!("{misfit}: {e}")) {
+                Some(e) => Poll::Ready(Err(e)),
+                None => Poll::Pending,
+            },
+        }
+    }
+
+    /// Not one for each type of value.
+    #[cold]
+    #[inline(never)]
+    fn unreadable(&self, message: String) -> Option<Error> {
+        let fault = codes::UNREADABLE.fault(message);
+        if self.0.answering.refuses() {
+            return Some(Error::from_fault(fault));
+        }
+        self.0.finish(Outcome::failed(fault));
+        None
     }
 
     /// Has the wait of an op be that of another future, or of none (0). An op that has

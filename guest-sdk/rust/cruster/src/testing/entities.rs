@@ -12,7 +12,7 @@ use crate::codes;
 use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
 use crate::error::{Error, Result};
 use crate::module::Module;
-use crate::op::decode_result;
+use crate::payload;
 use crate::testing::locks::Holder;
 use crate::testing::operation;
 use crate::testing::request;
@@ -357,8 +357,9 @@ impl<T: DeserializeOwned> DirectCall<T> {
             return Err(Error::with_code(&codes::IN_SECTION, message));
         }
         let value = world.operate(&target).map_err(Error::from_fault)?;
-        let what = format_args!("operation {} of {}", message.operation, message.entity);
-        decode_result(what, &value)
+        let (operation, entity) = (&message.operation, &message.entity);
+        let misfit = format_args!("the result of operation {operation} of {entity} does not fit");
+        payload::decode(&value, &codes::BAD_BODY, misfit)
     }
 
     /// Sends the call; it runs when time goes on, at the latest with

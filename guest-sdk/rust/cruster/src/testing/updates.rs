@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::op::decode_result;
+use crate::payload;
 use crate::testing::Test;
 use crate::testing::places::Moment;
 use crate::testing::request;
@@ -158,9 +158,9 @@ impl Run {
 
     fn send_update<U: Update>(&self, input: &[u8], tell: impl FnOnce(Result<U::Answer>) + 'static) {
         let tell = move |answer: Settled| {
-            let what = format_args!("update {}", U::NAME);
+            let misfit = format_args!("the result of update {} does not fit", U::NAME);
             tell(match answer {
-                Ok(value) => decode_result(what, &value),
+                Ok(value) => payload::decode(&value, &codes::BAD_BODY, misfit),
                 Err(fault) => Err(Error::from_fault(fault)),
             });
         };

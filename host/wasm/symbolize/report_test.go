@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 func TestReadReport(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/report", func(t *testing.T, d *datadriven.TestData) string {
-		var crash crashLog
-		w := lineWriter{emit: crash.add, stop: func() error { return nil }}
-		fmt.Fprint(&w, d.Input)
-		w.flush()
-		report := readReport(crash.report)
+		var crash CrashLog
+		for line := range strings.Lines(d.Input) {
+			crash.Add([]byte(strings.TrimSuffix(line, "\n")))
+		}
+		report := crash.Report()
 		return fmt.Sprintf("headline: %s\nwhere:%s\nwaits: %s\nout of memory: %t, in a library: %t\n",
-			report.headline, report.where(), strings.Join(report.waits, "; "), report.outOfMemory, report.inLibrary)
+			report.Headline, report.Where(), strings.Join(report.waits, "; "), report.OutOfMemory, report.InLibrary)
 	})
 }

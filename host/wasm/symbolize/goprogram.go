@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 import (
 	"bytes"
@@ -37,10 +37,12 @@ const (
 	maxGoFunctions  = 1<<blockBits - firstGoFunction
 )
 
+// MaxText bounds a name, or a path, that is read from a guest's memory.
+const MaxText = 300
+
 // What is read of a guest that was stopped.
 const (
 	maxGoFrames  = 64
-	maxGoText    = 300
 	maxGoChanges = 10_000  // of the lines of one function
 	maxGoSteps   = 200_000 // in all tables of a program: a hostile one would have each be walked to its end, again and again
 	maxGoNames   = 4 << 20 // bytes of the names of all functions
@@ -58,6 +60,12 @@ const (
 	recordPlaces = 43 // a byte: how many places of data it has
 	recordEnd    = 44 // the tables, and the places behind them
 )
+
+// IsGo tells whether the memory of a guest is that of a Go program.
+func IsGo(memory []byte) bool {
+	_, ok := findGoProgram(memory)
+	return ok
+}
 
 // findGoProgram looks for the table in the memory of a guest.
 func findGoProgram(memory []byte) (*goProgram, bool) {
@@ -146,7 +154,7 @@ func (p *goProgram) line(function, block uint64, line int64) string {
 		return ""
 	}
 	offset := p.u32(p.units + 4*(uint64(p.u32(record+recordUnit))+uint64(file)))
-	return fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
+	return fmt.Sprintf("%s:%d", ShortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
 }
 
 // valueAt reads a table of what holds at which block of a function: pairs of how much the value
@@ -199,7 +207,7 @@ func (p *goProgram) string(at uint64) string {
 	if at >= uint64(len(p.memory)) {
 		return ""
 	}
-	text := p.memory[at:min(uint64(len(p.memory)), at+maxGoText)]
+	text := p.memory[at:min(uint64(len(p.memory)), at+MaxText)]
 	if end := bytes.IndexByte(text, 0); end >= 0 {
 		text = text[:end]
 	}

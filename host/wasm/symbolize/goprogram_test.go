@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ func FuzzGoProgram(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(calls), maxGoFrames)
 		for _, c := range calls {
-			require.LessOrEqual(t, len(p.name(c.function)), maxGoText)
+			require.LessOrEqual(t, len(p.name(c.function)), MaxText)
 			require.LessOrEqual(t, len(p.frames(c)), maxInlined+1)
 		}
 	})
@@ -95,7 +95,7 @@ func TestFunctionsAreFoundByNameWithABound(t *testing.T) {
 	require.EqualValues(t, maxGoFunctions-1, found, "the innermost of those that there are")
 	_, ok = find(usual, "env.refuel", "main.absent")
 	require.False(t, ok)
-	long := strings.Repeat("n", maxGoText)
+	long := strings.Repeat("n", MaxText)
 	_, ok = find(long, "main.last")
 	require.False(t, ok, "it gave up")
 	found, ok = find(long, "env.refuel", long)

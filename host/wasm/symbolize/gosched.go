@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 // The runtime of Go does some of its work on a stack of its own: it collects garbage, and makes the stack of a goroutine
 // larger. Meanwhile the goroutine's own stack is as it was, and its descriptor says where that ends. It is

@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 import (
 	"fmt"
@@ -7,15 +7,26 @@ import (
 	"strings"
 )
 
-// crashReport is the gist of what a language's runtime writes when it dies.
-type crashReport struct {
-	headline    string
-	frames      []string
-	outOfMemory bool
-	// inLibrary says that the line of a panic in Rust is not the author's.
-	inLibrary bool
+// Report is the gist of what a language's runtime writes when it dies.
+type Report struct {
+	// Headline is its first line.
+	Headline string
+	// OutOfMemory says that memory was the reason.
+	OutOfMemory bool
+	// InLibrary says that the line of a panic in Rust is not the author's.
+	InLibrary bool
+
+	frames []string
 	// waits are what each task waits for, if all of them wait: the guest SDKs write it.
 	waits []string
+}
+
+// HasFrames tells whether it names functions of the author's.
+func (r *Report) HasFrames() bool { return len(r.frames) > 0 }
+
+// AllWait tells whether it is one of a deadlock.
+func (r *Report) AllWait() bool {
+	return strings.HasPrefix(r.Headline, goroutinesAsleep) || strings.HasPrefix(r.Headline, tasksAsleep)
 }
 
 // Headlines of reports that all wait: those of Go's runtime, and those of the guest SDKs.
@@ -31,27 +42,27 @@ const (
 )
 
 // readReport understands the reports of Go and of Rust.
-func readReport(report []byte) crashReport {
-	var r crashReport
+func readReport(report []byte) Report {
+	var r Report
 	lines := strings.Split(string(report), "\n")
 	for n, line := range lines {
 		switch {
 		case strings.Contains(line, "out of memory"), strings.Contains(line, "cannot allocate memory"), strings.HasPrefix(line, "memory allocation of "):
-			r.outOfMemory = true
+			r.OutOfMemory = true
 		case strings.HasPrefix(line, "\t") && n > 0 && len(r.frames) < 3:
 			if frame, ok := goFrame(lines[n-1], line); ok {
 				r.frames = append(r.frames, frame)
 			}
 		}
-		if r.headline == "" || strings.HasPrefix(r.headline, "runtime: ") && strings.HasPrefix(line, "fatal error: ") {
-			r.headline = oneLine(line, 500)
+		if r.Headline == "" || strings.HasPrefix(r.Headline, "runtime: ") && strings.HasPrefix(line, "fatal error: ") {
+			r.Headline = OneLine(line, 500)
 		}
 		if r.waits = append(r.waits, r.waitOf(lines, n)...); len(r.waits) > maxWaits {
 			r.waits = r.waits[:maxWaits]
 		}
 		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
-			r.headline = oneLine(line+" "+lines[n+1], 500)
-			r.inLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(strings.ReplaceAll(line, `\`, "/"), folder) })
+			r.Headline = OneLine(line+" "+lines[n+1], 500)
+			r.InLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(strings.ReplaceAll(line, `\`, "/"), folder) })
 		}
 	}
 	return r
@@ -62,15 +73,15 @@ func readReport(report []byte) crashReport {
 var rustLibraries = []string{" at library/", " at /rustc/", "/rustlib/src/", "/registry/src/", "/git/checkouts/"}
 
 // waitOf is what a line of a report says of one that waits, below the headline that all do.
-func (r *crashReport) waitOf(lines []string, n int) []string {
+func (r *Report) waitOf(lines []string, n int) []string {
 	line := lines[n]
 	switch {
-	case strings.HasPrefix(r.headline, tasksAsleep):
+	case strings.HasPrefix(r.Headline, tasksAsleep):
 		if strings.HasPrefix(line, "fatal error: ") || strings.TrimSpace(line) == "" {
 			return nil
 		}
-		return []string{oneLine(line, maxWaitBytes)}
-	case strings.HasPrefix(r.headline, goroutinesAsleep):
+		return []string{OneLine(line, maxWaitBytes)}
+	case strings.HasPrefix(r.Headline, goroutinesAsleep):
 		return goroutineWait(lines, n)
 	}
 	return nil
@@ -88,7 +99,7 @@ func goroutineWait(lines []string, n int) []string {
 	id, _, _ = strings.Cut(id, " ") // addresses follow, if the runtime itself has failed
 	for i := n + 1; i+1 < len(lines) && lines[i] != "" && !strings.HasPrefix(lines[i], "created by "); i += 2 {
 		if name, file, ok := authorFrame(lines[i], lines[i+1]); ok {
-			return []string{oneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes)}
+			return []string{OneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes)}
 		}
 	}
 	return nil
@@ -104,7 +115,7 @@ const sdk = "github.com/cruster/cruster/guest-sdk/go"
 // "\t/src/main.go:12 +0x3", as "main.f src/main.go:12".
 func goFrame(function, position string) (string, bool) {
 	name, file, ok := authorFrame(function, position)
-	return oneLine(name+" "+file, 120), ok
+	return OneLine(name+" "+file, 120), ok
 }
 
 // authorFrame is goFrame of the function and the line apart. It is false for frames that say nothing
@@ -118,7 +129,7 @@ func authorFrame(function, position string) (name, file string, ok bool) {
 	if !ok || !strings.Contains(file, ".go:") || !isAuthors(name) {
 		return "", "", false
 	}
-	return strings.TrimPrefix(name, "created by "), shortPath(file), true
+	return strings.TrimPrefix(name, "created by "), ShortPath(file), true
 }
 
 // isAuthors tells whether a function is the user's, by its name.
@@ -128,21 +139,45 @@ func isAuthors(name string) bool {
 		!slices.ContainsFunc(runtimeFrames, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// shortPath is a file with the folder it is in.
-func shortPath(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }
+// ShortPath is a file with the folder it is in.
+func ShortPath(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }
 
-// where renders the frames: " (in main.f main.go:12 < main.g main.go:30)".
-func (r crashReport) where() string {
+// Where renders the frames: " (in main.f main.go:12 < main.g main.go:30)".
+func (r *Report) Where() string {
 	if len(r.frames) == 0 {
 		return ""
 	}
 	return " (in " + strings.Join(r.frames, " < ") + ")"
 }
 
-// whoWaits renders those that wait: ": task 1, begun at …, waits for …; task 2 …".
-func (r *crashReport) whoWaits() string {
+// WhoWaits renders those that wait: ": task 1, begun at …, waits for …; task 2 …".
+func (r *Report) WhoWaits() string {
 	if len(r.waits) == 0 {
-		return r.where()
+		return r.Where()
 	}
 	return ": " + strings.Join(r.waits, "; ")
 }
+
+// sleepers reads from a report which goroutines wait for time: those that sleep, or else those that wait
+// for what a timer may do. Coroutines that wait for their turn do not.
+func sleepers(report []byte) (asleep []string) {
+	lines := strings.Split(string(report), "\n")
+	var others []string
+	for n := range lines {
+		for _, wait := range goroutineWait(lines, n) {
+			switch {
+			case strings.Contains(wait, ", waits (sleep) at "):
+				asleep = append(asleep, wait)
+			case !strings.Contains(wait, ", waits (coroutine) at "):
+				others = append(others, wait)
+			}
+		}
+	}
+	if len(asleep) == 0 {
+		asleep = others
+	}
+	return asleep[:min(len(asleep), maxSleepers)]
+}
+
+// maxSleepers bounds how many the message names.
+const maxSleepers = 3

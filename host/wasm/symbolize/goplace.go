@@ -1,4 +1,4 @@
-package wasm
+package symbolize
 
 import "github.com/cruster/cruster/host/wasm/binary"
 

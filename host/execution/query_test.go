@@ -1,0 +1,111 @@
+package execution
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestAQueryEndsWithItsCaller: an answer that never ends does not outlive its caller, whose run goes on at once; nor does a question
+// that waits behind it.
+func TestAQueryEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"sleep 1h", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		f.takeNotes()
+
+		begun := time.Now()
+		const patience = queryLimit / 10
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		go func() { _, _ = f.x.Query(ctx, RefTo(row), abi.Query{Name: "endless"}) }()
+		synctest.Wait()
+		_, err = f.x.Query(ctx, RefTo(row), abi.Query{Name: "given up"})
+		require.Equal(t, abi.CodeDeadline, abi.CodeOf(err), "%v", err)
+		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "again"})
+		require.NoError(t, err)
+		require.Equal(t, patience, time.Since(begun), "it does not wait for the time that an answer may take")
+		require.NotContains(t, f.takeNotes(), "given up")
+	})
+}
+
+// copyable is a guest of which there are copies.
+type copyable struct{ Guest }
+
+func (copyable) Save() (*guest.Saved, error) { return &guest.Saved{}, nil }
+
+// TestACopyThatAnswersEndsWithItsCaller: what answers beside the run gives its place and its memory back when its caller is gone.
+func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"sleep 1h", "done ok"}
+		open := f.x.OpenGuest
+		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+			opening, err := open(ctx, row)
+			opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) {
+				return opening.Open(ctx, memory)
+			}
+			return opening, err
+		}
+		f.guestsAre(func(g Guest) Guest { return copyable{g} })
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		used := f.x.Memory.Used()
+
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), queryLimit/10)
+		defer cancel()
+		for range maxQuerying {
+			go func() { _, _ = f.x.Query(ctx, RefTo(row), abi.Query{Name: "endless"}) }()
+		}
+		synctest.Wait()
+		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "one more"})
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%v", err)
+		<-ctx.Done()
+		synctest.Wait()
+		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "again"})
+		require.NoError(t, err)
+		require.Equal(t, queryLimit/10, time.Since(begun))
+		synctest.Wait()
+		require.Equal(t, used, f.x.Memory.Used())
+	})
+}
+
+// TestTerminateBreaksOffAQuery: who ends an execution does not wait for an answer that never ends.
+func TestTerminateBreaksOffAQuery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"sleep 1h", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+
+		begun := time.Now()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "endless"})
+			failed <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+		require.Less(t, time.Since(begun), queryLimit)
+		require.Error(t, <-failed)
+	})
+}
