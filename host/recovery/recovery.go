@@ -71,14 +71,18 @@ func (s *Scanner) Run(ctx context.Context) {
 }
 
 // awaitScan waits until the next scan is due, by the wall clock, or the timers can take
-// more.
+// more. A clock that was set back would have the next scan wait until the time that it had shown: then it
+// is due at once.
 func (s *Scanner) awaitScan(ctx context.Context) {
-	next := s.Clock.Now().Add(scanEvery).UnixNano()
+	before := s.Clock.Now().UnixNano()
+	next := before + int64(scanEvery)
 	for ctx.Err() == nil {
-		left := min(next, s.Timers.NextFill()) - s.Clock.Now().UnixNano()
-		if left <= 0 {
+		now := s.Clock.Now().UnixNano()
+		left := min(next, s.Timers.NextFill()) - now
+		if left <= 0 || now < before {
 			return
 		}
+		before = now
 		timer.Wait(ctx, s.Clock, min(lookEvery, time.Duration(left)))
 	}
 }

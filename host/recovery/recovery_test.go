@@ -210,6 +210,23 @@ func TestSuspendedMachine(t *testing.T) {
 	})
 }
 
+// TestClockSetBack has the scans go on after a clock that was ahead by a year was set right.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 100, timers: map[journal.ID]int64{}}
+	w.offset.Store(int64(365 * 24 * time.Hour))
+	in(t, w, func(t *testing.T) {
+		time.Sleep(time.Second)
+		w.offset.Store(0)
+		w.mu.Lock()
+		w.due = []journal.Wake{wakeIn(1, -time.Hour)}
+		w.mu.Unlock()
+		time.Sleep(2 * lookEvery)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+	})
+}
+
 // TestMoreThanTheTimersHold has more executions due at one time than there may be timers,
 // and some after that: all are woken at their time, by a timer or by the scan, and none
 // before.

@@ -107,6 +107,10 @@ func (w *world) Schedules(ctx context.Context, namespace, after string, limit in
 	return w.store.Schedules(ctx, namespace, after, limit)
 }
 
+func (w *world) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	return w.store.DueSchedules(ctx, until, after, limit)
+}
+
 func (w *world) Leave(id journal.ID, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
