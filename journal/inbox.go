@@ -115,7 +115,8 @@ type InboxReader interface {
 	Message(ctx context.Context, id ID, position uint64) (*Message, error)
 	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
 	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
-	// Receivers lists, in the order of their ids, who has messages: at most limit, behind
-	// the id after. Pass the zero ID at first.
+	// Receivers lists, in the order of their ids, the entities that have messages: receivers whose
+	// first message is a call or a start. There are at most limit, behind the id after; pass the
+	// zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)
 }

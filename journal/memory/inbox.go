@@ -221,12 +221,18 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	defer leave()
 	var ids []journal.ID
 	for id, b := range s.boxes {
-		if len(b.messages) > 0 && compareIDs(id, after) > 0 {
+		if compareIDs(id, after) > 0 && b.isEntity() {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
 	return ids[:min(len(ids), max(limit, 0))], nil
+}
+
+// isEntity tells whether the first message is one for an entity.
+func (b *box) isEntity() bool {
+	messages := b.inOrder(0)
+	return len(messages) > 0 && (messages[0].Kind == journal.CallMessage || messages[0].Kind == journal.StartMessage)
 }
 
 func compareIDs(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }
