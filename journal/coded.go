@@ -23,7 +23,6 @@ func Coded(doing string, err error) error {
 	if errors.As(err, &coded) {
 		return err
 	}
-	var damaged *DamagedEntry
 	switch {
 	case errors.Is(err, ErrUndecided):
 		// Also if a deadline made it so: the store may have done it.
@@ -32,7 +31,7 @@ func Coded(doing string, err error) error {
 		return abi.Errorf(abi.CodeDeadline, "%s: %v", doing, err)
 	case errors.Is(err, ErrFenced):
 		return abi.Errorf(abi.CodeFenced, "%s: %v", doing, err)
-	case errors.As(err, &damaged):
+	case errors.Is(err, ErrCorrupt):
 		// The store works. It is the trouble of one execution, which is paused with this code.
 		return abi.Errorf(abi.CodeHostFault, "%s: %v", doing, err)
 	default:

@@ -80,6 +80,7 @@ type Schedules struct {
 	mu      sync.Mutex
 	busy    map[journal.ID]chan struct{} // guarded by mu, like all below; closed when it is free
 	woken   map[journal.ID]bool          // a task for it is on its way
+	stuck   int                          // how many of these tasks wait before they try again
 	watched map[journal.ID]*watch        // the runs of which one has to end
 	known   map[journal.ID]int64         // the version that this host has written or adopted
 	closed  bool
@@ -133,7 +134,7 @@ func (r *Schedules) InMemory(id journal.ID) bool {
 func (r *Schedules) HasRoom() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.woken) < maxWoken
+	return len(r.woken)-r.stuck < maxWoken
 }
 
 // Scanned says that a scan has woken all schedules that are due.
@@ -176,11 +177,18 @@ func (r *Schedules) work(id journal.ID, known func()) {
 			return
 		}
 		r.Logger.Warn("working on a schedule failed; trying again", "schedule", id, "error", err)
-		r.mu.Lock()
-		r.woken[id] = true // this task is on its way
-		r.mu.Unlock()
+		r.addStuck(id, 1)
 		timer.Wait(r.Context, r.Clock, retry)
+		r.addStuck(id, -1)
 	}
+}
+
+// addStuck counts a task that is about to wait, or has waited, before it tries again.
+func (r *Schedules) addStuck(id journal.ID, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.woken[id] = true // this task is on its way
+	r.stuck += n
 }
 
 func (r *Schedules) attempt(id journal.ID, known func()) error {
@@ -210,6 +218,7 @@ func (r *Schedules) attempt(id journal.ID, known func()) error {
 		return err
 	}
 	if isMarker(s.Name) {
+		known() // it has no runs
 		return r.redeclare(r.Context, s)
 	}
 	p, err := r.open(r.Context, s)

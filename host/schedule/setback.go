@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -98,13 +97,13 @@ func (p *plan) waits(at int64) bool {
 
 // look finds out whether a tick was started while the clock was ahead, and passes over it if so.
 func (r *Schedules) look(ctx context.Context, p *plan, st start) error {
-	e, err := r.Starter.Poll(ctx, p.Namespace, p.executionOf(st))
-	switch {
-	case abi.CodeOf(err) == abi.CodeExecutionNotFound:
+	e, err := r.poll(ctx, p, p.executionOf(st))
+	if err != nil {
+		return err
+	}
+	if e == nil {
 		p.State.Looked = st.at
 		return nil
-	case err != nil:
-		return err
 	}
 	if !e.State.Final() {
 		p.open(st)
