@@ -35,6 +35,10 @@ func TestStatementFailure(t *testing.T) {
 		"the caller gave up":         {io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled}, "", context.Canceled, true},
 		"the server was silent":      {context.DeadlineExceeded, failedStatement{}, abi.CodeStore, nil, true},
 		"connection lost":            {io.ErrUnexpectedEOF, failedStatement{}, abi.CodeStore, nil, true},
+		"the server works on it":     {context.DeadlineExceeded, failedStatement{overdue: true}, abi.CodeTxTooLong, nil, true},
+		"the caller gave up on it":   {context.Canceled, failedStatement{callerErr: context.Canceled, overdue: true}, "", context.Canceled, true},
+		"idle for too long":          {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: stateIdleTimeout}, failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"a limit of the server's":    {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: stateTxTimeout}, failedStatement{}, abi.CodeTxTooLong, nil, true},
 		"terminated":                 {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, failedStatement{}, abi.CodeStore, nil, true},
 	} {
 		c.known.tooLong = tooLong
