@@ -27,6 +27,8 @@ import (
 
 // Config configures a Store.
 type Config struct {
+	// AcceptLostLog opens a database whose log is missing, and with it whatever was committed last.
+	AcceptLostLog bool
 	// Clock measures how long transactions of modules are open. Defaults to the
 	// real clock.
 	Clock clockwork.Clock
@@ -122,14 +124,15 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) error {
-	if err := migrate(ctx, path); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	if !s.config.AcceptLostLog {
+		if err := checkLog(path); err != nil {
+			return err
+		}
 	}
-	writer, err := openConn(path, "")
-	if err != nil {
+	if err := s.openWriter(ctx, path); err != nil {
 		return err
 	}
-	s.writer = writer
+	writer := s.writer
 	for range s.config.MaxReaders {
 		reader, err := openConn(path, "PRAGMA query_only = ON")
 		if err != nil {
@@ -138,6 +141,10 @@ func (s *Store) open(ctx context.Context, path string) error {
 		s.readers <- reader
 	}
 	if err := checkShards(writer); err != nil {
+		return err
+	}
+	err := markOpen(writer)
+	if err != nil {
 		return err
 	}
 	if s.log, err = newCheckpointer(path); err != nil {
@@ -154,6 +161,23 @@ func (s *Store) open(ctx context.Context, path string) error {
 		return err
 	}
 	s.sandbox, err = guestsql.Install(writer, owners, journal.DefaultNamespace)
+	return err
+}
+
+// openWriter opens the handle that writes, and migrates. A database that is there is opened before that:
+// the handle that migrates must not be the last one that is closed, for then the log goes. See logmark.go.
+func (s *Store) openWriter(ctx context.Context, path string) (err error) {
+	if _, err := os.Stat(path); err == nil {
+		if s.writer, err = openConn(path, ""); err != nil {
+			return err
+		}
+	}
+	if err := migrate(ctx, path); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if s.writer == nil {
+		s.writer, err = openConn(path, "")
+	}
 	return err
 }
 
@@ -289,7 +313,8 @@ func (s *Store) closeHandles() error {
 		errs = append(errs, s.log.close())
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.Close())
+		// Also of files that were moved away: the handle has them open, and copies its log into them.
+		errs = append(errs, markClosed(s.writer), s.writer.Close())
 	}
 	return errors.Join(append(errs, s.lock.Close())...)
 }
