@@ -7,6 +7,11 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// SchemaNewer is the answer to an operator whose program is older than the schema of its store.
+func SchemaNewer(found, known int64) error {
+	return abi.Errorf(abi.CodeStoreNewer, "the schema of the store has version %d, and this program knows versions up to %d", found, known)
+}
+
 // CodedAtStart is Coded for a host that starts. One that runs takes a full disk for
 // a store that is away, and waits; one that starts gives up and says why.
 func CodedAtStart(doing string, err error) error {

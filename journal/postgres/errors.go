@@ -26,6 +26,7 @@ const (
 	stateTxTimeout       = "25P04" // ends the session; of servers from version 17 on, if the operator has set it
 	statePrivilege       = "42501"
 	stateReadOnly        = "25006"
+	stateLockTimeout     = "55P03"
 	stateDiskFull        = "53100"
 	stateDuplicateObject = "42710"
 )

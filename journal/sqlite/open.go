@@ -167,18 +167,48 @@ func (s *Store) open(ctx context.Context, path string) error {
 // openWriter opens the handle that writes, and migrates. A database that is there is opened before that:
 // the handle that migrates must not be the last one that is closed, for then the log goes. See logmark.go.
 func (s *Store) openWriter(ctx context.Context, path string) (err error) {
+	steps, err := migrations.Steps(migrations.SQLite)
+	if err != nil {
+		return err
+	}
+	found, known := int64(0), migrations.Latest(steps)
 	if _, err := os.Stat(path); err == nil {
 		if s.writer, err = openConn(path, ""); err != nil {
 			return err
 		}
+		if found, err = schemaVersion(s.writer); err != nil {
+			return err
+		}
 	}
-	if err := migrate(ctx, path); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	if found > known {
+		return journal.SchemaNewer(found, known)
+	}
+	if found < known {
+		if err := migrate(ctx, path, steps); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
 	}
 	if s.writer == nil {
 		s.writer, err = openConn(path, "")
 	}
 	return err
+}
+
+// schemaVersion is the version of the schema; 0 if there is none.
+func schemaVersion(conn *sqlite.Conn) (version int64, err error) {
+	var there bool
+	err = runOnce(conn, "SELECT count(*) FROM sqlite_schema WHERE name = '"+versionTable+"'", nil, func(row *sqlite.Stmt) error {
+		there = row.ColumnBool(0)
+		return nil
+	})
+	if err != nil || !there {
+		return 0, err
+	}
+	err = runOnce(conn, "SELECT max(version_id) FROM "+versionTable+" WHERE is_applied", nil, func(row *sqlite.Stmt) error {
+		version = row.ColumnInt64(0)
+		return nil
+	})
+	return version, err
 }
 
 // guestTables tells the namespace of each table and view that modules made.
@@ -209,17 +239,13 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	return owners, nil
 }
 
-func migrate(ctx context.Context, path string) (err error) {
+func migrate(ctx context.Context, path string, steps []*goose.Migration) (err error) {
 	// The path goes through a URI here: a '?' in it must not start parameters.
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	steps, err := migrations.Steps(migrations.SQLite)
-	if err != nil {
-		return err
-	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
