@@ -49,11 +49,13 @@ func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 			return bytes.Compare(x[:], y[:])
 		})
 		for _, key := range keys {
-			f.fill(refTo(key).ID(), posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
+			call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
+			f.fill(refTo(key).ID(), posted(call, journal.Caller{},
 				parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
 		}
 		for _, key := range []string{"1", "2", "3"} {
-			f.fill(journal.IDOf("default", "orders/Process", key), journal.Message{Envelope: journal.Envelope{Kind: journal.SignalMessage, Origin: journal.NewOrigin()}})
+			signal := journal.Envelope{Kind: journal.SignalMessage, Origin: journal.NewOrigin()}
+			f.fill(journal.IDOf("default", "orders/Process", key), journal.Message{Envelope: signal})
 		}
 		f.unrecovered = true
 		f.crash()

@@ -62,7 +62,8 @@ func (r *Schedules) poll(ctx context.Context, p *plan, execution string) (*journ
 	case abi.CodeExecutionNotFound:
 		return nil, nil
 	case abi.CodeHostFault:
-		r.Logger.Error("a run of a schedule cannot be read; it counts as one that is not over", "schedule", p.Name, "namespace", p.Namespace, "error", err)
+		r.Logger.Error("a run of a schedule cannot be read; it counts as one that is not over",
+			"schedule", p.Name, "namespace", p.Namespace, "error", err)
 		return &journal.Execution{}, nil
 	}
 	return e, err

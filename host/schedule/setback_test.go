@@ -126,7 +126,8 @@ func TestClockIsSetAtRandom(t *testing.T) {
 func setClock(t *rapid.T) {
 	w := newWorld(t)
 	id := hourly(t, w, journal.ScheduleSpec{
-		CatchUp: int64(24 * time.Hour), Jitter: int64(rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "jitter")), Overlap: journal.OverlapAllow,
+		CatchUp: int64(24 * time.Hour), Overlap: journal.OverlapAllow,
+		Jitter: int64(rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "jitter")),
 	})
 	room, crash := w.host(t.Context())
 	defer func() { crash() }()

@@ -60,9 +60,8 @@ func TestTooManyDeclaredHoldUpNothing(t *testing.T) {
 // TestUnreadableRunIsInTheWayOfItsOwnSchedule has the run of a tick that was not recorded not decode.
 func TestUnreadableRunIsInTheWayOfItsOwnSchedule(t *testing.T) {
 	t.Parallel()
-	w, id := newWorld(t), journal.ScheduleID("default", "s")
-	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
-	require.NoError(t, err)
+	w := newWorld(t)
+	id := hourly(t, w, journal.ScheduleSpec{})
 	w.clock.Advance(time.Hour)
 	w.fail = []failure{succeed, failBefore}
 	require.Error(t, w.room(t.Context()).attempt(id, func() {}), "it was started, and that was not recorded")

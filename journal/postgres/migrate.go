@@ -103,7 +103,8 @@ func pause(ctx context.Context, c *Config) error {
 func ownSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 	var user, owner string
 	var owns bool
-	err := conn.QueryRow(ctx, `SELECT current_user, pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = $1`, schema).
+	err := conn.QueryRow(ctx, `SELECT current_user, pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')
+		FROM pg_namespace WHERE nspname = $1`, schema).
 		Scan(&user, &owner, &owns)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -139,7 +140,8 @@ func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*g
 			applied = partial.Applied
 		}
 		for _, step := range applied {
-			c.Logger.InfoContext(ctx, "migration applied", "store", "postgres", "schema", c.Schema, "step", step.Source.Version, "took", step.Duration)
+			c.Logger.InfoContext(ctx, "migration applied",
+				"store", "postgres", "schema", c.Schema, "step", step.Source.Version, "took", step.Duration)
 		}
 		switch {
 		case sqlState(err) != stateLockTimeout:

@@ -34,7 +34,8 @@ func (s *Store) isAtWork(ctx context.Context, session uint32) (active bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.CallLimit/2)
 	defer cancel()
 	err := s.use(ctx, s.main, s.config.CallLimit/2, func(ctx context.Context, conn *pgxpool.Conn) error {
-		return conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')`, int64(session)).Scan(&active)
+		const query = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active')`
+		return conn.QueryRow(ctx, query, int64(session)).Scan(&active)
 	})
 	return err == nil && active
 }

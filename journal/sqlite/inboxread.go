@@ -21,7 +21,8 @@ const (
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	// selectNextReceiver leaps over the other messages of the one before.
-	selectNextReceiver = "SELECT id, kind IN ('call', 'start') FROM cruster_inbox WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id, position LIMIT 1"
+	selectNextReceiver = `SELECT id, kind IN ('call', 'start') FROM cruster_inbox WHERE (shard, id) >= (?1, ?2)
+		ORDER BY shard, id, position LIMIT 1`
 )
 
 func scanEnvelope(row *sqlite.Stmt) journal.Envelope {

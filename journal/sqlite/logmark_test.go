@@ -43,7 +43,8 @@ func killed(t *testing.T, commits int) (dir string, acknowledged int) {
 // entriesOf counts the entries of the killed host.
 func entriesOf(t *testing.T, store *sqlite.Store) int {
 	t.Helper()
-	entries, _, err := store.Entries(t.Context(), journal.IDOf("default", "w/W", "k"), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	all := journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30}
+	entries, _, err := store.Entries(t.Context(), journal.IDOf("default", "w/W", "k"), 0, all)
 	require.NoError(t, err)
 	return len(entries)
 }
@@ -142,7 +143,8 @@ func TestCopiesOfARunningStore(t *testing.T) {
 		refusesLog(t, copied)
 
 		vacuumed, backup := t.TempDir(), filepath.Join(dir, "backup")
-		require.NoError(t, sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{filepath.Join(vacuumed, sqlite.FileName)}}))
+		into := sqlitex.ExecOptions{Args: []any{filepath.Join(vacuumed, sqlite.FileName)}}
+		require.NoError(t, sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &into))
 		require.NoError(t, open(t, sqlite.Config{Dir: vacuumed}).Ping(t.Context()))
 		backUp(t, conn, backup) // over the one before
 		restored := t.TempDir()

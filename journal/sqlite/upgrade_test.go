@@ -79,7 +79,7 @@ func TestOldProgramIsRefused(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	_, err = db.ExecContext(t.Context(), "INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1); CREATE TABLE cruster_later (a)")
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE cruster_later (a); INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1)")
 	require.NoError(t, err)
 	for range 2 {
 		_, err = Open(t.Context(), config)
