@@ -133,6 +133,8 @@ const (
 	CodeStoreGone      Code = "CR-5011"
 	CodeStoreFull      Code = "CR-5012"
 	CodeAddress        Code = "CR-5013"
+	CodeStoreLog       Code = "CR-5014"
+	CodeStoreNewer     Code = "CR-5015"
 
 	CodeUnknownEntity    Code = "CR-6001"
 	CodeUnknownOperation Code = "CR-6002"
@@ -295,6 +297,8 @@ var Codes = []CodeInfo{
 	{CodeStoreGone, Unavailable, "the files of the store were deleted or replaced under the host", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false, true},
 	{CodeStoreFull, Unavailable, "the disk of the store is full", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true, true},
 	{CodeAddress, FailedPrecondition, "an address of the host is in use", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false, false},
+	{CodeStoreLog, FailedPrecondition, "the log of the embedded store, or the database that it belongs to, is missing", "Put the file back, or restore a backup. If it cannot be had, or another program (sqlite3) has opened the store since the host ended: 'cruster-host migrate --store sqlite:DIR --accept-lost-log' accepts the store as it is.", false, false},
+	{CodeStoreNewer, FailedPrecondition, "the schema of the store is newer than this program", "Start the version of cruster-host that has written it, or a later one. Nothing was changed.", false, false},
 
 	{CodeUnknownEntity, NotFound, "the deployment has no such type of entity", "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", false, false},
 	{CodeUnknownOperation, NotFound, "the entity has no such operation", "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", false, false},

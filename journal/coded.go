@@ -7,6 +7,11 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// SchemaNewer is the answer to an operator whose program is older than the schema of its store.
+func SchemaNewer(found, known int64) error {
+	return abi.Errorf(abi.CodeStoreNewer, "the schema of the store has version %d, and this program knows versions up to %d", found, known)
+}
+
 // CodedAtStart is Coded for a host that starts. One that runs takes a full disk for
 // a store that is away, and waits; one that starts gives up and says why.
 func CodedAtStart(doing string, err error) error {
@@ -23,7 +28,6 @@ func Coded(doing string, err error) error {
 	if errors.As(err, &coded) {
 		return err
 	}
-	var damaged *DamagedEntry
 	switch {
 	case errors.Is(err, ErrUndecided):
 		// Also if a deadline made it so: the store may have done it.
@@ -32,7 +36,7 @@ func Coded(doing string, err error) error {
 		return abi.Errorf(abi.CodeDeadline, "%s: %v", doing, err)
 	case errors.Is(err, ErrFenced):
 		return abi.Errorf(abi.CodeFenced, "%s: %v", doing, err)
-	case errors.As(err, &damaged):
+	case errors.Is(err, ErrCorrupt):
 		// The store works. It is the trouble of one execution, which is paused with this code.
 		return abi.Errorf(abi.CodeHostFault, "%s: %v", doing, err)
 	default:

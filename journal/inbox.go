@@ -125,7 +125,7 @@ type InboxReader interface {
 	// Receipts reads those of several messages in one go, in no order; one that is not there
 	// is left out.
 	Receipts(ctx context.Context, id ID, origins []Origin) ([]Receipt, error)
-	// Receivers lists, in the order of their ids, who has messages: at most limit, behind
-	// the id after. Pass the zero ID at first.
+	// Receivers lists, in the order of their ids, the entities that have messages: at most limit,
+	// behind the id after. Pass the zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)
 }

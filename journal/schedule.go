@@ -68,6 +68,7 @@ func (s *Schedule) Clone() Schedule {
 	c.State.Open = slices.Clone(s.State.Open)
 	c.State.Waiting = slices.Clone(s.State.Waiting)
 	c.State.Backfills = slices.Clone(s.State.Backfills)
+	c.State.Late = slices.Clone(s.State.Late)
 	c.State.Recent = slices.Clone(s.State.Recent)
 	return c
 }
@@ -117,6 +118,9 @@ const (
 
 // ScheduleState is how far a schedule is.
 type ScheduleState struct {
+	// Ahead is the latest time up to which ticks were dealt with while the clock was ahead; 0 if it never
+	// was. A tick between Last and Ahead may have a run.
+	Ahead int64 `msgpack:"ahead,omitempty"`
 	// Backfills are what was asked for and is not done.
 	Backfills []Backfill `msgpack:"backfills"`
 	CreatedAt int64      `msgpack:"created_at"`
@@ -126,6 +130,10 @@ type ScheduleState struct {
 	Incarnation RunID `msgpack:"incarnation"`
 	// Last is a time up to which every tick was dealt with.
 	Last int64 `msgpack:"last"`
+	// Late are the last moments at which ticks were dealt with long after their time, in order.
+	Late []LateTicks `msgpack:"late,omitempty"`
+	// Looked is the tick up to Ahead that was found to have no run.
+	Looked int64 `msgpack:"looked,omitempty"`
 	// Next is when the next run of Always is due; 0 while one is not over.
 	Next int64  `msgpack:"next"`
 	Note string `msgpack:"note"`
@@ -144,6 +152,13 @@ type ScheduleState struct {
 	Skipped int64 `msgpack:"skipped"`
 	Started int64 `msgpack:"started"`
 	Ticks   int64 `msgpack:"ticks"`
+}
+
+// LateTicks says that the ticks behind After were dealt with at a time that was long after theirs: no
+// host ran, or the clock was set forward.
+type LateTicks struct {
+	After int64 `msgpack:"after"`
+	At    int64 `msgpack:"at"`
 }
 
 // StartCause is why a schedule starts a run.

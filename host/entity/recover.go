@@ -12,21 +12,17 @@ import (
 const receiversPage = 500
 
 // Recover has all entities look into their inboxes that have messages there: those that a
-// host left behind. It tries until it is done, or ctx ends.
+// host left behind. It tries until it is done, or ctx ends. It reads a list of receivers, a page at a
+// time, and no message: one that cannot be read is the trouble of its receiver alone.
 func (x *Entities) Recover(ctx context.Context) {
 	after, found := journal.ID{}, 0
 	for delay := 50 * time.Millisecond; ctx.Err() == nil; {
 		ids, err := x.Store.Receivers(ctx, after, receiversPage)
 		for _, id := range ids {
-			var woken bool
-			if woken, err = x.wakeReceiver(ctx, id, past{}); err != nil {
-				break
-			}
-			if woken {
-				found++
-			}
+			x.actors.Post(id, past{})
 			after = id
 		}
+		found += len(ids)
 		switch {
 		case err != nil:
 			x.Logger.Warn("could not list the inboxes of entities; trying again", "error", err, "delay", delay)
@@ -59,9 +55,7 @@ func (x *Entities) ScanInboxes(ctx context.Context) {
 func (x *Entities) scanPage(ctx context.Context, after journal.ID) journal.ID {
 	ids, err := x.Store.Receivers(ctx, after, receiversPage)
 	for _, id := range ids {
-		if err == nil {
-			_, err = x.wakeReceiver(ctx, id, mail{})
-		}
+		x.actors.Post(id, mail{})
 	}
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -72,17 +66,4 @@ func (x *Entities) scanPage(ctx context.Context, after journal.ID) journal.ID {
 	default:
 		return ids[len(ids)-1]
 	}
-}
-
-// wakeReceiver tells a receiver that it has messages, if it is an entity.
-func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID, m message) (woken bool, err error) {
-	messages, _, err := x.Store.Messages(ctx, journal.Receiver{ID: id}, 0, journal.PageLimit{Entries: 1})
-	if err != nil || len(messages) == 0 {
-		return false, err
-	}
-	if k := messages[0].Kind; k != journal.CallMessage && k != journal.StartMessage {
-		return false, nil
-	}
-	x.actors.Post(id, m)
-	return true, nil
 }

@@ -16,10 +16,10 @@ type watchedStore struct {
 	readInbox func(id journal.ID)
 }
 
-func (s *watchedStore) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) ([]journal.Message, bool, error) {
-	messages, more, err := s.Store.Messages(ctx, journal.Receiver{ID: id}, after, limit)
+func (s *watchedStore) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) ([]journal.Message, bool, error) {
+	messages, more, err := s.Store.Messages(ctx, to, after, limit)
 	if s.readInbox != nil {
-		s.readInbox(id)
+		s.readInbox(to.ID)
 	}
 	return messages, more, err
 }

@@ -18,7 +18,7 @@ func fillInbox(t *testing.T, f *fixture, row *journal.Execution) {
 	w := journal.Write{ID: journal.IDOf("default", "orders/Sender", "k")}
 	for range journal.MaxInbox {
 		m := message.Signal{Name: "s", Value: abi.Nil}.Message(0, journal.NewOrigin)
-		w.Send = append(w.Send, journal.Sent{To: row.ID, Message: m})
+		w.Send = append(w.Send, journal.Sent{To: row.ID, Chain: row.Run, Message: m})
 	}
 	w.Receipts = []journal.Receipt{{Origin: journal.NewOrigin()}}
 	_, err := f.commits.Commit(w)
@@ -44,9 +44,9 @@ func TestSignalIntoAFullInbox(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, row.State)
 		f.takeNotes()
-		waiting, err := f.store.Inbox(t.Context(), receiver.ID, 0)
+		waiting, err := f.store.Inbox(t.Context(), journal.Receiver{ID: receiver.ID, Chain: receiver.Run}, 0)
 		require.NoError(t, err)
-		_, err = f.commits.Commit(journal.Write{ID: receiver.ID, Take: []uint64{waiting[0].Position}})
+		_, err = f.commits.Commit(journal.Write{ID: receiver.ID, Run: receiver.Run, Take: []uint64{waiting[0].Position}})
 		require.NoError(t, err)
 		done, err := f.x.Wait(t.Context(), RefTo(sender))
 		require.NoError(t, err)

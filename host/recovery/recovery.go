@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -21,6 +22,8 @@ const (
 	scanRetry = time.Second
 	// roomPoll is how often a full host is asked for room.
 	roomPoll = 10 * time.Millisecond
+	// roomPatience is how long an execution waits for room at the head of the scan.
+	roomPatience = time.Second
 )
 
 // DueReader lists executions by their wake time: see [journal.Store].
@@ -44,6 +47,12 @@ type Timers interface {
 // Scanner brings back what was running when the last owner ended. From then on it
 // looks into the store now and then for executions that are soon due and not in
 // memory.
+//
+// Overdue executions wait for room, those that come due wait for nothing: a timer takes no room.
+// So there are two scans beside each other, and a full host, or a row that cannot be brought back,
+// holds up no timer. Nor does it hold up the overdue rows behind it: an execution in memory is
+// woken first, and one that has waited for room for long is brought back all the same. Were it not,
+// a host full of executions that wait for an overdue one would wait forever.
 type Scanner struct {
 	Clock      clockwork.Clock
 	Executions Executions
@@ -58,66 +67,107 @@ type Scanner struct {
 
 // Run recovers until ctx ends.
 func (s *Scanner) Run(ctx context.Context) {
+	var waking sync.WaitGroup
+	defer waking.Wait()
+	idle := make(chan struct{}, 1)
+	idle <- struct{}{}
 	for ctx.Err() == nil {
-		// What is to be loaded at once should be in memory: the run that wrote that
-		// wake time is there. It is looked for all the same, because a wake-up that
-		// was lost would otherwise be lost for ever.
-		s.scan(ctx)
-		if s.Scanned != nil && ctx.Err() == nil {
-			s.Scanned()
+		s.fillTimers(ctx)
+		select {
+		case <-idle:
+			waking.Go(func() {
+				s.wakeOverdue(ctx)
+				idle <- struct{}{}
+			})
+		default: // the scan before waits for room
 		}
 		s.awaitScan(ctx)
 	}
 }
 
 // awaitScan waits until the next scan is due, by the wall clock, or the timers can take
-// more.
+// more. A clock that was set back would have the next scan wait until the time that it had shown: then it
+// is due at once.
 func (s *Scanner) awaitScan(ctx context.Context) {
-	next := s.Clock.Now().Add(scanEvery).UnixNano()
+	before := s.Clock.Now().UnixNano()
+	next := before + int64(scanEvery)
 	for ctx.Err() == nil {
-		left := min(next, s.Timers.NextFill()) - s.Clock.Now().UnixNano()
-		if left <= 0 {
+		now := s.Clock.Now().UnixNano()
+		left := min(next, s.Timers.NextFill()) - now
+		if left <= 0 || now < before {
 			return
 		}
+		before = now
 		timer.Wait(ctx, s.Clock, min(lookEvery, time.Duration(left)))
 	}
 }
 
-// scan goes through the executions that are due within the horizon, as far as there may be
+// fillTimers goes through the executions that come due within the horizon, as far as there may be
 // timers for them.
-func (s *Scanner) scan(ctx context.Context) {
-	until := s.Clock.Now().Add(timer.Horizon).UnixNano()
+func (s *Scanner) fillTimers(ctx context.Context) {
+	now := s.Clock.Now()
+	until := now.Add(timer.Horizon).UnixNano()
 	s.Timers.Open(until)
-	var after journal.Wake
-	for ctx.Err() == nil {
-		page, err := s.Store.Due(ctx, until, after, scanPage)
-		if err != nil {
-			s.Logger.Warn("looking for due executions failed; trying again", "error", err)
-			timer.Wait(ctx, s.Clock, scanRetry)
-			continue
-		}
+	after := journal.Wake{At: now.UnixNano()}
+	for page, more := s.read(ctx, until, after); ; page, more = s.read(ctx, until, after) {
 		for _, w := range page {
-			if !s.wakeDue(ctx, w) {
-				return
+			if !s.Timers.Fill(w.ID, w.At) {
+				return // nor is there one for any that is due later
 			}
+			after = w
 		}
-		if len(page) < scanPage {
+		if !more {
 			return
 		}
-		after = page[len(page)-1]
 	}
 }
 
-// wakeDue has an execution woken at its time. It waits while the host is full:
-// recovery must not do what is refused to clients. It reports false if there is no timer
-// to be had for it, nor for any that is due later.
-func (s *Scanner) wakeDue(ctx context.Context, w journal.Wake) bool {
-	if w.At > s.Clock.Now().UnixNano() {
-		return s.Timers.Fill(w.ID, w.At)
+// wakeOverdue wakes the executions that are due. Those that should be loaded at once should be in
+// memory: the run that wrote that wake time is there. They are looked for all the same, because a
+// wake-up that was lost would otherwise be lost for ever.
+func (s *Scanner) wakeOverdue(ctx context.Context) {
+	var after journal.Wake
+	for more := true; more; {
+		var page, absent []journal.Wake
+		page, more = s.read(ctx, s.Clock.Now().UnixNano(), after)
+		for _, w := range page {
+			if s.Executions.InMemory(w.ID) {
+				s.Executions.EnsureInMemory(w.ID)
+			} else {
+				absent = append(absent, w)
+			}
+			after = w
+		}
+		for _, w := range absent {
+			s.awaitRoom(ctx, w.ID)
+			s.Executions.EnsureInMemory(w.ID)
+		}
 	}
-	for !s.HasRoom() && !s.Executions.InMemory(w.ID) && ctx.Err() == nil {
+	if s.Scanned != nil && ctx.Err() == nil {
+		s.Scanned()
+	}
+}
+
+// read reads a page, however long that takes. More tells whether there is another.
+func (s *Scanner) read(ctx context.Context, until int64, after journal.Wake) (page []journal.Wake, more bool) {
+	for ctx.Err() == nil {
+		page, err := s.Store.Due(ctx, until, after, scanPage)
+		if err == nil {
+			return page, len(page) == scanPage
+		}
+		s.Logger.Warn("looking for due executions failed; trying again", "error", err)
+		timer.Wait(ctx, s.Clock, scanRetry)
+	}
+	return nil, false
+}
+
+// awaitRoom waits while the host is full: recovery must not do what is refused to clients, as long as
+// that lasts.
+func (s *Scanner) awaitRoom(ctx context.Context, id journal.ID) {
+	for waited := time.Duration(0); waited < roomPatience; waited += roomPoll {
+		if ctx.Err() != nil || s.HasRoom() || s.Executions.InMemory(id) {
+			return
+		}
 		timer.Wait(ctx, s.Clock, roomPoll)
 	}
-	s.Executions.EnsureInMemory(w.ID)
-	return true
 }

@@ -167,6 +167,30 @@ func TestRecoveryWaitsForRoom(t *testing.T) {
 	})
 }
 
+// TestFullHostHoldsUpNothing is recovery on a host that stays full: timers are set, also those of
+// executions that come near later, executions in memory are woken, and the overdue ones one by one.
+func TestFullHostHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	w := &world{timers: map[journal.ID]int64{}, held: map[journal.ID]bool{{2}: true}}
+	for n := range 300 {
+		w.due = append(w.due, journal.Wake{ID: journal.ID{1, byte(n >> 8), byte(n)}, At: journal.Now})
+	}
+	w.due = append(w.due, wakeIn(2, -time.Minute), wakeIn(3, time.Minute), wakeIn(4, timer.Horizon+time.Minute))
+	in(t, w, func(t *testing.T) {
+		require.Equal(t, []journal.ID{{2}}, w.wokenIDs())
+		require.True(t, w.Has(journal.ID{3}))
+		time.Sleep(2 * scanEvery)
+		synctest.Wait()
+		require.True(t, w.Has(journal.ID{4}), "the scan for timers does not wait for the other")
+		require.Greater(t, len(w.wokenIDs()), 100)
+		time.Sleep(300 * roomPatience)
+		synctest.Wait()
+		for _, due := range w.due[:301] {
+			require.Contains(t, w.wokenIDs(), due.ID)
+		}
+	})
+}
+
 // TestRecoveryPassesWhatIsInMemory does not wait for room for an execution that has
 // it, and leaves the timer that one has set itself.
 func TestRecoveryPassesWhatIsInMemory(t *testing.T) {
@@ -205,6 +229,23 @@ func TestSuspendedMachine(t *testing.T) {
 		require.Empty(t, w.wokenIDs())
 		w.offset.Store(int64(10 * time.Hour))
 		time.Sleep(lookEvery)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+	})
+}
+
+// TestClockSetBack has the scans go on after a clock that was ahead by a year was set right.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 100, timers: map[journal.ID]int64{}}
+	w.offset.Store(int64(365 * 24 * time.Hour))
+	in(t, w, func(t *testing.T) {
+		time.Sleep(time.Second)
+		w.offset.Store(0)
+		w.mu.Lock()
+		w.due = []journal.Wake{wakeIn(1, -time.Hour)}
+		w.mu.Unlock()
+		time.Sleep(2 * lookEvery)
 		synctest.Wait()
 		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
 	})

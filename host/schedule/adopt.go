@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
 )
 
 // adopt records the start that another host, or this one before a failure, has made and
@@ -18,12 +19,12 @@ func (r *Schedules) adopt(ctx context.Context, p *plan) error {
 		return nil
 	}
 	for _, st := range p.candidates() {
-		e, err := r.Starter.Poll(ctx, p.Namespace, p.executionOf(st))
-		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
-			continue
-		}
+		e, err := r.poll(ctx, p, p.executionOf(st))
 		if err != nil {
 			return err
+		}
+		if e == nil {
+			continue
 		}
 		p.started(st, e.State)
 		break
@@ -38,12 +39,12 @@ func (r *Schedules) adopt(ctx context.Context, p *plan) error {
 // lookAtRuns learns what became of the runs that were not over.
 func (r *Schedules) lookAtRuns(ctx context.Context, p *plan) error {
 	for _, open := range slices.Clone(p.State.Open) {
-		e, err := r.Starter.Poll(ctx, p.Namespace, open.Execution)
+		e, err := r.poll(ctx, p, open.Execution)
 		switch {
-		case abi.CodeOf(err) == abi.CodeExecutionNotFound: // retention has deleted it
-			p.over(open.Execution, "", p.now)
 		case err != nil:
 			return err
+		case e == nil: // retention has deleted it
+			p.over(open.Execution, "", p.now)
 		case e.State.Final():
 			p.over(open.Execution, e.State, e.FinishedAt)
 		default:
@@ -51,4 +52,19 @@ func (r *Schedules) lookAtRuns(ctx context.Context, p *plan) error {
 		}
 	}
 	return nil
+}
+
+// poll reads a run; nil if there is none. A run that cannot be read is one that is not over, and whose
+// state is not known: it is in the way of its own schedule at most.
+func (r *Schedules) poll(ctx context.Context, p *plan, execution string) (*journal.Execution, error) {
+	e, err := r.Starter.Poll(ctx, p.Namespace, execution)
+	switch abi.CodeOf(err) {
+	case abi.CodeExecutionNotFound:
+		return nil, nil
+	case abi.CodeHostFault:
+		r.Logger.Error("a run of a schedule cannot be read; it counts as one that is not over",
+			"schedule", p.Name, "namespace", p.Namespace, "error", err)
+		return &journal.Execution{}, nil
+	}
+	return e, err
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -150,14 +151,19 @@ func (r *Schedules) declare(ctx context.Context, marker *journal.Schedule, decla
 	}
 	for _, want := range declared {
 		delete(left, want.Name)
-		if err := r.declareOne(ctx, want); err != nil {
-			return err
-		}
 	}
+	// One that fails holds up no other: what is deleted makes room for what is made.
+	var failed error
 	for name := range left {
 		if err := r.delete(ctx, marker.Namespace, name); err != nil && abi.CodeOf(err) != abi.CodeScheduleNotFound {
-			return err
+			failed = cmp.Or(failed, err)
 		}
+	}
+	for _, want := range declared {
+		failed = cmp.Or(failed, r.declareOne(ctx, want))
+	}
+	if failed != nil {
+		return failed
 	}
 	err = r.Store.DeleteSchedule(ctx, marker.ID(), marker.Version)
 	if errors.Is(err, journal.ErrStale) {

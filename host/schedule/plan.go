@@ -34,7 +34,7 @@ type start struct {
 // action is what a schedule does next.
 type action struct {
 	kind      actionKind
-	start     start // if it is actStart
+	start     start // if it is actStart or actLook
 	interrupt int   // which of the open runs, if it is actInterrupt
 }
 
@@ -45,6 +45,7 @@ const (
 	actCommit               // commit what was decided, and ask again
 	actStart                // start an execution
 	actInterrupt            // ask a run to stop
+	actLook                 // look whether a tick has a run already
 )
 
 // plan is a schedule at a moment. What needs no start it decides by itself, in the row.
@@ -155,13 +156,24 @@ func (p *plan) nextAlways() action {
 	return action{kind: actStart, start: start{at: p.State.Next, cause: journal.CauseTick, origin: ofTimes}}
 }
 
+// firstTick is the first tick behind the last; journal.Never if there is none.
+func (p *plan) firstTick() int64 {
+	if p.table == nil || p.State.Paused || p.exhausted() {
+		return journal.Never
+	}
+	return p.table.Next(p.State.Last)
+}
+
 // tick is the first tick behind the last, if it is due.
 func (p *plan) tick() (at int64, due bool) {
-	if p.table == nil || p.State.Paused || p.exhausted() {
-		return 0, false
-	}
-	at = p.table.Next(p.State.Last)
+	at = p.firstTick()
 	return at, at != journal.Never && dueAt(p.Schedule, p.table, at) <= p.now
+}
+
+// isHeld tells whether a tick is due that may overlap, beside as many runs as there may be.
+func (p *plan) isHeld() bool {
+	_, due := p.tick()
+	return due && p.Spec.Overlap == journal.OverlapAllow && !p.mayStart(journal.OverlapAllow)
 }
 
 func (p *plan) exhausted() bool {
@@ -184,13 +196,21 @@ func (p *plan) nextTick() action {
 		switch {
 		case !due:
 			return action{}
+		case p.mayHaveRun(at) && p.waits(at):
+			p.moveTo(at)
+		case p.mayHaveRun(at):
+			return action{kind: actLook, start: start{at: at, cause: journal.CauseTick, origin: ofTimes}}
 		case dueAt(p.Schedule, p.table, at) < p.now-p.Spec.CatchUp:
 			p.pass(at, journal.OutcomeMissed)
 		case p.firstWaiting() < 0 && p.mayStart(p.Spec.Overlap):
+			// That it had no run is committed before it has one: see adopt.
+			p.changed = p.changed || at <= p.State.Ahead
 			return action{kind: actStart, start: start{at: at, cause: journal.CauseTick, origin: ofTimes}}
 		case p.Spec.Overlap == journal.OverlapCancel:
 			p.supersede(at)
 			return action{kind: actCommit}
+		case p.Spec.Overlap == journal.OverlapAllow:
+			return action{} // when a run ends
 		case p.Spec.Overlap == journal.OverlapQueue && p.waitingTicks() < int64(p.Spec.MaxQueued):
 			p.wait(at)
 		default:
@@ -202,7 +222,7 @@ func (p *plan) nextTick() action {
 
 // pass moves past a tick that is not started.
 func (p *plan) pass(at int64, outcome journal.ScheduleOutcome) {
-	p.State.Last, p.changed = at, true
+	p.moveTo(at)
 	p.count(outcome)
 	p.note(journal.ScheduleRun{At: at, Cause: journal.CauseTick, Done: p.now, Outcome: outcome})
 }
@@ -216,7 +236,7 @@ func (p *plan) passDue() {
 
 // wait has a tick wait for the runs that are not over.
 func (p *plan) wait(at int64) {
-	p.State.Last, p.changed = at, true
+	p.moveTo(at)
 	p.State.Waiting = append(p.State.Waiting, journal.WaitingStart{At: at, Cause: journal.CauseTick})
 }
 
@@ -252,16 +272,16 @@ func (p *plan) nextBackfill() action {
 }
 
 // candidates are all the starts that the row names: one of them may have begun without
-// being recorded.
+// being recorded. It need not be due: the clock may have been ahead when it was started.
 func (p *plan) candidates() []start {
 	var all []start
 	for i, w := range p.State.Waiting {
 		all = append(all, start{at: w.At, cause: w.Cause, request: w.Request, origin: ofWaiting, index: i})
 	}
-	if p.Spec.Always && p.State.Next != 0 && p.State.Next <= p.now {
+	if p.Spec.Always && p.State.Next != 0 {
 		all = append(all, start{at: p.State.Next, cause: journal.CauseTick, origin: ofTimes})
 	}
-	if at, due := p.tick(); due {
+	if at := p.firstTick(); at != journal.Never && !p.mayHaveRun(at) {
 		all = append(all, start{at: at, cause: journal.CauseTick, origin: ofTimes})
 	}
 	if len(p.State.Backfills) > 0 {
@@ -327,7 +347,7 @@ func (p *plan) leave(st start) {
 	case p.Spec.Always:
 		p.State.Last, p.State.Next = st.at, 0
 	default:
-		p.State.Last = st.at
+		p.moveTo(st.at)
 	}
 }
 
@@ -354,7 +374,8 @@ func (p *plan) over(execution string, state journal.State, finished int64) {
 	default:
 		p.State.Failures++
 	}
-	p.State.Next = max(finished, run.At) + restartPause(&p.Spec, p.State.Failures)
+	// If the clock was ahead, the run began or ended in the future.
+	p.State.Next = min(max(finished, run.At), p.now) + restartPause(&p.Spec, p.State.Failures)
 }
 
 // restartPause is the pause before the next run of a schedule that runs always.
@@ -411,7 +432,7 @@ func (p *plan) awaitsEnd() bool {
 	if len(p.State.Open) == 0 {
 		return false
 	}
-	return p.firstWaiting() >= 0 || len(p.State.Backfills) > 0 || p.Spec.Always && !p.State.Paused
+	return p.firstWaiting() >= 0 || len(p.State.Backfills) > 0 || p.Spec.Always && !p.State.Paused || p.isHeld()
 }
 
 // wakeAt is when the schedule must be looked at again, by a host that knows nothing of it.
@@ -432,10 +453,7 @@ func (p *plan) wakeAt() int64 {
 
 // nextDue is when the next tick is due; journal.Never if there is none.
 func (p *plan) nextDue() int64 {
-	if p.table == nil || p.State.Paused || p.exhausted() {
-		return journal.Never
-	}
-	at := p.table.Next(p.State.Last)
+	at := p.firstTick()
 	if at == journal.Never {
 		return journal.Never
 	}

@@ -48,6 +48,7 @@ type Store interface {
 	DeleteSchedule(ctx context.Context, id journal.ID, version int64) error
 	Schedule(ctx context.Context, id journal.ID) (*journal.Schedule, error)
 	Schedules(ctx context.Context, namespace, after string, limit int) ([]journal.Schedule, error)
+	DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error)
 }
 
 // Timers wakes schedules at their time: see host/timer.
@@ -79,19 +80,23 @@ type Schedules struct {
 	mu      sync.Mutex
 	busy    map[journal.ID]chan struct{} // guarded by mu, like all below; closed when it is free
 	woken   map[journal.ID]bool          // a task for it is on its way
-	watched map[journal.ID]string        // the run whose end is awaited
+	stuck   int                          // how many of these tasks wait before they try again
+	watched map[journal.ID]*watch        // the runs of which one has to end
 	known   map[journal.ID]int64         // the version that this host has written or adopted
 	closed  bool
 	scanned bool
-	tasks   sync.WaitGroup
-	first   sync.WaitGroup // the tasks that began before scanned was set
+
+	latest    int64 // the latest time that this host has written
+	reviewing bool  // see review
+	tasks     sync.WaitGroup
+	first     sync.WaitGroup // the tasks that began before scanned was set
 }
 
 // New makes the room. It does nothing before it is woken.
 func New(deps Deps) *Schedules {
 	return &Schedules{
 		Deps: deps, slots: make(chan struct{}, maxAtWork), recovered: make(chan struct{}),
-		busy: map[journal.ID]chan struct{}{}, woken: map[journal.ID]bool{}, watched: map[journal.ID]string{}, known: map[journal.ID]int64{},
+		busy: map[journal.ID]chan struct{}{}, woken: map[journal.ID]bool{}, watched: map[journal.ID]*watch{}, known: map[journal.ID]int64{},
 	}
 }
 
@@ -129,11 +134,12 @@ func (r *Schedules) InMemory(id journal.ID) bool {
 func (r *Schedules) HasRoom() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.woken) < maxWoken
+	return len(r.woken)-r.stuck < maxWoken
 }
 
-// Scanned says that all schedules that were due have been woken.
+// Scanned says that a scan has woken all schedules that are due.
 func (r *Schedules) Scanned() {
+	r.noticeClock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.scanned || r.closed {
@@ -171,11 +177,18 @@ func (r *Schedules) work(id journal.ID, known func()) {
 			return
 		}
 		r.Logger.Warn("working on a schedule failed; trying again", "schedule", id, "error", err)
-		r.mu.Lock()
-		r.woken[id] = true // this task is on its way
-		r.mu.Unlock()
+		r.addStuck(id, 1)
 		timer.Wait(r.Context, r.Clock, retry)
+		r.addStuck(id, -1)
 	}
+}
+
+// addStuck counts a task that is about to wait, or has waited, before it tries again.
+func (r *Schedules) addStuck(id journal.ID, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.woken[id] = true // this task is on its way
+	r.stuck += n
 }
 
 func (r *Schedules) attempt(id journal.ID, known func()) error {
@@ -205,6 +218,7 @@ func (r *Schedules) attempt(id journal.ID, known func()) error {
 		return err
 	}
 	if isMarker(s.Name) {
+		known() // it has no runs
 		return r.redeclare(r.Context, s)
 	}
 	p, err := r.open(r.Context, s)
@@ -248,22 +262,32 @@ func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error
 		r.Logger.Error("a schedule is not valid; it is left alone", "schedule", s.Name, "namespace", s.Namespace, "error", err)
 		return nil, nil
 	}
-	return p, r.adopt(ctx, p)
+	if err := r.adopt(ctx, p); err != nil {
+		return nil, err
+	}
+	p.rewind()
+	return p, nil
 }
 
 // advance does all that there is to do about a schedule at this moment, and has it woken
 // when there is more.
 func (r *Schedules) advance(ctx context.Context, p *plan) error {
-	if err := r.lookAtRuns(ctx, p); err != nil {
-		return err
-	}
-	for act := p.next(); act.kind != actNothing || p.changed; act = p.next() {
-		if err := r.perform(ctx, p, act); err != nil {
+	for {
+		if err := r.lookAtRuns(ctx, p); err != nil {
 			return err
 		}
+		open := len(p.State.Open)
+		for act := p.next(); act.kind != actNothing || p.changed; act = p.next() {
+			if err := r.perform(ctx, p, act); err != nil {
+				return err
+			}
+		}
+		// To start many takes a while, in which earlier ones end. Nothing was started if none did.
+		if !p.isHeld() || len(p.State.Open) == open {
+			r.arm(p)
+			return nil
+		}
 	}
-	r.arm(p)
-	return nil
 }
 
 // perform does one thing. What was decided so far is committed before a start: see
@@ -279,6 +303,8 @@ func (r *Schedules) perform(ctx context.Context, p *plan, act action) error {
 		return r.start(ctx, p, act.start)
 	case actInterrupt:
 		return r.interrupt(ctx, p, act.interrupt)
+	case actLook:
+		return r.look(ctx, p, act.start)
 	default:
 		return nil
 	}
@@ -324,6 +350,9 @@ func (r *Schedules) commit(ctx context.Context, p *plan) error {
 		return err
 	}
 	r.know(p.Schedule)
+	r.mu.Lock()
+	r.latest = max(r.latest, p.now)
+	r.mu.Unlock()
 	p.changed = false
 	r.Fault.Pass(faultpoint.ScheduleAfterCommit)
 	return nil
@@ -356,35 +385,4 @@ func (r *Schedules) arm(p *plan) {
 	if p.awaitsEnd() {
 		r.watch(p.Schedule)
 	}
-}
-
-// watch wakes a schedule when the first of its runs is over. One that is paused is looked
-// at by the scan of the store, now and then.
-func (r *Schedules) watch(s *journal.Schedule) {
-	id, namespace, name := s.ID(), s.Namespace, s.State.Open[0].Execution
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || r.watched[id] == name {
-		return
-	}
-	r.watched[id] = name
-	r.tasks.Go(func() {
-		var e *journal.Execution
-		err := hostfault.Try(func() (err error) {
-			e, err = r.Starter.Wait(r.Context, namespace, name)
-			return err
-		})
-		if f := (*hostfault.Fault)(nil); errors.As(err, &f) {
-			r.Logger.Error("host fault: the end of a run is not awaited; the scan of the store finds it; please report this line",
-				"code", abi.CodeHostFault, "schedule", id, "fault", f.What, "stack", string(f.Stack))
-		}
-		r.mu.Lock()
-		if r.watched[id] == name {
-			delete(r.watched, id)
-		}
-		r.mu.Unlock()
-		if err == nil && e.State.Final() {
-			r.EnsureInMemory(id)
-		}
-	})
 }

@@ -33,6 +33,8 @@ type world struct {
 	starts     map[string]int                // how often each began
 	most       int                           // how many ran at once
 	left       map[journal.ID]int64          // timers
+	damaged    map[string]bool               // executions that cannot be read, by name
+	places     int                           // how many schedules a namespace may have, if it is not 0
 	ended      chan struct{}                 // closed and made anew when a run ends
 }
 
@@ -49,7 +51,7 @@ var errAway = abi.Errorf(abi.CodeStore, "the store is away")
 func newWorld(t require.TestingT) *world {
 	w := &world{
 		clock: clockwork.NewFakeClockAt(newYear), store: memory.New(), executions: map[string]*journal.Execution{}, starts: map[string]int{},
-		left: map[journal.ID]int64{}, ended: make(chan struct{}),
+		left: map[journal.ID]int64{}, damaged: map[string]bool{}, ended: make(chan struct{}),
 	}
 	var err error
 	w.fences, err = w.store.ClaimShards(context.Background(), "test")
@@ -88,6 +90,9 @@ func (w *world) SaveSchedule(ctx context.Context, s journal.Schedule, most int) 
 	if f == failBefore {
 		return errAway
 	}
+	if w.places > 0 && most == MaxSchedules {
+		most = w.places
+	}
 	err := w.store.SaveSchedule(ctx, w.fences[s.ID().Shard()], s, most)
 	if err == nil && f == failAfter {
 		return journal.ErrUndecided
@@ -105,6 +110,10 @@ func (w *world) Schedule(ctx context.Context, id journal.ID) (*journal.Schedule,
 
 func (w *world) Schedules(ctx context.Context, namespace, after string, limit int) ([]journal.Schedule, error) {
 	return w.store.Schedules(ctx, namespace, after, limit)
+}
+
+func (w *world) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	return w.store.DueSchedules(ctx, until, after, limit)
 }
 
 func (w *world) Leave(id journal.ID, at int64) {
@@ -154,6 +163,9 @@ func (w *world) runningLocked() (names []string) {
 func (w *world) Poll(_ context.Context, _, name string) (*journal.Execution, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.damaged[name] {
+		return nil, abi.Errorf(abi.CodeHostFault, "the row of %s does not decode", name)
+	}
 	if w.executions[name] == nil {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", name)
 	}

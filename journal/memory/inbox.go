@@ -241,12 +241,11 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	defer leave()
 	var ids []journal.ID
 	for to, b := range s.boxes {
-		if len(b.messages) > 0 && compareIDs(to.ID, after) > 0 {
+		if to.Chain.IsZero() && len(b.messages) > 0 && compareIDs(to.ID, after) > 0 {
 			ids = append(ids, to.ID)
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
-	ids = slices.Compact(ids)
 	return ids[:min(len(ids), max(limit, 0))], nil
 }
 

@@ -55,7 +55,9 @@ func receiverOf(id, chain []byte) (to journal.Receiver) {
 }
 
 // shardOf is the shard of an id, in SQL: see journal.ID.Shard.
-func shardOf(id string) string { return `(4 * get_byte(` + id + `, 0) + get_byte(` + id + `, 1) / 64)::int2` }
+func shardOf(id string) string {
+	return `(4 * get_byte(` + id + `, 0) + get_byte(` + id + `, 1) / 64)::int2`
+}
 
 // runKeyOf makes the key of a run of its columns.
 func runKeyOf(shard int16, run []byte) journal.RunKey {

@@ -42,6 +42,10 @@ type Config struct {
 	// keep the journal from committing. Defaults to 16.
 	MaxGuestConns int32
 
+	// MigrateWait is how long Open tries to get the locks that a change of the schema needs, while
+	// other hosts are at work. Defaults to 1 minute.
+	MigrateWait time.Duration
+
 	// Schema holds Cruster's tables: lower-case letters, digits and single
 	// underscores, at most 24 bytes. Defaults to "cruster".
 	Schema string
@@ -52,6 +56,7 @@ const (
 	defaultSchema        = "cruster"
 	defaultGuestTxLimit  = 5 * time.Second
 	defaultMaxConns      = 8
+	defaultMigrateWait   = time.Minute
 	defaultMaxGuestConns = 16
 	maxSchema            = 24
 )
@@ -63,7 +68,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DSN == "" {
 		return c, abi.Errorf(abi.CodeBadConfig, "the Postgres store needs a connection string")
 	}
-	if c.CallLimit < 0 || c.GuestTxLimit < 0 || c.MaxConns < 0 || c.MaxGuestConns < 0 {
+	if c.CallLimit < 0 || c.GuestTxLimit < 0 || c.MaxConns < 0 || c.MaxGuestConns < 0 || c.MigrateWait < 0 {
 		return c, abi.Errorf(abi.CodeBadConfig, "limits of the Postgres store cannot be negative")
 	}
 	if c.CallLimit == 0 {
@@ -83,6 +88,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxGuestConns == 0 {
 		c.MaxGuestConns = defaultMaxGuestConns
+	}
+	if c.MigrateWait == 0 {
+		c.MigrateWait = defaultMigrateWait
 	}
 	if c.Schema == "" {
 		c.Schema = defaultSchema

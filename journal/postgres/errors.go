@@ -23,8 +23,11 @@ const (
 	stateSerialization   = "40001"
 	stateDeadlock        = "40P01"
 	stateQueryCanceled   = "57014"
+	stateIdleTimeout     = "25P03" // ends the session
+	stateTxTimeout       = "25P04" // ends the session; of servers from version 17 on, if the operator has set it
 	statePrivilege       = "42501"
 	stateReadOnly        = "25006"
+	stateLockTimeout     = "55P03"
 	stateDiskFull        = "53100"
 	stateDuplicateObject = "42710"
 )

@@ -176,7 +176,9 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	// nothing for as long again as any call may take is gone.
 	limited, cancel := clockwork.WithDeadline(ctx, t.store.config.Clock, t.deadline.Add(t.store.config.CallLimit))
 	defer cancel()
+	overdue := t.watchLocked(ctx)
 	sent, err := t.statementLocked(limited, query, args, r)
+	late := overdue()
 	if err == nil || t.conn == nil {
 		return err
 	}
@@ -187,6 +189,7 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 		callerErr: ctx.Err(),
 		resultErr: r.err,
 		tooLong:   t.tooLong(),
+		overdue:   late && limited.Err() != nil,
 	})
 	if !fatal && sent {
 		fatal = t.undoLocked(limited) != nil

@@ -15,6 +15,7 @@ type failedStatement struct {
 	callerErr error // why the caller gave up, if it did
 	resultErr error // what was wrong with the rows, if anything: then the store cancelled the statement itself
 	tooLong   error // the answer to a transaction that was open for too long
+	overdue   bool  // the server was seen to work on it after it should have ended it
 }
 
 // statementFailure turns the failure of a statement into the guest's answer, and
@@ -39,10 +40,14 @@ func statementFailure(err error, f failedStatement) (fatal bool, answer error) {
 			return false, abi.Errorf(abi.CodeSQLForbidden, "%s", messageOf(err))
 		}
 		return false, abi.Errorf(abi.CodeSQL, "%s", messageOf(err))
+	case errors.As(err, &pgErr) && (pgErr.Code == stateIdleTimeout || pgErr.Code == stateTxTimeout):
+		return true, f.tooLong // the server ended the session for it
 	case tooWide(err):
 		return true, errTooLarge()
 	case f.callerErr != nil:
 		return true, fmt.Errorf("postgres: guest statement: %w", f.callerErr)
+	case f.overdue:
+		return true, f.tooLong
 	}
 	return true, abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err)
 }

@@ -17,6 +17,8 @@ func TestStatementFailure(t *testing.T) {
 	t.Parallel()
 	tooLong := abi.Errorf(abi.CodeTxTooLong, "too long")
 	server := func(code string) error { return &pgconn.PgError{SeverityUnlocalized: "ERROR", Code: code} }
+	ended := func(code string) error { return &pgconn.PgError{SeverityUnlocalized: "FATAL", Code: code} }
+	gaveUp := failedStatement{callerErr: context.Canceled, overdue: true}
 	for name, c := range map[string]struct {
 		err   error
 		known failedStatement
@@ -35,7 +37,11 @@ func TestStatementFailure(t *testing.T) {
 		"the caller gave up":         {io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled}, "", context.Canceled, true},
 		"the server was silent":      {context.DeadlineExceeded, failedStatement{}, abi.CodeStore, nil, true},
 		"connection lost":            {io.ErrUnexpectedEOF, failedStatement{}, abi.CodeStore, nil, true},
-		"terminated":                 {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, failedStatement{}, abi.CodeStore, nil, true},
+		"the server works on it":     {context.DeadlineExceeded, failedStatement{overdue: true}, abi.CodeTxTooLong, nil, true},
+		"the caller gave up on it":   {context.Canceled, gaveUp, "", context.Canceled, true},
+		"idle for too long":          {ended(stateIdleTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"a limit of the server's":    {ended(stateTxTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"terminated":                 {ended("57P01"), failedStatement{}, abi.CodeStore, nil, true},
 	} {
 		c.known.tooLong = tooLong
 		fatal, answer := statementFailure(c.err, c.known)

@@ -33,7 +33,9 @@ func (m *mailboxes) knows(to journal.Receiver, origin journal.Origin) bool {
 }
 
 // receiptOf names the receipt of a message, whatever run took it.
-func receiptOf(id journal.ID, origin journal.Origin) mailKey { return mailKey{journal.Receiver{ID: id}, origin} }
+func receiptOf(id journal.ID, origin journal.Origin) mailKey {
+	return mailKey{journal.Receiver{ID: id}, origin}
+}
 
 // decide tells what becomes of a write; the zero Result says that nothing in the inboxes
 // keeps it from taking effect.

@@ -2,19 +2,28 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/migrations"
 )
 
-// migrate brings the schema up to date. An advisory lock of the session lets
-// hosts that start together do so one after the other.
-func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
+// lockWait is how long a step of a migration waits for a lock. Whatever comes behind it in the queue, such as the
+// commits of a host at work, waits for as long.
+const lockWait = 200 * time.Millisecond
+
+// migrate brings the schema up to date. A schema that is needs nothing: neither locks nor the rights of
+// its owner.
+func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config, files fs.FS) error {
 	conn, err := pgx.ConnectConfig(ctx, base.Copy())
 	if err != nil {
 		return noConnection(err)
@@ -23,26 +32,101 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	if err := inTime(ctx, c.CallLimit, func(ctx context.Context) error { return checkPrivileges(ctx, conn) }); err != nil {
 		return err
 	}
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, lockKey("migrate", c.Schema)); err != nil {
-		return fmt.Errorf("postgres: wait for other hosts that migrate: %w", err)
-	}
-	// Not CREATE IF NOT EXISTS: that asks for the right even if there is nothing
-	// to create.
-	var exists bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, c.Schema).Scan(&exists); err != nil {
-		return fmt.Errorf("postgres: look for schema %s: %w", c.Schema, err)
-	}
-	if !exists {
-		if _, err := conn.Exec(ctx, `CREATE SCHEMA `+quote(c.Schema)); err != nil {
-			return beforeCommit("postgres: create schema "+c.Schema, err)
-		}
-	}
-	steps, err := migrations.Steps(migrations.Postgres)
+	steps, err := migrations.Steps(files)
 	if err != nil {
 		return err
 	}
+	pending, err := isPending(ctx, conn, c, steps)
+	if err != nil || !pending {
+		return err
+	}
+	if err := lockMigration(ctx, conn, c); err != nil {
+		return err
+	}
+	// Another host may have been faster, and may be a later version.
+	if pending, err = isPending(ctx, conn, c, steps); err != nil || !pending {
+		return err
+	}
+	if err := ownSchema(ctx, conn, c.Schema); err != nil {
+		return err
+	}
+	return applySteps(ctx, base, c, steps)
+}
+
+// isPending tells whether there are steps to apply, and refuses a schema that is newer than all of them.
+func isPending(ctx context.Context, conn *pgx.Conn, c *Config, steps []*goose.Migration) (bool, error) {
+	var there bool
+	var found int64
+	table := quote(c.Schema) + ".goose_db_version"
+	err := conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
+	if err == nil && there {
+		err = conn.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+table+` WHERE is_applied`).Scan(&found)
+	}
+	if err != nil {
+		return false, beforeCommit("postgres: read the version of schema "+c.Schema, err)
+	}
+	known := migrations.Latest(steps)
+	if found > known {
+		return false, journal.SchemaNewer(found, known)
+	}
+	return found < known, nil
+}
+
+// lockMigration lets hosts that start together migrate one after the other. It does not wait inside of the server: a
+// statement that waits has a snapshot, and to make an index beside other work waits for all snapshots.
+func lockMigration(ctx context.Context, conn *pgx.Conn, c *Config) error {
+	for {
+		var locked bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey("migrate", c.Schema)).Scan(&locked); err != nil {
+			return fmt.Errorf("postgres: wait for other hosts that migrate: %w", err)
+		}
+		if locked {
+			return nil
+		}
+		if err := pause(ctx, c); err != nil {
+			return fmt.Errorf("postgres: wait for other hosts that migrate: %w", err)
+		}
+	}
+}
+
+// pause waits a little before something is tried again.
+func pause(ctx context.Context, c *Config) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.Clock.After(lockWait / 2):
+		return nil
+	}
+}
+
+// ownSchema makes the schema, or refuses to change one that belongs to someone else.
+func ownSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
+	var user, owner string
+	var owns bool
+	err := conn.QueryRow(ctx, `SELECT current_user, pg_get_userbyid(nspowner), pg_has_role(nspowner, 'USAGE')
+		FROM pg_namespace WHERE nspname = $1`, schema).
+		Scan(&user, &owner, &owns)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		// Not CREATE IF NOT EXISTS: that asks for the right even if there is nothing to create.
+		if _, err := conn.Exec(ctx, `CREATE SCHEMA `+quote(schema)); err != nil {
+			return beforeCommit("postgres: create schema "+schema, err)
+		}
+	case err != nil:
+		return fmt.Errorf("postgres: look for schema %s: %w", schema, err)
+	case !owns:
+		return abi.Errorf(abi.CodeStorePrivilege, "schema %q has to be migrated, and belongs to %q, not to user %q", schema, owner, user).
+			WithHint("Run 'cruster-host migrate --store …' once as %s.", owner)
+	}
+	return nil
+}
+
+// applySteps applies what is pending. A step that does not get its locks at once lets go of its place in the queue,
+// and is tried again.
+func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*goose.Migration) error {
 	cfg := base.Copy()
 	cfg.RuntimeParams["search_path"] = quote(c.Schema)
+	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockWait.Milliseconds(), 10)
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, nil, goose.WithGoMigrations(steps...),
@@ -50,14 +134,26 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("postgres: read migrations: %w", err)
 	}
-	applied, err := provider.Up(ctx)
-	if err != nil {
-		return beforeCommit("postgres: migrate schema "+c.Schema, err)
+	for begin := c.Clock.Now(); ; {
+		applied, err := provider.Up(ctx)
+		if partial := (*goose.PartialError)(nil); errors.As(err, &partial) {
+			applied = partial.Applied
+		}
+		for _, step := range applied {
+			c.Logger.InfoContext(ctx, "migration applied",
+				"store", "postgres", "schema", c.Schema, "step", step.Source.Version, "took", step.Duration)
+		}
+		switch {
+		case sqlState(err) != stateLockTimeout:
+			return beforeCommit("postgres: migrate schema "+c.Schema, err)
+		case c.Clock.Since(begin) > c.MigrateWait:
+			return abi.Errorf(abi.CodeStore, "migrate schema %s: its tables were in use for %v: %v", c.Schema, c.MigrateWait, err).
+				WithHint("Look for long transactions in pg_stat_activity and end them, or stop the hosts on this schema, and try again.")
+		}
+		if err := pause(ctx, c); err != nil {
+			return err
+		}
 	}
-	for _, step := range applied {
-		c.Logger.InfoContext(ctx, "migration applied", "store", "postgres", "schema", c.Schema, "step", step.Source.Version, "took", step.Duration)
-	}
-	return nil
 }
 
 // checkPrivileges says at the start what would otherwise fail at the first

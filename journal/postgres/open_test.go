@@ -123,6 +123,22 @@ func TestRightsOfTheDatabaseUser(t *testing.T) {
 	require.Equal(t, abi.CodeSQLForbidden, abi.CodeOf(err), "%v", err)
 	require.NoError(t, tx.Commit(t.Context(), b.entry(1)))
 	require.Equal(t, 1, b.entries(t))
+
+	// Someone else may use the schema as it is, and does not change it.
+	other := schema + "_other"
+	dsn = asUser(t, other, "CREATEROLE", `GRANT CREATE ON DATABASE `+database(t)+` TO `+other,
+		`GRANT USAGE ON SCHEMA `+schema+` TO `+other, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO `+other)
+	_, err = open(t, postgres.Config{DSN: dsn, Schema: schema}).Deployment(t.Context(), "default", "bank")
+	require.NoError(t, err)
+	admin, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	defer admin.Close(t.Context())
+	_, err = admin.Exec(t.Context(), replaceSchema(`DELETE FROM SCHEMA.goose_db_version
+		WHERE version_id = (SELECT max(version_id) FROM SCHEMA.goose_db_version)`, schema))
+	require.NoError(t, err)
+	_, err = postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
+	require.Equal(t, abi.CodeStorePrivilege, abi.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, `belongs to "`+enough+`"`)
 }
 
 func database(t *testing.T) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/migrations"
 )
 
 // Store is a journal.Store in Postgres.
@@ -47,7 +48,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the connection string of the Postgres store is not valid: %v", err)
 	}
 	bound(base.ConnConfig, c.CallLimit)
-	if err := migrate(ctx, base.ConnConfig, &c); err != nil {
+	if err := migrate(ctx, base.ConnConfig, &c, migrations.Postgres); err != nil {
 		return nil, err
 	}
 	s := &Store{config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}}

@@ -30,7 +30,7 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 type oldReceipt struct {
 	receiptPlace
 	held  bool // by a run that is alive and may ask for it
-	bytes  int64
+	bytes int64
 }
 
 // deleteReceipts looks at a few receipts, and deletes those that no step may ask for.

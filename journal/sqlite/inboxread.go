@@ -21,7 +21,8 @@ const (
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	// selectNextReceiver leaps over the other messages of the one before.
-	selectNextReceiver = "SELECT id FROM cruster_inbox WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1"
+	selectNextReceiver = `SELECT id, chain = x'' FROM cruster_inbox WHERE (shard, id) >= (?1, ?2)
+		ORDER BY shard, id, position LIMIT 1`
 )
 
 func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
@@ -153,7 +154,10 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids
 				stmt.BindBytes(2, next)
 			}, func(row *sqlite.Stmt) error {
 				id := columnID(row, 0)
-				ids, next, more = append(ids, id), append(id[:], 0), true
+				next, more = append(id[:], 0), true
+				if row.ColumnBool(1) {
+					ids = append(ids, id)
+				}
 				return nil
 			})
 			if err != nil {

@@ -27,6 +27,8 @@ import (
 
 // Config configures a Store.
 type Config struct {
+	// AcceptLostLog opens a database whose log is missing, and with it whatever was committed last.
+	AcceptLostLog bool
 	// Clock measures how long transactions of modules are open. Defaults to the
 	// real clock.
 	Clock clockwork.Clock
@@ -122,14 +124,15 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) error {
-	if err := migrate(ctx, path); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	if !s.config.AcceptLostLog {
+		if err := checkLog(path); err != nil {
+			return err
+		}
 	}
-	writer, err := openConn(path, "")
-	if err != nil {
+	if err := s.openWriter(ctx, path); err != nil {
 		return err
 	}
-	s.writer = writer
+	writer := s.writer
 	for range s.config.MaxReaders {
 		reader, err := openConn(path, "PRAGMA query_only = ON")
 		if err != nil {
@@ -138,6 +141,10 @@ func (s *Store) open(ctx context.Context, path string) error {
 		s.readers <- reader
 	}
 	if err := checkShards(writer); err != nil {
+		return err
+	}
+	err := markOpen(writer)
+	if err != nil {
 		return err
 	}
 	if s.log, err = newCheckpointer(path); err != nil {
@@ -155,6 +162,53 @@ func (s *Store) open(ctx context.Context, path string) error {
 	}
 	s.sandbox, err = guestsql.Install(writer, owners, journal.DefaultNamespace)
 	return err
+}
+
+// openWriter opens the handle that writes, and migrates. A database that is there is opened before that:
+// the handle that migrates must not be the last one that is closed, for then the log goes. See logmark.go.
+func (s *Store) openWriter(ctx context.Context, path string) (err error) {
+	steps, err := migrations.Steps(migrations.SQLite)
+	if err != nil {
+		return err
+	}
+	found, known := int64(0), migrations.Latest(steps)
+	if _, err := os.Stat(path); err == nil {
+		if s.writer, err = openConn(path, ""); err != nil {
+			return err
+		}
+		if found, err = schemaVersion(s.writer); err != nil {
+			return err
+		}
+	}
+	if found > known {
+		return journal.SchemaNewer(found, known)
+	}
+	if found < known {
+		if err := migrate(ctx, path, steps); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
+	if s.writer == nil {
+		s.writer, err = openConn(path, "")
+	}
+	return err
+}
+
+// schemaVersion is the version of the schema; 0 if there is none.
+func schemaVersion(conn *sqlite.Conn) (version int64, err error) {
+	var there bool
+	err = runOnce(conn, "SELECT count(*) FROM sqlite_schema WHERE name = '"+versionTable+"'", nil, func(row *sqlite.Stmt) error {
+		there = row.ColumnBool(0)
+		return nil
+	})
+	if err != nil || !there {
+		return 0, err
+	}
+	err = runOnce(conn, "SELECT max(version_id) FROM "+versionTable+" WHERE is_applied", nil, func(row *sqlite.Stmt) error {
+		version = row.ColumnInt64(0)
+		return nil
+	})
+	return version, err
 }
 
 // guestTables tells the namespace of each table and view that modules made.
@@ -185,17 +239,13 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	return owners, nil
 }
 
-func migrate(ctx context.Context, path string) (err error) {
+func migrate(ctx context.Context, path string, steps []*goose.Migration) (err error) {
 	// The path goes through a URI here: a '?' in it must not start parameters.
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	steps, err := migrations.Steps(migrations.SQLite)
-	if err != nil {
-		return err
-	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
@@ -289,7 +339,8 @@ func (s *Store) closeHandles() error {
 		errs = append(errs, s.log.close())
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.Close())
+		// Also of files that were moved away: the handle has them open, and copies its log into them.
+		errs = append(errs, markClosed(s.writer), s.writer.Close())
 	}
 	return errors.Join(append(errs, s.lock.Close())...)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -65,4 +66,54 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, journal.RunID{1}, found.Run)
 	require.Equal(t, callee.Run, found.Chain)
+}
+
+// A program that is older than the schema is refused, and changes nothing.
+func TestOldProgramIsRefused(t *testing.T) {
+	t.Parallel()
+	config := Config{Dir: t.TempDir()}
+	path := filepath.Join(config.Dir, FileName)
+	store, err := Open(t.Context(), config)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	db, err := sql.Open("sqlite", "file:"+path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE cruster_later (a); INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1)")
+	require.NoError(t, err)
+	for range 2 {
+		_, err = Open(t.Context(), config)
+		require.Equal(t, abi.CodeStoreNewer, abi.CodeOf(err), "%v", err)
+	}
+	_, err = db.ExecContext(t.Context(), "DELETE FROM "+versionTable+" WHERE version_id = 99999; DROP TABLE cruster_later")
+	require.NoError(t, err)
+	store, err = Open(t.Context(), config)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+}
+
+// A log that a killed host has left is there for as long as a store is opened: the handle that migrates does not take it away.
+func TestMigratingKeepsTheLog(t *testing.T) {
+	t.Parallel()
+	config := Config{Dir: t.TempDir()}
+	running, err := Open(t.Context(), config)
+	require.NoError(t, err)
+	left := Config{Dir: t.TempDir()}
+	for _, name := range []string{FileName, FileName + "-wal"} {
+		content, err := os.ReadFile(filepath.Join(config.Dir, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(left.Dir, name), content, 0o600))
+	}
+	require.NoError(t, running.Close())
+	path := filepath.Join(left.Dir, FileName)
+	s := &Store{config: left}
+	require.NoError(t, s.openWriter(t.Context(), path))
+	steps, err := migrations.Steps(migrations.SQLite)
+	require.NoError(t, err)
+	require.NoError(t, migrate(t.Context(), path, steps))
+	require.NoError(t, checkLog(path), "a crash here is none")
+	require.NoError(t, markClosed(s.writer))
+	require.NoError(t, s.writer.Close())
+	require.NoFileExists(t, path+"-wal")
+	require.NoError(t, checkLog(path))
 }

@@ -198,8 +198,10 @@ func current(ctx context.Context, store journal.Store, id journal.ID) *journal.E
 	return &journal.Execution{ID: id, Run: journal.RunID(id), Chain: journal.RunID(id)}
 }
 
-func (b *bundle) runKey(id journal.ID) journal.RunKey   { return current(b.ctx, b.store, id).RunKey() }
-func (b *bundle) chainKey(id journal.ID) journal.RunKey { return current(b.ctx, b.store, id).ChainKey() }
+func (b *bundle) runKey(id journal.ID) journal.RunKey { return current(b.ctx, b.store, id).RunKey() }
+func (b *bundle) chainKey(id journal.ID) journal.RunKey {
+	return current(b.ctx, b.store, id).ChainKey()
+}
 func (b *bundle) receiver(id journal.ID) journal.Receiver {
 	return receiverOf(b.ctx, b.store, id)
 }

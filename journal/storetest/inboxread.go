@@ -53,6 +53,13 @@ func testMessagesPaged(t *testing.T, b *bundle) {
 	}
 }
 
+// newCall is the n-th message as one for an entity.
+func newCall(n int) *journal.Message {
+	m := newMessage(n)
+	m.Kind = journal.CallMessage
+	return m
+}
+
 func testReceivers(t *testing.T, b *bundle) {
 	receivers := func(after journal.ID, limit int) []journal.ID {
 		t.Helper()
@@ -67,13 +74,17 @@ func testReceivers(t *testing.T, b *bundle) {
 		to := journal.EntityID("default", "bank/Account", fmt.Sprint(i))
 		ids = append(ids, to)
 		for n := range 1 + i%3 {
-			w.Send = append(w.Send, journal.Sent{To: to, Message: *newMessage(n)})
+			w.Send = append(w.Send, journal.Sent{To: to, Message: *newCall(n)})
 		}
 	}
 	// Two of one shard, the first and the last of all.
 	for _, id := range []journal.ID{{0, 1}, {0, 1, 0, 1}, {255, 255}, journal.ID(bytes.Repeat([]byte{255}, 16))} {
 		ids = append(ids, id)
-		w.Send = append(w.Send, journal.Sent{To: id, Message: *newMessage(1)})
+		w.Send = append(w.Send, journal.Sent{To: id, Message: *newCall(1)})
+	}
+	// Executions are left out, whatever they have not looked at.
+	for i := range 20 {
+		w.Send = append(w.Send, journal.Sent{To: journal.IDOf("default", "orders/Process", fmt.Sprint(i)), Chain: journal.RunID{1}, Message: *newMessage(1)})
 	}
 	b.commit(t, w)
 	slices.SortFunc(ids, func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) })

@@ -106,6 +106,8 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-5011": ("The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", False),
     "CR-5012": ("Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", True),
     "CR-5013": ("Choose another address with --grpc-addr or --http-addr, or stop what listens there.", False),
+    "CR-5014": ("Put the file back, or restore a backup. If it cannot be had, or another program (sqlite3) has opened the store since the host ended: 'cruster-host migrate --store sqlite:DIR --accept-lost-log' accepts the store as it is.", False),
+    "CR-5015": ("Start the version of cruster-host that has written it, or a later one. Nothing was changed.", False),
     "CR-6001": ("Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", False),
     "CR-6002": ("'cruster-host module describe DEPLOYMENT' shows the operations of each type.", False),
     "CR-6003": ("Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", False),

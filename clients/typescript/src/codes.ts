@@ -106,6 +106,8 @@ export const CODES = {
   "CR-5011": { hint: "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", retryable: false },
   "CR-5012": { hint: "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", retryable: true },
   "CR-5013": { hint: "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", retryable: false },
+  "CR-5014": { hint: "Put the file back, or restore a backup. If it cannot be had, or another program (sqlite3) has opened the store since the host ended: 'cruster-host migrate --store sqlite:DIR --accept-lost-log' accepts the store as it is.", retryable: false },
+  "CR-5015": { hint: "Start the version of cruster-host that has written it, or a later one. Nothing was changed.", retryable: false },
   "CR-6001": { hint: "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", retryable: false },
   "CR-6002": { hint: "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", retryable: false },
   "CR-6003": { hint: "Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", retryable: false },

@@ -89,6 +89,8 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeStoreFull:        exitStoreFull,
 	abi.CodeStoreGone:        exitStoreGone,
 	abi.CodeStoreInUse:       exitStoreInUse,
+	abi.CodeStoreLog:         exitStoreGone,
+	abi.CodeStoreNewer:       exitStore,
 	abi.CodeStorePrivilege:   exitPrivilege,
 }
 

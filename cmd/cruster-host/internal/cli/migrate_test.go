@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 func TestMigratePrints(t *testing.T) {
@@ -40,4 +43,25 @@ func TestMigrateApplies(t *testing.T) {
 	code, _, stderr = invoke(t, "migrate")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--store is missing")
+}
+
+// TestMigrateAcceptsALostLog has a store whose log is missing be refused, with the command that accepts the loss.
+func TestMigrateAcceptsALostLog(t *testing.T) {
+	t.Parallel()
+	running, copied := t.TempDir(), t.TempDir()
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: running})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	content, err := os.ReadFile(filepath.Join(running, sqlite.FileName))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(copied, sqlite.FileName), content, 0o600))
+
+	code, _, stderr := invoke(t, "migrate", "--store", "sqlite:"+copied)
+	require.Equal(t, exitStoreGone, code)
+	require.Contains(t, stderr, "CR-5014")
+	require.Contains(t, stderr, "--accept-lost-log")
+	code, _, stderr = invoke(t, "migrate", "--store", "sqlite:"+copied, "--accept-lost-log")
+	require.Zero(t, code, stderr)
+	code, _, stderr = invoke(t, "migrate", "--store", "sqlite:"+copied)
+	require.Zero(t, code, stderr)
 }

@@ -21,6 +21,8 @@ const StoreUsage = "where to keep everything: sqlite:DIR or postgres://USER@HOST
 
 // A StoreSpec is what --store names; make one with [ParseStore].
 type StoreSpec struct {
+	// AcceptLostLog opens an embedded store whose log is missing.
+	AcceptLostLog bool
 	// Dialect is abi.DialectSQLite or abi.DialectPostgres.
 	Dialect string
 	// dir of the embedded store, dsn and schema of Postgres
@@ -72,7 +74,7 @@ func (s StoreSpec) Open(ctx context.Context, log *slog.Logger) (journal.Store, e
 	var store journal.Store
 	var err error
 	if s.Dialect == abi.DialectSQLite {
-		store, err = sqlite.Open(ctx, sqlite.Config{Dir: s.dir, Logger: log})
+		store, err = sqlite.Open(ctx, sqlite.Config{AcceptLostLog: s.AcceptLostLog, Dir: s.dir, Logger: log})
 	} else {
 		store, err = postgres.Open(ctx, postgres.Config{DSN: s.dsn, Schema: s.schema, Logger: log})
 	}

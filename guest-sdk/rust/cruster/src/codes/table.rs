@@ -105,6 +105,8 @@ table! {
     STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
     STORE_FULL = "CR-5012", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true;
     ADDRESS = "CR-5013", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false;
+    STORE_LOG = "CR-5014", "Put the file back, or restore a backup. If it cannot be had, or another program (sqlite3) has opened the store since the host ended: 'cruster-host migrate --store sqlite:DIR --accept-lost-log' accepts the store as it is.", false;
+    STORE_NEWER = "CR-5015", "Start the version of cruster-host that has written it, or a later one. Nothing was changed.", false;
     UNKNOWN_ENTITY = "CR-6001", "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", false;
     UNKNOWN_OPERATION = "CR-6002", "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", false;
     OPERATION_INPUT = "CR-6003", "Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", false;
