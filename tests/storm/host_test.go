@@ -2,10 +2,8 @@ package storm_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,14 +140,7 @@ func (h *host) count(ctx context.Context, workflow string, state client.State) (
 // requireMemory checks how much memory the process had at most.
 func (h *host) requireMemory(limit int64) {
 	h.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.process.PID()))
-	require.NoError(h.t, err)
-	_, after, found := strings.Cut(string(status), "VmHWM:")
-	require.True(h.t, found)
-	var peak int64
-	_, err = fmt.Sscan(after, &peak)
-	require.NoError(h.t, err)
-	peak <<= 10
+	peak := h.process.PeakMemory()
 	h.t.Logf("the host had %d MiB at most; it may have %d", peak/mib, limit/mib)
 	require.LessOrEqual(h.t, peak, limit)
 }
