@@ -21,8 +21,8 @@ func TestTheBudgetIsOfTheNestedGroup(t *testing.T) {
 	p := harness.NewProcess(t, "sqlite:"+t.TempDir())
 	p.Confine(group)
 	p.Start()
-	instances := metricOf(t, p, "cruster_memory_budget_bytes")
-	queued := metricOf(t, p, "cruster_queued_memory_budget_bytes")
+	instances := p.Metric("cruster_memory_budget_bytes")
+	queued := p.Metric("cruster_queued_memory_budget_bytes")
 	require.Equal(t, half, instances+queued)
-	require.Equal(t, half+112*mib, metricOf(t, p, "go_gc_gomemlimit_bytes"))
+	require.Equal(t, half+112*mib, p.Metric("go_gc_gomemlimit_bytes"))
 }

@@ -57,6 +57,15 @@ func (s store) host(t *testing.T, args ...string) *host {
 	return &host{t, p, c, time.Now()}
 }
 
+// as is a client of another tenant.
+func (h *host) as(t *testing.T, namespace string) *client.Client {
+	t.Helper()
+	c, err := client.Dial(h.process.GRPC, client.WithRetryFor(patience), client.WithNamespace(namespace))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 func (h *host) kill() { h.process.Kill() }
 
 func (h *host) push(folder string, g *gate) {
@@ -143,6 +152,15 @@ func (h *host) requireMemory(limit int64) {
 	peak := h.process.PeakMemory()
 	h.t.Logf("the host had %d MiB at most; it may have %d", peak/mib, limit/mib)
 	require.LessOrEqual(h.t, peak, limit)
+}
+
+// awaitMetric waits until a metric of the host has a value.
+func (h *host) awaitMetric(name string, value int64) {
+	h.t.Helper()
+	for deadline := time.Now().Add(patience); h.process.Metric(name) != value; {
+		require.True(h.t, time.Now().Before(deadline), name)
+		time.Sleep(50 * time.Millisecond) // before the next question to the other process
+	}
 }
 
 func bytesOf(n int64) string { return strconv.FormatInt(n/mib, 10) + "MiB" }
