@@ -60,7 +60,7 @@ func (b *Budget) Waiting() int {
 func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	if bytes > b.total {
 		never := abi.Errorf(abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
-			WithHint("Start the host with a larger --memory; instances have three quarters of it.")
+			WithHint("Start the host with a larger --memory; instances have five eighths of it.")
 		never.Retryable = false
 		return nil, never
 	}
@@ -204,8 +204,11 @@ func (p *Permit) Bytes() int64 {
 	return max(p.bytes, 0)
 }
 
-// Release gives the permit back. It may be called more than once.
+// Release gives the permit back. It may be called more than once, and on nil.
 func (p *Permit) Release() {
+	if p == nil {
+		return
+	}
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	if p.bytes < 0 {

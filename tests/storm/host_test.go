@@ -49,18 +49,31 @@ type host struct {
 
 func (s store) host(t *testing.T, args ...string) *host {
 	t.Helper()
-	p := harness.NewProcess(t, s.address, append(args, s.args...)...)
-	p.Start()
-	c, err := client.Dial(p.GRPC, client.WithRetryFor(patience))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return &host{t, p, c, time.Now()}
+	h := s.prepared(t, args...)
+	h.start()
+	return h
 }
 
-// as is a client of another tenant.
+// prepared is a host that is not started.
+func (s store) prepared(t *testing.T, args ...string) *host {
+	t.Helper()
+	return &host{t: t, process: harness.NewProcess(t, s.address, append(args, s.args...)...)}
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	h.process.Start()
+	h.client, h.began = h.as(h.t, ""), time.Now()
+}
+
+// as is a client of a tenant; of the default one if the name is empty.
 func (h *host) as(t *testing.T, namespace string) *client.Client {
 	t.Helper()
-	c, err := client.Dial(h.process.GRPC, client.WithRetryFor(patience), client.WithNamespace(namespace))
+	options := []client.Option{client.WithRetryFor(patience)}
+	if namespace != "" {
+		options = append(options, client.WithNamespace(namespace))
+	}
+	c, err := client.Dial(h.process.GRPC, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -81,15 +94,27 @@ func (h *host) push(folder string, g *gate) {
 // startAll starts the executions from one number up to another, many at the same time.
 func (h *host) startAll(workflow string, from, to int, input func(i int) any) {
 	h.t.Helper()
+	h.each(to-from, func(key string) error {
+		i, err := strconv.Atoi(key)
+		if err != nil {
+			return err
+		}
+		_, err = client.Workflow[any, any](h.client, workflow).WithKeyRaw(text(from+i)).Start(h.t.Context(), input(from+i))
+		return err
+	})
+}
+
+// each does something for the keys from 0 on, for many at the same time.
+func (h *host) each(n int, do func(key string) error) {
+	h.t.Helper()
 	const callers = 64
 	var next atomic.Int64
-	next.Store(int64(from))
 	var wait sync.WaitGroup
 	errs := make(chan error, callers)
 	for range callers {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
-				if _, err := client.Workflow[any, any](h.client, workflow).WithKeyRaw(strconv.Itoa(i)).Start(h.t.Context(), input(i)); err != nil {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := do(text(i)); err != nil {
 					errs <- err
 					return
 				}

@@ -102,7 +102,9 @@ func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	if h.engine, err = host.New(engine); err != nil {
 		return err
 	}
-	h.rpc, err = grpcserver.New(grpcserver.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry})
+	h.rpc, err = grpcserver.New(grpcserver.Config{
+		Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry, RequestMemory: h.engine,
+	})
 	if err != nil {
 		return err
 	}
