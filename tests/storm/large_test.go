@@ -31,7 +31,7 @@ func (s store) confined(t *testing.T, group string, args ...string) *host {
 func TestLargeInputsBesideASlowActivity(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
-		n, input := scaled(5000, 200), strings.Repeat("x", 3*mib)
+		n, input := scaled(5000, 100), strings.Repeat("x", 3*mib)
 		gate, group := startGate(t), harness.MemoryGroup(t, small)
 		h := at.confined(t, group, "--max-activities", "4") // their instances are not what this is about
 		h.push("tests/guests/greedy", gate)
@@ -49,7 +49,7 @@ func TestLargeDeferredsAtOnce(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
 		const length = 4_000_000
-		n := scaled(400, 150)
+		n := scaled(400, 100)
 		gate, group, value := startGate(t), harness.MemoryGroup(t, small), strings.Repeat("x", length)
 		first := at.host(t)
 		first.push("tests/guests/greedy", gate)
