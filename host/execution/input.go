@@ -31,6 +31,8 @@ const (
 	// the write of the turn.
 	inputCopies    = 2
 	deliveryCopies = 3
+	// guestCopies is about how often a guest has a large input while it decodes it.
+	guestCopies = 4
 	// loadCost is what a row may have while it is read: its input and its result.
 	loadCost = 2 * abi.MaxPayload
 	// startPatience is how long a start waits for the memory of its input.
@@ -99,6 +101,28 @@ func (r *run) letGoOfInput() {
 		r.row = &row
 	}
 	r.releaseInput()
+}
+
+// admitGrowth has the guest of a row with a large input be admitted with what it will grow into: many that
+// were admitted as they begin would find no memory in their first turn, and take it again and again. Settle gives
+// back what was not needed.
+func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
+	size, away := isAway(row.Input)
+	if !away {
+		size = int64(len(row.Input))
+	}
+	if size <= keptInput {
+		return admit, func() {}
+	}
+	var instance *budget.Permit
+	return func(ctx context.Context, bytes int64) (_ *budget.Permit, err error) {
+		ahead := max(0, min(guestCopies*size, x.Memory.Total()-bytes))
+		if instance, err = admit(ctx, bytes+ahead); err != nil {
+			return nil, err
+		}
+		instance.SetAside(ahead)
+		return instance, nil
+	}, func() { instance.DropAside() }
 }
 
 // withInput is a row that has its input, from when an instance is admitted until release is

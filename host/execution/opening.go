@@ -56,6 +56,8 @@ type admitting func(ctx context.Context, bytes int64) (*budget.Permit, error)
 // first turn. The caller waits with nothing in its hands that others wait for: no
 // slot, and no other guest. Keep is told of the guest before the turn.
 func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, admit admitting, keep func(*admitted)) (guest.Turn, error) {
+	admit, settle := x.admitGrowth(row, admit)
+	defer settle()
 	row, admit, release := x.withInput(row, admit)
 	defer release()
 	opening, err := find(ctx, row)
