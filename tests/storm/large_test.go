@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -40,31 +37,5 @@ func TestLargeInputsBesideASlowActivity(t *testing.T) {
 		gate.open()
 		h.awaitAll("storm/Hold", n)
 		h.requireMemory(small)
-	})
-}
-
-// TestLargeDeferredsAtOnce: executions that are settled with large values are recovered all
-// at the same time, and each is handed its value.
-func TestLargeDeferredsAtOnce(t *testing.T) {
-	t.Parallel()
-	onEachStore(t, func(t *testing.T, at store) {
-		const length = 4_000_000
-		n := scaled(400, 100)
-		gate, group, value := startGate(t), harness.MemoryGroup(t, small), strings.Repeat("x", length)
-		first := at.host(t)
-		first.push("tests/guests/greedy", gate)
-		first.startAll("storm/Gather", 0, n, func(int) any { return 1 })
-		first.each(n, func(key string) error {
-			return first.client.Resolve(t.Context(), "storm/Gather/"+key, "part-0", value)
-		})
-		first.kill()
-
-		gate.open()
-		second := at.confined(t, group)
-		second.awaitAll("storm/Gather", n)
-		sum, err := client.Workflow[int, int](second.client, "storm/Gather").WithKeyRaw("0").Execute(t.Context(), 1)
-		require.NoError(t, err)
-		require.Equal(t, length, sum)
-		second.requireMemory(small)
 	})
 }

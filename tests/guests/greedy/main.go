@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strconv"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
@@ -61,21 +60,3 @@ var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, _ crus
 	}
 	return cruster.None{}, res.Err()
 }, cruster.Retries(1000), cruster.ConstantBackoff(time.Second))
-
-// Parts are the texts that a Gather is settled with.
-var Parts = cruster.NewDynamicDeferred[string]("part-")
-
-// Gather passes the gate, awaits so many texts, and returns their length.
-var Gather = cruster.NewWorkflow("Gather", func(ctx cruster.Context, n int) (sum int, err error) {
-	if _, err := pass.Call(ctx, cruster.None{}); err != nil {
-		return 0, err
-	}
-	for i := range n {
-		text, err := Parts.Named(strconv.Itoa(i)).Await(ctx)
-		if err != nil {
-			return 0, err
-		}
-		sum += len(text)
-	}
-	return sum, nil
-}).Accepts(Parts)
