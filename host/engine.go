@@ -44,6 +44,7 @@ type Engine struct {
 	wasm       *wasm.Runtime
 	egress     *egress.Client
 	queued     *budget.Budget
+	requests   *budget.Budget
 	writer     *writer
 	catalog    *catalog.Catalog
 	keys       *guest.KeyDeriver
@@ -86,9 +87,17 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// queuedShare is which part of the memory is for what is held until it is worked on: ops
-// that executions wait for, and uploads.
-const queuedShare = 4
+// Shares of the memory, as divisors. Each is for what must not wait for the others; the rest is for
+// instances. docs/tuning.md has the table.
+const (
+	// queuedShare is for what is held until it is worked on: ops that executions wait for,
+	// inputs of starts, calls of entities and their states, and uploads.
+	queuedShare = 4
+	// deliveringShare is for large values on their way from the store to a guest.
+	deliveringShare = 16
+	// requestShare is for the messages of callers.
+	requestShare = 16
+)
 
 // Permit is a part of the memory of the host, at first of no bytes: see host/budget.
 type Permit interface {
@@ -104,13 +113,21 @@ type Permit interface {
 // takes is not part of it.
 func (e *Engine) UploadMemory() Permit { return e.queued.Empty() }
 
+// AdmitRequest takes memory for a call or its message, if there is some. A message that would need
+// more than half of what there is for requests has that half.
+func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
+	permit := e.requests.Empty()
+	return permit.Release, permit.Grow(min(bytes, e.requests.Total()/2))
+}
+
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
-	e.queued = budget.New(cfg.Memory / queuedShare)
-	memory := budget.New(cfg.Memory - e.queued.Total())
+	e.queued, e.requests = budget.New(cfg.Memory/queuedShare), budget.New(cfg.Memory/requestShare)
+	delivering := budget.New(cfg.Memory / deliveringShare)
+	memory := budget.New(cfg.Memory - e.queued.Total() - e.requests.Total() - delivering.Total())
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued))
+		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued), memoryOfDeliveries(delivering), memoryOfRequests(e.requests))
 	}
 	e.writer = newWriter(cfg, e.state, &e.followers)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
@@ -134,7 +151,7 @@ func (e *Engine) wire() {
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
-		Continue: e.continuation, WorkflowOf: e.workflowOf,
+		Continue: e.continuation, Delivering: delivering, WorkflowOf: e.workflowOf,
 		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Followers: &e.followers, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, MaxEntries: cfg.MaxEntries, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,

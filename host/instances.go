@@ -17,6 +17,8 @@ var (
 		"Instances, by how they were made: initialized, mapped from an image, or reused after a reset.", []string{"made"}, nil)
 	instancesDiscarded = prometheus.NewDesc("cruster_instances_discarded_total",
 		"Instances that could not be reset, or for which there was no room in the pool.", nil, nil)
+	instancesWaiting = prometheus.NewDesc("cruster_instances_waiting_for_core",
+		"Instances that have computed for long and wait until others leave them a core.", nil, nil)
 	instancesIdle = prometheus.NewDesc("cruster_instances_idle", "Instances that are reset and wait to be used again.", nil, nil)
 )
 
@@ -25,6 +27,7 @@ func (instances) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- instancesMade
 	descriptions <- instancesDiscarded
 	descriptions <- instancesIdle
+	descriptions <- instancesWaiting
 }
 
 // Collect implements [prometheus.Collector].
@@ -35,4 +38,5 @@ func (i instances) Collect(metrics chan<- prometheus.Metric) {
 	}
 	metrics <- prometheus.MustNewConstMetric(instancesDiscarded, prometheus.CounterValue, float64(stats.Discarded))
 	metrics <- prometheus.MustNewConstMetric(instancesIdle, prometheus.GaugeValue, float64(stats.Idle))
+	metrics <- prometheus.MustNewConstMetric(instancesWaiting, prometheus.GaugeValue, float64(stats.Waiting))
 }

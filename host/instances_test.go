@@ -30,5 +30,6 @@ func TestMetricsOfInstances(t *testing.T) {
 		"cruster_instances_total initialized": 2, // to make the image
 		"cruster_instances_total mapped":      1,
 		"cruster_instances_total reused":      2,
+		"cruster_instances_waiting_for_core":  0,
 	}, valuesOf(t, reg))
 }

@@ -27,9 +27,29 @@ func memoryOfInstances(b *budget.Budget) memoryUse {
 // memoryOfQueues is for the budget of what is held until it is worked on.
 func memoryOfQueues(b *budget.Budget) memoryUse {
 	return memoryUse{
-		total:   prometheus.NewDesc("cruster_queued_memory_budget_bytes", "How much memory ops that executions wait for and uploads may have together.", nil, nil),
+		total:   prometheus.NewDesc("cruster_queued_memory_budget_bytes", "How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.", nil, nil),
 		used:    prometheus.NewDesc("cruster_queued_memory_used_bytes", "How much of that is given out.", nil, nil),
 		waiting: prometheus.NewDesc("cruster_queued_memory_waiting", "Requests that wait for a part of it.", nil, nil),
+		budget:  b,
+	}
+}
+
+// memoryOfDeliveries is for the budget of large values that guests are handed.
+func memoryOfDeliveries(b *budget.Budget) memoryUse {
+	return memoryUse{
+		total:   prometheus.NewDesc("cruster_delivered_memory_budget_bytes", "How much memory large values may have together on their way from the store to workflows.", nil, nil),
+		used:    prometheus.NewDesc("cruster_delivered_memory_used_bytes", "How much of that is given out.", nil, nil),
+		waiting: prometheus.NewDesc("cruster_delivered_memory_waiting", "Executions that wait for a part of it.", nil, nil),
+		budget:  b,
+	}
+}
+
+// memoryOfRequests is for the budget of messages of callers.
+func memoryOfRequests(b *budget.Budget) memoryUse {
+	return memoryUse{
+		total:   prometheus.NewDesc("cruster_request_memory_budget_bytes", "How much memory calls and their messages may have together.", nil, nil),
+		used:    prometheus.NewDesc("cruster_request_memory_used_bytes", "How much of that is given out.", nil, nil),
+		waiting: prometheus.NewDesc("cruster_request_memory_waiting", "Requests that wait for a part of it; they are refused instead.", nil, nil),
 		budget:  b,
 	}
 }

@@ -37,6 +37,9 @@ const (
 	// together. That it is set has a second effect: the transport does not measure the
 	// path with pings of its own, one for nearly every call, to find a better size.
 	window = 1 << 20
+	// callWindow is that of one call, before the host reads of it. A message that is being read
+	// gets as much as it needs.
+	callWindow = 64 << 10
 	// handshakeTimeout is how long a new connection may take for its handshake.
 	handshakeTimeout = 10 * time.Second
 	// maxHeaders bounds the metadata of a call, and maxCalls the calls that one
@@ -58,6 +61,9 @@ type Config struct {
 	MaxModuleSize int64
 	// Registerer takes the metrics of the services. Defaults to none.
 	Registerer prometheus.Registerer
+	// RequestMemory is what calls and their messages take their memory from. Nil means that they
+	// are not counted.
+	RequestMemory RequestMemory
 }
 
 // Server serves the gRPC API. Make one with [New], start it with
@@ -66,6 +72,7 @@ type Server struct {
 	engine   Engine
 	grpc     *grpc.Server
 	lifetime *lifetime
+	arrivals *arrivals
 }
 
 // New makes a server.
@@ -86,13 +93,15 @@ func New(cfg Config) (*Server, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
+	s.arrivals = &arrivals{max: max(cfg.MaxModuleSize+envelope, maxRequest), memory: cfg.RequestMemory}
 	in := &interceptors{clock: cfg.Clock, lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),
 		grpc.ChainStreamInterceptor(in.stream),
-		grpc.MaxRecvMsgSize(int(max(cfg.MaxModuleSize+envelope, maxRequest))),
+		grpc.MaxRecvMsgSize(int(s.arrivals.max)),
 		grpc.MaxHeaderListSize(maxHeaders),
-		grpc.InitialWindowSize(window),
+		grpc.InTapHandle(s.arrivals.tap),
+		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(window),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(handshakeTimeout),
@@ -117,7 +126,7 @@ func New(cfg Config) (*Server, error) {
 
 // Serve answers gRPC calls on the listener until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := s.grpc.Serve(s.arrivals.listen(l)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
 	return nil

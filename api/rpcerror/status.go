@@ -3,6 +3,8 @@ package rpcerror
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,12 +87,27 @@ func From(err error) error {
 	case codes.Unavailable:
 		return abi.Errorf(abi.CodeUnreachable, "no host answers: %s", unwrapDial(st.Message()))
 	case codes.ResourceExhausted: // gRPC's own: a message over the limit of either side
+		if isRefused(st) {
+			return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the message")
+		}
 		return abi.Errorf(abi.CodePayloadTooLarge, "%s", st.Message())
 	case codes.InvalidArgument:
 		return abi.Errorf(abi.CodeBadRequest, "%s", st.Message())
 	default:
 		return abi.Errorf(abi.CodeInternal, "%s: %s", st.Code(), st.Message())
 	}
+}
+
+// RefusedLength is the length that a host gives a message which it has no memory for: the
+// transport refuses it then, in words of its own.
+const RefusedLength = math.MaxUint32
+
+// refusedFor is when to send such a message again.
+const refusedFor = 250 * time.Millisecond
+
+// isRefused tells a message that was refused for lack of memory from one that is too large.
+func isRefused(st *status.Status) bool {
+	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), strconv.FormatUint(RefusedLength, 10))
 }
 
 // fromDetails makes an error of the details that Status and WithDiff gave a status;
@@ -141,6 +158,9 @@ func RetryDelay(err error) (time.Duration, bool) {
 	st, ok := status.FromError(err)
 	if !ok {
 		return 0, false
+	}
+	if isRefused(st) {
+		return refusedFor, true
 	}
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.RetryInfo); ok {

@@ -80,7 +80,9 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	defer release()
 	ctx, cancel := timelimit.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
+	a.metrics.running.Inc()
 	outcome, err := a.invoke(ctx, inst)
+	a.metrics.running.Dec()
 	a.metrics.fuel.WithLabelValues(a.Row.Namespace).Add(float64(inst.FuelUsed()))
 	if parent.Err() != nil {
 		return nil, nil

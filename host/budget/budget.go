@@ -60,7 +60,7 @@ func (b *Budget) Waiting() int {
 func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	if bytes > b.total {
 		never := abi.Errorf(abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
-			WithHint("Start the host with a larger --memory; instances have three quarters of it.")
+			WithHint("Start the host with a larger --memory; instances have five eighths of it.")
 		never.Retryable = false
 		return nil, never
 	}
@@ -156,6 +156,31 @@ func (b *Budget) withdraw(r *request) {
 type Permit struct {
 	budget *Budget
 	bytes  int64 // guarded by the budget's mu; -1 once it was given back
+	aside  int64 // guarded by the budget's mu; of the bytes, those that it grows into first
+}
+
+// SetAside says that so many bytes of the permit are for what it will grow into: they were waited
+// for, so that growing does not fail.
+func (p *Permit) SetAside(bytes int64) {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.aside = min(bytes, max(p.bytes, 0))
+}
+
+// DropAside gives back what is left of that. It may be called on nil.
+func (p *Permit) DropAside() {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if p.bytes < 0 || p.aside == 0 {
+		return
+	}
+	p.bytes -= p.aside
+	p.budget.used -= p.aside
+	p.aside = 0
+	p.budget.lookLocked()
 }
 
 // Grow makes the permit larger. It reports false if there is no room, although all that
@@ -172,17 +197,24 @@ func (p *Permit) Grow(bytes int64) bool {
 func (p *Permit) tryGrow(bytes int64) bool {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	if p.bytes < 0 || p.budget.used+bytes > p.budget.total {
+	aside := min(p.aside, bytes)
+	more := bytes - aside
+	if p.bytes < 0 || p.budget.used+more > p.budget.total {
 		return false
 	}
-	p.bytes += bytes
-	p.budget.used += bytes
+	p.aside -= aside
+	p.bytes += more
+	p.budget.used += more
 	return true
 }
 
 // CouldGrow tells whether the permit could be larger by so many bytes if there were no
 // others.
-func (p *Permit) CouldGrow(bytes int64) bool { return p.Bytes()+bytes <= p.budget.total }
+func (p *Permit) CouldGrow(bytes int64) bool {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	return max(p.bytes, 0)-p.aside+bytes <= p.budget.total
+}
 
 // Shrink gives a part of the permit back.
 func (p *Permit) Shrink(bytes int64) {
@@ -204,8 +236,11 @@ func (p *Permit) Bytes() int64 {
 	return max(p.bytes, 0)
 }
 
-// Release gives the permit back. It may be called more than once.
+// Release gives the permit back. It may be called more than once, and on nil.
 func (p *Permit) Release() {
+	if p == nil {
+		return
+	}
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	if p.bytes < 0 {

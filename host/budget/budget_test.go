@@ -212,3 +212,25 @@ func TestTryAcquire(t *testing.T) {
 		require.EqualValues(t, 10, b.Used())
 	})
 }
+
+// TestSetAside: a permit grows into what was set aside for it, whatever others take, and gives the rest
+// back.
+func TestSetAside(t *testing.T) {
+	t.Parallel()
+	b := New(100)
+	p := acquire(t, b, 60)
+	p.SetAside(40)
+	acquire(t, b, 40)
+	require.True(t, p.Grow(30))
+	require.EqualValues(t, 100, b.Used())
+	require.False(t, p.Grow(11), "10 are left")
+	require.True(t, p.CouldGrow(50))
+	require.False(t, p.CouldGrow(51))
+	p.DropAside()
+	p.DropAside()
+	require.EqualValues(t, 50, p.Bytes())
+	require.EqualValues(t, 90, b.Used())
+	p.Release()
+	p.DropAside()
+	require.EqualValues(t, 40, b.Used())
+}

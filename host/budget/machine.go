@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -13,29 +14,24 @@ const unknownMachine = 4 << 30
 // OfMachine is the budget of a host that is told none: half of the memory that this
 // process may have. The other half is for what is not admitted by bytes: the store's
 // caches, connections, and the garbage of the host itself.
-func OfMachine() int64 { return machineMemory(os.ReadFile) / 2 }
+func OfMachine() int64 { return machineMemory(os.DirFS("/")) / 2 }
 
-// machineMemory is the least of what the machine has and what its control groups allow.
-func machineMemory(read func(path string) ([]byte, error)) int64 {
+// machineMemory is the least of the machine's memory and the limits of the control groups
+// that the process is in.
+func machineMemory(root fs.FS) int64 {
 	least := int64(unknownMachine)
-	if total, ok := parseMeminfo(read); ok {
+	if total, ok := parseMeminfo(root); ok {
 		least = total
 	}
-	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := read(path)
-		if err != nil {
-			continue
-		}
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
-			least = min(least, limit)
-		}
+	for _, limit := range groupLimits(root) {
+		least = min(least, limit)
 	}
 	return least
 }
 
 // parseMeminfo finds the line "MemTotal:  16384 kB".
-func parseMeminfo(read func(path string) ([]byte, error)) (int64, bool) {
-	text, err := read("/proc/meminfo")
+func parseMeminfo(root fs.FS) (int64, bool) {
+	text, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
 		return 0, false
 	}

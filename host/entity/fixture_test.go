@@ -384,6 +384,15 @@ func (f *fixture) fill(id journal.ID, m journal.Message) {
 	require.NoError(f.t, err)
 }
 
+// fillRun puts a message into the inbox of a run of an execution.
+func (f *fixture) fillRun(id journal.ID, m journal.Message) {
+	f.t.Helper()
+	f.commits.mu.Lock()
+	defer f.commits.mu.Unlock()
+	_, err := f.commits.applyLocked(journal.Write{ID: refTo("sender").ID(), Send: []journal.Sent{{To: id, Chain: journal.RunID{1}, Message: m}}})
+	require.NoError(f.t, err)
+}
+
 // refTo names a counter.
 func refTo(key string) Ref { return Ref{Namespace: "default", Type: "bank/Counter", Key: key} }
 

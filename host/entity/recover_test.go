@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/journal"
-	"github.com/cruster/cruster/journal/memory"
 )
 
 // halfReadable is a store that cannot read the inbox of one receiver.
 type halfReadable struct {
-	*memory.Store
+	journal.Store
 	stuck journal.ID
 	lists atomic.Int32 // of receivers
 	reads atomic.Int32 // of inboxes
@@ -41,35 +40,37 @@ func (h *halfReadable) Messages(ctx context.Context, to journal.Receiver, after 
 // those of finished runs. Recovery lists receivers once, and reads no inbox but those of entities.
 func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		keys := []string{"a", "b", "c", "d"}
-		slices.SortFunc(keys, func(a, b string) int {
-			x, y := refTo(a).ID(), refTo(b).ID()
-			return bytes.Compare(x[:], y[:])
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			keys := []string{"a", "b", "c", "d"}
+			slices.SortFunc(keys, func(a, b string) int {
+				x, y := refTo(a).ID(), refTo(b).ID()
+				return bytes.Compare(x[:], y[:])
+			})
+			for _, key := range keys {
+				call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
+				f.fill(refTo(key).ID(), posted(call, journal.Caller{},
+					parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
+			}
+			for _, key := range []string{"1", "2", "3"} {
+				signal := journal.Envelope{Kind: journal.SignalMessage, Origin: journal.NewOrigin()}
+				f.fillRun(journal.IDOf("default", "orders/Process", key), journal.Message{Envelope: signal})
+			}
+			f.unrecovered = true
+			f.crash()
+			store := &halfReadable{Store: f.store, stuck: refTo(keys[0]).ID()}
+			f.x.Store = store
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			f.x.Recover(ctx)
+			synctest.Wait()
+			require.NoError(t, ctx.Err(), "recovery is over")
+			require.EqualValues(t, 1, store.lists.Load())
+			require.LessOrEqual(t, store.reads.Load(), int32(2*len(keys)), "each entity reads its own")
+			for _, key := range keys[1:] {
+				require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add(key, 1))))
+			}
 		})
-		for _, key := range keys {
-			call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
-			f.fill(refTo(key).ID(), posted(call, journal.Caller{},
-				parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
-		}
-		for _, key := range []string{"1", "2", "3"} {
-			signal := journal.Envelope{Kind: journal.SignalMessage, Origin: journal.NewOrigin()}
-			f.fill(journal.IDOf("default", "orders/Process", key), journal.Message{Envelope: signal})
-		}
-		f.unrecovered = true
-		f.crash()
-		store := &halfReadable{Store: f.store, stuck: refTo(keys[0]).ID()}
-		f.x.Store = store
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		f.x.Recover(ctx)
-		synctest.Wait()
-		require.NoError(t, ctx.Err(), "recovery is over")
-		require.EqualValues(t, 1, store.lists.Load())
-		require.LessOrEqual(t, store.reads.Load(), int32(2*len(keys)), "each entity reads its own")
-		for _, key := range keys[1:] {
-			require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add(key, 1))))
-		}
 	})
 }

@@ -83,6 +83,9 @@ type Deps struct {
 	CheckSignal func(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
 	Clock       clockwork.Clock
 	Committer   Committer
+	// Delivering is what large values take their memory from on their way from the store to a
+	// guest: see input.go. Defaults to as much as Queued.
+	Delivering *budget.Budget
 	// Continue says how an execution goes on as another run: with which code, and with the
 	// input as it is stored. An input that does not fit is an error of abi.CodeBadInput.
 	Continue func(ctx context.Context, row *journal.Execution, input []byte) (journal.Continuation, error)
@@ -154,6 +157,9 @@ type Executions struct {
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
 	deps.MaxEntries = cmp.Or(deps.MaxEntries, abi.MaxEntries)
+	if deps.Delivering == nil {
+		deps.Delivering = budget.New(deps.Queued.Total())
+	}
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.querying = semaphore.NewWeighted(maxQuerying)

@@ -157,7 +157,7 @@ func (r *run) beginAnew(run journal.RunID) {
 // load brings an execution from the store into memory: its row, which deferreds
 // are settled and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
-	row, err := r.Store.Load(ctx, r.id)
+	row, err := r.loadRow(ctx)
 	if errors.Is(err, journal.ErrNotFound) {
 		return errGone
 	}
@@ -173,6 +173,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.adopt(row)
+	r.releaseInput()
 	r.deferreds.set(settled)
 	r.received.LetGo()
 	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })

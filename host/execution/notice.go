@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -33,6 +34,7 @@ type (
 		row      *journal.Execution
 		head     *headStart        // or nil
 		received []journal.Message // that came with the start
+		input    *budget.Permit    // of its input; or nil
 	}
 	// wake says that a time has come, or that the run should look around.
 	wake struct{}

@@ -49,13 +49,17 @@ func release(memory guest.Memory) {
 	}
 }
 
-// admission waits for the permit of an instance.
-type admission func(ctx context.Context, bytes int64) (*budget.Permit, error)
+// admitting waits for the permit of an instance.
+type admitting func(ctx context.Context, bytes int64) (*budget.Permit, error)
 
 // startGuest makes a guest for an execution, as soon as it is admitted, and gives it its
 // first turn. The caller waits with nothing in its hands that others wait for: no
 // slot, and no other guest. Keep is told of the guest before the turn.
-func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, admit admission, keep func(*admitted)) (guest.Turn, error) {
+func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, admit admitting, keep func(*admitted)) (guest.Turn, error) {
+	admit, settle := x.admitGrowth(row, admit)
+	defer settle()
+	row, admit, release := x.withInput(row, admit)
+	defer release()
 	opening, err := find(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
@@ -64,7 +68,7 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 }
 
 // admitGuest makes a guest as soon as it is admitted with so many bytes, and has it begin.
-func (x *Executions) admitGuest(ctx context.Context, namespace string, bytes int64, admit admission, keep func(*admitted),
+func (x *Executions) admitGuest(ctx context.Context, namespace string, bytes int64, admit admitting, keep func(*admitted),
 	open func(context.Context, guest.Memory) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
 ) (guest.Turn, error) {
 	instance, err := admit(ctx, bytes)

@@ -33,6 +33,7 @@ type run struct {
 	guest     *admitted          // nil while the instance is not warm
 	leaving   *admitted          // the instance of a run that is being forgotten
 	ops       *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
+	input     *budget.Permit     // of the input in the row; or nil
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
@@ -83,6 +84,7 @@ func newRun(x *Executions, id journal.ID) *run {
 // Receive implements actor.Actor.
 func (r *run) Receive(notices []notice) []notice {
 	defer r.pace()
+	r.takeInputs(notices)
 	if r.Host.Over() {
 		refuseAll(notices, r.Host.EndReason())
 		return nil
@@ -141,6 +143,7 @@ func (r *run) Forgotten() {
 		r.leaving.Close()
 	}
 	r.releaseOps()
+	r.input.Release()
 }
 
 func (r *run) requeue(notices ...notice) { r.again = append(r.again, notices...) }
@@ -419,6 +422,7 @@ func (r *run) reload(b batch) {
 func (r *run) unload() {
 	r.dropGuest()
 	r.releaseOps()
+	r.releaseInput()
 	r.row, r.begun, r.recovering, r.published = nil, false, false, nil
 	r.rowWrites++
 	r.mu.Lock()

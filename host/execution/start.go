@@ -52,6 +52,16 @@ func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over
 // start is Start of an execution that may have a journal already.
 func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, err error) {
 	row := w.Start
+	input, err := x.admitInput(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			input.Release()
+		}
+	}()
 	alone := x.runs.Hold(row.ID)
 	var head *headStart
 	if alone && len(w.Entries) == 0 {
@@ -73,11 +83,12 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 		x.runs.Unhold(row.ID)
 		head.discard()
 	default:
-		s := started{row: row, head: head}
+		s := started{row: row, head: head, input: input}
 		if w.Receive != nil {
 			w.Receive.Position = res.Position
 			s.received = []journal.Message{*w.Receive}
 		}
+		taken = true
 		x.runs.Unhold(row.ID, s)
 	}
 	if err != nil {

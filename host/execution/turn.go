@@ -34,19 +34,25 @@ func (r *run) advance() {
 			r.waitForCompletions()
 			return
 		}
-		if err := r.fill(r.Host.Context(), &b); err != nil {
-			r.reload(batch{}) // its outcomes are in the ledger still
-			r.loadFailed(nil, err)
-			return
-		}
-		if seq, limit := b.entries[0].Seq, r.EntryLimit(r.row); seq > limit {
-			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
-			return
-		}
-		if !r.takeTurn(b) {
+		if !r.fillAndTake(b) {
 			return
 		}
 	}
+}
+
+// fillAndTake takes the turn that a batch causes. It reports whether the run goes on.
+func (r *run) fillAndTake(b batch) bool {
+	defer r.admitDelivery(&b)()
+	if err := r.fill(r.Host.Context(), &b); err != nil {
+		r.reload(batch{}) // its outcomes are in the ledger still
+		r.loadFailed(nil, err)
+		return false
+	}
+	if seq, limit := b.entries[0].Seq, r.EntryLimit(r.row); seq > limit {
+		r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
+		return false
+	}
+	return r.takeTurn(b)
 }
 
 func (r *run) nextBatch() (batch, bool) {
@@ -104,6 +110,7 @@ func (r *run) firstTurn() bool {
 		return r.crashed(batch{}, err)
 	}
 	r.begun = true
+	r.letGoOfInput()
 	return r.commitTurn(batch{}, turn)
 }
 

@@ -248,7 +248,9 @@ func refuseCall(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 // Start takes the first turn.
 func (g *Guest) Start(ctx context.Context) (Turn, error) {
 	g.beginTurn()
-	t, err := g.inst.Start(ctx, abi.MustMarshal(&g.invoke))
+	input := abi.MustMarshal(&g.invoke)
+	g.invoke.Body = nil // the guest has it from here on
+	t, err := g.inst.Start(ctx, input)
 	return g.finishTurn(t, err)
 }
 

@@ -52,7 +52,8 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 		panic(fault(abi.CodeGuestTimeout, "the module has used up its fuel, %d units, and was stopped", i.fuelLimit))
 	}
 	now := i.module.runtime.cfg.Clock.Now()
-	if now.Sub(i.fuelFilled) > longSlice {
+	took := now.Sub(i.fuelFilled)
+	if took > longSlice {
 		i.fuelSlice = max(i.fuelSlice/2, smallestSlice)
 	} else {
 		i.fuelSlice = min(i.fuelSlice*2, largestSlice)
@@ -61,6 +62,9 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 	i.admitStack()
 	if i.fuelSlice >= largestSlice {
 		i.stopWatching()
+	}
+	if i.shareCores(ctx, took) {
+		i.fuelFilled = i.module.runtime.cfg.Clock.Now()
 	}
 	i.fillTank(used)
 }

@@ -124,6 +124,7 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 	}
 	body := readBody(name, memory, ptr, size)
 	i.stopWatching() // the host may wait for others
+	i.leaveCore()
 	i.admitStack()
 	var reply []byte
 	var failed *abi.Error

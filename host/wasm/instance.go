@@ -88,6 +88,8 @@ type Instance struct {
 	fuelFilled             time.Time    // when it was given the last
 	stoppedAt              binary.Place // where it was refused fuel
 
+	computing computing // of the call under way: see cores.go
+
 	watch faultWatch // of the turn under way: see pages.go
 
 	stackAdmitted int64 // bytes of grown stacks that the host has memory for: see handles.go

@@ -29,6 +29,8 @@ type Stats struct {
 	Initialized uint64
 	// Discarded machines could not be reset, or found their pool full.
 	Discarded uint64
+	// Waiting guests have computed for long and wait for a core.
+	Waiting int64
 	// Refuels counts how often guests had used up a slice of fuel and called the host.
 	Refuels uint64
 }
@@ -44,7 +46,7 @@ func (r *Runtime) Stats() Stats {
 	return Stats{
 		Idle: r.stats.idle.Load(), Reused: r.stats.reused.Load(), Mapped: r.stats.mapped.Load(),
 		Initialized: r.stats.initialized.Load(), Discarded: r.stats.discarded.Load(),
-		Refuels: r.stats.refuels.Load(),
+		Refuels: r.stats.refuels.Load(), Waiting: r.cores.waiting.Load(),
 	}
 }
 

@@ -128,6 +128,7 @@ type Runtime struct {
 	engine wazero.Runtime
 	stats  stats
 	warmth warmth
+	cores  *cores
 
 	// without says what this system does not have. Tests take things away.
 	without struct{ imageFiles, reservations bool }
@@ -166,6 +167,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		cfg:          cfg,
+		cores:        newCores(),
 		offered:      make(map[string]binary.Signature),
 		compileSlots: make(chan struct{}, goruntime.GOMAXPROCS(0)),
 		idle:         make(chan struct{}),

@@ -123,7 +123,9 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, l
 	ran = &calling{ctx, i}
 	i.turnCtx, i.naps, i.blocked, i.pollFails, i.reportSlices = ran, 0, nil, false, 0
 	i.startFuel(0)
+	i.computing = computing{}
 	return ran, func() {
+		i.leaveCore()
 		i.turnCtx = nil
 		i.memory.Store(i.memorySizeLocked())
 	}

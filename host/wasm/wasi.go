@@ -104,6 +104,7 @@ func (i *Instance) nanosleep(ns int64) {
 		// If the sleep is broken off the turn's context is done, and the guest ends
 		// when it is out of fuel, or has said where it slept.
 		i.stopWatching()
+		i.leaveCore()
 		bound, cancel := i.module.runtime.bind(i.turnCtx)
 		defer cancel()
 		guard(func() { _ = i.world.Sleep(bound, d) })

@@ -106,6 +106,8 @@ type Process struct {
 	env  []string // for a CrashBinary; nil means that it is the Binary
 	cmd  *exec.Cmd
 	log  bytes.Buffer
+	// group is the control group that the host runs in; empty means the test's own.
+	group string
 }
 
 // NewProcess prepares a host over a store ("sqlite:DIR" or "postgres://…"). It
@@ -140,10 +142,16 @@ func (p *Process) Start() {
 }
 
 func (p *Process) launch() {
-	if p.env == nil {
-		p.cmd = exec.Command(Binary(p.t), p.args...)
-	} else {
-		p.cmd = exec.Command(CrashBinary(p.t), p.args...)
+	binary := Binary
+	if p.env != nil {
+		binary = CrashBinary
+	}
+	p.cmd = exec.Command(binary(p.t), p.args...)
+	if p.group != "" {
+		enter := []string{"-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, p.group, binary(p.t)}
+		p.cmd = exec.Command("sh", append(enter, p.args...)...)
+	}
+	if p.env != nil {
 		p.cmd.Env = append(os.Environ(), p.env...)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log

@@ -2,10 +2,8 @@ package storm_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,12 +49,34 @@ type host struct {
 
 func (s store) host(t *testing.T, args ...string) *host {
 	t.Helper()
-	p := harness.NewProcess(t, s.address, append(args, s.args...)...)
-	p.Start()
-	c, err := client.Dial(p.GRPC, client.WithRetryFor(patience))
+	h := s.prepared(t, args...)
+	h.start()
+	return h
+}
+
+// prepared is a host that is not started.
+func (s store) prepared(t *testing.T, args ...string) *host {
+	t.Helper()
+	return &host{t: t, process: harness.NewProcess(t, s.address, append(args, s.args...)...)}
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	h.process.Start()
+	h.client, h.began = h.as(h.t, ""), time.Now()
+}
+
+// as is a client of a tenant; of the default one if the name is empty.
+func (h *host) as(t *testing.T, namespace string) *client.Client {
+	t.Helper()
+	options := []client.Option{client.WithRetryFor(patience)}
+	if namespace != "" {
+		options = append(options, client.WithNamespace(namespace))
+	}
+	c, err := client.Dial(h.process.GRPC, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	return &host{t, p, c, time.Now()}
+	return c
 }
 
 func (h *host) kill() { h.process.Kill() }
@@ -74,15 +94,27 @@ func (h *host) push(folder string, g *gate) {
 // startAll starts the executions from one number up to another, many at the same time.
 func (h *host) startAll(workflow string, from, to int, input func(i int) any) {
 	h.t.Helper()
+	h.each(to-from, func(key string) error {
+		i, err := strconv.Atoi(key)
+		if err != nil {
+			return err
+		}
+		_, err = client.Workflow[any, any](h.client, workflow).WithKeyRaw(text(from+i)).Start(h.t.Context(), input(from+i))
+		return err
+	})
+}
+
+// each does something for the keys from 0 on, for many at the same time.
+func (h *host) each(n int, do func(key string) error) {
+	h.t.Helper()
 	const callers = 64
 	var next atomic.Int64
-	next.Store(int64(from))
 	var wait sync.WaitGroup
 	errs := make(chan error, callers)
 	for range callers {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
-				if _, err := client.Workflow[any, any](h.client, workflow).WithKeyRaw(strconv.Itoa(i)).Start(h.t.Context(), input(i)); err != nil {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := do(text(i)); err != nil {
 					errs <- err
 					return
 				}
@@ -142,16 +174,18 @@ func (h *host) count(ctx context.Context, workflow string, state client.State) (
 // requireMemory checks how much memory the process had at most.
 func (h *host) requireMemory(limit int64) {
 	h.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.process.PID()))
-	require.NoError(h.t, err)
-	_, after, found := strings.Cut(string(status), "VmHWM:")
-	require.True(h.t, found)
-	var peak int64
-	_, err = fmt.Sscan(after, &peak)
-	require.NoError(h.t, err)
-	peak <<= 10
+	peak := h.process.PeakMemory()
 	h.t.Logf("the host had %d MiB at most; it may have %d", peak/mib, limit/mib)
 	require.LessOrEqual(h.t, peak, limit)
+}
+
+// awaitMetric waits until a metric of the host has a value.
+func (h *host) awaitMetric(name string, value int64) {
+	h.t.Helper()
+	for deadline := time.Now().Add(patience); h.process.Metric(name) != value; {
+		require.True(h.t, time.Now().Before(deadline), name)
+		time.Sleep(50 * time.Millisecond) // before the next question to the other process
+	}
 }
 
 func bytesOf(n int64) string { return strconv.FormatInt(n/mib, 10) + "MiB" }

@@ -30,6 +30,9 @@ const (
 	// hangUpTimeout is how long calls may take to end when the host stops; the
 	// drain timeout of the engine comes on top.
 	hangUpTimeout = 5 * time.Second
+	// endTimeout is how long the host may take behind both, to say in the journal what it gives
+	// up and to close the store. Then it ends as it is.
+	endTimeout = 10 * time.Second
 )
 
 // A Host is a host that runs: the engine with its two servers. Make one with
@@ -37,6 +40,7 @@ const (
 type Host struct {
 	clock        clockwork.Clock
 	drainTimeout time.Duration
+	endTimeout   time.Duration
 	engine       *host.Engine
 	grpc         net.Listener
 	http         net.Listener
@@ -54,7 +58,9 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
+	h := &Host{
+		clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, endTimeout: endTimeout, log: cfg.Logger, lost: make(chan error, 1),
+	}
 	// The addresses come first: a host that cannot be reached must not take over
 	// the shards of one that can.
 	wait := newAddressWait(h.clock)
@@ -96,7 +102,9 @@ func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	if h.engine, err = host.New(engine); err != nil {
 		return err
 	}
-	h.rpc, err = grpcserver.New(grpcserver.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry})
+	h.rpc, err = grpcserver.New(grpcserver.Config{
+		Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry, RequestMemory: h.engine,
+	})
 	if err != nil {
 		return err
 	}
@@ -162,8 +170,24 @@ func (h *Host) ready(ctx context.Context) error {
 	return h.engine.Ready(ctx)
 }
 
-// Stop ends the calls, then the engine, then the store: each needs the next.
+// Stop ends the calls, then the engine, then the store: each needs the next. It returns
+// within the drain timeout and fifteen seconds, whatever hangs: what is acknowledged is
+// durable, so that the process can end at any moment.
 func (h *Host) Stop() error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.stop() }()
+	limit := h.clock.NewTimer(hangUpTimeout + h.drainTimeout + h.endTimeout)
+	defer limit.Stop()
+	select {
+	case err := <-stopped:
+		return err
+	case <-limit.Chan():
+		return abi.Errorf(abi.CodeShuttingDown, "the host did not come to its end within the drain timeout, and ends as it is").
+			WithHint("Nothing that was acknowledged is lost: executions go on when a host starts on the same store.")
+	}
+}
+
+func (h *Host) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), hangUpTimeout)
 	defer cancel()
 	h.rpc.Shutdown(ctx)

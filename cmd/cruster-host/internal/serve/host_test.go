@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
@@ -59,6 +61,31 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	again, err := Start(t.Context(), cfg)
 	require.NoError(t, err, "the store is free again")
 	require.NoError(t, again.Stop())
+}
+
+// TestStopReturnsWhateverHangs: a part of the host that never comes to its end does not
+// keep the process.
+func TestStopReturnsWhateverHangs(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.DrainTimeout, cfg.Retention = time.Millisecond, time.Millisecond
+	hangs, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	cfg.FaultPoint = func(point string) {
+		if point == faultpoint.SweepBeforeCommit {
+			once.Do(func() {
+				close(hangs)
+				<-goOn
+			})
+		}
+	}
+	h, err := Start(t.Context(), cfg)
+	require.NoError(t, err)
+	<-hangs
+	h.endTimeout = -hangUpTimeout
+	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(h.Stop()))
+	close(goOn)
+	h.servers.Wait()
 }
 
 func TestProfilesAreServedIfAskedFor(t *testing.T) {

@@ -1,0 +1,93 @@
+package grpcserver
+
+import "encoding/binary"
+
+// clientPreface is what a client of HTTP/2 sends before its first frame.
+const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// Of HTTP/2 (RFC 9113, sections 4.1 and 6).
+const (
+	frameHeader = 9
+
+	frameData    = 0x0
+	frameHeaders = 0x1
+	frameReset   = 0x3
+
+	flagEndStream = 0x1
+	flagPadded    = 0x8
+)
+
+// frame is the head of a frame.
+type frame struct {
+	length int
+	kind   byte
+	flags  byte
+	stream uint32
+}
+
+// frames finds the frames in one direction of a connection, whatever the pieces that it
+// comes in. It keeps nothing of them but the head of the one that is under way.
+type frames struct {
+	skip    int // bytes that are of no frame, or of no interest
+	head    [frameHeader]byte
+	got     int // bytes of the head
+	current frame
+	left    int  // bytes of the frame that are to come
+	padding int  // of them at the end
+	padded  bool // the next byte is the length of the padding
+}
+
+// scan goes on with the next piece of a connection. Began is told of each frame, data of each
+// piece of a message, which it may change in its place; an error of it ends the scan.
+func (f *frames) scan(p []byte, began func(frame), data func(stream uint32, piece []byte) error) error {
+	for len(p) > 0 {
+		switch {
+		case f.skip > 0:
+			n := min(f.skip, len(p))
+			f.skip, p = f.skip-n, p[n:]
+		case f.left == 0:
+			n := copy(f.head[f.got:], p)
+			f.got, p = f.got+n, p[n:]
+			if f.got == frameHeader {
+				f.begin(began)
+			}
+		case f.padded:
+			f.padded, f.left = false, f.left-1
+			f.padding = min(int(p[0]), f.left)
+			p = p[1:]
+			f.skipPadding()
+		default:
+			n := min(f.left-f.padding, len(p))
+			if data != nil {
+				if err := data(f.current.stream, p[:n]); err != nil {
+					return err
+				}
+			}
+			f.left, p = f.left-n, p[n:]
+			f.skipPadding()
+		}
+	}
+	return nil
+}
+
+// begin takes the head of a frame. Only data is looked at.
+func (f *frames) begin(began func(frame)) {
+	f.got = 0
+	f.current = frame{
+		length: int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2]), kind: f.head[3], flags: f.head[4],
+		stream: binary.BigEndian.Uint32(f.head[5:]) & (1<<31 - 1),
+	}
+	began(f.current)
+	if f.current.kind != frameData {
+		f.skip = f.current.length
+		return
+	}
+	f.left, f.padding, f.padded = f.current.length, 0, f.current.flags&flagPadded != 0 && f.current.length > 0
+}
+
+// skipPadding passes over the end of a frame.
+func (f *frames) skipPadding() {
+	if f.left == f.padding {
+		f.skip, f.left, f.padding = f.padding, 0, 0
+	}
+}

@@ -1,0 +1,214 @@
+package execution
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/admission"
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/journal"
+)
+
+// # Large values
+//
+// An input may have 4 MiB, and thousands of executions may wait with theirs for a slow activity. A
+// guest has its input in its own memory from its first turn on, and the store has it for
+// a replay. So a run keeps a large input only until the guest has it, and reads it again for a
+// replay. The same holds for what deferreds were settled with and for messages: they are read when they are delivered.
+//
+// Invariants: a large value is paid for before it is in memory. That of a start is paid for out of Queued, by
+// its caller, who waits for a moment and is refused then. Whatever is read from the store for a guest is paid for
+// out of Delivering, which is waited for in order, by a run that has the memory of its instance already. Who has a
+// part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
+// neither Memory nor Queued is needed for that.
+const (
+	// keptInput is the size up to which an input stays with the run.
+	keptInput = 64 << 10
+	// inputCopies is how often an input is in memory while a guest is given it, and
+	// deliveryCopies a value that is delivered: as it was read, as it is handed over, and in
+	// the write of the turn.
+	inputCopies    = 2
+	deliveryCopies = 3
+	// guestCopies is about how often a guest has a large input while it decodes it.
+	guestCopies = 4
+	// loadCost is what a row may have while it is read: its input and its result.
+	loadCost = 2 * abi.MaxPayload
+	// startPatience is how long a start waits for the memory of its input.
+	startPatience = time.Second
+)
+
+// inputMark begins the mark that is in a row in place of an input that was let go of; the size
+// of the input follows. No value begins with it: MessagePack has no use for the byte.
+const inputMark = 0xc1
+
+// markOf takes the place of an input.
+func markOf(input []byte) []byte {
+	return binary.BigEndian.AppendUint32([]byte{inputMark}, uint32(len(input)))
+}
+
+// isAway tells whether a row is without its input, and how long that is.
+func isAway(input []byte) (size int64, away bool) {
+	if len(input) != 5 || input[0] != inputMark {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint32(input[1:])), true
+}
+
+// admitInput takes memory for the input of a start. An execution that another one calls does not
+// wait: the caller holds it already, and must be able to finish.
+func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*budget.Permit, error) {
+	if len(row.Input) <= keptInput {
+		return nil, nil
+	}
+	bytes := min(inputCopies*int64(len(row.Input)), x.Queued.Total())
+	if permit, ok := x.Queued.TryAcquire(bytes); ok || !row.Parent.IsZero() {
+		return permit, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	permit, err := x.Queued.Acquire(ctx, bytes)
+	if err != nil {
+		return nil, &admission.Overloaded{
+			Reason: abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an input of %d KiB", len(row.Input)>>10), After: startPatience,
+		}
+	}
+	return permit, nil
+}
+
+// takeInputs takes over what was paid for the inputs of starts. If the run does not adopt the row of
+// one, it has none of its input either.
+func (r *run) takeInputs(notices []notice) {
+	for _, n := range notices {
+		if s, ok := n.(started); ok {
+			r.releaseInput()
+			r.input = s.input
+		}
+	}
+}
+
+func (r *run) releaseInput() {
+	r.input.Release()
+	r.input = nil
+}
+
+// letGoOfInput says that the guest has its input, or that it is not needed yet.
+func (r *run) letGoOfInput() {
+	if len(r.row.Input) > keptInput {
+		row := *r.row // others may look at the row as it was
+		row.Input = markOf(row.Input)
+		r.row = &row
+	}
+	r.releaseInput()
+}
+
+// admitGrowth has the guest of a row with a large input be admitted with what it will grow into: many that
+// were admitted as they begin would find no memory in their first turn, and take it again and again. Settle gives
+// back what was not needed.
+func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
+	size, away := isAway(row.Input)
+	if !away {
+		size = int64(len(row.Input))
+	}
+	if size <= keptInput {
+		return admit, func() {}
+	}
+	var instance *budget.Permit
+	return func(ctx context.Context, bytes int64) (_ *budget.Permit, err error) {
+		ahead := max(0, min(guestCopies*size, x.Memory.Total()-bytes))
+		if instance, err = admit(ctx, bytes+ahead); err != nil {
+			return nil, err
+		}
+		instance.SetAside(ahead)
+		return instance, nil
+	}, func() { instance.DropAside() }
+}
+
+// withInput is a row that has its input, from when an instance is admitted until release is
+// called.
+func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *journal.Execution, _ admitting, release func()) {
+	size, away := isAway(row.Input)
+	if !away {
+		return row, admit, func() {}
+	}
+	whole := *row
+	var paid *budget.Permit
+	return &whole, func(ctx context.Context, bytes int64) (*budget.Permit, error) {
+		instance, err := admit(ctx, bytes)
+		if err != nil {
+			return nil, err
+		}
+		if paid, err = x.Delivering.Acquire(ctx, min(inputCopies*size, x.Delivering.Total())); err == nil {
+			whole.Input, err = x.readInput(ctx, row)
+		}
+		if err != nil {
+			instance.Release()
+			return nil, err
+		}
+		return instance, nil
+	}, func() { paid.Release() }
+}
+
+func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]byte, error) {
+	found, err := x.Store.Load(ctx, row.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.Run != row.Run:
+		return nil, errContinued
+	}
+	return found.Input, nil
+}
+
+// loadRow reads the row of the run, and lets go of its input for now.
+func (r *run) loadRow(ctx context.Context) (*journal.Execution, error) {
+	paid, err := r.Delivering.Acquire(ctx, min(loadCost, r.Delivering.Total()/4))
+	if err != nil {
+		return nil, err
+	}
+	defer paid.Release()
+	row, err := r.Store.Load(ctx, r.id)
+	if err == nil && len(row.Input) > keptInput {
+		row.Input = markOf(row.Input)
+	}
+	return row, err
+}
+
+// admitDelivery waits for the memory of the large values that a batch delivers, with the guest
+// that they are for.
+func (r *run) admitDelivery(b *batch) (release func()) {
+	free := func() {}
+	bytes := r.unreadBytes(b)
+	if bytes <= maxInHand {
+		return free
+	}
+	ctx, end := r.beginTurn()
+	defer end()
+	if r.ensureGuest(ctx) != nil {
+		return free // the turn meets it again, and tells
+	}
+	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
+	if err != nil {
+		return free // the turn is broken off, or the host ends
+	}
+	return paid.Release
+}
+
+// unreadBytes is how many bytes of a batch are in the store alone.
+func (r *run) unreadBytes(b *batch) (bytes int64) {
+	for i := range b.entries {
+		if m := b.messages; m != nil && m[i] != nil {
+			if _, inHand := r.received.Find(m[i].Position); !inHand {
+				bytes += int64(m[i].Bytes)
+			}
+			continue
+		}
+		if name := b.entries[i].Op.Name; b.unread[i] && b.entries[i].Op.Kind == abi.OpDeferred {
+			if _, inHand := r.deferreds.inHand[name]; !inHand {
+				bytes += int64(r.deferreds.settled[name].Bytes)
+			}
+		}
+	}
+	return bytes
+}

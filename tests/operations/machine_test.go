@@ -1,0 +1,29 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/internal/harness"
+)
+
+// TestTheBudgetIsOfTheNestedGroup: a host in a control group below others has half of the
+// memory of that group, and not of the machine. Where a test may make no group, the host is
+// in the test's own, and has the budget that this process would have.
+func TestTheBudgetIsOfTheNestedGroup(t *testing.T) {
+	t.Parallel()
+	half, group := budget.OfMachine(), harness.MemoryGroup(t, 512*mib)
+	if group != "" {
+		half = 256 * mib
+	}
+	p := harness.NewProcess(t, "sqlite:"+t.TempDir())
+	p.Confine(group)
+	p.Start()
+	instances := p.Metric("cruster_memory_budget_bytes")
+	others := p.Metric("cruster_queued_memory_budget_bytes") + p.Metric("cruster_delivered_memory_budget_bytes") +
+		p.Metric("cruster_request_memory_budget_bytes")
+	require.Equal(t, half, instances+others)
+	require.Equal(t, half*3/8+112*mib, p.Metric("go_gc_gomemlimit_bytes"))
+}

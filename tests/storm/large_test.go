@@ -1,0 +1,41 @@
+package storm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cruster/cruster/internal/harness"
+)
+
+// small is all the memory of a machine on which large values are many more than fit.
+const small = 512 * mib
+
+// confined is a host in a control group of a small machine, whose memory it finds out
+// itself. Where a test may make no group, the host is told what it would find out.
+func (s store) confined(t *testing.T, group string, args ...string) *host {
+	t.Helper()
+	if group == "" {
+		args = append(args, "--memory", bytesOf(small/2))
+	}
+	h := s.prepared(t, args...)
+	h.process.Confine(group)
+	h.start()
+	return h
+}
+
+// TestLargeInputsBesideASlowActivity: executions with large inputs wait for an activity, all
+// at the same time. Their inputs are several times the memory of the machine.
+func TestLargeInputsBesideASlowActivity(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		n, input := scaled(5000, 100), strings.Repeat("x", 3*mib)
+		gate, group := startGate(t), harness.MemoryGroup(t, small)
+		h := at.confined(t, group, "--max-activities", "4") // their instances are not what this is about
+		h.push("tests/guests/greedy", gate)
+		h.startAll("storm/Hold", 0, n, func(int) any { return input })
+		h.awaitRunning("storm/Hold", n)
+		gate.open()
+		h.awaitAll("storm/Hold", n)
+		h.requireMemory(small)
+	})
+}
