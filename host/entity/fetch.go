@@ -26,7 +26,7 @@ import (
 // rolled back leaves one for ever, so that waiting for gaps to close could wait for nothing.
 //
 // What is known is which positions were acknowledged: the sender's commit returns its position,
-// and the entity hears of it before the sender does. So nothing is concluded about positions that
+// and the entity learns of it before the sender does. So nothing is concluded about positions that
 // no one was told of. An acknowledgement at or below seen, of a message that is not in memory,
 // takes seen back below it (hear), and the inbox is read again, from its beginning. A read that
 // begins after an acknowledgement finds the message, or it was taken; one that was under way may

@@ -51,7 +51,7 @@ func TestSignalIntoAFullInbox(t *testing.T) {
 		done, err := f.x.Wait(t.Context(), RefTo(sender))
 		require.NoError(t, err)
 		require.Equal(t, abi.MustMarshal("sent"), done.Value)
-		require.NotContains(t, f.takeNotes(), string(abi.CodeInboxFull), "the workflow does not hear of it")
+		require.NotContains(t, f.takeNotes(), string(abi.CodeInboxFull), "the workflow does not learn of it")
 	})
 }
 

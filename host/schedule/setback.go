@@ -23,7 +23,7 @@ import (
 // (Late). They look like an outage, and are one unless the clock is behind them later.
 //
 // A tick on the way to Ahead is started at its time unless it has a run: its key names the run,
-// whoever started it (invariant 1 of the package). A look under the key comes before any other
+// also one that another host started (invariant 1 of the package). A look under the key comes before any other
 // decision about such a tick, so that no policy counts, queues or makes room for a tick that ran long
 // ago. A look that found nothing is committed (Looked) before the start: then a crash between the two
 // commits of a start leaves a run that is adopted and counted as any other. The counts of skipped and
@@ -33,7 +33,7 @@ import (
 // The limit: a run that retention has deleted is not found, and its tick is started again. That
 // takes a clock that was ahead for longer than finished executions are kept.
 //
-// Nobody is woken by a clock that is set back: timers and wake times are those of the future. A
+// A clock that is set back wakes no schedule: timers and wake times are those of the future. A
 // host that starts, or sees the clock behind the time of its own last commit, reads each schedule
 // that is not due once ([Schedules.review]).
 

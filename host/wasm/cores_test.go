@@ -28,7 +28,7 @@ func (c *quickClock) Now() time.Time {
 
 // TestGuestsThatComputeLeaveACore: of guests that compute for long all but one fewer than
 // there are processors wait, and each of them gets its turn. A guest that waits for the host
-// is in nobody's way.
+// blocks no other.
 func TestGuestsThatComputeLeaveACore(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{Clock: &quickClock{Clock: clockwork.NewRealClock()}})

@@ -1,6 +1,9 @@
 package sqlite_test
 
 import (
+	"compress/gzip"
+	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -57,4 +60,21 @@ func TestConformance(t *testing.T) {
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	storetest.RunDifferential(t, harness)
+}
+
+// A store of a version that keyed rows by execution is brought up to date, and nothing of it is lost.
+func TestStoreFromBeforeRuns(t *testing.T) {
+	t.Parallel()
+	packed, err := os.Open(filepath.Join("testdata", "before", "runs.db.gz"))
+	require.NoError(t, err)
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, sqlite.FileName))
+	require.NoError(t, err)
+	_, err = io.Copy(file, unpacked)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	storetest.RunBefore(t, open(t, sqlite.Config{Dir: dir}))
 }
