@@ -27,7 +27,8 @@ func memoryOfInstances(b *budget.Budget) memoryUse {
 // memoryOfQueues is for the budget of what is held until it is worked on.
 func memoryOfQueues(b *budget.Budget) memoryUse {
 	return memoryUse{
-		total:   prometheus.NewDesc("cruster_queued_memory_budget_bytes", "How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.", nil, nil),
+		total: prometheus.NewDesc("cruster_queued_memory_budget_bytes",
+			"How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.", nil, nil),
 		used:    prometheus.NewDesc("cruster_queued_memory_used_bytes", "How much of that is given out.", nil, nil),
 		waiting: prometheus.NewDesc("cruster_queued_memory_waiting", "Requests that wait for a part of it.", nil, nil),
 		budget:  b,

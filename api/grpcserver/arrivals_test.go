@@ -119,7 +119,7 @@ func TestMessagesWithoutMemoryAreRefused(t *testing.T) {
 		c.data(1, prefixOf(250_000))
 		c.open(3)
 		refused := c.data(3, append(prefixOf(100_000), 1, 2, 3))
-		require.EqualValues(t, uint32(rpcerror.RefusedLength), binary.BigEndian.Uint32(refused[1:]))
+		require.Equal(t, uint32(rpcerror.RefusedLength), binary.BigEndian.Uint32(refused[1:]))
 		require.Equal(t, []byte{1, 2, 3}, refused[5:])
 		c.data(3, make([]byte, 1000))
 		require.EqualValues(t, 2*callCost+messageCopies*250_000, c.budget.Used())

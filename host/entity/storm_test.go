@@ -50,7 +50,7 @@ func (f *fixture) repeat(n int, again bool) {
 		f.value(r.outcome, r.err)
 	}
 	after, _ := f.stored("a")
-	require.EqualValues(f.t, before+storm, after)
+	require.Equal(f.t, before+storm, after)
 }
 
 // TestStormOfRepeatedCalls: calls that their callers mark as repeated are looked up together before

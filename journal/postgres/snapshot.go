@@ -111,7 +111,8 @@ func (b *snapshotBatch) readExecutions(snap *snapshot, all *keys) {
 	)
 	b.each(`SELECT shard, epoch, token FROM `+b.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
 		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
-	b.each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+` FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id) WHERE e.superseded = 0`,
+	b.each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+`
+		FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id) WHERE e.superseded = 0`,
 		[]any{all.shards, all.ids}, []any{&id, &run, &chain, &over},
 		func() {
 			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(run), journal.RunID(chain)
@@ -159,7 +160,8 @@ func (b *snapshotBatch) readInboxes(snap *snapshot, of *mailDependencies) {
 		size              int64
 		total             tally
 	)
-	b.each(`SELECT id, i.chain, position, origin, bytes FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+b.sql.inbox+` i USING (shard, id, position)`,
+	b.each(`SELECT id, i.chain, position, origin, bytes
+		FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+b.sql.inbox+` i USING (shard, id, position)`,
 		[]any{of.takes.shards, of.takes.ids, of.takes.positions}, []any{&id, &chain, &position, &origin, &size},
 		func() {
 			snap.mail.messages[place{receiverOf(id, chain), uint64(position)}] = message{journal.Origin(origin), size}

@@ -86,7 +86,8 @@ func newStatements(schema string) statements {
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
 		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired, "{given_up}", st.givenUp,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'", "{taken}", "'"+stateTaken+"'",
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
+		"{taken}", "'"+stateTaken+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))

@@ -153,7 +153,8 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 
 // wake has a running execution loaded.
 func (b *batch) wake(id journal.ID) error {
-	return run(b.conn, "UPDATE cruster_executions SET wake_at = ?3 WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3", func(stmt *sqlite.Stmt) {
+	return run(b.conn, `UPDATE cruster_executions SET wake_at = ?3
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindInt64(3, journal.Now)
 	}, nil)

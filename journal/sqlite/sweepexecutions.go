@@ -282,7 +282,8 @@ func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, 
 // finishedRun finds a run of an execution that is over.
 func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID) (e expired, err error) {
 	found := false
-	err = run(conn, "SELECT superseded FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')", func(stmt *sqlite.Stmt) {
+	err = run(conn, `SELECT superseded FROM cruster_executions
+		WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')`, func(stmt *sqlite.Stmt) {
 		bindRun(stmt, journal.KeyOf(id, of))
 		stmt.BindBytes(3, id[:])
 	}, func(row *sqlite.Stmt) error {

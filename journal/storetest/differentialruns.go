@@ -135,7 +135,8 @@ func (m *model) startOver(rt *rapid.T) {
 	e.Chain, e.Request = e.Run, journal.Origin{m.continued}
 	w := journal.Write{ID: e.ID, Run: e.Run, Chain: e.Chain, Fence: m.fences[e.ID.Shard()], Start: &e, Replace: over}
 	if rapid.Bool().Draw(rt, "over") {
-		end := journal.Write{ID: e.ID, Run: over, Chain: m.chainOf(e.ID, over), Fence: w.Fence, Update: &journal.Update{State: journal.Failed, FinishedAt: rapid.Int64Range(1, 5).Draw(rt, "finished")}}
+		end := journal.Write{ID: e.ID, Run: over, Chain: m.chainOf(e.ID, over), Fence: w.Fence}
+		end.Update = &journal.Update{State: journal.Failed, FinishedAt: rapid.Int64Range(1, 5).Draw(rt, "finished")}
 		m.commitWrites(rt, []journal.Write{end, w})
 	} else {
 		m.commitWrites(rt, []journal.Write{w})

@@ -199,9 +199,11 @@ func current(ctx context.Context, store journal.Store, id journal.ID) *journal.E
 }
 
 func (b *bundle) runKey(id journal.ID) journal.RunKey { return current(b.ctx, b.store, id).RunKey() }
+
 func (b *bundle) chainKey(id journal.ID) journal.RunKey {
 	return current(b.ctx, b.store, id).ChainKey()
 }
+
 func (b *bundle) receiver(id journal.ID) journal.Receiver {
 	return receiverOf(b.ctx, b.store, id)
 }

@@ -35,7 +35,8 @@ func databases(t *testing.T) map[string]database {
 					return err
 				}
 				defer conn.Close()
-				return sqlitex.Execute(conn, "UPDATE cruster_entries SET body = x'c1' WHERE run = (SELECT run FROM cruster_executions WHERE id = ?) AND last >= ?", &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
+				const damage = "UPDATE cruster_entries SET body = x'c1' WHERE run = (SELECT run FROM cruster_executions WHERE id = ?) AND last >= ?"
+				return sqlitex.Execute(conn, damage, &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
 			},
 		},
 		"postgres": {

@@ -3,16 +3,13 @@ package ops_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
@@ -59,9 +56,8 @@ func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 	message := append(binary.BigEndian.AppendUint32([]byte{0}, length), make([]byte, length-1)...)
 	for range callers {
 		all.Go(func() {
-			transport := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, network, addr)
-			}}
+			transport := &http.Transport{Protocols: new(http.Protocols)}
+			transport.Protocols.SetUnencryptedHTTP2(true)
 			defer transport.CloseIdleConnections()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.GRPC+crusterv1.WorkflowService_Start_FullMethodName,
 				&unfinished{bytes.NewReader(message), sent, ctx})
