@@ -36,10 +36,8 @@ type FollowEvent struct {
 // paused, goes on, or continues as a new run, and at its end. If tell returns an error, Follow
 // ends with it.
 //
-// The row is read before the entries, so that the entries of one that is over are complete;
-// and again after them, for a run that continues has its journal deleted, and what was read
-// then may be of the next one. Entries of a run that were not told before it continued are
-// gone. A run that went aside is another row with the same entries.
+// The row is read before the entries, so that the entries of one that is over are complete.
+// Entries of a run that were not told before it continued are passed over.
 func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
 	v := &following{engine: e, namespace: namespace, name: name, chain: req.Chain, run: req.Run, after: req.After, tell: tell}
 	row, err := v.load(ctx)
@@ -79,7 +77,7 @@ type following struct {
 	state journal.State // the last that was told; empty before the first
 }
 
-// load reads the run that is followed, be it the execution's or one that went aside.
+// load reads the run that is followed, be it the current one or superseded.
 func (v *following) load(ctx context.Context) (*journal.Execution, error) {
 	run := ""
 	if !v.chain.IsZero() {
@@ -107,13 +105,6 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 		entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, journal.PageLimit{Entries: followPage})
 		if err != nil {
 			return false, journal.Coded("follow "+v.name, err)
-		}
-		again, err := v.load(ctx)
-		if err != nil {
-			return false, err
-		}
-		if again.Run != row.Run || again.ID != row.ID {
-			entries, more = nil, true
 		}
 		if err := v.tellAll(entries, lines); err != nil {
 			return false, err
