@@ -61,7 +61,7 @@ func multiply(t *testing.T, store journal.Store, model *journal.Execution, entri
 	for i := range n {
 		row := *model
 		row.Key, row.Run, row.WakeAt = fmt.Sprint("order ", i), journal.NewRunID(), journal.Never
-		row.ID, row.Pinned.Seed = journal.IDOf(row.Namespace, row.Workflow, row.Key), row.Run
+		row.ID, row.Chain, row.Pinned.Seed = journal.IDOf(row.Namespace, row.Workflow, row.Key), row.Run, row.Run
 		batch = append(batch, journal.Write{ID: row.ID, Run: row.Run, Fence: fences[row.ID.Shard()], Start: &row, Entries: entries})
 	}
 	for len(batch) > 0 {
