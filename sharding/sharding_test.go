@@ -42,5 +42,5 @@ func TestClaimsThatFail(t *testing.T) {
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "claim shards for host")
 	_, err = sharding.Claim(t.Context(), claimer{fences: make([]journal.Fence, 3)}, "host")
-	require.ErrorContains(t, err, "the store has 3, not 256")
+	require.ErrorContains(t, err, "the store has 3, not 1024")
 }

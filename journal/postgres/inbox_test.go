@@ -148,12 +148,15 @@ func TestMailPlans(t *testing.T) {
 		require.NoError(t, err)
 	}()
 	for name, args := range map[string]string{
-		stmtTakes:       "'{1}', '{x}', '{1}', 0",
-		stmtRoom:        "'{1}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
-		stmtHoldMail:    "'{1}', '{x}', '{1}', 0",
-		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0",
-		stmtUnanswered:  "'{1}', '{x}', '{x}'",
-		stmtMailLenient: "'{1}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
+		stmtTakes:       "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtRoom:        "'{1}', '{x}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
+		stmtHoldMail:    "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0, '{x}'",
+		stmtEntries:     "'{1}', '{x}', '{1}', '{1}', '{x}', 0",
+		stmtSupersede:   "'{1}', '{x}', '{x}', 0",
+		stmtGuestRun:    "'{1}', '{x}', '{x}', 0",
+		stmtUnanswered:  "'{1}', '{x}', '{x}', '{x}'",
+		stmtMailLenient: "'{1}', '{x}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
 		stmtDestroys:    "'{1}', '{x}'",
 	} {
 		rows, err := conn.Query(t.Context(), "EXPLAIN EXECUTE "+name+" ("+args+")")
@@ -167,6 +170,7 @@ func TestMailPlans(t *testing.T) {
 		require.NoError(t, rows.Err(), name)
 		require.NotContains(t, plan, "Seq Scan on inbox", name)
 		require.NotContains(t, plan, "Seq Scan on entries", name)
+		require.NotContains(t, plan, "Seq Scan on executions", name)
 	}
 }
 

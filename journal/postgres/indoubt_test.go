@@ -75,7 +75,7 @@ func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
 	// Both commits will wait on the server to see what becomes of these rows.
 	lock, err := b.admin.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = lock.Exec(t.Context(), replaceSchema("INSERT INTO SCHEMA.entries VALUES ($1, $2, 1, ''), ($1, $2, 2, '')", b.schema), int16(b.id.Shard()), b.id[:])
+	_, err = lock.Exec(t.Context(), replaceSchema("INSERT INTO SCHEMA.entries VALUES ($1, $2, 1, 1, ''), ($1, $2, 2, 2, '')", b.schema), int16(b.id.Shard()), b.id[:])
 	require.NoError(t, err)
 	p.cut.Store(loseClient)
 	_, err = b.store.Commit(t.Context(), []journal.Write{b.entry(1)})

@@ -31,6 +31,8 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		n, err := b.store.Sweep(t.Context(), b.fences, journal.Never, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
+		_, err = b.store.Purge(t.Context(), b.fences, 1000)
+		require.NoError(t, err)
 		_, err = b.store.Hibernated(t.Context(), b.run())
 		require.ErrorIs(t, err, journal.ErrNotFound, "the state outlives its run")
 	}
@@ -57,7 +59,7 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		_, err = other.Exec(t.Context(), "BEGIN")
 		require.NoError(t, err)
 		table := pgx.Identifier{b.schema, "hibernated"}.Sanitize()
-		_, err = other.Exec(t.Context(), "INSERT INTO "+table+" (shard, id, seq, body) VALUES ($1, $2, 0, 'x')", int16(b.id.Shard()), b.id[:])
+		_, err = other.Exec(t.Context(), "INSERT INTO "+table+" (shard, run, seq, body) VALUES ($1, $2, 0, 'x')", int16(b.id.Shard()), b.id[:])
 		require.NoError(t, err)
 		saved := make(chan error, 1)
 		go func() {

@@ -159,22 +159,22 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 // decided about.
 func (m *mail) queueRoom(b *pgx.Batch) {
 	var k receiverKeys
-	var messages, bytes, most, mostBytes []int64
+	var messages, sizes, most, mostBytes []int64
 	add := func(to journal.Receiver, bound tally) {
 		of := m.room[to]
 		k.add(to)
-		messages, bytes = append(messages, of.received.messages+of.sent.messages), append(bytes, of.received.bytes+of.sent.bytes)
+		messages, sizes = append(messages, of.received.messages+of.sent.messages), append(sizes, of.received.bytes+of.sent.bytes)
 		most, mostBytes = append(most, bound.messages), append(mostBytes, bound.bytes)
 	}
-	for to, of := range m.room {
-		if of.received.messages > 0 {
+	for _, to := range slices.SortedFunc(maps.Keys(m.room), func(a, b journal.Receiver) int { return bytes.Compare(a.ID[:], b.ID[:]) }) {
+		if m.room[to].received.messages > 0 {
 			add(to, tally{journal.MaxInbox, journal.MaxInboxBytes})
 		} else {
 			add(to, tally{journal.MaxSentInbox, journal.MaxSentInboxBytes})
 		}
 	}
 	if k.len() > 0 {
-		b.Queue(stmtRoom, k.shards, k.ids, k.chains, messages, bytes, most, mostBytes)
+		b.Queue(stmtRoom, k.shards, k.ids, k.chains, messages, sizes, most, mostBytes)
 	}
 }
 

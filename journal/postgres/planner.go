@@ -103,7 +103,7 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 		p.started[w.ID] = true
 		starts.add(w.Start)
 	} else if !p.started[w.ID] {
-		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil || w.Receive != nil || len(w.Receipts) > 0 || w.Publish != nil
+		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Receive != nil || len(w.Receipts) > 0 || w.Publish != nil
 	}
 	for i := range w.Deferreds {
 		settles.add(journal.KeyOf(w.ID, w.Run), &w.Deferreds[i])

@@ -27,7 +27,7 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	}
 	store.start(t, fences, executions)
 	walked := func() float64 {
-		p := store.explain(t, store.sql.selectExpired(), journal.Never, int64(0), make([]byte, 16), journal.SweepBatch)
+		p := store.explain(t, store.sql.selectExpired(), journal.Never, int64(0), make([]byte, 16), int64(0), journal.SweepBatch)
 		require.True(t, p.has(func(p explained) bool { return p.IndexName == "executions_finished" }), "%+v", p)
 		return p.walked()
 	}
