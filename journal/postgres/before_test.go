@@ -19,6 +19,12 @@ import (
 // A schema of a version that keyed rows by execution is brought up to date, and nothing of it is lost.
 func TestStoreFromBeforeRuns(t *testing.T) {
 	t.Parallel()
+	storetest.RunBefore(t, open(t, postgres.Config{Schema: restoreBefore(t)}))
+}
+
+// restoreBefore makes a schema as a version before left it.
+func restoreBefore(t *testing.T) (schema string) {
+	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "before", "runs.sql.gz"))
 	require.NoError(t, err)
 	defer packed.Close()
@@ -26,11 +32,29 @@ func TestStoreFromBeforeRuns(t *testing.T) {
 	require.NoError(t, err)
 	script, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	schema := pgtest.Schema(t)
+	schema = pgtest.Schema(t)
 	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	_, err = conn.PgConn().Exec(t.Context(), strings.ReplaceAll(string(script), "{schema}", pgx.Identifier{schema}.Sanitize())).ReadAll()
 	require.NoError(t, err)
-	storetest.RunBefore(t, open(t, postgres.Config{Schema: schema}))
+	return schema
+}
+
+// A host of the version before that is still at work when the schema is changed writes nothing any more: its fences
+// are of an epoch that is over.
+func TestHostFromBeforeRunsIsFenced(t *testing.T) {
+	t.Parallel()
+	schema := restoreBefore(t)
+	var epoch int64
+	var token []byte
+	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	shards := pgx.Identifier{schema, "shards"}.Sanitize()
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT epoch, token FROM "+shards+" WHERE shard = 7").Scan(&epoch, &token))
+	open(t, postgres.Config{Schema: schema})
+	var rows int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+shards+" WHERE epoch = $1 AND token = $2", epoch, token).Scan(&rows))
+	require.Zero(t, rows)
 }

@@ -104,9 +104,9 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 // receiversQuery leaps from each receiver to the next, over all of its other messages.
 func (st *statements) receiversQuery() string {
 	return `WITH RECURSIVE receivers AS (
-			(SELECT shard, id, chain FROM ` + st.inbox + ` WHERE (shard, id) > ($1, $2) ORDER BY shard, id, position LIMIT 1)
+			(SELECT shard, id, chain FROM ` + st.inbox + ` WHERE (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
 			UNION ALL
 			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id, i.chain FROM ` + st.inbox + ` i
-				WHERE (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id, i.position LIMIT 1) AS n)
+				WHERE (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
 		SELECT id FROM receivers WHERE chain = '' LIMIT $3`
 }

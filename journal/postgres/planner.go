@@ -132,7 +132,8 @@ func (p *planner) wakeUpdated() {
 // require finds the executions that must exist and that no other statement looks for.
 func (p *planner) require() {
 	locked := p.lockRows()
-	for id, held := range p.needed {
+	for _, id := range sortedIDs(maps.Keys(p.needed)) {
+		held := p.needed[id]
 		_, changed := p.updated[id]
 		switch {
 		case p.known == guest:
@@ -181,8 +182,12 @@ func (p *plan) lockRows() map[journal.ID]bool {
 	for _, i := range p.interrupts {
 		changed[i.id] = true
 	}
+	settled := map[journal.RunID]bool{}
+	for _, run := range p.lenientSettles.ids {
+		settled[journal.RunID(run)] = true
+	}
 	for id, run := range p.runs {
-		if slices.ContainsFunc(p.lenientSettles.ids, func(settled []byte) bool { return journal.RunID(settled) == run }) {
+		if settled[run] {
 			changed[id] = true
 		}
 	}

@@ -65,7 +65,8 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 
 // purge deletes rows of runs that are gone, and tells whether there may be more.
 func (s *Store) purge(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
-	rows, err := tx.Query(ctx, `SELECT shard, run, id, chain FROM `+s.sql.retired+` WHERE NOT holds LIMIT $1 FOR UPDATE SKIP LOCKED`, journal.SweepBatch)
+	rows, err := tx.Query(ctx, `SELECT shard, run, id, chain FROM `+s.sql.retired+` r WHERE NOT holds
+		AND NOT EXISTS (SELECT FROM `+s.sql.executions+` e WHERE e.shard = r.shard AND e.run = r.run) LIMIT $1 FOR UPDATE SKIP LOCKED`, journal.SweepBatch)
 	if err != nil {
 		return false, err
 	}

@@ -160,9 +160,9 @@ func (b *snapshotBatch) readInboxes(snap *snapshot, of *mailDependencies) {
 		size              int64
 		total             tally
 	)
-	b.each(`SELECT id, i.chain, position, origin, bytes
-		FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+b.sql.inbox+` i USING (shard, id, position)`,
-		[]any{of.takes.shards, of.takes.ids, of.takes.positions}, []any{&id, &chain, &position, &origin, &size},
+	b.each(`SELECT id, chain, position, origin, bytes
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS w (shard, id, chain, position) JOIN `+b.sql.inbox+` i USING (shard, id, chain, position)`,
+		[]any{of.takes.shards, of.takes.ids, of.takes.chains, of.takes.positions}, []any{&id, &chain, &position, &origin, &size},
 		func() {
 			snap.mail.messages[place{receiverOf(id, chain), uint64(position)}] = message{journal.Origin(origin), size}
 		})

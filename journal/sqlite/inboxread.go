@@ -15,14 +15,14 @@ const (
 	envelopeColumns = "position, origin, kind, name, at, flags, bytes, sender, sender_run, step"
 	messageColumns  = envelopeColumns + ", value"
 
-	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position > ?4 ORDER BY position"
-	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position > ?4 ORDER BY position"
-	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND position = ?4"
+	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 ORDER BY position"
+	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 ORDER BY position"
+	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	// selectNextReceiver leaps over the other messages of the one before.
 	selectNextReceiver = `SELECT id, chain = x'' FROM cruster_inbox WHERE (shard, id) >= (?1, ?2)
-		ORDER BY shard, id, position LIMIT 1`
+		ORDER BY shard, id LIMIT 1`
 )
 
 func scanEnvelope(row *sqlite.Stmt) journal.Envelope {

@@ -54,7 +54,10 @@ var (
 	inboxOfChain     = ownedRows{"cruster_inbox", "shard = ?1 AND id = ?2 AND chain = ?3", "position", "bytes"}
 )
 
-const selectRetired = "SELECT shard, run, id, chain FROM cruster_retired WHERE holds = 0 LIMIT ?1"
+// selectRetired finds runs that are gone. A start whose answer was lost, and that is repeated after its run was
+// deleted, has the run again: that one is left alone.
+const selectRetired = `SELECT shard, run, id, chain FROM cruster_retired r WHERE holds = 0
+	AND NOT EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = r.shard AND e.run = r.run) LIMIT ?1`
 
 // retired is a run that is gone.
 type retired struct {

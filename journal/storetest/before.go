@@ -18,7 +18,7 @@ import (
 func RunBefore(t *testing.T, store journal.Store) {
 	b := &bundle{ctx: t.Context(), store: store}
 	b.claim(t, "after")
-	require.EqualValues(t, 2, b.fences[0].Epoch, "epochs go on")
+	require.GreaterOrEqual(t, b.fences[0].Epoch, journal.Epoch(2), "epochs go on")
 	a := b.load(t, beforeID("a"))
 	b.requireBeforeA(t, a)
 	b.requireBeforeB(t)

@@ -155,6 +155,9 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if rapid.IntRange(0, 9).Draw(rt, "another run") == 0 {
 		w.Run[0] ^= 1
+		for m.started[w.Run] { // no id of a run is used twice
+			w.Run[12]++
+		}
 		e.Run, e.Chain = w.Run, w.Run
 	}
 	w.Chain = m.chainOf(w.ID, w.Run)

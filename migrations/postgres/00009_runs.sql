@@ -6,10 +6,17 @@
 
 -- +goose Up
 
+-- All locks come first, so that an attempt that does not get one costs nothing. They wait for longer than a
+-- vacuum takes to give way.
+SET LOCAL lock_timeout = '3s';
+LOCK TABLE shards, executions, entries, deferreds, links, hibernated, published, inbox, receipts, entities, schedules, locks, attributes, given_up, continued
+    IN ACCESS EXCLUSIVE MODE;
+
+-- Another epoch: a host of the version before that is still at work writes nothing any more.
 CREATE TEMPORARY TABLE owners ON COMMIT DROP AS SELECT * FROM shards;
 DELETE FROM shards;
 INSERT INTO shards (shard, epoch, token, owner, claimed_at)
-SELECT 4 * shard + quarter, epoch, token, owner, claimed_at FROM owners, generate_series(0, 3) AS quarter;
+SELECT 4 * shard + quarter, CASE WHEN epoch > 0 THEN epoch + 1 ELSE 0 END, token, owner, claimed_at FROM owners, generate_series(0, 3) AS quarter;
 
 -- Where the rows of a run were, and where they are now.
 CREATE TEMPORARY TABLE moved ON COMMIT DROP AS
@@ -109,6 +116,7 @@ DROP INDEX inbox_origin, inbox_held;
 ALTER TABLE inbox ADD COLUMN chain bytea NOT NULL DEFAULT ''; -- of the runs of an execution that it is for; empty for an entity
 UPDATE inbox SET shard = 4 * get_byte(id, 0) + get_byte(id, 1) / 64;
 UPDATE inbox i SET shard = m.shard, id = m.id, chain = m.chain FROM moved m WHERE m.old_id = i.id;
+ALTER TABLE inbox ALTER COLUMN chain DROP DEFAULT, DROP CONSTRAINT inbox_pkey, ADD PRIMARY KEY (shard, id, chain, position);
 CREATE UNIQUE INDEX inbox_origin ON inbox (shard, id, origin, chain);
 CREATE INDEX inbox_held ON inbox (shard, id) WHERE held;
 

@@ -178,7 +178,7 @@ CREATE TABLE cruster_inbox (
     sender_run BLOB,
     step       BLOB,
     value      BLOB,
-    PRIMARY KEY (shard, id, position)
+    PRIMARY KEY (shard, id, chain, position)
 ) STRICT;
 INSERT INTO cruster_inbox
 SELECT coalesce(m.shard, 4 * b.shard + (substr(b.id, 2, 1) >= x'40') + (substr(b.id, 2, 1) >= x'80') + (substr(b.id, 2, 1) >= x'c0')), coalesce(m.id, b.id),

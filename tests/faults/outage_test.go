@@ -51,7 +51,10 @@ func TestOutcomeInHandIsKept(t *testing.T) {
 				harness.Push(t, e, "conformance", "tests/guests/conformance", func(r *host.PushRequest) {
 					r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
 				})
-				row := harness.Wait(t, e, harness.Start(t, e, "conformance/Fetch", server.URL))
+				name := harness.Start(t, e, "conformance/Fetch", server.URL)
+				// A caller that comes while the store is away gets its error.
+				require.Eventually(t, func() bool { at := back.Load(); return at > 0 && time.Now().UnixNano() > at }, time.Minute, 10*time.Millisecond)
+				row := harness.Wait(t, e, name)
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 				require.Greater(t, time.Now().UnixNano(), back.Load())
 				require.EqualValues(t, 1, calls.Load())
