@@ -154,7 +154,6 @@ func TestMailPlans(t *testing.T) {
 		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0, '{x}'",
 		stmtEntries:     "'{1}', '{x}', '{1}', '{1}', '{x}', 0",
 		stmtSupersede:   "'{1}', '{x}', '{x}', 0",
-		stmtGuestRun:    "'{1}', '{x}', '{x}', 0",
 		stmtUnanswered:  "'{1}', '{x}', '{x}', '{x}'",
 		stmtMailLenient: "'{1}', '{x}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
 		stmtDestroys:    "'{1}', '{x}'",

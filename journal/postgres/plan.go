@@ -56,8 +56,8 @@ type plan struct {
 
 	// Executions that must exist: present is merely looked at, held is locked
 	// against a sweep that deletes it at this moment, as the callees of links are. Rows
-	// that are updated need neither. That of a guest is locked against its end.
-	present, held, guestRun runKeys
+	// that are updated need neither. That of a guest is held against its end, too.
+	present, held runKeys
 	// callees are those of links, with their chains.
 	callees runKeys
 	// locked are the executions that several statements change. Those of a plan in which runs
@@ -274,9 +274,6 @@ func (p *plan) queueRuns(b *pgx.Batch) {
 	}
 	if p.held.len() > 0 {
 		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.runs, p.held.len())
-	}
-	if p.guestRun.len() > 0 {
-		b.Queue(stmtGuestRun, p.guestRun.shards, p.guestRun.ids, p.guestRun.runs, p.guestRun.len())
 	}
 	if p.callees.len() > 0 {
 		b.Queue(stmtCallees, p.callees.shards, p.callees.ids, p.callees.runs, p.callees.len())

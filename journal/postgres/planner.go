@@ -137,7 +137,7 @@ func (p *planner) require() {
 		_, changed := p.updated[id]
 		switch {
 		case p.known == guest:
-			p.guestRun.add(id, p.runs[id])
+			p.held.add(id, p.runs[id])
 		case changed || p.interrupted[id] || locked[id]:
 		case held:
 			p.held.add(id, p.runs[id])

@@ -28,7 +28,6 @@ const (
 	stmtDestroys       = "cruster_destroys"
 	stmtEntities       = "cruster_entities"
 	stmtEntries        = "cruster_entries"
-	stmtGuestRun       = "cruster_guest_run"
 	stmtFence          = "cruster_fence"
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
@@ -200,11 +199,6 @@ var journalStatements = map[string]string{
 		{expect}((SELECT count(*) FROM new n CROSS JOIN LATERAL (
 			SELECT e.last FROM {entries} e WHERE e.shard = n.shard AND e.run = n.run AND e.seq <= n.last ORDER BY e.seq DESC LIMIT 1) AS before
 			WHERE before.last >= n.seq), 0, {taken})`,
-
-	stmtGuestRun: `
-	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
-		WHERE e.superseded = 0 AND e.state NOT IN ` + final + ` FOR KEY SHARE OF e) AS held`,
 
 	stmtUpdates: `
 	WITH changed AS (
