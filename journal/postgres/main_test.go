@@ -30,6 +30,9 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 	if c.GuestTxLimit == 0 {
 		c.GuestTxLimit = time.Hour
 	}
+	if c.CallLimit == 0 {
+		c.CallLimit = time.Minute
+	}
 	store, err := postgres.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
