@@ -8,7 +8,7 @@ import (
 
 // # The inbox
 //
-// What comes from elsewhere and has an order (signals, calls of entities) reaches its
+// Messages of others (signals, updates, calls of entities, results of callees) reach their
 // receiver, an execution or an entity, through a row in the receiver's inbox.
 //
 // Invariants:
@@ -31,10 +31,14 @@ import (
 // store with several writers a message may appear in front of one that was seen before, so
 // that messages are taken one by one, by position, and never "all up to here".
 //
+// A callee sends its result to its caller in the commit by which it ends, so that a caller that
+// waits need not be in memory. Its receiver is in another shard, and may be over: then the
+// result is garbage, which is purged with its receiver, or for itself if that is gone. A result is
+// not refused, however full the inbox of the caller is: the end of the callee does not depend on it.
+//
 // Settlements and interrupts are not messages here: there is one of each name at most, a
 // second one is refused to its sender's face, and they are kept for as long as the
-// execution. Nor are results of children: the row of a child is durable already, says who
-// waits for it and holds the result.
+// execution.
 
 // MessageKind tells what a message is about.
 type MessageKind string
@@ -49,6 +53,13 @@ const (
 	// StartMessage is a workflow that an entity wants to have started. The entity sends it
 	// to itself.
 	StartMessage MessageKind = "start"
+	// ResultMessage is the result of an execution, for a step of another that has called it. Its
+	// origin is that of the step ([OriginOf]). It is from the callee, for the step of the caller.
+	ResultMessage MessageKind = "result"
+	// AwaitMessage asks an execution to send its result to a step that has found it, and has not
+	// started it. It has the origin that the result will have, and is from the step, for
+	// whose run stands the first of its chain: the result goes to the inbox of that.
+	AwaitMessage MessageKind = "await"
 )
 
 // Bounds of an inbox.
@@ -125,6 +136,9 @@ type InboxReader interface {
 	// Receipts reads those of several messages in one go, in no order; one that is not there
 	// is left out.
 	Receipts(ctx context.Context, id ID, origins []Origin) ([]Receipt, error)
+	// ResultReceivers lists, in the order of their ids, the executions that are running and have
+	// results in their inboxes: at most limit, behind the id after. Pass the zero ID at first.
+	ResultReceivers(ctx context.Context, after ID, limit int) ([]ID, error)
 	// Receivers lists, in the order of their ids, the entities that have messages: at most limit,
 	// behind the id after. Pass the zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)

@@ -55,11 +55,12 @@ type Write struct {
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
-	// Send puts messages into inboxes of entities, or into that of the execution that it
-	// starts, as long as there are none of their origins there, and no receipts. Only the
-	// latter may be held. They are not fenced. If an inbox would hold more than
-	// [MaxSentInbox] or [MaxSentInboxBytes] then, the Write fails with ErrInboxFull; what it
-	// takes from its own inbox has made room by then.
+	// Send puts messages into inboxes of entities, results into those of executions, and
+	// messages into that of the execution that it starts, as long as there are none of their
+	// origins there, and no receipts. Only the last may be held. They are not fenced, and wake
+	// nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then, the
+	// Write fails with ErrInboxFull, unless it sends only results there; what it takes from its
+	// own inbox has made room by then.
 	Send []Sent
 	// Link records what a step of this run found. If the step has a link already,
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is

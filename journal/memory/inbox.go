@@ -144,7 +144,7 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		}
 	}
 	for _, sent := range w.Send {
-		if after[w.ReceiverOf(&sent)].overfull() {
+		if sent.Kind != journal.ResultMessage && after[w.ReceiverOf(&sent)].overfull() {
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
@@ -247,6 +247,43 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	}
 	slices.SortFunc(ids, compareIDs)
 	return ids[:min(len(ids), max(limit, 0))], nil
+}
+
+// ResultReceivers implements journal.Store.
+func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var ids []journal.ID
+	for to, b := range s.boxes {
+		e := s.executions[to.ID]
+		if e != nil && e.row.State == journal.Running && e.row.Chain == to.Chain && compareIDs(to.ID, after) > 0 && b.hasResult() {
+			ids = append(ids, to.ID)
+		}
+	}
+	slices.SortFunc(ids, compareIDs)
+	return ids[:min(len(ids), max(limit, 0))], nil
+}
+
+func (b *box) dropResults() {
+	for position, m := range b.messages {
+		if m.Kind == journal.ResultMessage {
+			delete(b.messages, position)
+			delete(b.origins, m.Origin)
+			b.bytes -= m.Bytes
+		}
+	}
+}
+
+func (b *box) hasResult() bool {
+	for _, m := range b.messages {
+		if m.Kind == journal.ResultMessage {
+			return true
+		}
+	}
+	return false
 }
 
 func compareIDs(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }

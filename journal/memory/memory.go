@@ -273,7 +273,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// Purge implements journal.Store: what a run had is gone with it.
+// Purge implements journal.Store: what a run had is gone with it. Results that came later are left.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -282,6 +282,15 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 	defer leave()
 	if !slices.Equal(own, s.fences[:]) {
 		return 0, journal.ErrFenced
+	}
+	chains := map[journal.Receiver]bool{}
+	for e := range s.allLocked() {
+		chains[e.row.Receiver()] = true
+	}
+	for to, b := range s.boxes {
+		if !to.Chain.IsZero() && !chains[to] {
+			b.dropResults()
+		}
 	}
 	return 0, nil
 }

@@ -89,16 +89,29 @@ func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origi
 		int16(id.Shard()), id[:], origin[:])
 }
 
+// ResultReceivers implements journal.Store.
+func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	return readAll(ctx, s, scanID, "receivers of results", s.sql.resultReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+}
+
+func (st *statements) resultReceiversQuery() string {
+	return `SELECT id FROM (SELECT DISTINCT i.shard, i.id FROM ` + st.inbox + ` i
+			JOIN ` + st.executions + ` e ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
+			WHERE i.kind = 'result' AND (i.shard, i.id) > ($1, $2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain) AS r
+		ORDER BY shard, id LIMIT $3`
+}
+
+func scanID(row pgx.CollectableRow) (id journal.ID, err error) {
+	var raw []byte
+	if err := row.Scan(&raw); err != nil {
+		return id, err
+	}
+	return id, decodeID(raw, &id)
+}
+
 // Receivers implements journal.Store.
 func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	scan := func(row pgx.CollectableRow) (id journal.ID, err error) {
-		var raw []byte
-		if err := row.Scan(&raw); err != nil {
-			return id, err
-		}
-		return id, decodeID(raw, &id)
-	}
-	return readAll(ctx, s, scan, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+	return readAll(ctx, s, scanID, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
 // receiversQuery leaps from each receiver to the next, over all of its other messages.

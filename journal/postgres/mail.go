@@ -51,7 +51,10 @@ type tally struct{ messages, bytes int64 }
 func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + int64(bytes)} }
 
 // room is how much a plan puts into an inbox.
-type room struct{ received, sent tally }
+type room struct {
+	received, sent tally
+	bounded        bool // it is not results alone
+}
 
 // overfull tells whether it is more than an inbox may hold, also of what was sent by others.
 func (t tally) overfull() bool {
@@ -74,7 +77,7 @@ func (m *mail) put(w *journal.Write, known premise) {
 		}
 		if known == optimistic {
 			of := m.roomOf(w.Receiver())
-			of.received = of.received.plus(r.Bytes)
+			of.received, of.bounded = of.received.plus(r.Bytes), true
 		}
 	}
 	for i := range w.Send {
@@ -86,6 +89,7 @@ func (m *mail) put(w *journal.Write, known premise) {
 			m.lenient.add(to, &sent.Message)
 			of := m.roomOf(to)
 			of.sent = of.sent.plus(sent.Bytes)
+			of.bounded = of.bounded || sent.Kind != journal.ResultMessage
 		}
 	}
 }
@@ -167,6 +171,9 @@ func (m *mail) queueRoom(b *pgx.Batch) {
 		most, mostBytes = append(most, bound.messages), append(mostBytes, bound.bytes)
 	}
 	for _, to := range slices.SortedFunc(maps.Keys(m.room), func(a, b journal.Receiver) int { return bytes.Compare(a.ID[:], b.ID[:]) }) {
+		if !m.room[to].bounded {
+			continue
+		}
 		if m.room[to].received.messages > 0 {
 			add(to, tally{journal.MaxInbox, journal.MaxInboxBytes})
 		} else {

@@ -91,7 +91,7 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 		after.answered[receiptOf(to.ID, origin)] = m.answered[receiptOf(to.ID, origin)]
 	}
 	for _, sent := range after.apply(w).Send {
-		if after.tallies[w.ReceiverOf(&sent)].overfull() {
+		if sent.Kind != journal.ResultMessage && after.tallies[w.ReceiverOf(&sent)].overfull() {
 			return true
 		}
 	}

@@ -277,7 +277,7 @@ var journalStatements = map[string]string{
 	stmtMailLenient: `
 	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
 		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
-		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position), ` + wakeNew + ` AND e.id = new.id AND e.id = ANY($15::bytea[]))
+		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position, kind), ` + wakeNew + ` AND e.id = new.id AND new.kind <> 'result' AND e.id = ANY($15::bytea[]))
 	SELECT id, chain, origin, position FROM new`,
 
 	stmtUnanswered: `

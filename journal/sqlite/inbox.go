@@ -114,7 +114,9 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 		to := w.ReceiverOf(sent)
 		known, err := b.knows(to, sent.Origin)
 		if err == nil && !known {
-			b.sentTo = append(b.sentTo, to)
+			if sent.Kind != journal.ResultMessage {
+				b.sentTo = append(b.sentTo, to)
+			}
 			_, err = b.put(to, &sent.Message)
 		}
 		if err != nil {

@@ -20,6 +20,11 @@ const (
 	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
+	selectResultReceivers = `SELECT DISTINCT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_results CROSS JOIN cruster_executions e
+			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
+		WHERE i.kind = 'result' AND (i.shard, i.id) > (?1, ?2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain
+		ORDER BY i.shard, i.id LIMIT ?3`
+
 	// selectNextReceiver leaps over the other messages of the one before.
 	selectNextReceiver = `SELECT id, chain = x'' FROM cruster_inbox WHERE (shard, id) >= (?1, ?2)
 		ORDER BY shard, id LIMIT 1`
@@ -140,6 +145,23 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 		return nil, fmt.Errorf("sqlite: receipts of %s: %w", id, err)
 	}
 	return found, nil
+}
+
+// ResultReceivers implements journal.Store.
+func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) (ids []journal.ID, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectResultReceivers, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, after)
+			stmt.BindInt64(3, int64(max(limit, 0)))
+		}, func(row *sqlite.Stmt) error {
+			ids = append(ids, columnID(row, 0))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: receivers of results: %w", err)
+	}
+	return ids, nil
 }
 
 // Receivers implements journal.Store.

@@ -73,7 +73,9 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 		before := room.rows
 		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
 			s.mail.forget()
-			more, err = purge(conn, &room)
+			if more, err = purge(conn, &room); err == nil && !more && room.left() {
+				more, err = purgeResults(conn, &room)
+			}
 			return err
 		})
 		if err != nil {
@@ -104,6 +106,19 @@ func purge(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
 		}
 	}
 	return len(gone) > 0, err
+}
+
+const deleteLostResults = `DELETE FROM cruster_inbox WHERE (shard, id, chain, position) IN (
+	SELECT i.shard, i.id, i.chain, i.position FROM cruster_inbox i INDEXED BY cruster_inbox_results WHERE i.kind = 'result' AND NOT EXISTS (
+		SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain) LIMIT ?1)`
+
+// purgeResults deletes results whose receivers were gone when they came, and tells whether there may be more.
+func purgeResults(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
+	err = run(conn, deleteLostResults, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, room.rows) }, nil)
+	gone := int64(conn.Changes())
+	more = gone == room.rows
+	room.rows -= gone
+	return more && err == nil, err
 }
 
 // purge deletes the rows of a run that is gone, and reports whether none are left.

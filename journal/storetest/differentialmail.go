@@ -107,10 +107,25 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 	}
 	if parts&8 != 0 {
 		for range rapid.IntRange(1, 3).Draw(rt, "sent") {
-			to := rapid.SampledFrom(modelEntities()).Draw(rt, "to").ID
-			w.Send = append(w.Send, journal.Sent{To: to, Message: m.drawMessage(rt)})
+			w.Send = append(w.Send, m.drawSent(rt))
 		}
 	}
+}
+
+// drawSent draws a message to an entity, or a result for an execution, which may be another run by now or not be there.
+func (m *model) drawSent(rt *rapid.T) journal.Sent {
+	sent := journal.Sent{Message: m.drawMessage(rt)}
+	if rapid.IntRange(0, 2).Draw(rt, "result") > 0 {
+		sent.To = rapid.SampledFrom(modelEntities()).Draw(rt, "to").ID
+		return sent
+	}
+	sent.To, sent.Kind, sent.Repeatable = modelExecution(drawKey(rt)).ID, journal.ResultMessage, false
+	run := m.runOf(sent.To)
+	sent.Chain = m.chainOf(sent.To, run)
+	if rapid.IntRange(0, 4).Draw(rt, "another chain") == 0 {
+		sent.Chain[0] ^= 1
+	}
+	return sent
 }
 
 // drawEntityWrite draws a write of an entity.
@@ -214,6 +229,10 @@ func (m *model) receivers(rt *rapid.T) {
 	after, limit := rapid.SampledFrom(append(modelReceivers(), journal.ID{})).Draw(rt, "after"), rapid.IntRange(0, 5).Draw(rt, "limit")
 	same(rt, "receivers", func(s journal.Store) ([]journal.ID, error) {
 		ids, err := s.Receivers(m.ctx, after, limit)
+		return slices.Concat(nil, ids), err
+	}, m.store, m.oracle)
+	same(rt, "receivers of results", func(s journal.Store) ([]journal.ID, error) {
+		ids, err := s.ResultReceivers(m.ctx, after, limit)
 		return slices.Concat(nil, ids), err
 	}, m.store, m.oracle)
 }

@@ -38,6 +38,9 @@ var inboxTests = []test{
 	{"ReceiptThere", nil, testReceiptThere},
 	{"Pages", nil, testMessagesPaged},
 	{"Receivers", nil, testReceivers},
+	{"Results", nil, testResults},
+	{"ResultsAreNotRefused", nil, testResultsAreNotRefused},
+	{"LostResults", nil, testLostResults},
 	{"Isolation", nil, testInboxIsolation},
 	{"Malformed", nil, testInboxMalformed},
 }

@@ -119,6 +119,7 @@ UPDATE inbox i SET shard = m.shard, id = m.id, chain = m.chain FROM moved m WHER
 ALTER TABLE inbox ALTER COLUMN chain DROP DEFAULT, DROP CONSTRAINT inbox_pkey, ADD PRIMARY KEY (shard, id, chain, position);
 CREATE UNIQUE INDEX inbox_origin ON inbox (shard, id, origin, chain);
 CREATE INDEX inbox_held ON inbox (shard, id) WHERE held;
+CREATE INDEX inbox_results ON inbox (shard, id) WHERE kind = 'result';
 
 -- Runs that are gone, and whose rows are garbage. A chain says that the last of its runs is gone.
 CREATE TABLE retired (

@@ -186,6 +186,7 @@ SELECT coalesce(m.shard, 4 * b.shard + (substr(b.id, 2, 1) >= x'40') + (substr(b
 FROM cruster_inbox_before b LEFT JOIN moved m ON m.old_shard = b.shard AND m.old_id = b.id;
 CREATE UNIQUE INDEX cruster_inbox_origin ON cruster_inbox (shard, id, origin, chain);
 CREATE INDEX cruster_inbox_held ON cruster_inbox (shard, id) WHERE flags >= 2;
+CREATE INDEX cruster_inbox_results ON cruster_inbox (shard, id) WHERE kind = 'result';
 DROP TABLE cruster_inbox_before;
 DROP TABLE moved;
 
