@@ -114,7 +114,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 		switch {
 		case m.Kind == journal.UpdateMessage:
 			d.Unanswered[m.Name]++
-		case !m.Held: // one that is held was received
+		case m.Kind == journal.SignalMessage && !m.Held: // one that is held was received
 			d.Unread[m.Name]++
 		}
 	}
@@ -136,7 +136,7 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 		}
 	}
 	if d.State == journal.Running {
-		d.Circle = e.describeCircle(ctx, d.ID)
+		d.Circle = e.describeCircle(ctx, &d.Execution)
 	}
 	calls := 0
 	for i := range d.Pending {
@@ -151,25 +151,6 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 			op.Callee, op.State = callee.Name(), callee.State
 		}
 	}
-}
-
-// maxCircle is how long a circle may be that is told.
-const maxCircle = 100
-
-// describeCircle names those with which an execution waits in a circle; none if there is no circle.
-func (e *Engine) describeCircle(ctx context.Context, id journal.ID) (names []string) {
-	ids := e.executions.Watchers.Circle(id)
-	if len(ids) > maxCircle {
-		return nil
-	}
-	for _, id := range ids {
-		row, err := e.store.Load(ctx, id)
-		if err != nil || row.State != journal.Running {
-			return nil // if one is over by now, so is the circle
-		}
-		names = append(names, row.Name())
-	}
-	return names
 }
 
 // Deferred is what a deferred of a run was settled with. The run may be gone by now: then

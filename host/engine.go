@@ -199,7 +199,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
 	scanner := recovery.Scanner{
-		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Store: e.store, Timers: e.timers,
+		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Results: e.store, Store: e.store, Timers: e.timers,
 	}
 	e.goBackground(e.timers.Run)
 	e.goBackground(scanner.Run)

@@ -81,7 +81,7 @@ func (e *Engine) admit(ctx context.Context, req StartRequest) (*journal.Executio
 
 // startChild starts an execution for a step of another. It is not refused when the
 // host is full: the parent must be able to finish.
-func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
+func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call, awaited bool) (*journal.Execution, bool, error) {
 	if err := e.state.Accepting(); err != nil {
 		return nil, false, err
 	}
@@ -97,6 +97,9 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 		return nil, false, err
 	}
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
+	if awaited {
+		row.Pinned.ReplyTo = &parent.Chain
+	}
 	found, existed, err := e.start(ctx, row, abi.ReturnFinished, nil)
 	if err == nil && existed && calledBefore(parent, found) {
 		return e.start(ctx, row, abi.RestartFailed, nil)

@@ -161,6 +161,8 @@ type Pinned struct {
 	// OnCancel is what becomes of the execution when the step that started it is given up:
 	// one of abi.OnCancelCancel, abi.OnCancelTerminate, and empty if nothing does.
 	OnCancel string `msgpack:"on_cancel,omitempty"`
+	// ReplyTo is the chain of the parent that waits for the result, if it does.
+	ReplyTo *RunID `msgpack:"reply_to,omitempty"`
 	// Seed of the random numbers: the run id, or that of the run it was forked off.
 	Seed RunID `msgpack:"seed"`
 	// Time is what the clock shows at the start.

@@ -88,8 +88,10 @@ type Execution struct {
 
 // Interrupt is a request to stop.
 type Interrupt struct {
-	At     int64  `msgpack:"at"`
-	Reason string `msgpack:"reason"`
+	At int64 `msgpack:"at"`
+	// GivenUp says that it came from the caller, which does not wait for the result any more.
+	GivenUp bool   `msgpack:"given_up,omitempty"`
+	Reason  string `msgpack:"reason"`
 }
 
 // EntryKind tells what an entry records.

@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -11,8 +10,7 @@ import (
 )
 
 // call starts another workflow for a workflow. A send is answered with the name of
-// the execution, a call with its outcome. While a call waits nothing is held for it
-// but a watcher.
+// the execution, a call with its outcome: see results.go.
 func (t *task) call(ctx context.Context, b *abi.Call) {
 	t.Fault.Pass(faultpoint.CallBefore)
 	var child *journal.Execution
@@ -54,7 +52,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 		call.OnCancel = policyOf(b)
 	}
 	for {
-		child, existed, err := t.StartChild(ctx, t.row, step, &call)
+		child, existed, err := t.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
 		switch {
 		case err != nil:
 			return nil, err
@@ -113,72 +111,5 @@ func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
 	})
 	if decided {
 		t.done(outcomeOf(abi.Nil, failure))
-	}
-}
-
-// awaitChild has the parent told when the child is over.
-func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
-	var once sync.Once
-	tell := func(row *journal.Execution) bool {
-		if !row.State.Final() || row.Chain != child.Chain {
-			return false
-		}
-		outcome, at := abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt
-		once.Do(func() {
-			if row.Run != t.row.Parent.Run {
-				t.doneAt(outcome, at)
-				return
-			}
-			given := &journal.GivenUp{ID: row.ID, Run: row.Run, GiveUp: journal.GiveUp{Reason: givesUpBecause(row)}}
-			t.group.Go(func() { t.afterStop(ctx, given, func() { t.doneAt(outcome, t.now()+1) }) }) // if not, the next host does
-		})
-		return true
-	}
-	watcher := t.Watchers.AddCaller(child.ID, t.id, tell)
-	context.AfterFunc(ctx, func() { t.Watchers.Remove(child.ID, watcher) })
-	// It may have finished before the watcher was there.
-	failure, _ := t.retryUntilDecided(ctx, "look at the callee", func() error {
-		// One that is in memory works, or leaves with its next time to wake. It may have left when its row is looked at,
-		// as it was before.
-		there := t.InMemory(child.ID)
-		row, err := t.LoadRun(ctx, RefTo(child))
-		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
-			return calleeSwept(child.Name())
-		}
-		if err != nil {
-			return err
-		}
-		switch {
-		case row.Superseded > 0:
-			tell(row) // another run has its place, and others may wait for that
-		case row.State.Final():
-			t.Watchers.Notify(row)
-		case !there && row.State == journal.Running && row.WakeAt <= t.now():
-			// Recovery may stand still because the host is full of callers.
-			t.EnsureInMemory(child.ID)
-		}
-		return nil
-	})
-	if failure != nil {
-		t.done(abi.Outcome{Error: failure})
-	}
-}
-
-// afterStop is for a run that waits for its own caller, which has ended and so given it up: it does what follows
-// once the run was told. The rows that the caller's end has left say so too, and are worked off beside this: without
-// the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was. What
-// follows is dated behind the request, by which both are ordered if one turn gets them.
-func (t *task) afterStop(ctx context.Context, given *journal.GivenUp, then func()) {
-	f := guarded(func() {
-		failure, decided := t.retryUntilDecided(ctx, "stop what was given up", func() error { return t.stop(ctx, t.row, given) })
-		if failure != nil {
-			t.Logger.Error("what was given up could not be stopped; the next host tries again", "execution", t.row.Name(), "error", failure)
-		}
-		if decided {
-			then()
-		}
-	})
-	if f != nil {
-		t.post(taskFault{t.step, 0, f})
 	}
 }

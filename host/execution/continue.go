@@ -47,7 +47,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 		return nil, err
 	}
 	next.Run = journal.NewRunID()
-	next.Pinned.Seed, next.Pinned.OnCancel = next.Run, r.row.Pinned.OnCancel
+	next.Pinned.Seed, next.Pinned.OnCancel, next.Pinned.ReplyTo = next.Run, r.row.Pinned.OnCancel, r.row.Pinned.ReplyTo
 	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
 	return &next, nil
 }

@@ -121,8 +121,8 @@ type Deps struct {
 	Registerer prometheus.Registerer
 	Slots      *guest.Slots
 	// StartChild starts the callee of a step, or finds the execution that has its
-	// key already: existed tells which.
-	StartChild func(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call) (callee *journal.Execution, existed bool, err error)
+	// key already: existed tells which. Awaited says that the callee is to send its result.
+	StartChild func(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call, awaited bool) (callee *journal.Execution, existed bool, err error)
 	Store      Store
 	Timers     Timers
 	Watchers   *watch.List

@@ -268,7 +268,7 @@ func rowOf(workflow, key string) *journal.Execution {
 	}
 }
 
-func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
+func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call, awaited bool) (*journal.Execution, bool, error) {
 	f.mu.Lock()
 	held := f.starts
 	f.mu.Unlock()
@@ -280,6 +280,9 @@ func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step jou
 	}
 	row := rowOf(call.Workflow, "child")
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
+	if awaited {
+		row.Pinned.ReplyTo = &parent.Chain
+	}
 	existed, err := f.x.Start(ctx, row, nil)
 	if err == nil && existed {
 		row, err = f.store.Load(ctx, row.ID)

@@ -225,7 +225,7 @@ func (x *Executions) stopChild(ctx context.Context, g *journal.GivenUp) error {
 
 // stop does to a child what its caller has said.
 func (x *Executions) stop(ctx context.Context, child *journal.Execution, g *journal.GivenUp) error {
-	i := journal.Interrupt{At: x.now(), Reason: g.Reason}
+	i := journal.Interrupt{At: x.now(), GivenUp: true, Reason: g.Reason}
 	var err error
 	switch child.Pinned.OnCancel {
 	case abi.OnCancelCancel:

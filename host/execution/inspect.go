@@ -101,3 +101,17 @@ func (r *run) pending() (all []PendingOp) {
 	slices.SortFunc(all, func(a, b PendingOp) int { return cmp.Compare(a.Number, b.Number) })
 	return all
 }
+
+// Awaits tells whether an execution waits for the outcome of a step, as far as that is known: one that is not in memory
+// may wait for more steps than its row names.
+func (x *Executions) Awaits(row *journal.Execution, step journal.Caller) bool {
+	if row.Chain != step.Run {
+		return false
+	}
+	if r, found := x.runs.Get(row.ID); found {
+		waits := false
+		r.locked(func(l *ledger) { waits = l.ops.Step(step.Step) != nil })
+		return waits
+	}
+	return len(row.Waiting.List) == 0 || slices.Contains(row.Waiting.List, step.Step)
+}

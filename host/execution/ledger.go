@@ -37,6 +37,9 @@ type ledger struct {
 	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
 	ops          *op.Set                          // issued, neither delivered nor cancelled
 	inbox        *message.Inbox                   // messages that are not done with
+	results      []result                         // of callees, to be given to their ops
+	unwanted     []uint64                         // results in the inbox that no op waits for
+	awaited      []journal.Envelope               // who waits for the run and has not started it
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -58,11 +61,11 @@ type batch struct {
 	ready []int64
 	// unread says of which entries the store has the outcome: see settlements and fillMessages.
 	unread []bool
-	// messages are the signals and updates that the entries deliver; nil for others.
+	// messages are those that the entries deliver; nil for others.
 	messages []*journal.Message
 }
 
-// write adds what the batch delivers to a write: entries, and that messages were delivered. They
+// write adds what the batch delivers to a write: entries, and that messages were delivered. Signals and updates
 // stay where they are until the turn, or a later one, says that they are done with.
 func (b *batch) write(w *journal.Write) {
 	if b.durable {
@@ -70,16 +73,20 @@ func (b *batch) write(w *journal.Write) {
 	}
 	w.Entries = append(w.Entries, b.entries...)
 	for _, m := range b.messages {
-		if m != nil {
+		switch {
+		case m == nil:
+		case m.Kind == journal.ResultMessage:
+			w.Take = append(w.Take, m.Position)
+		default:
 			w.Hold = append(w.Hold, m.Position)
 		}
 	}
 }
 
-// delivered are the messages that the batch delivers, without what they bring.
+// delivered are the signals and updates that the batch delivers, without what they bring.
 func (b *batch) delivered() (delivered []journal.Envelope) {
 	for _, m := range b.messages {
-		if m != nil {
+		if m != nil && m.Kind != journal.ResultMessage {
 			delivered = append(delivered, m.Envelope)
 		}
 	}
@@ -262,7 +269,11 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 	for _, number := range turn.Cancelled {
 		if o := l.ops.Remove(number); o != nil {
 			gaveUp = append(gaveUp, o.StepID)
-			if o.Message != nil {
+			switch {
+			case o.Message == nil:
+			case o.Message.Kind == journal.ResultMessage:
+				l.unwanted = append(l.unwanted, o.Message.Position)
+			default:
 				l.dealAgain(*o.Message)
 			}
 		}
@@ -303,8 +314,29 @@ func (l *ledger) pending() map[uint32]*op.Op {
 	return pending
 }
 
+// open takes in the inbox as it is stored.
+func (l *ledger) open(inbox []journal.Envelope) {
+	var mail []journal.Envelope
+	l.results, l.unwanted, l.awaited = nil, nil, nil
+	for _, e := range inbox {
+		switch e.Kind {
+		case journal.ResultMessage:
+			l.results = append(l.results, resultOf(e))
+		case journal.AwaitMessage:
+			l.awaited = append(l.awaited, e)
+		default:
+			mail = append(mail, e)
+		}
+	}
+	l.inbox = message.NewInbox(mail)
+}
+
 // arrived takes in a message that is durable, and that no op has.
 func (l *ledger) arrived(e journal.Envelope) {
+	if e.Kind == journal.AwaitMessage {
+		l.awaited = append(l.awaited, e)
+		return
+	}
 	l.inbox.Add(e)
 	l.ops.Arrived(message.QueueOf(e))
 }

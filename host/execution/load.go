@@ -8,7 +8,6 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hostfault"
-	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -176,7 +175,8 @@ func (r *run) load(ctx context.Context) error {
 	r.releaseInput()
 	r.deferreds.set(settled)
 	r.received.LetGo()
-	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })
+	clear(r.told)
+	r.locked(func(l *ledger) { l.open(inbox) })
 	r.tellAnswered(r.Host.Context(), row)
 	if r.reloaded {
 		r.reloaded = false
@@ -188,6 +188,9 @@ func (r *run) load(ctx context.Context) error {
 		r.stopTasks()
 		r.Timers.Set(r.id, journal.Never)
 		r.Watchers.Notify(row)
+		if row.State.Final() {
+			r.announceResult(row, r.awaited())
+		}
 		return nil
 	}
 	if r.fresh {

@@ -48,6 +48,12 @@ type (
 		outcome  abi.Outcome
 		at       int64 // when it came to be
 	}
+	// resultSent brings the result of a callee, which is in the inbox.
+	resultSent struct{ message journal.Message }
+	// calleeOver says how a callee has ended.
+	calleeOver struct{ result }
+	// opAwaits says that a callee will send its result: the host has nothing to do for the op.
+	opAwaits struct{ step journal.StepID }
 	// attemptFailed says that an attempt of an activity failed.
 	attemptFailed struct {
 		step journal.StepID
@@ -134,6 +140,9 @@ func (started) isNotice()          {}
 func (wake) isNotice()             {}
 func (soon) isNotice()             {}
 func (opDone) isNotice()           {}
+func (resultSent) isNotice()       {}
+func (calleeOver) isNotice()       {}
+func (opAwaits) isNotice()         {}
 func (attemptFailed) isNotice()    {}
 func (txCommitted) isNotice()      {}
 func (txVoid) isNotice()           {}

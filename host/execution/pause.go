@@ -175,7 +175,7 @@ func (r *run) fail(m failRequest) error {
 	failure.Clamp()
 	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
 	r.Fault.Pass(faultpoint.FailBeforeCommit)
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, GiveUp: r.everything()}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, GiveUp: r.everything(), Send: results(r.row, &u, r.awaited())}
 	if _, err := r.Committer.Commit(w); err != nil {
 		return err
 	}

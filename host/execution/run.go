@@ -12,6 +12,7 @@ import (
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -38,6 +39,7 @@ type run struct {
 	log       *slog.Logger
 	deferreds settlements
 	received  message.Arrivals
+	told      map[journal.Origin]journal.Message    // results that are in the inbox, and not in the ledger
 	published *journal.Published                    // what it has published, if that is known: see publishedNow
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
@@ -75,6 +77,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
 		received:  message.NewArrivals(maxInHand),
+		told:      map[journal.Origin]journal.Message{},
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -167,12 +170,13 @@ func (r *run) armTimer() bool {
 		return true // what it waits for is not known here, and right in the store
 	}
 	var due, wake int64
-	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
+	var unwanted bool
+	r.locked(func(l *ledger) { due, wake, unwanted = l.ops.DueAt(), l.ops.WakeAt(), len(l.unwanted) > 0 })
 	r.Timers.Set(r.id, due)
 	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.IdleTimeout, timer.MaxLead)) {
 		return false
 	}
-	if r.row.WakeAt != wake && !r.commitWake(wake) {
+	if (r.row.WakeAt != wake || unwanted) && !r.commitWake(wake) {
 		return false
 	}
 	r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
@@ -202,6 +206,7 @@ func (r *run) waitingNow() (now journal.Waiting) {
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section}}
+	r.locked(func(l *ledger) { w.Take = l.takeUnwanted() })
 	return r.commit("commit a wake time", w, batch{}, func() bool {
 		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting
 		return true
@@ -278,7 +283,9 @@ func (r *run) handle(notices []notice) {
 		}
 		r.receive(m)
 	}
-	r.advance()
+	if r.row == nil || r.owed != nil || r.readResults() && r.heedCaller() {
+		r.advance()
+	}
 	r.deferreds.letGo()
 	r.received.LetGo()
 }
@@ -330,6 +337,18 @@ func (r *run) receiveEnd(m notice) bool {
 	case txVoid:
 		r.locked(func(l *ledger) { l.void(m.seq) })
 	case opDropped:
+		r.endTask(m.step)
+	case resultSent:
+		r.locked(func(l *ledger) {
+			if !l.knowsResult(m.message.Envelope) {
+				r.told[m.message.Origin] = m.message
+			}
+		})
+	case calleeOver:
+		r.endTask(m.step)
+		r.locked(func(l *ledger) { l.results = append(l.results, m.result) })
+	case opAwaits:
+		r.locked(func(l *ledger) { l.ops.Change(m.step, func(o *op.Op) { o.Awaiting = true }) })
 		r.endTask(m.step)
 	case taskFault:
 		r.endTask(m.step)

@@ -3,7 +3,9 @@ package execution
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -108,8 +110,24 @@ func (r *run) fillMessages(ctx context.Context, b *batch) error {
 			whole = *read
 		}
 		b.messages[i] = &whole
-		b.entries[i].Value = message.Delivery(whole)
+		if err := deliverInto(&b.entries[i], &whole); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// deliverInto puts into an entry what a message brings.
+func deliverInto(en *journal.Entry, m *journal.Message) error {
+	if m.Kind != journal.ResultMessage {
+		en.Value = message.Delivery(*m)
+		return nil
+	}
+	var outcome abi.Outcome
+	if err := abi.Unmarshal(m.Value, &outcome); err != nil {
+		return fmt.Errorf("%w: the result of %s does not decode: %w", journal.ErrCorrupt, m.From.ID, err)
+	}
+	en.Value, en.Error = outcome.Value, outcome.Error
 	return nil
 }
 

@@ -30,14 +30,18 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 
 // terminated is the write that ends an execution without asking it. Its guest does not run
 // again, so that nothing can keep it from ending; what it has started it gives up.
-func terminated(row *journal.Execution, i journal.Interrupt) (journal.Write, journal.Update) {
+func terminated(row *journal.Execution, i journal.Interrupt, awaited []journal.Envelope) (journal.Write, journal.Update) {
+	if row.Interrupt == nil {
+		asked := *row
+		row, asked.Interrupt = &asked, &i
+	}
 	failure := abi.Errorf(abi.CodeTerminated, "%s", i.Reason)
 	failure.Clamp()
 	u := journal.Update{
 		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(i.At, row.CreatedAt), Waiting: row.Waiting,
 	}
 	return journal.Write{
-		ID: row.ID, Run: row.Run, Update: &u, Interrupt: &i,
+		ID: row.ID, Run: row.Run, Chain: row.Chain, Update: &u, Interrupt: &i, Send: results(row, &u, awaited),
 		GiveUp: []journal.GiveUp{{At: i.At, Reason: abi.ClampReason(row.Name() + " does not wait for it any more: " + i.Reason)}},
 	}, u
 }
@@ -48,7 +52,7 @@ func (r *run) terminate(i journal.Interrupt) error {
 		return alreadyOver(r.row)
 	}
 	i.At = max(i.At, r.now()) // the request may have waited for a turn
-	w, u := terminated(r.row, i)
+	w, u := terminated(r.row, i, r.awaited())
 	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
 	if _, err := r.Committer.Commit(w); err != nil {
 		return err
@@ -123,17 +127,23 @@ func (n terminateNews) request(reply chan<- error) notice {
 	return terminateRequest{n.interrupt, reply}
 }
 
-func (n terminateNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+func (n terminateNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
 	if row.State.Final() {
 		return nil, alreadyOver(row)
 	}
-	w, _ := terminated(row, n.interrupt)
+	var known ledger
+	inbox, err := x.Store.Inbox(ctx, row.Receiver(), 0)
+	if err != nil {
+		return nil, journal.Coded("read the inbox of "+row.Name(), err)
+	}
+	known.open(inbox)
+	w, _ := terminated(row, n.interrupt, known.awaited)
 	return &w, nil
 }
 
 // answer follows the commit. The run is then loaded, and tells its watchers.
 func (n terminateNews) answer(_ journal.Result, row *journal.Execution) error {
-	w, _ := terminated(row, n.interrupt)
+	w, _ := terminated(row, n.interrupt, nil)
 	if row.Section != (journal.StepID{}) {
 		n.x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
 	}

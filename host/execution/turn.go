@@ -63,6 +63,7 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
+	r.ledger.giveResults(r.run)
 	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
 }
 
@@ -223,7 +224,7 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	changes := d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section
-	if changes || len(d.write.Entries)+len(d.write.GiveUp) > 0 || did.writes() || d.fate.Writes() {
+	if changes || len(d.write.Entries)+len(d.write.GiveUp)+len(d.write.Take) > 0 || did.writes() || d.fate.Writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
@@ -266,13 +267,16 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 		d.fate = l.fateAfter(b, turn, did)
 		d.forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
 		if !d.forgot {
-			d.write.Entries = l.takeAttempts(r.now())
+			d.write.Entries, d.write.Take = l.takeAttempts(r.now()), l.takeUnwanted()
 		}
 	})
 	b.write(&d.write)
 	d.fate.Write(&d.write, r.now())
 	did.write(&d.write, r.now())
 	d.write.GiveUp = r.giveUps(unwanted)
+	if d.update.State.Final() {
+		d.write.Send = results(r.row, &d.update, r.awaited())
+	}
 	if turn.Continues() {
 		return d
 	}
@@ -430,5 +434,6 @@ func (r *run) finish() {
 	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
 	r.logEnd()
 	r.Watchers.Notify(r.row)
+	r.announceResult(r.row, r.awaited())
 	r.tellAnswered(r.Host.Context(), r.row)
 }

@@ -16,7 +16,9 @@ func (o *Op) NeedsHost() bool {
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.NextAt == 0
-	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock, abi.OpInterrupt:
+	case abi.OpCall:
+		return !o.Awaiting
+	case abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock, abi.OpInterrupt:
 		return true
 	default:
 		return false

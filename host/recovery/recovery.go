@@ -31,6 +31,11 @@ type DueReader interface {
 	Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error)
 }
 
+// ResultReader lists executions that have results of callees: see [journal.Store].
+type ResultReader interface {
+	ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
+}
+
 // Executions takes what is due.
 type Executions interface {
 	InMemory(id journal.ID) bool
@@ -59,6 +64,8 @@ type Scanner struct {
 	// HasRoom tells whether another execution fits into memory.
 	HasRoom func() bool
 	Logger  *slog.Logger
+	// Results, if set, tells which executions have results of callees.
+	Results ResultReader
 	// Scanned, if set, is told when a scan has woken all that was due.
 	Scanned func()
 	Store   DueReader
@@ -139,19 +146,48 @@ func (s *Scanner) wakeOverdue(ctx context.Context) {
 			after = w
 		}
 		for _, w := range absent {
-			s.awaitRoom(ctx, w.ID)
-			s.Executions.EnsureInMemory(w.ID)
+			s.bringBack(ctx, w.ID)
 		}
+	}
+	if s.Results != nil {
+		s.wakeCallers(ctx)
 	}
 	if s.Scanned != nil && ctx.Err() == nil {
 		s.Scanned()
 	}
 }
 
-// read reads a page, however long that takes. More tells whether there is another.
+// wakeCallers brings back the executions whose callees have sent results. Those that are in memory were told, and those
+// that were not are brought back by the callee; this is for what a crash has come between.
+func (s *Scanner) wakeCallers(ctx context.Context) {
+	var after journal.ID
+	for more := true; more; {
+		var page []journal.ID
+		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Results.ResultReceivers(ctx, after, scanPage) })
+		for _, id := range page {
+			if !s.Executions.InMemory(id) {
+				s.bringBack(ctx, id)
+			}
+			after = id
+		}
+	}
+}
+
+// bringBack has an execution loaded, once there is room or it has waited for long.
+func (s *Scanner) bringBack(ctx context.Context, id journal.ID) {
+	s.awaitRoom(ctx, id)
+	s.Executions.EnsureInMemory(id)
+}
+
+// read reads a page of what is due.
 func (s *Scanner) read(ctx context.Context, until int64, after journal.Wake) (page []journal.Wake, more bool) {
+	return readPage(ctx, s, func() ([]journal.Wake, error) { return s.Store.Due(ctx, until, after, scanPage) })
+}
+
+// readPage reads a page, however long that takes. More tells whether there is another.
+func readPage[T any](ctx context.Context, s *Scanner, read func() ([]T, error)) (page []T, more bool) {
 	for ctx.Err() == nil {
-		page, err := s.Store.Due(ctx, until, after, scanPage)
+		page, err := read()
 		if err == nil {
 			return page, len(page) == scanPage
 		}

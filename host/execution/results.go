@@ -1,0 +1,241 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// # Results of callees
+//
+// A run that waits for callees need not be in memory: the commit by which a callee ends puts its result
+// into the inbox of each caller.
+//
+// Invariants:
+//
+//  1. A call is under way until it is certain that the callee will send its result, or has ended. A callee
+//     that the step has started is told by its row who waits ([journal.Pinned.ReplyTo]); one that it has found
+//     is told by a message, which the owner of the callee receives as any other: in front of its end, or it is
+//     refused.
+//  2. From then on the op waits as for a signal. A caller that is in memory is told by the callee; one that is not is
+//     brought back for it, and after a crash by the scan for results (host/recovery).
+//  3. A result is taken out of the inbox by the commit that delivers it. One that no op waits for was given up, or
+//     its run has continued, or the outcome was read from the row of the callee: it is dropped, and may be. If code
+//     that the run is moved to comes to the call, it reads the row of the callee.
+//
+// The naive way, to watch the callee from memory, fills the host with parents: then nothing that is due finds room.
+
+// results are the messages that tell the end of an execution to the steps that wait for it.
+func results(row *journal.Execution, u *journal.Update, awaited []journal.Envelope) (sent []journal.Sent) {
+	value := abi.MustMarshal(&abi.Outcome{Value: u.Value, Error: u.Error})
+	send := func(to journal.Receiver, origin journal.Origin, step journal.StepID) {
+		sent = append(sent, journal.Sent{To: to.ID, Chain: to.Chain, Message: journal.Message{
+			Envelope: journal.Envelope{
+				Kind: journal.ResultMessage, At: u.FinishedAt, Bytes: len(value), Origin: origin, From: journal.Caller{ID: row.ID, Run: row.Run, Step: step},
+			},
+			Value: value,
+		}})
+	}
+	givenUp := row.Interrupt != nil && row.Interrupt.GivenUp
+	if chain := row.Pinned.ReplyTo; chain != nil && !row.Parent.IsZero() && !givenUp {
+		send(journal.Receiver{ID: row.Parent.ID, Chain: *chain}, journal.OriginOf(row.Parent.Run, row.Parent.Step), row.Parent.Step)
+	}
+	for _, e := range awaited {
+		send(journal.Receiver{ID: e.From.ID, Chain: e.From.Run}, e.Origin, e.From.Step)
+	}
+	return sent
+}
+
+// awaited are the steps that wait for the run and have not started it.
+func (r *run) awaited() (all []journal.Envelope) {
+	r.locked(func(l *ledger) { all = l.awaited })
+	return all
+}
+
+// maxAnnounced bounds a result that callers are handed along with the news of it. Others they read from their inbox:
+// a caller may have thousands of callees that end at once.
+const maxAnnounced = 1 << 10
+
+// announceResult tells callers that are in memory of the end of an execution, which is durable, and has others
+// brought back.
+func (x *Executions) announceResult(row *journal.Execution, awaited []journal.Envelope) {
+	u := journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}
+	for _, sent := range results(row, &u, awaited) {
+		if sent.Bytes > maxAnnounced {
+			sent.Value = nil
+		}
+		x.runs.Post(sent.To, ofChain{sent.Chain, resultSent{sent.Message}})
+	}
+}
+
+// awaitMessage asks a callee to send its result to a step.
+func awaitMessage(caller *journal.Execution, step journal.StepID, now int64) journal.Message {
+	return journal.Message{Envelope: journal.Envelope{
+		Kind: journal.AwaitMessage, At: now, Origin: journal.OriginOf(caller.Run, step), From: journal.Caller{ID: caller.ID, Run: caller.Chain, Step: step},
+	}}
+}
+
+// result is how a callee has ended. It is in the inbox, or was read from the row of the callee.
+type result struct {
+	callee   journal.RunID
+	step     journal.StepID
+	at       int64
+	envelope *journal.Envelope
+	outcome  abi.Outcome // if there is no envelope
+}
+
+// resultOf is the result that a message in the inbox brings.
+func resultOf(e journal.Envelope) result {
+	return result{callee: e.From.Run, step: e.From.Step, at: e.At, envelope: &e}
+}
+
+// settle gives the result to the op that waits for it. It reports false if that waits no more.
+func (res *result) settle(o *op.Op, run journal.RunID) bool {
+	switch {
+	case o.Settled() || o.Kind != abi.OpCall:
+		return false
+	case res.envelope == nil:
+		o.Settle(res.outcome, 0, res.at)
+	case res.envelope.Origin != journal.OriginOf(run, o.StepID):
+		return false // the step of a run before this one
+	default:
+		o.Receive(*res.envelope)
+		o.ReadyAt = max(res.at, o.IssuedAt)
+	}
+	return true
+}
+
+// giveResults gives results to the ops that wait for them.
+func (l *ledger) giveResults(run journal.RunID) {
+	for _, res := range l.results {
+		given := false
+		l.ops.Change(res.step, func(o *op.Op) { given = res.settle(o, run) })
+		if !given && res.envelope != nil {
+			l.unwanted = append(l.unwanted, res.envelope.Position)
+		}
+	}
+	l.results = nil
+}
+
+// takeUnwanted hands over the positions of results that are to be dropped.
+func (l *ledger) takeUnwanted() []uint64 {
+	positions := l.unwanted
+	l.unwanted = nil
+	return positions
+}
+
+// knowsResult tells whether a result is here already.
+func (l *ledger) knowsResult(e journal.Envelope) bool {
+	for i := range l.results {
+		if of := l.results[i].envelope; of != nil && of.Origin == e.Origin {
+			return true
+		}
+	}
+	o := l.ops.Step(e.From.Step)
+	return o != nil && o.Message != nil && o.Message.Origin == e.Origin
+}
+
+// readResults looks into the inbox for results that the run was told of. It reports whether it could.
+func (r *run) readResults() bool {
+	if len(r.told) == 0 {
+		return true
+	}
+	inbox, err := r.Store.Inbox(r.Host.Context(), r.row.Receiver(), 0)
+	if err != nil {
+		r.backOff("read results", err)
+		r.requeue(wake{})
+		return false
+	}
+	for _, e := range inbox {
+		if e.Kind != journal.ResultMessage {
+			continue
+		}
+		r.locked(func(l *ledger) {
+			if !l.knowsResult(e) {
+				l.results = append(l.results, resultOf(e))
+			}
+		})
+		if m, is := r.told[e.Origin]; is && len(m.Value) == m.Bytes {
+			m.Position = e.Position
+			r.received.Add(m)
+		}
+	}
+	clear(r.told)
+	return true
+}
+
+// heedCaller is for a run that waits for its own caller, which has ended and so given it up: it is asked to stop before
+// it is given the result. The rows that the end of the caller has left say so too, and are worked off beside this:
+// without the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was. It
+// reports whether the run goes on.
+func (r *run) heedCaller() bool {
+	if r.row == nil || r.row.State != journal.Running || r.row.Parent.IsZero() || r.row.Pinned.OnCancel == "" {
+		return r.row != nil
+	}
+	ended := false
+	r.locked(func(l *ledger) {
+		for i := range l.results {
+			ended = ended || l.results[i].callee == r.row.Parent.Run
+		}
+	})
+	if !ended {
+		return true
+	}
+	caller, err := r.Store.FindRun(r.Host.Context(), r.row.Parent.ID, r.row.Parent.Run)
+	reason := "the caller does not wait for it any more"
+	if err == nil { // an operator may have deleted the row
+		reason = givesUpBecause(caller)
+	}
+	i := journal.Interrupt{At: r.now(), GivenUp: true, Reason: reason}
+	if r.row.Pinned.OnCancel == abi.OnCancelTerminate {
+		err = r.terminate(i)
+	} else {
+		err = r.interrupt(i)
+	}
+	if err != nil {
+		r.reload(batch{})
+		r.backOff("stop with its caller", err)
+		return false
+	}
+	r.locked(func(l *ledger) {
+		for i := range l.results {
+			if res := &l.results[i]; res.callee == r.row.Parent.Run {
+				res.at = max(res.at, r.row.Interrupt.At+1)
+			}
+		}
+	})
+	return true
+}
+
+// awaitChild has the run learn of the end of a callee: it has ended, or will send its result.
+func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
+	failure, decided := t.retryUntilDecided(ctx, "wait for a workflow", func() error {
+		if child.State.Final() || child.Parent == (journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}) && child.Pinned.ReplyTo != nil {
+			return nil
+		}
+		err := t.tell(ctx, RefTo(child), messageNews{awaitMessage(t.row, t.step, t.now())})
+		switch abi.CodeOf(err) {
+		case abi.CodeAlreadyOver, abi.CodeExecutionNotFound: // another run may have taken its place meanwhile
+			row, lerr := t.LoadRun(ctx, RefTo(child))
+			if abi.CodeOf(lerr) == abi.CodeExecutionNotFound {
+				return calleeSwept(child.Name())
+			}
+			if lerr == nil {
+				child = row
+			}
+			return lerr
+		}
+		return err
+	})
+	switch {
+	case !decided:
+	case failure != nil:
+		t.done(abi.Outcome{Error: failure})
+	case child.State.Final():
+		t.post(calleeOver{result{callee: child.Run, step: t.step, at: child.FinishedAt, outcome: abi.Outcome{Value: child.Value, Error: child.Error}}})
+	default:
+		t.post(opAwaits{t.step})
+	}
+}
