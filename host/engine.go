@@ -171,6 +171,7 @@ func (e *Engine) wire() {
 		func() admission.Load {
 			return admission.Load{Executions: e.executions.Count(), QueuedWrites: e.writer.queued()}
 		}, cfg.Registerer)
+	e.admission.MakeRoom = e.executions.MakeRoom
 	e.wireSchedules()
 }
 

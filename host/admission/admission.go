@@ -68,6 +68,9 @@ func RetryDelay(err error) time.Duration {
 
 // Controller admits starts by the present load.
 type Controller struct {
+	// MakeRoom, if set, has an execution leave memory that only waits. It is called when there is no room for another.
+	MakeRoom func()
+
 	limits  Limits
 	load    func() Load
 	refused prometheus.Counter
@@ -84,11 +87,20 @@ func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *
 // Admit refuses a start when the host is full, with an [*Overloaded].
 func (c *Controller) Admit() error {
 	if refusal := Decide(c.load(), c.limits); refusal != nil {
+		c.HasRoom()
 		c.refused.Inc()
 		return refusal
 	}
 	return nil
 }
 
-// HasRoom tells whether another execution fits into memory.
-func (c *Controller) HasRoom() bool { return c.load().Executions < c.limits.Executions }
+// HasRoom tells whether another execution fits into memory. If not, it may when it is asked again.
+func (c *Controller) HasRoom() bool {
+	if c.load().Executions < c.limits.Executions {
+		return true
+	}
+	if c.MakeRoom != nil {
+		c.MakeRoom()
+	}
+	return false
+}

@@ -152,6 +152,8 @@ type Executions struct {
 	heads      headStarts
 	updates    updateWaiters
 	starts     starts
+	settling   settling
+	stopping   *actor.FairQueue[journal.RunID] // what is being stopped because it was given up, by the run that did
 }
 
 // New makes executions of which none is in memory.
@@ -163,6 +165,7 @@ func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.querying = semaphore.NewWeighted(maxQuerying)
+	x.stopping = actor.NewFairQueue[journal.RunID](&x.group, givenUpAtOnce)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
@@ -176,6 +179,9 @@ func New(deps Deps) *Executions {
 
 // EvictIdle drops instances that were not used for a while, until ctx ends.
 func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
+
+// MakeRoom has the execution leave memory that has waited longest, if one does nothing else.
+func (x *Executions) MakeRoom() { x.resident.EvictOldest() }
 
 // evict drops the instance of a run that is parked, and reports whether it did. One that
 // works keeps it.

@@ -29,7 +29,7 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		require.Equal(t, abi.CodeHostFault, paused.Error.Code)
 		var b faultBundle
 		require.NoError(t, abi.Unmarshal(paused.Error.Details, &b))
-		require.Contains(t, b.Stack, "(*run).settle")
+		require.Contains(t, b.Stack, "(*run).learn")
 		require.Equal(t, "script", b.Digest)
 		require.NotEmpty(t, b.Go)
 		require.LessOrEqual(t, len(paused.Error.Details), 2*maxFaultStack)

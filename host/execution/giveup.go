@@ -3,8 +3,8 @@ package execution
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -29,7 +29,7 @@ import (
 //     callee is known before its op can be given up ([starts]), and the look waits for its end;
 //     those of hosts before this one are fenced.
 //  4. A callee that waits for its caller hears that it was given up before it hears how the caller
-//     has ended ([task.afterStop]). In a circle of more than two, the one that waits for the first is
+//     has ended ([run.heedCaller]). In a circle of more than two, the one that waits for the first is
 //     not its callee: whether it fails, or its own caller gives it up before, is a matter of luck.
 //  5. All of it may be done twice: an interrupt that is there stands, and who is over is left
 //     alone. So rows are dropped after the fact, and that may be lost.
@@ -102,24 +102,49 @@ func givesUpBecause(row *journal.Execution) string {
 
 // settleDurable has what a durable write has given up worked off.
 func (x *Executions) settleDurable(w *journal.Write) {
-	if len(w.GiveUp) == 0 {
-		return
+	for _, g := range w.GiveUp {
+		x.settleGivenUp(journal.GivenUp{ID: w.ID, Run: w.Run, GiveUp: g})
 	}
-	given := make([]journal.GivenUp, len(w.GiveUp))
-	for i, g := range w.GiveUp {
-		given[i] = journal.GivenUp{ID: w.ID, Run: w.Run, GiveUp: g}
-	}
-	x.group.Go(func() { x.settleGivenUp(given) }) // if not, the next host does
 }
 
-// givenUpPage is how much that was given up is read at once, givenUpAtOnce how much is worked off.
 const (
+	// givenUpPage is how much that was given up is read at once, givenUpAtOnce how much is worked off.
 	givenUpPage   = 500
 	givenUpAtOnce = 64
 	childrenPage  = 100
+	// stopPatience is how long one try to stop what was given up may take: a callee that computes does not answer.
+	// Then it is the turn of others, and it is tried again after a while.
+	stopPatience = 5 * time.Second
+	maxStopDelay = time.Minute
 )
 
-// SettleGivenUp works off all that has been given up and not been worked off.
+// settling is what has been given up and is being worked off, so that it is not twice.
+type settling struct {
+	mu  sync.Mutex
+	all map[journal.Caller]bool // guarded by mu
+}
+
+// begin reports false if it is being worked off already.
+func (s *settling) begin(step journal.Caller) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[step] {
+		return false
+	}
+	if s.all == nil {
+		s.all = map[journal.Caller]bool{}
+	}
+	s.all[step] = true
+	return true
+}
+
+func (s *settling) end(step journal.Caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, step)
+}
+
+// SettleGivenUp has all worked off that has been given up.
 func (x *Executions) SettleGivenUp(ctx context.Context) {
 	var after journal.Caller
 	for {
@@ -133,43 +158,44 @@ func (x *Executions) SettleGivenUp(ctx context.Context) {
 		if failure != nil || !decided || len(page) == 0 {
 			return
 		}
-		x.settleGivenUp(page)
+		for _, g := range page {
+			x.settleGivenUp(g)
+		}
 		after = page[len(page)-1].Caller()
 	}
 }
 
-// settleGivenUp works off what has been given up, and drops it.
-func (x *Executions) settleGivenUp(given []journal.GivenUp) {
-	ctx := x.Host.Context()
-	for part := range slices.Chunk(given, givenUpAtOnce) {
-		var working sync.WaitGroup
-		done := make([]bool, len(part))
-		for i := range part {
-			working.Go(func() {
-				if f := guarded(func() { done[i] = x.stopChildren(ctx, &part[i]) }); f != nil {
-					x.Logger.Error("the host failed while it stopped what was given up; the next one tries again", "execution", part[i].ID, "fault", f.What)
-				}
-			})
-		}
-		working.Wait()
-		dropped := map[journal.Caller][]journal.StepID{} // by run
-		for i, g := range part {
-			if done[i] {
-				run := journal.Caller{ID: g.ID, Run: g.Run}
-				dropped[run] = append(dropped[run], g.Step)
-			}
-		}
-		for run, steps := range dropped {
-			if err := x.Committer.DropGivenUp(ctx, run.ID, run.Run, steps); err != nil {
-				x.Logger.Warn("what was given up is stopped and could not be dropped; the next host does", "execution", run.ID, "error", err)
-			}
-		}
+// settleGivenUp works off what has been given up, and drops it, beside others. If the host ends before, the next one does.
+func (x *Executions) settleGivenUp(g journal.GivenUp) {
+	if x.settling.begin(g.Caller()) {
+		x.trySettle(g, 100*time.Millisecond)
 	}
 }
 
-// stopChildren does what is owed to what one step has started, or all of a run. It reports
-// whether that is done.
-func (x *Executions) stopChildren(ctx context.Context, g *journal.GivenUp) bool {
+// trySettle tries once, and after a delay again.
+func (x *Executions) trySettle(g journal.GivenUp, delay time.Duration) {
+	joined := x.stopping.Go(g.Run, func() {
+		settled := false
+		f := guarded(func() { settled = x.stopAndDrop(&g) })
+		if f != nil {
+			x.Logger.Error("the host failed while it stopped what was given up; the next one tries again", "execution", g.ID, "fault", f.What)
+		}
+		if settled || f != nil || x.Host.Draining() {
+			x.settling.end(g.Caller())
+			return
+		}
+		x.after(delay, func() { x.trySettle(g, min(2*delay, maxStopDelay)) })
+	})
+	if !joined {
+		x.settling.end(g.Caller())
+	}
+}
+
+// stopAndDrop does what is owed to what one step has started, or all of a run, and drops the row that says so. It reports
+// whether there is nothing left to do.
+func (x *Executions) stopAndDrop(g *journal.GivenUp) bool {
+	ctx, cancel := context.WithTimeout(x.Host.Context(), stopPatience)
+	defer cancel()
 	if !x.starts.await(ctx, g.Caller()) {
 		return false
 	}
@@ -178,14 +204,18 @@ func (x *Executions) stopChildren(ctx context.Context, g *journal.GivenUp) bool 
 	if g.Step == (journal.StepID{}) {
 		stop = x.stopAll
 	}
-	failure, decided := x.retryUntilDecided(ctx, "stop what was given up", func() error { return stop(ctx, g) })
-	if failure != nil {
-		x.Logger.Error("what was given up could not be stopped; the next host tries again", "execution", g.ID, "error", failure)
-	}
-	if failure != nil || !decided {
+	switch err := stop(ctx, g); {
+	case err == nil:
+	case ctx.Err() != nil || abi.IsTransient(err):
 		return false
+	default:
+		x.Logger.Error("what was given up could not be stopped; the next host tries again", "execution", g.ID, "error", err)
+		return true
 	}
 	x.Fault.Pass(faultpoint.GiveUpAfter)
+	if err := x.Committer.DropGivenUp(ctx, g.ID, g.Run, []journal.StepID{g.Step}); err != nil {
+		x.Logger.Warn("what was given up is stopped and could not be dropped; the next host does", "execution", g.ID, "error", err)
+	}
 	return true
 }
 
@@ -231,7 +261,7 @@ func (x *Executions) stop(ctx context.Context, child *journal.Execution, g *jour
 	case abi.OnCancelCancel:
 		err = x.tell(ctx, RefTo(child), interruptNews{i})
 	case abi.OnCancelTerminate:
-		err = x.tell(ctx, RefTo(child), terminateNews{x, i})
+		err = x.tell(ctx, RefTo(child), terminateNews{i})
 	}
 	switch abi.CodeOf(err) {
 	case abi.CodeAlreadyOver, abi.CodeExecutionNotFound:

@@ -18,22 +18,6 @@ func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) erro
 	return x.tell(ctx, ref, interruptNews{i})
 }
 
-// interrupt makes a request to stop durable.
-func (r *run) interrupt(i journal.Interrupt) error {
-	if known, err := isInterrupted(r.row); known || err != nil {
-		return err
-	}
-	r.Fault.Pass(faultpoint.InterruptBeforeCommit)
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Interrupt: &i}); err != nil {
-		return err
-	}
-	r.Fault.Pass(faultpoint.InterruptAfterCommit)
-	r.row.Interrupt = &i
-	r.wokenByNews()
-	r.locked(func(l *ledger) { l.ops.Interrupted() })
-	return nil
-}
-
 // isInterrupted tells whether an execution was asked to stop before. One that is over cannot be.
 func isInterrupted(row *journal.Execution) (bool, error) {
 	if row.State.Final() {
@@ -45,19 +29,23 @@ func isInterrupted(row *journal.Execution) (bool, error) {
 // interruptNews is that an execution is to stop.
 type interruptNews struct{ interrupt journal.Interrupt }
 
-func (n interruptNews) request(reply chan<- error) notice {
-	return interruptRequest{n.interrupt, reply}
-}
-
-func (n interruptNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
-	if known, err := isInterrupted(row); known || err != nil {
+func (n interruptNews) write(_ context.Context, _ *Executions, k knowledge) (*journal.Write, error) {
+	if known, err := isInterrupted(k.row); known || err != nil {
 		return nil, err
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Interrupt: &n.interrupt}, nil
+	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Interrupt: &n.interrupt}, nil
 }
 
 func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }
 
+func (n interruptNews) learned(r *run, _ *journal.Write, _ journal.Result) {
+	r.row.Interrupt = &n.interrupt
+	r.wokenByNews()
+	r.locked(func(l *ledger) { l.ops.Interrupted() })
+}
+
 func (interruptNews) points() (before, after string) {
 	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
 }
+
+func (interruptNews) doing() string { return "interrupt" }

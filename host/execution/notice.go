@@ -79,25 +79,10 @@ type (
 		err  *abi.Error
 	}
 
-	// settleRequest asks for a deferred to be settled.
-	settleRequest struct {
-		deferred journal.Deferred
-		reply    chan<- error
-	}
-	// receiveRequest asks for a signal or an update to be received.
-	receiveRequest struct {
-		message journal.Message
-		reply   chan<- error
-	}
-	// interruptRequest asks for the execution to be interrupted.
-	interruptRequest struct {
-		interrupt journal.Interrupt
-		reply     chan<- error
-	}
-	// terminateRequest asks for the execution to be ended.
-	terminateRequest struct {
-		interrupt journal.Interrupt
-		reply     chan<- error
+	// newsRequest asks for the execution to be told something.
+	newsRequest struct {
+		news  news
+		reply chan<- error
 	}
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
@@ -136,37 +121,36 @@ type inspected struct {
 	err error
 }
 
-func (started) isNotice()          {}
-func (wake) isNotice()             {}
-func (soon) isNotice()             {}
-func (opDone) isNotice()           {}
-func (resultSent) isNotice()       {}
-func (calleeOver) isNotice()       {}
-func (opAwaits) isNotice()         {}
-func (attemptFailed) isNotice()    {}
-func (txCommitted) isNotice()      {}
-func (txVoid) isNotice()           {}
-func (opDropped) isNotice()        {}
-func (opStuck) isNotice()          {}
-func (taskFault) isNotice()        {}
-func (settleRequest) isNotice()    {}
-func (receiveRequest) isNotice()   {}
-func (interruptRequest) isNotice() {}
-func (terminateRequest) isNotice() {}
-func (resumeRequest) isNotice()    {}
-func (stopRequest) isNotice()      {}
-func (failRequest) isNotice()      {}
-func (moveRequest) isNotice()      {}
-func (waitingRequest) isNotice()   {}
-func (queryRequest) isNotice()     {}
-func (inspectRequest) isNotice()   {}
+func (started) isNotice()        {}
+func (wake) isNotice()           {}
+func (soon) isNotice()           {}
+func (opDone) isNotice()         {}
+func (resultSent) isNotice()     {}
+func (calleeOver) isNotice()     {}
+func (opAwaits) isNotice()       {}
+func (attemptFailed) isNotice()  {}
+func (txCommitted) isNotice()    {}
+func (txVoid) isNotice()         {}
+func (opDropped) isNotice()      {}
+func (opStuck) isNotice()        {}
+func (taskFault) isNotice()      {}
+func (newsRequest) isNotice()    {}
+func (resumeRequest) isNotice()  {}
+func (stopRequest) isNotice()    {}
+func (failRequest) isNotice()    {}
+func (moveRequest) isNotice()    {}
+func (waitingRequest) isNotice() {}
+func (queryRequest) isNotice()   {}
+func (inspectRequest) isNotice() {}
 
 // again is a request that is received a second time, because the answer to its commit was
 // lost. A signal and an interrupt are known to the runs that continue one. A settlement is not:
 // its run may have seen it, and the next would see it again.
 func again(run, chain journal.RunID, m notice) notice {
-	if _, is := m.(settleRequest); is {
-		return ofRun{run, m}
+	if request, is := m.(newsRequest); is {
+		if _, is := request.news.(settlementNews); is {
+			return ofRun{run, m}
+		}
 	}
 	return ofChain{chain, m}
 }
@@ -201,7 +185,7 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case settleRequest, receiveRequest, interruptRequest, terminateRequest, resumeRequest, stopRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case newsRequest, resumeRequest, stopRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -233,13 +217,7 @@ func refuse(m notice, err error) bool {
 	case started:
 		m.head.discard()
 		return false
-	case settleRequest:
-		reply = m.reply
-	case receiveRequest:
-		reply = m.reply
-	case interruptRequest:
-		reply = m.reply
-	case terminateRequest:
+	case newsRequest:
 		reply = m.reply
 	case resumeRequest:
 		reply = m.reply

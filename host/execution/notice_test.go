@@ -12,7 +12,7 @@ func TestRefuse(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	reply, asked := make(chan error, 1), make(chan inspected, 1)
-	for _, m := range []notice{settleRequest{reply: reply}, interruptRequest{reply: reply}, resumeRequest{reply}, failRequest{reply: reply}} {
+	for _, m := range []notice{newsRequest{reply: reply}, resumeRequest{reply}, failRequest{reply: reply}} {
 		require.True(t, refuse(m, refused), "%T", m)
 		require.Equal(t, refused, <-reply, "%T", m)
 	}

@@ -48,7 +48,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "the ledger has the ops")
 
 		reply := make(chan error, 1)
-		r.Receive([]notice{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil}, reply}})
+		r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.Nil}}, reply}})
 		require.NoError(t, <-reply)
 		require.NotNil(t, r.guest)
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "they are counted once")
@@ -56,7 +56,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		r.unload()
 		require.Zero(t, f.x.Queued.Used())
 
-		r.Receive([]notice{settleRequest{journal.Deferred{Name: "e", Value: abi.Nil}, reply}})
+		r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: "e", Value: abi.Nil}}, reply}})
 		require.NoError(t, <-reply)
 		require.Equal(t, journal.Completed, r.row.State)
 		require.Zero(t, f.x.Queued.Used())

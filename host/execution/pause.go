@@ -136,7 +136,7 @@ func (x *Executions) ResumeToStop(ctx context.Context, ref Ref, reason string) e
 // commit is lost it is received again: it then finds what it has done.
 func (r *run) stop(i journal.Interrupt) error {
 	if r.row.State != journal.Paused {
-		return r.interrupt(i)
+		return r.learn(interruptNews{i})
 	}
 	if r.row.Interrupt != nil {
 		return r.goOn(nil) // the first request stands

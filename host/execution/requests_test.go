@@ -143,7 +143,7 @@ func TestRequestsBehindAResume(t *testing.T) {
 		resumed, settled, asked := make(chan error, 1), make(chan error, 1), make(chan inspected, 1)
 		again := []notice{
 			resumeRequest{resumed},
-			settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 2}, settled},
+			newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.Nil, At: 2}}, settled},
 			inspectRequest{asked},
 		}
 		for len(again) > 0 {

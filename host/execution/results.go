@@ -189,12 +189,11 @@ func (r *run) heedCaller() bool {
 		reason = givesUpBecause(caller)
 	}
 	i := journal.Interrupt{At: r.now(), GivenUp: true, Reason: reason}
+	var stop news = interruptNews{i}
 	if r.row.Pinned.OnCancel == abi.OnCancelTerminate {
-		err = r.terminate(i)
-	} else {
-		err = r.interrupt(i)
+		stop = terminateNews{i}
 	}
-	if err != nil {
+	if err := r.learn(stop); err != nil {
 		r.reload(batch{})
 		r.backOff("stop with its caller", err)
 		return false

@@ -370,14 +370,8 @@ func (r *run) receiveEnd(m notice) bool {
 // answerRequest does what is asked of the run from outside of it.
 func (r *run) answerRequest(m notice) {
 	switch m := m.(type) {
-	case settleRequest:
-		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
-	case receiveRequest:
-		r.answer(m, m.reply, "tell "+r.row.Name(), r.receiveMessage(m.message))
-	case interruptRequest:
-		r.answer(m, m.reply, "interrupt "+r.row.Name(), r.interrupt(m.interrupt))
-	case terminateRequest:
-		r.answer(m, m.reply, "terminate "+r.row.Name(), r.terminate(m.interrupt))
+	case newsRequest:
+		r.answer(m, m.reply, m.news.doing()+" "+r.row.Name(), r.learn(m.news))
 	case resumeRequest:
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
 	case stopRequest:

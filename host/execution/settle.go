@@ -73,29 +73,6 @@ func (x *Executions) fitDeferred(ctx context.Context, row *journal.Execution, d 
 	return err
 }
 
-// settle makes a settlement durable. The row is marked to be loaded in the same
-// commit, so that a crash right after it wakes the execution all the same.
-func (r *run) settle(d journal.Deferred) error {
-	if known, err := r.deferreds.check(d, r.row); err != nil || known {
-		return err
-	}
-	r.Fault.Pass(faultpoint.SettleBeforeCommit)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Settle: &d})
-	if err != nil {
-		return err
-	}
-	r.Fault.Pass(faultpoint.SettleAfterCommit)
-	if res.Existed {
-		err := settledBefore(d.Name, r.row)
-		r.reload(batch{}) // the store knows more than this run
-		return err
-	}
-	r.wokenByNews()
-	r.deferreds.add(d)
-	r.locked(func(l *ledger) { l.ops.Settled(d.Name) })
-	return nil
-}
-
 func alreadyOver(row *journal.Execution) error {
 	return abi.Errorf(abi.CodeAlreadyOver, "%s is %s", row.Name(), row.State)
 }
@@ -104,23 +81,19 @@ func settledBefore(name string, row *journal.Execution) error {
 	return abi.Errorf(abi.CodeDeferredSettled, "the deferred %q of %s was settled before", name, row.Name())
 }
 
-// settlementNews is that a deferred is settled.
+// settlementNews is that a deferred is settled. The commit marks the row to be loaded, so that a crash right after it
+// wakes the execution all the same.
 type settlementNews struct{ deferred journal.Deferred }
 
-func (n settlementNews) request(reply chan<- error) notice { return settleRequest{n.deferred, reply} }
-
-func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	list, err := x.Store.Deferreds(ctx, row.RunKey())
+func (n settlementNews) write(_ context.Context, _ *Executions, k knowledge) (*journal.Write, error) {
+	settled, err := k.settled()
 	if err != nil {
-		return nil, journal.Coded("read the deferreds of "+row.Name(), err)
-	}
-	settled := newSettlements()
-	settled.set(list)
-	known, err := settled.check(n.deferred, row)
-	if err != nil || known {
 		return nil, err
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Settle: &n.deferred}, nil
+	if known, err := settled.check(n.deferred, k.row); err != nil || known {
+		return nil, err
+	}
+	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Settle: &n.deferred}, nil
 }
 
 func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {
@@ -130,6 +103,14 @@ func (n settlementNews) answer(res journal.Result, row *journal.Execution) error
 	return nil
 }
 
+func (n settlementNews) learned(r *run, _ *journal.Write, _ journal.Result) {
+	r.wokenByNews()
+	r.deferreds.add(n.deferred)
+	r.locked(func(l *ledger) { l.ops.Settled(n.deferred.Name) })
+}
+
 func (settlementNews) points() (before, after string) {
 	return faultpoint.SettleBeforeCommit, faultpoint.SettleAfterCommit
 }
+
+func (n settlementNews) doing() string { return "settle " + n.deferred.Name + " of" }

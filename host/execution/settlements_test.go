@@ -39,7 +39,7 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 				if name == "go" {
 					value = abi.Nil
 				}
-				requests = append(requests, settleRequest{journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}, reply})
+				requests = append(requests, newsRequest{settlementNews{journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}}, reply})
 			}
 			for range r.Receive(requests) {
 				t.Fatal("it is to be received again")
@@ -98,8 +98,8 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		reply := make(chan error, 2)
 		f.noLoads = 3
 		again := r.Receive([]notice{
-			settleRequest{journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}, reply},
-			settleRequest{journal.Deferred{Name: "e", Value: abi.Nil}, reply},
+			newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}}, reply},
+			newsRequest{settlementNews{journal.Deferred{Name: "e", Value: abi.Nil}}, reply},
 		})
 		require.NoError(t, <-reply)
 		require.NoError(t, <-reply)
@@ -136,9 +136,9 @@ func TestSettlementsAreBounded(t *testing.T) {
 			"large": {{Name: "a", Bytes: maxSettledBytes / 2}, {Name: "b", Bytes: maxSettledBytes/2 - 3}},
 		} {
 			r.deferreds.set(settled)
-			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.settle(d)), name)
+			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.learn(settlementNews{d})), name)
 			again := journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()}
-			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.settle(again)), "%s: what is settled is told first", name)
+			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.learn(settlementNews{again})), "%s: what is settled is told first", name)
 			found, err := f.store.Deferreds(t.Context(), row.RunKey())
 			require.NoError(t, err)
 			require.Empty(t, found, name)
@@ -147,6 +147,6 @@ func TestSettlementsAreBounded(t *testing.T) {
 			require.NoError(t, r.deferreds.full(d, "w"), name)
 		}
 		r.deferreds.set(nil)
-		require.NoError(t, r.settle(d))
+		require.NoError(t, r.learn(settlementNews{d}))
 	})
 }

@@ -34,27 +34,6 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s message.Signal) erro
 	return x.tell(ctx, ref, messageNews{m})
 }
 
-// receiveMessage puts a signal or an update into the inbox.
-func (r *run) receiveMessage(m journal.Message) error {
-	if r.row.State.Final() {
-		return r.cameLate(r.Host.Context(), r.row, m)
-	}
-	before, after := messageNews{m}.points()
-	r.Fault.Pass(before)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Receive: &m})
-	if err != nil {
-		return codedNews("tell "+r.row.Name(), r.row.Name(), err)
-	}
-	r.Fault.Pass(after)
-	if res.Existed {
-		return nil
-	}
-	r.wokenByNews()
-	m.Position = res.Position
-	r.take([]journal.Message{m})
-	return nil
-}
-
 // cameLate answers a message to an execution that is over: it is refused, unless it was
 // sent before and is repeated. An update in the inbox has no answer.
 func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
@@ -131,39 +110,27 @@ func deliverInto(en *journal.Entry, m *journal.Message) error {
 	return nil
 }
 
-// wokenByNews notes what the commit of news has done to the row.
-func (r *run) wokenByNews() {
-	if r.row.State == journal.Running {
-		r.row.WakeAt = journal.Now
-	}
-	r.rowWrites++
-}
-
-// codedNews is the error of a commit of news. One that is undecided stays what it is.
-func codedNews(doing, name string, err error) error {
-	switch {
-	case errors.Is(err, journal.ErrUndecided):
-		return err
-	case errors.Is(err, journal.ErrInboxFull):
-		return message.Full(name)
-	default:
-		return journal.Coded(doing, err)
-	}
-}
-
-// messageNews is that a signal or an update was sent.
+// messageNews is that a message was sent.
 type messageNews struct{ message journal.Message }
 
-func (n messageNews) request(reply chan<- error) notice { return receiveRequest{n.message, reply} }
-
-func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	if row.State.Final() {
-		return nil, x.cameLate(ctx, row, n.message)
+func (n messageNews) write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error) {
+	if k.row.State.Final() {
+		return nil, x.cameLate(ctx, k.row, n.message)
 	}
-	return &journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &n.message}, nil
+	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Receive: &n.message}, nil
 }
 
 func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (n messageNews) learned(r *run, _ *journal.Write, res journal.Result) {
+	if res.Existed {
+		return
+	}
+	r.wokenByNews()
+	m := n.message
+	m.Position = res.Position
+	r.take([]journal.Message{m})
+}
 
 func (n messageNews) points() (before, after string) {
 	if n.message.Kind == journal.UpdateMessage {
@@ -171,3 +138,5 @@ func (n messageNews) points() (before, after string) {
 	}
 	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
 }
+
+func (messageNews) doing() string { return "tell" }

@@ -5,20 +5,65 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
-// news is what others want an execution to know: a settlement, an interrupt, a message.
+// news is what others want an execution to know: a settlement, an interrupt, a message, its end. There is one way for all
+// of them: what is known of the execution says what is written, the write is committed, and a run in memory learns of it.
 type news interface {
-	// request is for the run, if it is in memory.
-	request(reply chan<- error) notice
-	// write is what makes it durable if it is not, given the row. A nil Write says that there
-	// is nothing to do.
-	write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error)
+	// write is what makes it durable. A nil Write says that there is nothing to do.
+	write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error)
 	// answer is what the caller is told of a write that was committed.
 	answer(res journal.Result, row *journal.Execution) error
+	// learned lets a run know what is durable now, and is called if the answer is not an error.
+	learned(r *run, w *journal.Write, res journal.Result)
 	// points are those before and behind the commit.
 	points() (before, after string)
+	// doing says what is being done, for the log.
+	doing() string
+}
+
+// knowledge is what is known of an execution when it is told something: by the run, if that is in memory, or from
+// the store.
+type knowledge struct {
+	row      *journal.Execution
+	settled  func() (*settlements, error)
+	awaiters func() ([]journal.Envelope, error)
+}
+
+// stored is what the store has of an execution.
+func (x *Executions) stored(ctx context.Context, row *journal.Execution) knowledge {
+	return knowledge{
+		row: row,
+		settled: func() (*settlements, error) {
+			list, err := x.Store.Deferreds(ctx, row.RunKey())
+			if err != nil {
+				return nil, journal.Coded("read the deferreds of "+row.Name(), err)
+			}
+			settled := newSettlements()
+			settled.set(list)
+			return &settled, nil
+		},
+		awaiters: func() ([]journal.Envelope, error) {
+			inbox, err := x.Store.Inbox(ctx, row.Receiver(), 0)
+			if err != nil {
+				return nil, journal.Coded("read the inbox of "+row.Name(), err)
+			}
+			var l ledger
+			l.open(inbox)
+			return l.awaited, nil
+		},
+	}
+}
+
+// known is what the run knows itself.
+func (r *run) known() knowledge {
+	return knowledge{
+		row:      r.row,
+		settled:  func() (*settlements, error) { return &r.deferreds, nil },
+		awaiters: func() ([]journal.Envelope, error) { return r.awaited(), nil },
+	}
 }
 
 // tell has an execution learn something, and returns once that is durable.
@@ -41,7 +86,7 @@ func (x *Executions) tell(ctx context.Context, ref Ref, n news) error {
 		reply = told.reply
 	} else {
 		var err error
-		if reply, err = x.post(ctx, ref, n.request); err != nil {
+		if reply, err = x.post(ctx, ref, func(reply chan<- error) notice { return newsRequest{n, reply} }); err != nil {
 			return err
 		}
 	}
@@ -64,14 +109,17 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	var err error
 	f := guarded(func() {
 		if row, err = x.Load(ctx, ref); err == nil {
-			err = x.commitNews(ctx, row, n)
+			_, _, err = x.commitNews(ctx, x.stored(ctx, row), n)
 		}
 	})
 	if f != nil {
 		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.What)
 		err = journal.ErrUndecided
 	}
-	_, ends := n.(terminateNews)
+	end, ends := n.(terminateNews)
+	if ends && err == nil {
+		x.ended(row, end.interrupt)
+	}
 	switch {
 	case row == nil && f != nil:
 		return told{err: abi.Errorf(abi.CodeInternal, "the host failed while it looked for %s: %s", ref.Name, f.What)}
@@ -79,7 +127,7 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 		return told{err: err}
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
-		return told{then: []notice{again(row.Run, row.Chain, n.request(reply))}, reply: reply}
+		return told{then: []notice{again(row.Run, row.Chain, newsRequest{n, reply})}, reply: reply}
 	case err == nil && (row.State == journal.Running || ends): // it tells its watchers
 		return told{then: []notice{wake{}}}
 	default:
@@ -87,21 +135,53 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	}
 }
 
-// commitNews makes news durable.
-func (x *Executions) commitNews(ctx context.Context, row *journal.Execution, n news) error {
-	w, err := n.write(ctx, x, row)
+// commitNews makes news durable. It returns what was written; nil if there was nothing to do.
+func (x *Executions) commitNews(ctx context.Context, k knowledge, n news) (*journal.Write, journal.Result, error) {
+	w, err := n.write(ctx, x, k)
 	if err != nil || w == nil {
-		return err
+		return nil, journal.Result{}, err
 	}
 	before, after := n.points()
 	x.Fault.Pass(before)
 	res, err := x.Committer.Commit(*w)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return anotherRun()
+		return nil, res, anotherRun()
 	case err != nil:
-		return codedNews("tell "+row.Name(), row.Name(), err)
+		return nil, res, codedNews(n.doing()+" "+k.row.Name(), k.row.Name(), err)
 	}
 	x.Fault.Pass(after)
-	return n.answer(res, row)
+	return w, res, n.answer(res, k.row)
+}
+
+// learn makes news durable, and the run know of it.
+func (r *run) learn(n news) error {
+	w, res, err := r.commitNews(r.Host.Context(), r.known(), n)
+	switch {
+	case err == nil && w != nil:
+		n.learned(r, w, res)
+	case err != nil && res.Existed:
+		r.reload(batch{}) // the store knows more than this run
+	}
+	return err
+}
+
+// codedNews is the error of a commit of news. One that is undecided stays what it is.
+func codedNews(doing, name string, err error) error {
+	switch {
+	case errors.Is(err, journal.ErrUndecided):
+		return err
+	case errors.Is(err, journal.ErrInboxFull):
+		return message.Full(name)
+	default:
+		return journal.Coded(doing, err)
+	}
+}
+
+// wokenByNews notes what the commit of news has done to the row.
+func (r *run) wokenByNews() {
+	if r.row.State == journal.Running {
+		r.row.WakeAt = journal.Now
+	}
+	r.rowWrites++
 }

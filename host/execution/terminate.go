@@ -17,7 +17,7 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 	if err != nil {
 		return err
 	}
-	err = x.tell(ctx, ref, terminateNews{x, journal.Interrupt{At: x.now(), Reason: reason}})
+	err = x.tell(ctx, ref, terminateNews{journal.Interrupt{At: x.now(), Reason: reason}})
 	if abi.CodeOf(err) != abi.CodeAlreadyOver {
 		return err
 	}
@@ -30,7 +30,7 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 
 // terminated is the write that ends an execution without asking it. Its guest does not run
 // again, so that nothing can keep it from ending; what it has started it gives up.
-func terminated(row *journal.Execution, i journal.Interrupt, awaited []journal.Envelope) (journal.Write, journal.Update) {
+func terminated(row *journal.Execution, i journal.Interrupt, awaited []journal.Envelope) journal.Write {
 	if row.Interrupt == nil {
 		asked := *row
 		row, asked.Interrupt = &asked, &i
@@ -43,30 +43,7 @@ func terminated(row *journal.Execution, i journal.Interrupt, awaited []journal.E
 	return journal.Write{
 		ID: row.ID, Run: row.Run, Chain: row.Chain, Update: &u, Interrupt: &i, Send: results(row, &u, awaited),
 		GiveUp: []journal.GiveUp{{At: i.At, Reason: abi.ClampReason(row.Name() + " does not wait for it any more: " + i.Reason)}},
-	}, u
-}
-
-// terminate makes the end of an execution durable that is in memory, and tells all watchers.
-func (r *run) terminate(i journal.Interrupt) error {
-	if r.row.State.Final() {
-		return alreadyOver(r.row)
 	}
-	i.At = max(i.At, r.now()) // the request may have waited for a turn
-	w, u := terminated(r.row, i, r.awaited())
-	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
-	if _, err := r.Committer.Commit(w); err != nil {
-		return err
-	}
-	r.Fault.Pass(faultpoint.TerminateAfterCommit)
-	r.applyUpdate(u)
-	if r.row.Interrupt == nil { // the first request stands
-		r.row.Interrupt = &i
-	}
-	r.rowWrites++
-	r.log.Info("terminated", "reason", i.Reason)
-	r.settleDurable(&w)
-	r.finish()
-	return nil
 }
 
 // endUnloaded does what the requests among notices ask for that end the execution, and returns the others.
@@ -76,12 +53,13 @@ func (r *run) endUnloaded(notices []notice) []notice {
 	var others []notice
 	ended := false
 	for _, m := range notices {
-		request, is := content(m).(terminateRequest)
-		if !is {
+		request, is := content(m).(newsRequest)
+		end, ends := request.news.(terminateNews)
+		if !is || !ends {
 			others = append(others, m)
 			continue
 		}
-		switch err := r.endRow(m, request.interrupt); {
+		switch err := r.endRow(m, end); {
 		case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 			r.reloaded = true // what it gives up may be in the store, and not be done yet
 			r.backOff("terminate", err)
@@ -100,7 +78,7 @@ func (r *run) endUnloaded(notices []notice) []notice {
 }
 
 // endRow ends the execution as the store has it, unless the request m is for another one.
-func (r *run) endRow(m notice, i journal.Interrupt) error {
+func (r *run) endRow(m notice, end terminateNews) error {
 	ctx := r.Host.Context()
 	row, err := r.Store.Load(ctx, r.id)
 	switch {
@@ -113,46 +91,56 @@ func (r *run) endRow(m notice, i journal.Interrupt) error {
 		return err
 	}
 	r.reloaded = r.reloaded || row.State.Final() // perhaps by this very request, whose answer was lost
-	i.At = max(i.At, r.now())                    // the request may have waited for a turn
-	return r.commitNews(ctx, row, terminateNews{r.Executions, i})
+	w, _, err := r.commitNews(ctx, r.stored(ctx, row), end)
+	if err == nil && w != nil {
+		r.ended(row, end.interrupt)
+	}
+	return err
+}
+
+// ended does what follows the end of an execution that is not in memory. The run is then loaded, and tells its watchers.
+func (x *Executions) ended(row *journal.Execution, i journal.Interrupt) {
+	if row.Section != (journal.StepID{}) {
+		x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
+	}
+	x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
+	x.Logger.Info("terminated", "execution", row.Name(), "reason", i.Reason)
+	w := terminated(row, i, nil)
+	x.settleDurable(&w)
 }
 
 // terminateNews is that an execution is over.
-type terminateNews struct {
-	x         *Executions
-	interrupt journal.Interrupt
-}
+type terminateNews struct{ interrupt journal.Interrupt }
 
-func (n terminateNews) request(reply chan<- error) notice {
-	return terminateRequest{n.interrupt, reply}
-}
-
-func (n terminateNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
-	if row.State.Final() {
-		return nil, alreadyOver(row)
+func (n terminateNews) write(_ context.Context, x *Executions, k knowledge) (*journal.Write, error) {
+	if k.row.State.Final() {
+		return nil, alreadyOver(k.row)
 	}
-	var known ledger
-	inbox, err := x.Store.Inbox(ctx, row.Receiver(), 0)
+	awaiters, err := k.awaiters()
 	if err != nil {
-		return nil, journal.Coded("read the inbox of "+row.Name(), err)
+		return nil, err
 	}
-	known.open(inbox)
-	w, _ := terminated(row, n.interrupt, known.awaited)
+	i := n.interrupt
+	i.At = max(i.At, x.now()) // the request may have waited for a turn
+	w := terminated(k.row, i, awaiters)
 	return &w, nil
 }
 
-// answer follows the commit. The run is then loaded, and tells its watchers.
-func (n terminateNews) answer(_ journal.Result, row *journal.Execution) error {
-	w, _ := terminated(row, n.interrupt, nil)
-	if row.Section != (journal.StepID{}) {
-		n.x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
+func (terminateNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (n terminateNews) learned(r *run, w *journal.Write, _ journal.Result) {
+	r.applyUpdate(*w.Update)
+	if r.row.Interrupt == nil { // the first request stands
+		r.row.Interrupt = w.Interrupt
 	}
-	n.x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
-	n.x.Logger.Info("terminated", "execution", row.Name(), "reason", n.interrupt.Reason)
-	n.x.settleDurable(&w)
-	return nil
+	r.rowWrites++
+	r.log.Info("terminated", "reason", n.interrupt.Reason)
+	r.settleDurable(w)
+	r.finish()
 }
 
 func (terminateNews) points() (before, after string) {
 	return faultpoint.TerminateBeforeCommit, faultpoint.TerminateAfterCommit
 }
+
+func (terminateNews) doing() string { return "terminate" }

@@ -51,7 +51,7 @@ func TestTooLongAJournal(t *testing.T) {
 		r.Receive([]notice{started{row: row}})
 		r.ledger.seq = abi.MaxEntries
 		reply := make(chan error, 1)
-		r.Receive([]notice{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}, reply}})
+		r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}}, reply}})
 		require.NoError(t, <-reply)
 		require.Equal(t, journal.Paused, r.row.State)
 		require.Equal(t, abi.CodeExecutionTooLong, r.row.Error.Code)
@@ -88,7 +88,7 @@ func TestRoomToStop(t *testing.T) {
 				r.ledger.seq = c.at
 				settle := func(name string) {
 					reply := make(chan error, 1)
-					again := r.Receive([]notice{settleRequest{journal.Deferred{Name: name, Value: abi.Nil, At: 1}, reply}})
+					again := r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: name, Value: abi.Nil, At: 1}}, reply}})
 					for len(again) > 0 {
 						again = r.Receive(again)
 					}
@@ -123,7 +123,7 @@ func TestWarningOfALongJournal(t *testing.T) {
 		var counted []float64
 		for _, name := range []string{"a", "b", "c"} {
 			reply := make(chan error, 1)
-			r.Receive([]notice{settleRequest{journal.Deferred{Name: name, Value: abi.Nil, At: 1}, reply}})
+			r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: name, Value: abi.Nil, At: 1}}, reply}})
 			require.NoError(t, <-reply)
 			families, err := reg.Gather()
 			require.NoError(t, err)
