@@ -146,7 +146,7 @@ BENCH_ARGS ?=
 BENCH_OUT  ?= bin/bench/results
 
 .PHONY: bench
-bench: bin/cruster-host bench-guests ## Measure Cruster (W1 to W12), both languages, both stores; about fifteen minutes. BENCH_ARGS chooses
+bench: bin/cruster-host bench-guests ## Measure Cruster (W1 to W13), both languages, both stores; about fifteen minutes. BENCH_ARGS chooses
 	scripts/install.sh postgres
 	$(GO) build -o bin/bench/bench ./bench
 	@rm -f $(BENCH_OUT)/cruster.jsonl

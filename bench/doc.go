@@ -1,5 +1,5 @@
 // Command bench measures Cruster, and its peers on the same machine in the same
-// sitting. A workload is a file: w1.go to w9.go. What is measured runs in processes
+// sitting. A workload is a file: w1.go to w13.go. What is measured runs in processes
 // of its own: cruster-host, driven over gRPC on loopback, or the adapter of a peer
 // (bench/peers), driven by lines of JSON. The loops that make the load are the same
 // for all of them.

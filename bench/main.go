@@ -53,7 +53,7 @@ func parsePlan(args []string) (*plan, error) {
 	flags.StringVar(&p.postgres, "postgres", "", "connection string of a superuser on a server to use; scripts/postgres.sh starts one if it is empty")
 	flags.StringVar(&p.out, "out", "", "file to add lines of JSON to")
 	flags.Float64Var(&p.sizes.seconds, "seconds", 5, "how long W1, W2, W4, W5, W8, W11 and W12 run, each")
-	sleepers := flags.Int("sleepers", fullSizes(0).dense, "how many sleepers W10 has; 100000 take some minutes")
+	sleepers := flags.Int("sleepers", fullSizes(0).dense, "how many sleepers W10 has, and parents W13; 100000 take some minutes")
 	flags.IntVar(&p.repeat, "repeat", 1, "how often all of it is done")
 	workloads := flags.String("workloads", strings.Join(workloadNames(), ","), "what to measure")
 	languages := flags.String("languages", "go,rust", "languages of guests")

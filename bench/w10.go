@@ -8,7 +8,10 @@ import (
 // W10 is density: how much memory a host has for each of many executions that sleep for
 // long, and how it starts with them in its store. The memory is taken as that of a
 // sleeper in W3, a while after the last sleeper has left the host's memory.
-func runW10(ctx context.Context, m *meter) error {
+func runW10(ctx context.Context, m *meter) error { return runDense(ctx, m, "Sleeper", "sleeper") }
+
+// runDense starts many executions of a kind that rest for long.
+func runDense(ctx context.Context, m *meter, kind, name string) error {
 	host, n := m.host(), m.plan.sizes.dense
 	_, err := m.loop(ctx, 3*m.plan.sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
 		return m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
@@ -19,26 +22,26 @@ func runW10(ctx context.Context, m *meter) error {
 	before, due := memory(host.pids()), time.Now().Add(24*time.Hour).UnixMilli()
 	err = m.measure(ctx, func() (int, error) {
 		return n, m.each(ctx, n, 32, func(ctx context.Context, _ int) error {
-			return host.start(ctx, operation{Kind: "Sleeper", Key: m.key(), Due: due})
+			return host.start(ctx, operation{Kind: kind, Key: m.key(), Due: due})
 		})
 	})
 	if err != nil {
 		return err
 	}
-	if err := m.figure("starts of sleepers", "starts/s", true, float64(n)/m.cost.Seconds, n); err != nil {
+	if err := m.figure("starts of "+name+"s", "starts/s", true, float64(n)/m.cost.Seconds, n); err != nil {
 		return err
 	}
 	if err := host.resting(ctx, m.plan.sizes.settles); err != nil {
 		return err
 	}
-	if err := m.figure("memory a sleeper", "KiB", false, (memory(host.pids())-before)/1024/float64(n), n); err != nil {
+	if err := m.figure("memory a "+name, "KiB", false, (memory(host.pids())-before)/1024/float64(n), n); err != nil {
 		return err
 	}
 	start := time.Now()
 	if err := host.restart(); err != nil {
 		return err
 	}
-	if err := m.figure("start with sleepers", "ms", false, milliseconds(time.Since(start)), 1); err != nil {
+	if err := m.figure("start with "+name+"s", "ms", false, milliseconds(time.Since(start)), 1); err != nil {
 		return err
 	}
 	if err := host.resting(ctx, m.plan.sizes.settles); err != nil {

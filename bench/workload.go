@@ -38,6 +38,7 @@ var workloads = []workload{
 	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, nil, runW10},
 	{"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil, []string{"restate"}, runW11},
 	{"W12", "entities: reads, calls without a state, transfers under locks", false, nil, nil, runW12},
+	{"W13", "many parents that wait for a child: their memory, and the start of a host that has them", true, nil, nil, runW13},
 }
 
 func workloadNames() []string {

@@ -63,6 +63,14 @@ func sleeper(ctx cruster.Context, req Request) (int64, error) {
 	return Clock.Call(ctx, 0)
 }
 
+// Parent calls a Sleeper, and returns its result.
+var Parent = cruster.NewWorkflow("Parent", parent, cruster.RawKey(key))
+
+func parent(ctx cruster.Context, req Request) (int64, error) {
+	req.Run += "-child"
+	return Sleeper.Client().Execute(ctx, req)
+}
+
 // Settled and Signalled are what Waiter waits for.
 var (
 	Settled   = cruster.NewDeferred[int64]("settled")

@@ -149,6 +149,18 @@ impl Sleeper {
     }
 }
 
+/// Calls a Sleeper, and returns its result.
+#[workflow]
+pub struct Parent;
+
+#[workflow_impl(key = |request: &Request| request.run.clone(), hash = false)]
+impl Parent {
+    async fn execute(&self, mut request: Request) -> Result<i64> {
+        request.run += "-child";
+        Sleeper::client(self).execute(request).await
+    }
+}
+
 /// Takes n steps, then waits for a deferred, and returns its value.
 #[workflow]
 pub struct Waiter;
@@ -195,6 +207,6 @@ impl Compute {
 }
 
 cruster::module! {
-    workflows: [Move, Sequence, Parallel, Sleeper, Waiter, Compute],
+    workflows: [Move, Sequence, Parallel, Sleeper, Parent, Waiter, Compute],
     entities: [Counter, Echo],
 }
