@@ -17,6 +17,7 @@ import (
 	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timelimit"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -318,7 +319,7 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 // and a report of an entry of another run that has its name by now reaches no run.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
-	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
+	for range timer.Tries(ctx, a.Clock) {
 		found, _, err := a.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
 		if err == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op) {
@@ -335,7 +336,6 @@ func (a *attempt) resolveUndecided(entry journal.Entry) error {
 			return err
 		}
 		a.log().Warn("a commit is in doubt; trying again to decide it", "error", err)
-		a.wait(ctx, delay)
 	}
 	return ctx.Err()
 }

@@ -3,10 +3,10 @@ package execution
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -105,7 +105,10 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 // tells: had it been of another start, it would have been there before.
 func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
 	res, err := x.Committer.Commit(w)
-	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
+	for range timer.Tries(ctx, x.Clock) {
+		if !errors.Is(err, journal.ErrUndecided) {
+			break
+		}
 		found, lerr := x.Store.Load(ctx, w.ID)
 		switch {
 		case lerr == nil && found.Chain == w.Run: // it may have continued since
@@ -114,8 +117,6 @@ func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.
 			return journal.Result{Existed: true}, nil
 		case lerr == nil || errors.Is(lerr, journal.ErrNotFound):
 			res, err = x.Committer.Commit(w)
-		default:
-			x.wait(ctx, delay)
 		}
 	}
 	return res, err

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -287,18 +287,17 @@ func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
 // host drains: a failure of the store is not the outcome of an op. It reports
 // whether there is an outcome.
 func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do func() error) (failure *abi.Error, decided bool) {
-	for delay := 20 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+	for n := range timer.Tries(ctx, x.Clock) {
 		err := do()
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil, true
-		}
-		if ctx.Err() != nil || x.Host.Draining() {
+		case ctx.Err() != nil || x.Host.Draining():
 			return nil, false
-		}
-		if !abi.IsTransient(err) {
+		case !abi.IsTransient(err):
 			return abi.AsError(err), true
 		}
-		x.Logger.Warn("trying again", "doing", doing, "error", err, "delay", delay)
-		x.wait(ctx, delay)
+		x.Logger.Warn("trying again", "doing", doing, "error", err, "try", n)
 	}
+	return nil, false
 }
