@@ -62,6 +62,10 @@ const (
 	AwaitMessage MessageKind = "await"
 )
 
+// Bounded tells whether a full inbox refuses such a message. It does not refuse those that an execution waits for, or
+// by which it will be told: the callee could not end, or the caller could not leave memory.
+func (k MessageKind) Bounded() bool { return k != ResultMessage && k != AwaitMessage }
+
 // Bounds of an inbox.
 const (
 	MaxInbox      = abi.MaxInbox

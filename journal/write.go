@@ -45,8 +45,8 @@ type Write struct {
 	Interrupt *Interrupt
 	// Receive puts a message into the inbox, and has a running execution loaded. If there is
 	// one of its origin, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A full inbox is ErrInboxFull. What this Write takes does not
-	// matter to either.
+	// Result.Existed is set. A full inbox is ErrInboxFull, unless the message is not
+	// [MessageKind.Bounded]. What this Write takes does not matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64
@@ -59,8 +59,8 @@ type Write struct {
 	// messages into that of the execution that it starts, as long as there are none of their
 	// origins there, and no receipts. Only the last may be held. They are not fenced, and wake
 	// nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then, the
-	// Write fails with ErrInboxFull, unless it sends only results there; what it takes from its
-	// own inbox has made room by then.
+	// Write fails with ErrInboxFull, unless what it sends there is not bounded; what it takes
+	// from its own inbox has made room by then.
 	Send []Sent
 	// Link records what a step of this run found. If the step has a link already,
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is

@@ -115,7 +115,7 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		switch {
 		case known || own.origins[m.Origin]:
 			return nil, 0, journal.Result{Existed: true}
-		case own.full(m.Bytes):
+		case m.Kind.Bounded() && own.full(m.Bytes):
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		}
 	}
 	for _, sent := range w.Send {
-		if sent.Kind != journal.ResultMessage && after[w.ReceiverOf(&sent)].overfull() {
+		if sent.Kind.Bounded() && after[w.ReceiverOf(&sent)].overfull() {
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}

@@ -53,7 +53,7 @@ func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + in
 // room is how much a plan puts into an inbox.
 type room struct {
 	received, sent tally
-	bounded        bool // it is not results alone
+	bounded        bool // some of it is
 }
 
 // overfull tells whether it is more than an inbox may hold, also of what was sent by others.
@@ -77,7 +77,7 @@ func (m *mail) put(w *journal.Write, known premise) {
 		}
 		if known == optimistic {
 			of := m.roomOf(w.Receiver())
-			of.received, of.bounded = of.received.plus(r.Bytes), true
+			of.received, of.bounded = of.received.plus(r.Bytes), of.bounded || r.Kind.Bounded()
 		}
 	}
 	for i := range w.Send {
@@ -89,7 +89,7 @@ func (m *mail) put(w *journal.Write, known premise) {
 			m.lenient.add(to, &sent.Message)
 			of := m.roomOf(to)
 			of.sent = of.sent.plus(sent.Bytes)
-			of.bounded = of.bounded || sent.Kind != journal.ResultMessage
+			of.bounded = of.bounded || sent.Kind.Bounded()
 		}
 	}
 }

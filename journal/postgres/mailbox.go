@@ -44,7 +44,7 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 		switch {
 		case m.knows(w.Receiver(), r.Origin):
 			return journal.Result{Existed: true}
-		case m.tallies[w.Receiver()].full(r.Bytes):
+		case r.Kind.Bounded() && m.tallies[w.Receiver()].full(r.Bytes):
 			return journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
@@ -91,7 +91,7 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 		after.answered[receiptOf(to.ID, origin)] = m.answered[receiptOf(to.ID, origin)]
 	}
 	for _, sent := range after.apply(w).Send {
-		if sent.Kind != journal.ResultMessage && after.tallies[w.ReceiverOf(&sent)].overfull() {
+		if sent.Kind.Bounded() && after.tallies[w.ReceiverOf(&sent)].overfull() {
 			return true
 		}
 	}

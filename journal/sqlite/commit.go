@@ -123,7 +123,7 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 		if err != nil || known {
 			return journal.Result{Existed: known}, err
 		}
-		if full, err := b.full(w.Receiver(), m.Bytes); err != nil || full {
+		if full, err := b.full(w.Receiver(), m.Bytes); err != nil || full && m.Kind.Bounded() {
 			return journal.Result{Err: journal.ErrInboxFull}, err
 		}
 	}

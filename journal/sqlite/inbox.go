@@ -114,7 +114,7 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 		to := w.ReceiverOf(sent)
 		known, err := b.knows(to, sent.Origin)
 		if err == nil && !known {
-			if sent.Kind != journal.ResultMessage {
+			if sent.Kind.Bounded() {
 				b.sentTo = append(b.sentTo, to)
 			}
 			_, err = b.put(to, &sent.Message)

@@ -48,7 +48,7 @@ func (b *batch) crowded(w *journal.Write) (bool, error) {
 	}
 	for i := range w.Send {
 		to := w.ReceiverOf(&w.Send[i])
-		if w.Send[i].Kind == journal.ResultMessage || i > 0 && w.Send[i-1].Kind != journal.ResultMessage && to == w.ReceiverOf(&w.Send[i-1]) {
+		if !w.Send[i].Kind.Bounded() || i > 0 && w.Send[i-1].Kind.Bounded() && to == w.ReceiverOf(&w.Send[i-1]) {
 			continue
 		}
 		t, err := b.tally(to)

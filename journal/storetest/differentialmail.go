@@ -54,7 +54,7 @@ func (m *model) drawMessage(rt *rapid.T) journal.Message {
 	}
 	message := *newMessage(n)
 	message.Name = rapid.SampledFrom([]string{"paid", "ž", ""}).Draw(rt, "name")
-	message.Kind = rapid.SampledFrom([]journal.MessageKind{journal.SignalMessage, journal.CallMessage}).Draw(rt, "kind")
+	message.Kind = rapid.SampledFrom([]journal.MessageKind{journal.SignalMessage, journal.CallMessage, journal.AwaitMessage}).Draw(rt, "kind")
 	message.Value, message.Repeatable, message.From = drawBytes(rt), again, m.drawSender(rt)
 	message.Bytes = len(message.Value)
 	return message

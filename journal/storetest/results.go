@@ -68,6 +68,13 @@ func testResultsAreNotRefused(t *testing.T, b *bundle) {
 	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
 	require.Equal(t, journal.Completed, b.load(t, callee).State)
 	require.Equal(t, []journal.ID{caller}, b.resultReceivers(t))
+	await := b.receive(caller, 3)
+	await.Receive.Kind = journal.AwaitMessage
+	results, err = b.store.Commit(b.ctx, []journal.Write{await, b.receive(caller, 4)})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err, "nor does a caller that wants to wait")
+	require.NotZero(t, results[0].Position)
+	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
 }
 
 // A result for a run that is gone is purged, and only that.
