@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -37,5 +40,34 @@ func TestLargeInputsBesideASlowActivity(t *testing.T) {
 		gate.open()
 		h.awaitAll("storm/Hold", n)
 		h.requireMemory(small)
+	})
+}
+
+// TestLargeDeferredsAtOnce: executions that were given a large value, and are settled with another one, are
+// recovered all at the same time. Of each one value is replayed, and the other one delivered.
+func TestLargeDeferredsAtOnce(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		const length = 4_000_000
+		n := scaled(200, 40)
+		gate, group, value := startGate(t), harness.MemoryGroup(t, small), strings.Repeat("x", length)
+		first := at.host(t, "--max-activities", text(n))
+		first.push("tests/guests/greedy", gate)
+		first.startAll("storm/Gather", 0, n, func(int) any { return nil })
+		for _, name := range []string{"before", "after"} {
+			first.each(n, func(key string) error {
+				return first.client.Resolve(t.Context(), "storm/Gather/"+key, name, value)
+			})
+		}
+		gate.awaitArrived(t, n)
+		first.kill()
+
+		gate.open()
+		second := at.confined(t, group)
+		second.awaitAll("storm/Gather", n)
+		sum, err := client.Workflow[any, int](second.client, "storm/Gather").WithKeyRaw("0").Execute(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 2*length, sum)
+		second.requireMemory(small)
 	})
 }
