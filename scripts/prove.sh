@@ -7,8 +7,9 @@
 #   lives         random lives of executions: 1,000,000 on memory, 10,000 on sqlite and on postgres
 #   differential  random operations on a store and on the oracle: 20,000 checks of sqlite and of postgres
 #   kills         kill -9 of hosts under load: 100 kills of each host on sqlite and on postgres
+#   memory        5,000 inputs of 3 MiB, and 400 deferreds of 4 MB, in 512 MiB, on sqlite and on postgres; takes 40 GB of disk
 #
-#   -n  how many lives, checks or kills, in place of these
+#   -n  how many lives, checks, kills or repetitions, in place of these
 #   -m  minutes after which a part on a store begins nothing more; default: no limit
 #   -j  processes side by side; default: one a processor. Kills have one process, with several hosts
 #
@@ -18,7 +19,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0
 
-usage() { sed -n '5,13s/^# \{0,3\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '5,14s/^# \{0,3\}//p' "$0" >&2; exit 2; }
 
 only_count='' minutes='' processes=$(nproc)
 while getopts n:m:j: option; do
@@ -33,7 +34,7 @@ shift $((OPTIND - 1))
 for number in "${only_count:-1}" "${minutes:-1}" "$processes"; do [[ $number =~ ^[1-9][0-9]*$ ]] || usage; done
 only="${1:-*} ${2:-*}"
 case "${1:-lives} ${2:-sqlite}" in
-'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'kills sqlite' | 'kills postgres') ;;
+'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'kills sqlite' | 'kills postgres' | 'memory sqlite' | 'memory postgres') ;;
 *) usage ;;
 esac
 
@@ -73,6 +74,7 @@ piece() {
 	lives) sizes=(CRUSTER_LIVES_STORE="$store" CRUSTER_LIVES=$n CRUSTER_SEED="$seed") run='^TestRandomLives$' ;;
 	differential) run='^TestDifferential$' arguments=(-rapid.checks=$n -rapid.seed="$seed") ;;
 	kills) sizes=(CRUSTER_KILLS=$n CRUSTER_SEED="$seed") run="^Test(UpdatesAreHandledOnce|KillNineLosesNothing)\$/./^$store\$" ;;
+	memory) sizes=(CRUSTER_STORM=full) run="^TestLarge(InputsBesideASlowActivity|DeferredsAtOnce)\$/^$store\$" ;;
 	esac
 	(cd "$package" && env "${sizes[@]}" "$binary" -test.run "$run" -test.timeout 2h "${arguments[@]}") >"$log" 2>&1 || status=$?
 	if [[ $status -ne 0 ]]; then
@@ -100,4 +102,5 @@ prove lives memory host/execution 1000000 1000 "$processes"
 for store in sqlite postgres; do prove lives $store host/execution 10000 50 "$processes"; done
 for store in sqlite postgres; do prove differential $store journal/$store 20000 20 "$processes"; done
 for store in sqlite postgres; do prove kills $store tests/kill9 100 25 1; done
+for store in sqlite postgres; do prove memory $store tests/storm 1 1 1; done
 exit $failed
