@@ -70,7 +70,7 @@ func TestLargeDeferredsAtOnce(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
 		const length = 4_000_000
-		n := scaled(200, 40)
+		n := scaled(200, 20)
 		gate, group, value := startGate(t), harness.MemoryGroup(t, small), strings.Repeat("x", length)
 		first := at.host(t, "--max-activities", text(n))
 		first.push("tests/guests/greedy", gate)
