@@ -76,6 +76,7 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 
 		f.settleWith(row, "d", 3<<20)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, 1, *opened, "the first one is not replaced before there is room")
 		require.Equal(t, 1, f.x.Memory.Waiting())
 		require.Zero(t, f.x.Delivering.Used())
@@ -83,6 +84,7 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 
 		others.Release()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, 2, *opened)
 		require.Equal(t, 2, f.reads, "the value was read for each turn")
 		require.Equal(t, begun+growth, f.x.Memory.Used(), "what the guest did not grow into is given back")
