@@ -131,6 +131,13 @@ storm: ## Thousands of executions that want something at the same moment, in ful
 transfers: ## Ten thousand transfers under locks while hosts are killed, for each language on each store; takes an hour or so
 	CRUSTER_TRANSFERS=full $(GO) test -count=1 -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
 
+# Options, part and store of scripts/prove.sh: PROVE_ARGS='-m 10 lives sqlite'.
+PROVE_ARGS ?=
+.PHONY: prove
+prove: ## The long proofs: random lives, stores against the oracle, kill -9, large values; a day or so in full. PROVE_ARGS='-m 10 lives sqlite' runs a piece
+	scripts/install.sh postgres rust
+	scripts/prove.sh $(PROVE_ARGS)
+
 .PHONY: conformance-without
 conformance-without: ## The conformance suite without images, without pools and without hibernation; takes a quarter of an hour or so
 	for part in images pools hibernation; do CRUSTER_TEST_WITHOUT=$$part $(GO) test -count=1 -timeout 2h ./tests/conformance || exit 1; done

@@ -97,6 +97,9 @@ const (
 	deliveringShare = 16
 	// requestShare is for the messages of callers.
 	requestShare = 16
+	// writeLimit is how much writes may have that wait for the store before starts are refused. It is no share: a write
+	// must not wait for memory, since what it has to make durable holds some.
+	writeLimit = 8
 )
 
 // Permit is a part of the memory of the host, at first of no bytes: see host/budget.
@@ -130,6 +133,9 @@ func (e *Engine) wire() {
 		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued), memoryOfDeliveries(delivering), memoryOfRequests(e.requests))
 	}
 	e.writer = newWriter(cfg, e.state, &e.followers)
+	if cfg.Registerer != nil {
+		cfg.Registerer.MustRegister(memoryOfWrites(e.writer))
+	}
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.DefaultNamespace = DefaultNamespace
 	e.catalog.Fault, e.catalog.Memory, e.catalog.Shared = injector, memory, cfg.Runtime != nil
@@ -167,9 +173,9 @@ func (e *Engine) wire() {
 		Registerer: cfg.Registerer, ShardGroups: cfg.ShardGroups, Starts: entityStarts{e}, Store: cfg.Store, Transactions: e.writer,
 	})
 	e.admission = admission.NewController(
-		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites},
+		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites, WriteBytes: max(1, cfg.Memory/writeLimit)},
 		func() admission.Load {
-			return admission.Load{Executions: e.executions.Count(), QueuedWrites: e.writer.queued()}
+			return admission.Load{Executions: e.executions.Count(), QueuedWrites: e.writer.queued(), WriteBytes: e.writer.queuedBytes()}
 		}, cfg.Registerer)
 	e.admission.MakeRoom = e.executions.MakeRoom
 	e.wireSchedules()

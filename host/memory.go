@@ -55,6 +55,13 @@ func memoryOfRequests(b *budget.Budget) memoryUse {
 	}
 }
 
+// memoryOfWrites is for writes that wait for the store.
+func memoryOfWrites(w *writer) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "cruster_write_memory_used_bytes", Help: "How much memory writes have that the store has not answered.",
+	}, func() float64 { return float64(w.queuedBytes()) })
+}
+
 // Describe implements [prometheus.Collector].
 func (m memoryUse) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- m.total

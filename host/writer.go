@@ -27,6 +27,7 @@ type writer struct {
 	followers *follow.List
 	ownership *sharding.Ownership // set by Start, before anything is written
 	underWay  atomic.Int64        // writes that were handed over and have no answer yet
+	bytes     atomic.Int64        // of these writes
 	metrics   *writerMetrics
 }
 
@@ -38,8 +39,13 @@ func newWriter(cfg Config, state *hoststate.State, followers *follow.List) *writ
 
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
+	bytes := int64(write.Size())
 	w.underWay.Add(1)
-	defer w.underWay.Add(-1)
+	w.bytes.Add(bytes)
+	defer func() {
+		w.underWay.Add(-1)
+		w.bytes.Add(-bytes)
+	}()
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
 	w.followers.Stir(write.ID)
@@ -153,6 +159,9 @@ func (w *writer) checkFence(err error) {
 }
 
 func (w *writer) queued() int { return w.committer.Queued() }
+
+// queuedBytes is the size of the writes that have no answer yet.
+func (w *writer) queuedBytes() int64 { return w.bytes.Load() }
 
 func (w *writer) stop() { w.committer.Stop() }
 

@@ -87,6 +87,28 @@ func TestWritesShareCommits(t *testing.T) {
 	}
 }
 
+// TestWritesAreCountedInBytes: the bytes of a write count from when it is handed over until it is answered.
+func TestWritesAreCountedInBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &heldStore{Store: memory.New(), proceed: make(chan struct{})}
+		w, _ := newTestWriter(t, store)
+		var all int64
+		for i := range 3 {
+			write := startOf(fmt.Sprint(i))
+			write.Start.Input = make([]byte, 1<<20)
+			all += int64(write.Size())
+			go func() { _, _ = w.Commit(write) }()
+		}
+		synctest.Wait()
+		require.Greater(t, all, int64(3<<20))
+		require.Equal(t, all, w.queuedBytes())
+		close(store.proceed)
+		synctest.Wait()
+		require.Zero(t, w.queuedBytes())
+	})
+}
+
 // fencedTx is a transaction whose commit is refused.
 type fencedTx struct{ journal.GuestTx }
 

@@ -12,14 +12,16 @@ import (
 
 // Load is how much a host has taken on.
 type Load struct {
-	Executions   int // in memory
-	QueuedWrites int // waiting for the group committer
+	Executions   int   // in memory
+	QueuedWrites int   // waiting for the group committer
+	WriteBytes   int64 // of writes that the store has not answered
 }
 
 // Limits bound the load.
 type Limits struct {
 	Executions   int
 	QueuedWrites int
+	WriteBytes   int64
 }
 
 // retryAfter is what a full host asks its callers to wait.
@@ -36,6 +38,11 @@ func Decide(load Load, limits Limits) *Overloaded {
 	case load.QueuedWrites >= limits.QueuedWrites:
 		return &Overloaded{
 			Reason: abi.Errorf(abi.CodeOverloaded, "%d writes wait for the store, the limit is %d", load.QueuedWrites, limits.QueuedWrites),
+			After:  retryAfter,
+		}
+	case load.WriteBytes >= limits.WriteBytes:
+		return &Overloaded{
+			Reason: abi.Errorf(abi.CodeOverloaded, "%d KiB of writes wait for the store, the limit is %d KiB", load.WriteBytes>>10, limits.WriteBytes>>10),
 			After:  retryAfter,
 		}
 	default:

@@ -13,13 +13,13 @@ import (
 	"github.com/cruster/cruster/host/admission"
 )
 
-// TestDecide reads testdata/decide: `load executions=N/LIMIT writes=N/LIMIT`.
+// TestDecide reads testdata/decide: `load executions=N/LIMIT writes=N/LIMIT bytes=N/LIMIT`.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
 		var load admission.Load
 		var limits admission.Limits
-		scan := func(name string, n, limit *int) {
+		scan := func(name string, n, limit any) {
 			var text string
 			d.ScanArgs(t, name, &text)
 			_, err := fmt.Sscanf(text, "%d/%d", n, limit)
@@ -27,6 +27,7 @@ func TestDecide(t *testing.T) {
 		}
 		scan("executions", &load.Executions, &limits.Executions)
 		scan("writes", &load.QueuedWrites, &limits.QueuedWrites)
+		scan("bytes", &load.WriteBytes, &limits.WriteBytes)
 		refusal := admission.Decide(load, limits)
 		if refusal == nil {
 			return "admitted\n"
@@ -39,7 +40,7 @@ func TestController(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
 	load := admission.Load{Executions: 1}
-	c := admission.NewController(admission.Limits{Executions: 2, QueuedWrites: 2}, func() admission.Load { return load }, reg)
+	c := admission.NewController(admission.Limits{Executions: 2, QueuedWrites: 2, WriteBytes: 2}, func() admission.Load { return load }, reg)
 	require.NoError(t, c.Admit())
 	require.True(t, c.HasRoom())
 	load.Executions = 2

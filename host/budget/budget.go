@@ -157,18 +157,30 @@ type Permit struct {
 	budget *Budget
 	bytes  int64 // guarded by the budget's mu; -1 once it was given back
 	aside  int64 // guarded by the budget's mu; of the bytes, those that it grows into first
+	wanted int64 // guarded by the budget's mu; the largest size that it was refused
 }
 
-// SetAside says that so many bytes of the permit are for what it will grow into: they were waited
+// Wanted is how large the permit was to become: its size without what is set aside, or more if it was refused that.
+// It is 0 on nil.
+func (p *Permit) Wanted() (bytes int64, refused bool) {
+	if p == nil {
+		return 0, false
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	return max(p.wanted, p.bytes-p.aside), p.wanted > 0
+}
+
+// SetAside says that so many more bytes of the permit are for what it will grow into: they were waited
 // for, so that growing does not fail.
 func (p *Permit) SetAside(bytes int64) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	p.aside = min(bytes, max(p.bytes, 0))
+	p.aside = min(p.aside+bytes, max(p.bytes, 0))
 }
 
-// DropAside gives back what is left of that. It may be called on nil.
-func (p *Permit) DropAside() {
+// DropAside gives back so many bytes of that, or what is left of it. It may be called on nil.
+func (p *Permit) DropAside(bytes int64) {
 	if p == nil {
 		return
 	}
@@ -177,9 +189,10 @@ func (p *Permit) DropAside() {
 	if p.bytes < 0 || p.aside == 0 {
 		return
 	}
-	p.bytes -= p.aside
-	p.budget.used -= p.aside
-	p.aside = 0
+	bytes = min(bytes, p.aside)
+	p.bytes -= bytes
+	p.budget.used -= bytes
+	p.aside -= bytes
 	p.budget.lookLocked()
 }
 
@@ -188,7 +201,7 @@ func (p *Permit) DropAside() {
 func (p *Permit) Grow(bytes int64) bool {
 	for !p.tryGrow(bytes) {
 		if !p.budget.free() {
-			return p.tryGrow(bytes) // another may have given back meanwhile
+			return p.tryGrow(bytes) || p.refuse(bytes) // another may have given back meanwhile
 		}
 	}
 	return true
@@ -206,6 +219,13 @@ func (p *Permit) tryGrow(bytes int64) bool {
 	p.bytes += more
 	p.budget.used += more
 	return true
+}
+
+func (p *Permit) refuse(bytes int64) bool {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.wanted = max(p.wanted, p.bytes-p.aside+bytes)
+	return false
 }
 
 // CouldGrow tells whether the permit could be larger by so many bytes if there were no

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,11 +227,35 @@ func TestSetAside(t *testing.T) {
 	require.False(t, p.Grow(11), "10 are left")
 	require.True(t, p.CouldGrow(50))
 	require.False(t, p.CouldGrow(51))
-	p.DropAside()
-	p.DropAside()
+	p.DropAside(math.MaxInt64)
+	p.DropAside(math.MaxInt64)
 	require.EqualValues(t, 50, p.Bytes())
 	require.EqualValues(t, 90, b.Used())
 	p.Release()
-	p.DropAside()
+	p.DropAside(math.MaxInt64)
 	require.EqualValues(t, 40, b.Used())
+}
+
+// TestWanted: a permit knows its size without what is set aside, or the size that it was refused.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	b := New(100)
+	p := acquire(t, b, 60)
+	p.SetAside(10)
+	p.SetAside(20)
+	bytes, refused := p.Wanted()
+	require.EqualValues(t, 30, bytes)
+	require.False(t, refused)
+	p.DropAside(5)
+	require.EqualValues(t, 55, p.Bytes())
+	require.False(t, p.Grow(71))
+	require.True(t, p.Grow(30))
+	bytes, refused = p.Wanted()
+	require.EqualValues(t, 101, bytes)
+	require.True(t, refused)
+
+	var none *Permit
+	bytes, refused = none.Wanted()
+	require.Zero(t, bytes)
+	require.False(t, refused)
 }

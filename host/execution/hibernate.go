@@ -113,8 +113,15 @@ func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
 func (r *run) rebuild(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	reader := r.reader(r.row.RunKey(), upTo)
-	if r.mayHaveState(ctx, reader) {
+	pages := r.pages(r.row.RunKey())
+	defer pages.release()
+	reader := replay.NewReader(pages.read, upTo)
+	long := r.mayHaveState(ctx, reader)
+	if pages.isLarge() { // the instance is waited for without it
+		pages.release()
+		reader = replay.NewReader(pages.read, upTo)
+	}
+	if long {
 		restored, player, turn, err := r.rebuildFromState(ctx, upTo, before, setUp)
 		if restored != nil || err != nil {
 			return restored, player, turn, err
@@ -131,7 +138,7 @@ func (r *run) rebuildFromState(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	if err := r.restoring.Acquire(ctx, 1); err != nil {
-		return r.reader(r.row.RunKey(), upTo), nil, guest.Turn{}, err
+		return replay.NewReader(nil, upTo), nil, guest.Turn{}, err // nothing was read
 	}
 	defer r.restoring.Release(1)
 	if state := r.savedState(ctx, upTo); state != nil {
@@ -181,7 +188,9 @@ func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 func (r *run) rebuildFrom(
 	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	reader := replay.NewReaderBehind(r.pages(r.row.RunKey()), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
+	pages := r.pages(r.row.RunKey())
+	defer pages.release()
+	reader := replay.NewReaderBehind(pages.read, upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
 	pending, err := s.Ops()
 	if err != nil {
 		return reader, nil, guest.Turn{}, err
@@ -214,7 +223,9 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.row.RunKey(), upTo), r.row.MovedAt, journal.Waiting{}), nil); err != nil {
+	pages := r.pages(r.row.RunKey())
+	defer pages.release()
+	if _, err := r.replay(ctx, replay.NewPlayer(replay.NewReader(pages.read, upTo), r.row.MovedAt, journal.Waiting{}), nil); err != nil {
 		return err
 	}
 	replayed, err := r.guest.Save()
@@ -243,7 +254,7 @@ func (r *run) restoreGuest(ctx context.Context, s *guest.Saved) error {
 		return err
 	}
 	bytes := max(opening.Bytes, s.Bytes())
-	_, err = r.admitGuest(ctx, r.row.Namespace, bytes, r.resident.Admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
+	_, err = r.admitGuest(ctx, r.row.Namespace, bytes, r.admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
 		return guest.Turn{}, nil
 	})
 	if err == nil {

@@ -115,14 +115,15 @@ func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ adm
 		return admit, func() {}
 	}
 	var instance *budget.Permit
+	var ahead int64
 	return func(ctx context.Context, bytes int64) (_ *budget.Permit, err error) {
-		ahead := max(0, min(guestCopies*size, x.Memory.Total()-bytes))
+		ahead = max(0, min(guestCopies*size, x.Memory.Total()-bytes))
 		if instance, err = admit(ctx, bytes+ahead); err != nil {
 			return nil, err
 		}
 		instance.SetAside(ahead)
 		return instance, nil
-	}, func() { instance.DropAside() }
+	}, func() { instance.DropAside(ahead) }
 }
 
 // withInput is a row that has its input, from when an instance is admitted until release is
@@ -176,23 +177,28 @@ func (r *run) loadRow(ctx context.Context) (*journal.Execution, error) {
 }
 
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest
-// that they are for.
-func (r *run) admitDelivery(b *batch) (release func()) {
+// that they are for. It reports false if the run cannot go on now: then none of them is read.
+func (r *run) admitDelivery(b *batch) (release func(), ok bool) {
 	free := func() {}
 	bytes := r.unreadBytes(b)
 	if bytes <= maxInHand {
-		return free
+		return free, true
 	}
 	ctx, end := r.beginTurn()
 	defer end()
-	if r.ensureGuest(ctx) != nil {
-		return free // the turn meets it again, and tells
+	defer r.expect(bytes)()
+	if err := r.ensureGuest(ctx); err != nil {
+		if r.brokenOff(ctx, *b) {
+			return free, false
+		}
+		return free, !isBlameless(err) || r.crashed(*b, err) // the turn meets a crash again, and pauses with what it delivers
 	}
 	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
 	if err != nil {
-		return free // the turn is broken off, or the host ends
+		r.brokenOff(ctx, *b) // or the host ends
+		return free, false
 	}
-	return paid.Release
+	return paid.Release, true
 }
 
 // unreadBytes is how many bytes of a batch are in the store alone.

@@ -38,8 +38,8 @@ func (k *kept) keep(l *ledger, b batch) {
 		return
 	}
 	for i, en := range b.entries {
-		if b.messages != nil && b.messages[i] != nil {
-			continue // it is in the inbox still, or its delivery in the journal
+		if b.inStore(i) {
+			continue // it is read again: it may be large, and is paid for only with a turn
 		}
 		step := en.Op.Step()
 		k.outcomes[step] = opDone{step: step, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: b.ready[i]}

@@ -65,6 +65,12 @@ type batch struct {
 	messages []*journal.Message
 }
 
+// inStore tells whether the store has what an entry delivers: it is a settlement, or a message that is in the inbox
+// still, or its delivery in the journal.
+func (b *batch) inStore(i int) bool {
+	return b.unread != nil && b.unread[i] || b.messages != nil && b.messages[i] != nil
+}
+
 // write adds what the batch delivers to a write: entries, and that messages were delivered. Signals and updates
 // stay where they are until the turn, or a later one, says that they are done with.
 func (b *batch) write(w *journal.Write) {

@@ -146,7 +146,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.run, r.fresh = run, false
 	r.deferreds.set(nil)
 	r.received.LetGo()
-	r.stuck, r.crashes, r.savedSeq, r.published = nil, 0, 0, nil
+	r.stuck, r.crashes, r.savedSeq, r.published, r.room = nil, 0, 0, nil, 0
 	r.asked, r.behind = false, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -285,17 +285,6 @@ func (r *run) ensureGuest(ctx context.Context) error {
 		return replay.FinishedInsteadOfWaiting(r.ledger.pending())
 	}
 	return replay.StillWaiting(r.ledger.pending(), player.Pending())
-}
-
-func (x *Executions) reader(run journal.RunKey, upTo uint64) *replay.Reader {
-	return replay.NewReader(x.pages(run), upTo)
-}
-
-// pages reads the journal of a run.
-func (x *Executions) pages(run journal.RunKey) replay.Pages {
-	return func(ctx context.Context, after uint64) ([]journal.Entry, bool, error) {
-		return x.Store.Entries(ctx, run, after, journal.PageLimit{})
-	}
 }
 
 // replay runs a fresh guest through the journal, and keeps it.

@@ -51,7 +51,9 @@ func (p part) pages(_ context.Context, after uint64) ([]journal.Entry, bool, err
 func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
 	reader := replay.NewReader(of.pages, math.MaxUint64)
 	if of.whole {
-		reader = x.reader(row.RunKey(), math.MaxUint64)
+		pages := x.pages(row.RunKey())
+		defer pages.release()
+		reader = replay.NewReader(pages.read, math.MaxUint64)
 	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})

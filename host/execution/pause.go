@@ -22,12 +22,12 @@ func (r *run) crashed(b batch, err error) bool {
 	if r.Host.Over() {
 		return false
 	}
-	var coded *abi.Error
-	if !errors.As(err, &coded) || passes(coded) {
-		// Neither the guest nor the journal is to blame: the store is, or the host.
+	if isBlameless(err) {
 		r.rollBack(b, err)
 		return false
 	}
+	var coded *abi.Error
+	errors.As(err, &coded)
 	r.crashes++
 	r.metrics.crashes.Inc()
 	again, reason := afterCrash(coded, guest.IsTrap(err), r.crashes)
@@ -41,6 +41,12 @@ func (r *run) crashed(b batch, err error) bool {
 		return true
 	}
 	return r.takeTurn(b)
+}
+
+// isBlameless tells whether neither the guest nor the journal is to blame: the store is, or the host.
+func isBlameless(err error) bool {
+	var coded *abi.Error
+	return !errors.As(err, &coded) || passes(coded)
 }
 
 // passes tells whether an error says something about the host at the moment, and

@@ -35,6 +35,8 @@ type run struct {
 	leaving   *admitted          // the instance of a run that is being forgotten
 	ops       *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
 	input     *budget.Permit     // of the input in the row; or nil
+	room      int64              // what its next instance will need, as far as is known: see room.go
+	expected  int64              // what it will need beyond that
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
@@ -102,6 +104,7 @@ func (r *run) Receive(notices []notice) []notice {
 	if f := guarded(func() { r.handle(notices) }); f != nil {
 		r.quarantine(notices, f)
 	}
+	r.dropRoom()
 	r.head.discard() // unless it has become the first turn
 	r.head = nil
 	return r.takeAgain()
@@ -245,6 +248,7 @@ func (r *run) takeGuest() *admitted {
 	if g != nil {
 		r.resident.Remove(r.id)
 		r.guest = nil
+		r.learnRoom(g.memory.Instance.Wanted())
 		if r.ops == nil {
 			r.ops, g.memory.Ops = g.memory.Ops, nil
 		}

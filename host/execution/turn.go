@@ -42,7 +42,11 @@ func (r *run) advance() {
 
 // fillAndTake takes the turn that a batch causes. It reports whether the run goes on.
 func (r *run) fillAndTake(b batch) bool {
-	defer r.admitDelivery(&b)()
+	release, ok := r.admitDelivery(&b)
+	defer release()
+	if !ok {
+		return false
+	}
 	if err := r.fill(r.Host.Context(), &b); err != nil {
 		r.reload(batch{}) // its outcomes are in the ledger still
 		r.loadFailed(nil, err)
@@ -149,7 +153,7 @@ func (r *run) takeTurn(b batch) bool {
 
 // begin makes a fresh guest and gives it its first turn.
 func (r *run) begin(ctx context.Context) (guest.Turn, error) {
-	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.resident.Admit, r.keepGuest)
+	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.admit, r.keepGuest)
 	r.fuel = turn.FuelSoFar
 	return turn, err
 }

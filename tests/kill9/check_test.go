@@ -144,8 +144,8 @@ func checkStore(t *testing.T, s journal.Store, records []*record, p *payments) {
 			answers[rec.answer]++
 		}
 	}
-	t.Logf("%d kills; %v; settles and interrupts: %d without a reply, %d taken, %d of executions that were over",
-		kills, counts, answers[silent], answers[taken], answers[over])
+	t.Logf("%v; settles and interrupts: %d without a reply, %d taken, %d of executions that were over",
+		counts, answers[silent], answers[taken], answers[over])
 	require.Positive(t, answers[taken], "no settle and no interrupt was acknowledged")
 	for _, kind := range kinds {
 		require.Positive(t, counts[kind], "no client asked for this: %s", kind)

@@ -27,14 +27,13 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	kills    = 25 // for each language on each store
 	clients  = 6
 	accounts = 10
 	opening  = 1_000
 )
 
 // TestKillNineLosesNothing does what it says. The seed decides what the clients ask
-// for and when the host is killed; CRUSTER_SEED repeats it.
+// for and when the host is killed; CRUSTER_SEED repeats it. CRUSTER_KILLS says how often each host is killed.
 func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -78,12 +77,14 @@ func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open fu
 	load := startLoad(t, seed, p)
 	leave := startOperator(t, p)
 	moments := harness.Random(t, seed, "kills")
+	kills := killsOr(t, 25)
 	for range kills {
 		load.awaitAcknowledged()
 		time.Sleep(time.Duration(moments.IntN(300)) * time.Millisecond) // a random moment
 		p.Kill()
 		p.Start()
 	}
+	t.Logf("%d kills", kills)
 	records := load.stop()
 	leave()
 	require.Greater(t, len(records), kills, "there was too little load for the test to prove anything")

@@ -194,9 +194,10 @@ func text(n int) string { return strconv.Itoa(n) }
 
 // gate is a server that answers nothing before it is opened.
 type gate struct {
-	url    string
-	opened chan struct{}
-	count  atomic.Int64
+	url     string
+	opened  chan struct{}
+	arrived atomic.Int64
+	count   atomic.Int64
 }
 
 func startGate(t *testing.T) *gate {
@@ -208,6 +209,7 @@ func startGate(t *testing.T) *gate {
 }
 
 func (g *gate) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	g.arrived.Add(1)
 	select {
 	case <-g.opened:
 		g.count.Add(1)
@@ -216,6 +218,15 @@ func (g *gate) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 }
 
 func (g *gate) open() { close(g.opened) }
+
+// awaitArrived waits until there were so many requests.
+func (g *gate) awaitArrived(t *testing.T, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); int(g.arrived.Load()) < n; {
+		require.True(t, time.Now().Before(deadline), "requests at the gate")
+		time.Sleep(50 * time.Millisecond) // before the next look
+	}
+}
 
 // passed counts the answers.
 func (g *gate) passed() int { return int(g.count.Load()) }

@@ -60,3 +60,22 @@ var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, _ crus
 	}
 	return cruster.None{}, res.Err()
 }, cruster.Retries(1000), cruster.ConstantBackoff(time.Second))
+
+// Before and After are texts that a Gather is settled with.
+var (
+	Before = cruster.NewDeferred[string]("before")
+	After  = cruster.NewDeferred[string]("after")
+)
+
+// Gather awaits a text, passes the gate, awaits another text, and returns the length of both.
+var Gather = cruster.NewWorkflow("Gather", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	before, err := Before.Await(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := pass.Call(ctx, cruster.None{}); err != nil {
+		return 0, err
+	}
+	after, err := After.Await(ctx)
+	return len(before) + len(after), err
+}).Accepts(Before, After)

@@ -1,0 +1,53 @@
+package execution
+
+import (
+	"context"
+	"math"
+
+	"github.com/cruster/cruster/host/budget"
+)
+
+// # Room to grow
+//
+// A guest is admitted with the memory that instances of its module begin with, and grows. It must not wait then, because it
+// holds what others wait for: if there is no memory, its turn counts for nothing and is taken again later. Many guests that
+// begin small and are handed large values, by a replay or in a turn, would all be admitted, all be refused, and replay their
+// journals again and again while hardly any of them gets through.
+//
+// So a run remembers how large its last instance was, or was to become when it was refused memory. The next one has that
+// much before it begins: a replay of the same journal needs it again. Memory is waited for in order, with no instance in
+// hand, so each gets its turn. A run gives back what its instance has not grown into as soon as it has nothing left to do.
+
+// admit waits for the permit of an instance of the run, with room to grow.
+func (r *run) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
+	room := max(bytes, min(max(bytes, r.room)+r.expected, r.Memory.Total()))
+	permit, err := r.resident.Admit(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	permit.SetAside(room - bytes)
+	return permit, nil
+}
+
+// learnRoom is told how large an instance was, or was to become when it was refused that. A guest grows in
+// steps: after a refusal the next instance has half as much again, since it would be refused the next step otherwise.
+func (r *run) learnRoom(wanted int64, refused bool) {
+	if refused {
+		wanted += wanted / 2
+	}
+	r.room = wanted
+}
+
+// expect says that values of so many bytes will be delivered to the next instance, until forget is called. An instance that is
+// there already grows as it can.
+func (r *run) expect(bytes int64) (forget func()) {
+	r.expected = guestCopies * bytes
+	return func() { r.expected = 0 }
+}
+
+// dropRoom gives back what the instance has not grown into.
+func (r *run) dropRoom() {
+	if r.guest != nil {
+		r.guest.memory.Instance.DropAside(math.MaxInt64)
+	}
+}

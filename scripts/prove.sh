@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Runs the long proofs: all of them, one part, or one part on one store. In full they take a day or so. A run can be
+# limited to some minutes, and the next one draws other seeds.
+#
+#   scripts/prove.sh [-n COUNT] [-m MINUTES] [-j JOBS] [PART [STORE]]
+#
+#   lives         random lives of executions: 1,000,000 on memory, 10,000 on sqlite and on postgres
+#   differential  random operations on a store and on the oracle: 20,000 checks of sqlite and of postgres
+#   kills         kill -9 of hosts under load: 100 kills of each host on sqlite and on postgres
+#   memory        5,000 inputs of 3 MiB, and 400 deferreds of 4 MB, in 512 MiB, on sqlite and on postgres; takes 40 GB of disk
+#
+#   -n  how many lives, checks, kills or repetitions, in place of these
+#   -m  minutes after which a part on a store begins nothing more; default: no limit
+#   -j  processes side by side; default: one a processor. Kills have one process, with several hosts
+#
+# It prints how much was run, and how long that took. A part ends at its first failure, with the output of the test and
+# with the command that repeats it; other parts go on.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export CGO_ENABLED=0
+
+usage() { sed -n '5,14s/^# \{0,3\}//p' "$0" >&2; exit 2; }
+
+only_count='' minutes='' processes=$(nproc)
+while getopts n:m:j: option; do
+	case $option in
+	n) only_count=$OPTARG ;;
+	m) minutes=$OPTARG ;;
+	j) processes=$OPTARG ;;
+	*) usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+for number in "${only_count:-1}" "${minutes:-1}" "$processes"; do [[ $number =~ ^[1-9][0-9]*$ ]] || usage; done
+only="${1:-*} ${2:-*}"
+case "${1:-lives} ${2:-sqlite}" in
+'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'kills sqlite' | 'kills postgres' | 'memory sqlite' | 'memory postgres') ;;
+*) usage ;;
+esac
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-prove.XXXXXX")
+trap 'scripts/postgres.sh stop "$work/pg" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+export work minutes
+
+# prove PART STORE PACKAGE COUNT SIZE PROCESSES runs a part in pieces of SIZE, each a process of its own with a seed of
+# its own: what tests keep until they end (schemas, folders) stays small, and time is looked at between two pieces.
+prove() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ "$1 $2" == $only ]] || return 0
+	export part=$1 store=$2 package=$3 count=${only_count:-$4} size=$5 begun binary
+	binary=$work/${package//\//-}.test
+	if [[ $store == postgres && -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
+		chmod 755 "$work" # the server runs as a user of its own
+		scripts/postgres.sh start "$work/pg" $$
+		CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$work/pg")
+		export CRUSTER_TEST_POSTGRES
+	fi
+	[[ -e $binary ]] || go test -c -trimpath -o "$binary" "./$package"
+	: >"$work/done"
+	begun=$(date +%s)
+	rm -f "$work/failed"
+	seq $(((count + size - 1) / size)) | xargs -P "$6" -I{} bash -euo pipefail -c 'piece {}'
+	report
+	if [[ -e $work/failed ]]; then failed=1; fi
+}
+
+# piece N runs the N-th piece of a part, unless there was a failure or time is up.
+piece() {
+	if [[ -e $work/failed || (-n $minutes && $(date +%s) -ge $((begun + minutes * 60))) ]]; then return 0; fi
+	local n=$((count - ($1 - 1) * size)) seed log=$work/$1.log run status=0 sizes=() arguments=()
+	# A piece with few kills has too little load to prove anything: that of kills is always whole.
+	if [[ $n -gt $size || $part == kills ]]; then n=$size; fi
+	seed=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
+	case $part in
+	lives) sizes=(CRUSTER_LIVES_STORE="$store" CRUSTER_LIVES=$n CRUSTER_SEED="$seed") run='^TestRandomLives$' ;;
+	differential) run='^TestDifferential$' arguments=(-rapid.checks=$n -rapid.seed="$seed") ;;
+	kills) sizes=(CRUSTER_KILLS=$n CRUSTER_SEED="$seed") run="^Test(UpdatesAreHandledOnce|KillNineLosesNothing)\$/./^$store\$" ;;
+	memory) sizes=(CRUSTER_STORM=full) run="^TestLarge(InputsBesideASlowActivity|DeferredsAtOnce)\$/^$store\$" ;;
+	esac
+	(cd "$package" && env "${sizes[@]}" "$binary" -test.run "$run" -test.timeout 2h "${arguments[@]}") >"$log" 2>&1 || status=$?
+	if [[ $status -ne 0 ]]; then
+		touch "$work/failed"
+		cat "$log"
+		echo "$part $store: FAILED; again: ${sizes[*]} go test ./$package -count=1 -run '$run' ${arguments[*]}"
+		return 0
+	fi
+	rm "$log"
+	echo "$n" >>"$work/done"
+	# A sign of life, once in a while.
+	if mkdir "$work/minute-$begun-$((($(date +%s) - begun) / 300))" 2>/dev/null; then report; fi
+}
+
+# report says how much of a part was run.
+report() {
+	local seconds=$(($(date +%s) - begun))
+	awk -v what="$part $store" -v of="$count" -v seconds="$seconds" '{ n += $1 }
+		END { printf "%s: %d of %d, %dm%02ds, %.2f/s\n", what, n, of, seconds / 60, seconds % 60, n / (seconds ? seconds : 1) }' "$work/done"
+}
+export -f piece report
+
+failed=0
+prove lives memory host/execution 1000000 1000 "$processes"
+for store in sqlite postgres; do prove lives $store host/execution 10000 50 "$processes"; done
+for store in sqlite postgres; do prove differential $store journal/$store 20000 20 "$processes"; done
+for store in sqlite postgres; do prove kills $store tests/kill9 100 25 1; done
+for store in sqlite postgres; do prove memory $store tests/storm 1 1 1; done
+exit $failed
