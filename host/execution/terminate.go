@@ -37,7 +37,7 @@ func terminated(row *journal.Execution, i journal.Interrupt) (journal.Write, jou
 		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(i.At, row.CreatedAt), Waiting: row.Waiting,
 	}
 	return journal.Write{
-		ID: row.ID, Run: row.Run, Update: &u, Interrupt: &i,
+		ID: row.ID, Run: row.Run, Chain: row.Chain, Update: &u, Interrupt: &i,
 		GiveUp: []journal.GiveUp{{At: i.At, Reason: abi.ClampReason(row.Name() + " does not wait for it any more: " + i.Reason)}},
 	}, u
 }

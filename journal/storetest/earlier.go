@@ -43,7 +43,7 @@ func (b *bundle) startOver(key string, over, next journal.RunID) journal.Write {
 func (b *bundle) finishRun(t testing.TB, id journal.ID, run journal.RunID, at int64) {
 	t.Helper()
 	w := b.write(id)
-	w.Run, w.Update = run, &journal.Update{State: journal.Failed, FinishedAt: at}
+	w.Run, w.Chain, w.Update = run, b.load(t, id).Chain, &journal.Update{State: journal.Failed, FinishedAt: at}
 	b.commit(t, w)
 }
 
