@@ -251,11 +251,11 @@ func keysOfRuns(runs []expired) (k keys) {
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID) error {
+func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	w := &sweep{store: s}
 	for more := true; more; {
 		err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
-			more, err = w.deleteRun(ctx, tx, id, run)
+			more, err = w.deleteRun(ctx, tx, id, run, superseded)
 			return err
 		})
 		if err != nil {
@@ -266,12 +266,12 @@ func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, 
 }
 
 // deleteRun deletes a run, or some of its receipts if they are many. Its row is locked first.
-func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run journal.RunID) (more bool, err error) {
+func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run journal.RunID, superseded uint64) (more bool, err error) {
 	sql := &w.store.sql
 	this := expired{id: id, run: run}
 	err = tx.QueryRow(ctx, `SELECT superseded FROM `+sql.executions+` WHERE shard = $1 AND run = $2 AND id = $3 AND state IN `+final+` FOR UPDATE`,
 		int16(id.Shard()), run[:], id[:]).Scan(&this.superseded)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && uint64(this.superseded) != superseded {
 		return false, journal.ErrNotFound
 	}
 	if err != nil {
