@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -204,4 +205,40 @@ func sqlStateOf(err error) string {
 		return e.Code
 	}
 	return ""
+}
+
+// A run is deleted while its parent ends, in a batch that has a link to the run as well. The deletion is stopped in the middle by a receipt that a third
+// transaction has locked.
+func TestDeleteTakesItsLocksInTheOrderOfBatches(t *testing.T) {
+	t.Parallel()
+	b := setup(t, postgres.Config{})
+	parent, child := b.start(t, "parent"), journal.Write{}
+	for i := 0; bytes.Compare(child.ID[:], parent.ID[:]) <= 0; i++ {
+		key := fmt.Sprint("child ", i)
+		id := journal.IDOf("default", "bank/Transfer", key)
+		child = journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{
+			ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bank/Transfer", Key: key, State: journal.Completed, FinishedAt: 1,
+			Parent: journal.Caller{ID: parent.ID, Run: parent.Run, Step: journal.StepID{1}},
+		}}
+	}
+	child.Receipts = []journal.Receipt{{Origin: journal.Origin{1}}}
+	require.Equal(t, journal.Result{}, b.commit(t, child))
+	caller := b.start(t, "caller")
+	caller.Link = &journal.Link{Step: journal.StepID{2}, Callee: child.ID, Chain: child.Run}
+	parent.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 1}
+
+	tx, err := b.admin.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT FROM `+pgx.Identifier{b.schema, "receipts"}.Sanitize()+` FOR UPDATE`)
+	require.NoError(t, err)
+	var group errgroup.Group
+	group.Go(func() error { return b.store.Delete(t.Context(), b.fences, child.ID, child.Run, 0) })
+	b.waitForWaiting(t, 1)
+	group.Go(func() error {
+		_, err := b.store.Commit(t.Context(), []journal.Write{caller, parent})
+		return err
+	})
+	b.waitForWaiting(t, 2)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, group.Wait())
 }

@@ -18,6 +18,7 @@ import (
 func (st *statements) hotQueries() map[string]string {
 	entries, inbox := st.entriesOfRun(), st.inboxOfChain()
 	return map[string]string{
+		"lock family":        st.lockFamily(),
 		"due":                st.dueQuery(),
 		"entries page":       st.entriesQuery(),
 		"inbox":              st.inboxQuery(),
