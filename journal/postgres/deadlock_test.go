@@ -20,9 +20,9 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// Each of two batches relies on a run whose end is in the other. Both are stopped in the middle, behind the statements that
-// take the first of their locks, by an entry that a third transaction has inserted and takes back in the end. If
-// each batch then held the row that the other needs, the server would roll one of them back.
+// Each of two batches relies on a run whose end is in the other. Both are stopped in the middle, behind the first locks that
+// they take, by an entry that a third transaction has inserted and takes back in the end. If each batch then held the row that
+// the other needs, the server would roll one of them back.
 func TestBatchesTakeTheirLocksInOneOrder(t *testing.T) {
 	t.Parallel()
 	next := journal.RunID{7}
@@ -207,8 +207,8 @@ func sqlStateOf(err error) string {
 	return ""
 }
 
-// A run is deleted while its parent ends, in a batch that has a link to the run as well. The deletion is stopped in the middle by a receipt that a third
-// transaction has locked.
+// A run is deleted while its parent ends, in a batch that has a link to the run as well. The deletion is stopped in the
+// middle by a receipt that a third transaction has locked.
 func TestDeleteTakesItsLocksInTheOrderOfBatches(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})

@@ -36,12 +36,13 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtContinue, stmtEntries, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom, stmtSettlesLenient, stmtStartsLenient,
-	stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
+	stmtContinue, stmtEntries, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
+	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
 }
 
-// TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The plans are those for
-// any arguments, which the connections of the store are set to. A table that is named without an index is walked through.
+// TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The
+// plans are those for any arguments, which the connections of the store are set to. A table that is named without an index
+// is walked through.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	store, _ := openInside(t)
@@ -62,8 +63,8 @@ func TestHotPlans(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(queries)), shown)
 }
 
-// fill puts a few thousand rows into each table, and has the server count them. The number is below the one that ANALYZE takes samples of, and
-// nothing vacuums the tables meanwhile, so that the plans are the same each time.
+// fill puts a few thousand rows into each table, and has the server count them. ANALYZE takes samples of larger tables only,
+// and nothing vacuums the tables meanwhile, so that the plans are the same each time.
 func (s *Store) fill(t *testing.T) {
 	t.Helper()
 	const rows = 20_000
@@ -71,7 +72,8 @@ func (s *Store) fill(t *testing.T) {
 	shard := shardOf(id("i"))
 	for table, columns := range map[string][2]string{
 		s.sql.executions: {
-			`shard, id, superseded, namespace, workflow, key, digest, state, wake_at, created_at, finished_at, run, waiting, pinned, moved_at, held_by, holds, parent, parent_run, parent_step`,
+			`shard, id, superseded, namespace, workflow, key, digest, state, wake_at, created_at, finished_at, run, waiting, pinned, moved_at,
+				held_by, holds, parent, parent_run, parent_step`,
 			shard + `, ` + id("i") + `, CASE WHEN i % 20 = 0 THEN 1 ELSE 0 END, 'default', 'orders/Process', i::text, 'sha256:01',
 				CASE WHEN i % 4 = 0 THEN 'running' ELSE 'completed' END, i, i, CASE WHEN i % 4 = 0 THEN 0 ELSE i END, ` + id("-i") + `, '', '', 0,
 				CASE WHEN i % 10 = 1 THEN ` + id("i - 1") + ` END, i % 100 = 3, ` + id("i / 2") + `, ` + id("- i / 2") + `, ` + id("i") + ``,
@@ -83,7 +85,8 @@ func (s *Store) fill(t *testing.T) {
 		s.sql.retired:    {`shard, run, id, holds`, shard + `, ` + id("-i - 100000") + `, ` + id("i") + `, i % 100 = 0`},
 		s.sql.inbox: {
 			`shard, id, chain, origin, kind, name, at, repeatable, held, bytes`,
-			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, CASE WHEN i % 200 < 100 THEN ''::bytea ELSE ` + id("-(i / 100)") + ` END, ` + id("i") + `, 'signal', 'n', i, false, i % 50 = 0, 0`,
+			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, CASE WHEN i % 200 < 100 THEN ''::bytea ELSE ` + id("-(i / 100)") + ` END,
+				` + id("i") + `, 'signal', 'n', i, false, i % 50 = 0, 0`,
 		},
 		s.sql.receipts: {
 			`shard, id, origin, at, sender, sender_run, held`,
