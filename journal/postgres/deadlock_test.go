@@ -3,14 +3,11 @@ package postgres_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -120,91 +117,6 @@ func (b *testBundle) waitForWaiting(t *testing.T, sessions int) {
 			WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple') AND o.relation = $1::regclass`, b.schema+".executions").Scan(&waiting)
 		return err == nil && waiting == sessions
 	}, patience, 10*time.Millisecond)
-}
-
-// Batches of every sort of write meet on the same few runs, which end, continue and are superseded meanwhile, beside guests that
-// commit. The server never has to roll one of them back to let the others go on.
-func TestBatchesDoNotDeadlock(t *testing.T) {
-	t.Parallel()
-	b := setup(t, postgres.Config{MaxConns: 8})
-	const writers, rounds, keys = 5, 40, 5
-	var ids [keys]journal.ID
-	for i := range ids {
-		ids[i] = b.start(t, fmt.Sprint("shared ", i)).ID
-	}
-	var group errgroup.Group
-	for writer := range writers {
-		rng := rand.New(rand.NewPCG(uint64(writer), 2))
-		group.Go(func() error {
-			for range rounds {
-				writes := make([]journal.Write, 2+rng.IntN(6))
-				for n := range writes {
-					row, err := b.store.Load(t.Context(), ids[rng.IntN(keys)])
-					if err != nil {
-						return err
-					}
-					callee, err := b.store.Load(t.Context(), ids[rng.IntN(keys)])
-					if err != nil {
-						return err
-					}
-					writes[n] = journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Fence: b.fences[row.ID.Shard()]}
-					drawChange(rng, &writes[n], row, callee)
-				}
-				if writer == 0 {
-					tx, err := b.store.BeginGuest(t.Context(), "default")
-					if err != nil {
-						return err
-					}
-					if err := tx.Commit(t.Context(), writes[0]); sqlStateOf(err) == "40P01" {
-						return err
-					}
-					continue
-				}
-				if _, err := b.store.Commit(t.Context(), writes); err != nil && (!isConflict(err) || sqlStateOf(err) == "40P01") {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	require.NoError(t, group.Wait())
-}
-
-// drawChange draws what a write of a run does.
-func drawChange(rng *rand.Rand, w *journal.Write, row, callee *journal.Execution) {
-	switch rng.IntN(9) {
-	case 0:
-		w.Settle = &journal.Deferred{Name: fmt.Sprint(rng.Int())}
-	case 1:
-		w.Receive = &journal.Message{Envelope: journal.Envelope{Kind: "signal", Origin: journal.NewOrigin()}}
-	case 2:
-		w.Receipts = []journal.Receipt{{Origin: journal.NewOrigin()}}
-	case 3:
-		w.Link = &journal.Link{Step: journal.StepID(journal.NewRunID()), Callee: callee.ID, Chain: callee.Chain}
-	case 4:
-		w.Interrupt = &journal.Interrupt{At: 1}
-	case 5:
-		w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{{Name: "a", Attribute: abi.Attribute{Type: abi.AttributeText, Text: "b"}}}}
-	case 6:
-		w.Update = &journal.Update{State: journal.Running, WakeAt: rng.Int64N(100)}
-	case 7:
-		w.Continue = &journal.Continuation{Run: journal.NewRunID(), Digest: "sha256:01"}
-	case 8:
-		w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 1}
-	}
-	if row.State.Final() && rng.IntN(2) == 0 {
-		next := *row
-		next.Run, next.Chain, next.State, next.FinishedAt, next.Continued = journal.NewRunID(), journal.RunID{}, journal.Running, 0, 0
-		*w = journal.Write{ID: w.ID, Run: next.Run, Fence: w.Fence, Start: &next, Replace: row.Run}
-	}
-}
-
-func sqlStateOf(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
 }
 
 // A run is deleted while its parent ends, in a batch that has a link to the run as well. The deletion is stopped in the
