@@ -244,45 +244,58 @@ func (e *Engine) checkNoEarlier(ctx context.Context, newest *journal.Execution) 
 
 // Delete deletes a finished run by its id, or an execution whose run is over with all of its
 // earlier runs, what it was sent and what it is found by. If the host ends meanwhile, the earlier
-// ones may be gone and the newest not.
+// ones may be gone and the newest not; so they may if the execution is started over meanwhile, which
+// is CodeNotOver as long as the new run is not over.
 func (e *Engine) Delete(ctx context.Context, namespace, name, run string) error {
 	if err := e.state.Accepting(); err != nil {
 		return err
 	}
-	row, err := e.PollRun(ctx, namespace, name, run)
-	if err != nil {
-		return err
-	}
-	if !row.State.Final() {
-		return notOver(row)
-	}
-	if run != "" && row.Superseded == 0 {
-		if err := e.checkNoEarlier(ctx, row); err != nil {
+	for {
+		row, err := e.PollRun(ctx, namespace, name, run)
+		if err != nil {
 			return err
 		}
-	}
-	for run == "" {
-		earlier, err := e.store.Earlier(ctx, row.ID, 0, maxRunsLooked)
+		if !row.State.Final() {
+			return notOver(row)
+		}
+		if run == "" {
+			err = e.deleteEarlier(ctx, row)
+		} else if row.Superseded == 0 {
+			err = e.checkNoEarlier(ctx, row)
+		}
 		if err != nil {
-			return journal.Coded("delete "+name, err)
+			return err
+		}
+		if err := e.deleteRun(ctx, row); !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		// Another caller has deleted it or started it over.
+	}
+}
+
+// deleteEarlier deletes the earlier runs of an execution.
+func (e *Engine) deleteEarlier(ctx context.Context, newest *journal.Execution) error {
+	for {
+		earlier, err := e.store.Earlier(ctx, newest.ID, 0, maxRunsLooked)
+		if err != nil {
+			return journal.Coded("delete "+newest.Name(), err)
 		}
 		for i := range earlier {
-			if err := e.deleteRun(ctx, &earlier[i]); err != nil {
+			if err := e.deleteRun(ctx, &earlier[i]); err != nil && !errors.Is(err, journal.ErrNotFound) {
 				return err
 			}
 		}
 		if len(earlier) < maxRunsLooked {
-			break
+			return nil
 		}
 	}
-	return e.deleteRun(ctx, row)
 }
 
+// deleteRun deletes a run. ErrNotFound says that it is gone, or was superseded since it was read.
 func (e *Engine) deleteRun(ctx context.Context, row *journal.Execution) error {
 	faultpoint.Injector(e.cfg.FaultPoint).Pass(faultpoint.DeleteBeforeCommit)
-	if err := e.writer.Delete(ctx, row.ID, row.Run); errors.Is(err, journal.ErrNotFound) {
-		// Another caller was faster, or has started it over.
-		return abi.Errorf(abi.CodeExecutionNotFound, "this run of %s is not there any more", row.Name())
+	if err := e.writer.Delete(ctx, row); errors.Is(err, journal.ErrNotFound) {
+		return err
 	} else if err != nil {
 		return journal.Coded("delete "+row.Name(), err)
 	}

@@ -323,3 +323,46 @@ func TestSignalWithStartOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"s": 2}, d.Unread)
 }
+
+// An execution that is started over while it is deleted is not reported as deleted: its new run is there.
+func TestDeleteWhileStartedOver(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]bool{"the execution": false, "its run": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var e *Engine
+			var row *journal.Execution
+			restart := sync.OnceFunc(func() {
+				_, _, err := e.Restart(t.Context(), "", row.Name(), RestartRequest{})
+				require.NoError(t, err)
+			})
+			e = newTestEngine(t, memory.New(), func(c *Config) {
+				c.FaultPoint = func(point string) {
+					if point == faultpoint.DeleteBeforeCommit {
+						restart()
+					}
+				}
+			})
+			var err error
+			row, _, err = e.StartWorkflow(t.Context(), tinyStart("", ""))
+			require.NoError(t, err)
+			finish(t, e, row.Name())
+			named := ""
+			if run {
+				named = row.Run.String()
+			}
+			err = e.Delete(t.Context(), "", row.Name(), named)
+			_, gone := e.PollRun(t.Context(), "", row.Name(), row.Run.String())
+			if run {
+				require.NoError(t, err)
+				require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(gone))
+			} else {
+				require.Equal(t, abi.CodeNotOver, abi.CodeOf(err))
+				require.NoError(t, gone, "nothing was deleted")
+			}
+			next, err := e.Poll(t.Context(), "", row.Name())
+			require.NoError(t, err)
+			require.NotEqual(t, row.Run, next.Run)
+		})
+	}
+}

@@ -98,9 +98,9 @@ func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (in
 	return n, err
 }
 
-// Delete deletes a finished run.
-func (w *writer) Delete(ctx context.Context, id journal.ID, run journal.RunID) error {
-	err := w.store.Delete(ctx, w.ownership.Fences(), id, run)
+// Delete deletes a finished run, unless it was superseded since it was read.
+func (w *writer) Delete(ctx context.Context, row *journal.Execution) error {
+	err := w.store.Delete(ctx, w.ownership.Fences(), row.ID, row.Run, row.Superseded)
 	w.checkFence(err)
 	return err
 }

@@ -105,10 +105,11 @@ type Maintenance interface {
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
 	// Delete deletes a run that is over, current or superseded, also if a step may still ask for it. A
 	// step that has started it and whose run is not over finds that it was deleted, and does not
-	// start it again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run,
-	// or that it is not over. Own are the fences of all shards, as for Sweep. It is one small write:
-	// Purge deletes what the run has.
-	Delete(ctx context.Context, own []Fence, id ID, run RunID) error
+	// start it again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run, that
+	// it is not over, or that superseded is not its number: the current run, 0, may be superseded
+	// meanwhile. Own are the fences of all shards, as for Sweep. It is one small write: Purge deletes
+	// what the run has.
+	Delete(ctx context.Context, own []Fence, id ID, run RunID, superseded uint64) error
 	// Purge deletes up to limit rows of runs that are gone: deleted, swept, or continued by
 	// another. It takes small transactions, and returns how many rows it deleted: fewer than limit
 	// if nothing is left. Own are the fences of all shards, as for Sweep.

@@ -17,7 +17,8 @@ type Write struct {
 	// Run is the run that the Write is about: if the row is of another, the Write
 	// fails with ErrNotFound. That of an entity is zero.
 	Run RunID
-	// Chain is that of the run, if it continues another; zero says that it is the run itself.
+	// Chain is that of the run, if it continues another; zero says that it is the run itself. It names the
+	// inbox: if the run is of another chain, the Write fails with ErrNotFound.
 	Chain RunID
 	Fence Fence
 

@@ -307,7 +307,7 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 			return delivered, err
 		}
 	}
-	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{entry}})
+	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{entry}})
 }
 
 // resolveUndecided finds out whether a commit whose answer was lost took effect. If its
@@ -328,7 +328,7 @@ func (a *attempt) resolveUndecided(entry journal.Entry) error {
 			return journal.ErrConflict
 		}
 		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
-		_, err = a.Committer.Commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{void}})
+		_, err = a.Committer.Commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{void}})
 		switch {
 		case err == nil || errors.Is(err, journal.ErrNotFound):
 			return journal.ErrConflict

@@ -75,7 +75,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	t.Fault.Pass(faultpoint.LinkBeforeCommit)
 	_, err := t.Committer.Commit(journal.Write{
-		ID: t.row.ID, Run: t.row.Run, Link: &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
+		ID: t.row.ID, Run: t.row.Run, Chain: t.row.Chain, Link: &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
 	})
 	if errors.Is(err, journal.ErrSwept) {
 		return err

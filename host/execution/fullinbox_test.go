@@ -46,7 +46,7 @@ func TestSignalIntoAFullInbox(t *testing.T) {
 		f.takeNotes()
 		waiting, err := f.store.Inbox(t.Context(), journal.Receiver{ID: receiver.ID, Chain: receiver.Run}, 0)
 		require.NoError(t, err)
-		_, err = f.commits.Commit(journal.Write{ID: receiver.ID, Run: receiver.Run, Take: []uint64{waiting[0].Position}})
+		_, err = f.commits.Commit(journal.Write{ID: receiver.ID, Run: receiver.Run, Chain: receiver.Chain, Take: []uint64{waiting[0].Position}})
 		require.NoError(t, err)
 		done, err := f.x.Wait(t.Context(), RefTo(sender))
 		require.NoError(t, err)

@@ -27,6 +27,7 @@ const (
 // the ops not encoded yet: that is done without a lock.
 type hibernating struct {
 	id      journal.ID
+	chain   journal.RunID
 	state   *hibernation.State
 	pending []op.Op // copies; their bodies do not change
 }
@@ -50,7 +51,7 @@ func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 		return nil
 	}
 	s := &hibernation.State{Run: r.run, Digest: r.row.Digest, Seq: seq, Turn: l.turn, At: l.clock, Section: l.section}
-	h := &hibernating{id: r.id, state: s, pending: make([]op.Op, 0, l.ops.Len())}
+	h := &hibernating{id: r.id, chain: r.row.Chain, state: s, pending: make([]op.Op, 0, l.ops.Len())}
 	for o := range l.ops.All() {
 		if o.Settled() {
 			return nil
@@ -79,7 +80,7 @@ func (x *Executions) save(h *hibernating, g Guest) {
 	}
 	commit := func() {
 		defer x.saving.Release(1)
-		w := journal.Write{ID: h.id, Run: h.state.Run, Hibernate: &journal.Hibernated{Seq: h.state.Seq, Body: body}}
+		w := journal.Write{ID: h.id, Run: h.state.Run, Chain: h.chain, Hibernate: &journal.Hibernated{Seq: h.state.Seq, Body: body}}
 		if _, err := x.Committer.Commit(w); err != nil {
 			x.metrics.hibernated.WithLabelValues("failed").Inc()
 			return

@@ -58,7 +58,7 @@ func TestSavedStates(t *testing.T) {
 				require.EqualValues(t, 10, saved.Seq)
 				if c.spoil != nil {
 					c.spoil(saved)
-					_, err := w.f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Hibernate: saved})
+					_, err := w.f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Hibernate: saved})
 					require.NoError(t, err)
 				}
 				w.f.restart(0)

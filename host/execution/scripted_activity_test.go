@@ -113,7 +113,7 @@ func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how strin
 		return err
 	}
 	alone := func(en journal.Entry) error {
-		return commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{en}})
+		return commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Chain: task.Row.Chain, Entries: []journal.Entry{en}})
 	}
 	if how != "commit" && how != "commit-unheard" {
 		delivered, err = task.Deliver(entry, commit)

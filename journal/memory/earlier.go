@@ -67,7 +67,7 @@ func (s *Store) find(ctx context.Context, fits func(*journal.Execution) bool) (*
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID) error {
+func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, 
 		return journal.ErrFenced
 	}
 	e := s.runLocked(journal.KeyOf(id, run))
-	if e == nil || e.row.ID != id || !e.row.State.Final() {
+	if e == nil || e.row.ID != id || e.row.Superseded != superseded || !e.row.State.Final() {
 		return journal.ErrNotFound
 	}
 	s.removeLocked(&e.row)

@@ -134,7 +134,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Existed: true}
 		}
 		before = begun(*w.Start)
-	} else if !exists || before.row.Run != w.Run || len(w.Entries) > 0 && before.row.State.Final() {
+	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain || len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	after := before.clone()

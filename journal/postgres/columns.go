@@ -185,24 +185,25 @@ func (r *entryRows) add(w *journal.Write, known premise) {
 }
 
 type update struct {
-	id  journal.ID
-	run journal.RunID
+	id         journal.ID
+	run, chain journal.RunID
 	*journal.Update
 }
 
 type interrupt struct {
-	id  journal.ID
-	run journal.RunID
+	id         journal.ID
+	run, chain journal.RunID
 	*journal.Interrupt
 }
 
 func queueUpdates(b *pgx.Batch, updates []update) {
 	var k runKeys
 	var states, digests []string
-	var values, errs, waiting, sections [][]byte
+	var values, errs, waiting, sections, chains [][]byte
 	var wakes, finished, moved []int64
 	for _, u := range updates {
 		k.add(u.id, u.run)
+		chains = append(chains, u.chain[:])
 		waiting = append(waiting, abi.MustMarshal(&u.Waiting))
 		digests = append(digests, u.Digest)
 		moved = append(moved, int64(u.MovedAt))
@@ -213,19 +214,20 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections)
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains)
 }
 
 func queueInterrupts(b *pgx.Batch, interrupts []interrupt, wakes map[journal.ID]bool) {
 	var k runKeys
-	var requests [][]byte
+	var requests, chains [][]byte
 	var woken []bool
 	for _, i := range interrupts {
 		k.add(i.id, i.run)
+		chains = append(chains, i.chain[:])
 		requests = append(requests, encodeInterrupt(i.Interrupt))
 		woken = append(woken, wakes[i.id])
 	}
-	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len(), woken)
+	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len(), woken, chains)
 }
 
 type settleRows struct {

@@ -115,11 +115,10 @@ func premiseFailed(err error) bool {
 func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
 	b := &pgx.Batch{}
 	found := newAnswers()
-	p := newPlan(writes, optimistic)
 	b.Queue(stmtBegin)
 	b.Queue(stmtLock)
-	p.queueFence(b)
-	p.queue(b, found)
+	queueFence(b, writes)
+	queueWrites(b, writes, optimistic, found)
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}

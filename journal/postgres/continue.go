@@ -9,10 +9,9 @@ import (
 
 // continuation has another run take the place of one.
 //
-// A write of a run that does not change its row, as a settlement, locks the row
-// against its end (stmtHeld). The plan of a run that continues locks the row against that in
-// turn, before all else (stmtLockRuns). So what is written of the old run is there by then,
-// and is garbage with the rest, or finds another run.
+// A write of a run that does not change its row, as a link, locks the row against its end; one that continues it locks
+// the row against that in turn, before all else: see rowLocks. So what is written of the old run is there by then, and
+// is garbage with the rest, or finds another run.
 type continuation struct {
 	id         journal.ID
 	run, chain journal.RunID

@@ -38,9 +38,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	}
 	b := &pgx.Batch{}
 	found := newAnswers()
-	for _, part := range parts(effective) {
-		newPlan(part, decided).queue(b, found)
-	}
+	queueWrites(b, effective, decided, found)
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	}
 	if run, exists := snap.executions[write.ID]; exists && write.Start != nil && !(run == write.Replace && snap.over[write.ID]) {
 		return journal.Result{Existed: true}
-	} else if write.Start == nil && (!exists || run != write.Run || len(write.Entries) > 0 && snap.over[write.ID]) {
+	} else if write.Start == nil && (!exists || run != write.Run || snap.chains[write.ID] != write.Receiver().Chain || len(write.Entries) > 0 && snap.over[write.ID]) {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	if r := write.Receive; r != nil && !write.Replace.IsZero() && snap.mail.mailed[mailKey{journal.Receiver{ID: write.ID, Chain: snap.chains[write.ID]}, r.Origin}] {

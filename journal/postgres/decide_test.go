@@ -117,7 +117,7 @@ func (snap *snapshot) hold(t *testing.T, what string) {
 		snap.entries[entryKey{journal.RunID(idOf(key)), n}] = true
 		return
 	}
-	snap.executions[idOf(what)] = journal.RunID(idOf(what))
+	snap.executions[idOf(what)], snap.chains[idOf(what)] = journal.RunID(idOf(what)), journal.RunID(idOf(what))
 }
 
 func parseWrite(t *testing.T, line string) *journal.Write {

@@ -345,7 +345,7 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 		b.Queue(stmtBeginGuest)
 	}
 	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Fence.Epoch), w.Fence.Token[:])
-	newPlan([]*journal.Write{w}, guest).queue(b, newAnswers())
+	queueWrites(b, []*journal.Write{w}, guest, newAnswers())
 	err := t.store.sendWithCommit(ctx, t.conn.Conn(), b)
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || errors.Is(err, journal.ErrUndecided) || errors.Is(err, journal.ErrConflict) {

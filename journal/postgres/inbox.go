@@ -40,12 +40,26 @@ func callerOf(id, run, step []byte) (c journal.Caller) {
 	return c
 }
 
+// inboxQuery lists the envelopes of an inbox.
+func (st *statements) inboxQuery() string {
+	return `SELECT ` + envelopeColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $4 AND position > $3 ORDER BY position`
+}
+
 // Inbox implements journal.Store.
 func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
 	scan := func(row pgx.CollectableRow) (journal.Envelope, error) { return scanEnvelope(row) }
 	return readAll(ctx, s, scan, "inbox of "+to.ID.String(),
-		`SELECT `+envelopeColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $4 AND position > $3 ORDER BY position`,
-		int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), chainColumn(to.Chain))
+		s.sql.inboxQuery(), int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), chainColumn(to.Chain))
+}
+
+// messagesQuery reads a page of an inbox.
+func (st *statements) messagesQuery() string {
+	return `SELECT ` + messageColumns + `, more FROM (
+			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
+			FROM (SELECT ` + messageColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3
+				ORDER BY position LIMIT $4 + 1) AS next
+			WINDOW page AS (ORDER BY position)
+		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`
 }
 
 // Messages implements journal.Store. As with Entries, the page is cut by the server.
@@ -53,12 +67,7 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 	room := limit.Room()
 	count, bytes := room.Left()
 	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row, &more) }
-	messages, err = readAll(ctx, s, scan, "messages to "+to.ID.String(), `
-		SELECT `+messageColumns+`, more FROM (
-			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
-			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3 ORDER BY position LIMIT $4 + 1) AS next
-			WINDOW page AS (ORDER BY position)
-		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`,
+	messages, err = readAll(ctx, s, scan, "messages to "+to.ID.String(), s.sql.messagesQuery(),
 		int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), int64(count), int64(bytes), chainColumn(to.Chain))
 	return messages, more, err
 }

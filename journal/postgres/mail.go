@@ -115,16 +115,6 @@ func (m *mail) take(w *journal.Write) {
 	}
 }
 
-// wakes is how many messages wake an execution, of those that are lenient.
-func (m *mail) wakes(lenient map[journal.ID]bool) (n int) {
-	for _, row := range m.lenient {
-		if lenient[row.to.ID] {
-			n++
-		}
-	}
-	return n
-}
-
 func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 	if known != guest {
 		m.queueRoom(b)

@@ -31,8 +31,6 @@ type linkKey struct {
 // that every write takes effect; its statements stop the transaction if that
 // turns out wrong.
 type plan struct {
-	fences map[journal.Shard]journal.Fence
-
 	// A start, settlement or link that is all its write asks for may find its row there
 	// already without an effect on other writes: the lenient rows.
 	starts, lenientStarts   startRows
@@ -53,16 +51,6 @@ type plan struct {
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
 	wakes, lenientWakes map[journal.ID]bool
-
-	// Executions that must exist: present is merely looked at, held is locked
-	// against a sweep that deletes it at this moment, as the callees of links are. Rows
-	// that are updated need neither. That of a guest is held against its end, too.
-	present, held runKeys
-	// callees are those of links, with their chains.
-	callees runKeys
-	// locked are the executions that several statements change. Those of a plan in which runs
-	// continue are locked against all that is written of them.
-	locked runKeys
 
 	known        premise
 	runs, chains map[journal.ID]journal.RunID
@@ -226,7 +214,19 @@ func (a *answers) put(rows pgx.Rows) error {
 	return err
 }
 
-// queue appends the statements of the plan to b, without fence and COMMIT.
+// queueWrites appends the statements of a transaction, without fence and COMMIT.
+func queueWrites(b *pgx.Batch, writes []*journal.Write, known premise, a *answers) {
+	rowLocksOf(writes, known).queue(b)
+	plans := [][]*journal.Write{writes}
+	if known == decided {
+		plans = parts(writes)
+	}
+	for _, part := range plans {
+		newPlan(part, known).queue(b, a)
+	}
+}
+
+// queue appends the statements of the plan to b.
 func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if p.superseded.len() > 0 {
 		b.Queue(stmtSupersede, p.superseded.shards, p.superseded.ids, p.superseded.runs, p.superseded.len())
@@ -267,26 +267,10 @@ func (p *plan) queueStarts(b *pgx.Batch, a *answers) {
 	}
 }
 
-// queueRuns checks that the runs that are written to are there, and writes their entries and rows.
+// queueRuns writes the entries and rows of runs.
 func (p *plan) queueRuns(b *pgx.Batch) {
-	if p.present.len() > 0 {
-		b.Queue(stmtPresent, p.present.shards, p.present.ids, p.present.runs, p.present.len())
-	}
-	if p.held.len() > 0 {
-		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.runs, p.held.len())
-	}
-	if p.callees.len() > 0 {
-		b.Queue(stmtCallees, p.callees.shards, p.callees.ids, p.callees.runs, p.callees.len())
-	}
 	if p.entries.len() > 0 {
 		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.lasts, p.entries.bodies, p.entries.len())
-	}
-	if p.locked.len() > 0 {
-		lock := stmtLockRows
-		if len(p.continues) > 0 {
-			lock = stmtLockRuns
-		}
-		b.Queue(lock, p.locked.shards, p.locked.ids, p.locked.runs, p.locked.len())
 	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
@@ -360,10 +344,14 @@ func sortedIDs(ids iter.Seq[journal.ID]) []journal.ID {
 	return slices.SortedFunc(ids, func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// queueFence appends the check that the shards are still ours.
-func (p *plan) queueFence(b *pgx.Batch) {
+// queueFence appends the check that the shards of writes are still ours.
+func queueFence(b *pgx.Batch, writes []*journal.Write) {
+	fences := map[journal.Shard]journal.Fence{}
+	for _, w := range writes {
+		fences[w.ID.Shard()] = w.Fence
+	}
 	var rows fenceRows
-	for shard, fence := range p.fences {
+	for shard, fence := range fences {
 		rows.add(shard, fence)
 	}
 	rows.queue(b)

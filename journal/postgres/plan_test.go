@@ -31,20 +31,12 @@ func TestPlan(t *testing.T) {
 		}
 		premises := map[string]premise{"optimistic": optimistic, "decided": decided, "guest": guest}
 		require.Contains(t, premises, d.Cmd)
-		plans := [][]*journal.Write{writes}
-		if d.Cmd == "decided" {
-			plans = parts(writes)
-		}
 		b := &pgx.Batch{}
-		for _, writes := range plans {
-			newPlan(writes, premises[d.Cmd]).queue(b, &answers{})
-		}
+		queueWrites(b, writes, premises[d.Cmd], &answers{})
 		var out strings.Builder
 		for _, q := range b.QueuedQueries {
 			ids := q.Arguments[1].([][]byte)
-			if q.SQL != stmtPresent && q.SQL != stmtHeld && q.SQL != stmtCallees { // these lock nothing that another batch waits for
-				require.True(t, slices.IsSortedFunc(ids, slices.Compare), "rows are changed in one order")
-			}
+			require.True(t, slices.IsSortedFunc(ids, slices.Compare), "rows are locked and changed in one order")
 			fmt.Fprintf(&out, "%s %d\n", strings.TrimPrefix(q.SQL, "cruster_"), len(ids))
 		}
 		return out.String()

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 
 	"github.com/cruster/cruster/journal"
@@ -15,13 +14,12 @@ import (
 func newPlan(writes []*journal.Write, known premise) *plan {
 	p := &planner{
 		plan: &plan{
-			fences:     map[journal.Shard]journal.Fence{},
 			hibernated: map[journal.ID]*journal.Hibernated{}, entities: map[journal.ID]*journal.Entity{},
 			entityLocks: map[journal.ID]*journal.Lock{}, published: map[journal.ID]*journal.Published{},
 			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
 			known: known, runs: map[journal.ID]journal.RunID{}, chains: map[journal.ID]journal.RunID{},
 		},
-		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{}, started: map[journal.ID]bool{}, needed: map[journal.ID]bool{},
+		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{},
 	}
 	p.mail.room, p.mail.holds = map[journal.Receiver]*room{}, map[place]bool{}
 	for _, w := range writes {
@@ -33,21 +31,18 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		p.add(w)
 	}
 	p.wakeUpdated()
-	p.require()
 	return p.plan
 }
 
 // planner makes a plan.
 type planner struct {
 	*plan
-	updated              map[journal.ID]int // → place in updates
-	interrupted, started map[journal.ID]bool
-	needed               map[journal.ID]bool // → whether it must be held
+	updated     map[journal.ID]int // → place in updates
+	interrupted map[journal.ID]bool
 }
 
 // add adds all of a write but the messages that it receives and sends.
 func (p *planner) add(w *journal.Write) {
-	p.fences[w.ID.Shard()] = w.Fence
 	p.mail.take(w)
 	if w.OfEntity() {
 		if w.Entity != nil || w.Destroy {
@@ -71,12 +66,12 @@ func (p *planner) add(w *journal.Write) {
 			p.updates[i].Update = followed(p.updates[i].Update, w.Update)
 		} else {
 			p.updated[w.ID] = len(p.updates)
-			p.updates = append(p.updates, update{w.ID, w.Run, w.Update})
+			p.updates = append(p.updates, update{w.ID, w.Run, w.Receiver().Chain, w.Update})
 		}
 	}
 	if w.Interrupt != nil && !p.interrupted[w.ID] { // the first one stands
 		p.interrupted[w.ID] = true
-		p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Interrupt})
+		p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Receiver().Chain, w.Interrupt})
 	}
 	if w.Hibernate != nil {
 		p.hibernated[w.ID] = w.Hibernate // the last one stands
@@ -100,10 +95,7 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 		starts, settles, links = &p.lenientStarts, &p.lenientSettles, &p.lenientLinks
 	}
 	if w.Start != nil {
-		p.started[w.ID] = true
 		starts.add(w.Start)
-	} else if !p.started[w.ID] {
-		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Receive != nil || len(w.Receipts) > 0 || w.Publish != nil
 	}
 	for i := range w.Deferreds {
 		settles.add(journal.KeyOf(w.ID, w.Run), &w.Deferreds[i])
@@ -113,7 +105,6 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 	}
 	if w.Link != nil {
 		links.add(journal.KeyOf(w.ID, w.Run), w.Link)
-		p.callees.add(w.Link.Callee, w.Link.Chain)
 	}
 }
 
@@ -126,24 +117,6 @@ func (p *planner) wakeUpdated() {
 			p.updates[i].Update = &awake
 		}
 		delete(p.wakes, u.id)
-	}
-}
-
-// require finds the executions that must exist and that no other statement looks for.
-func (p *planner) require() {
-	locked := p.lockRows()
-	for _, id := range sortedIDs(maps.Keys(p.needed)) {
-		held := p.needed[id]
-		_, changed := p.updated[id]
-		switch {
-		case p.known == guest:
-			p.held.add(id, p.runs[id])
-		case changed || p.interrupted[id] || locked[id]:
-		case held:
-			p.held.add(id, p.runs[id])
-		default:
-			p.present.add(id, p.runs[id])
-		}
 	}
 }
 
@@ -160,46 +133,6 @@ func (p *plan) noteWake(w *journal.Write, lenient bool) {
 	case w.Wakes():
 		p.wakes[w.ID] = true
 	}
-}
-
-// lockRows finds the rows that several statements are going to change: they are locked
-// before, in one order. Each statement locks in order, but together they would not.
-func (p *plan) lockRows() map[journal.ID]bool {
-	statements := 0
-	for _, rows := range []int{len(p.updates), len(p.interrupts), len(p.wakes), len(p.lenientSettles.ids), p.mail.wakes(p.lenientWakes)} {
-		statements += min(rows, 1)
-	}
-	if statements < 2 && len(p.continues) == 0 {
-		return nil
-	}
-	changed := maps.Clone(p.wakes)
-	for _, c := range p.continues {
-		changed[c.id] = true
-	}
-	for _, u := range p.updates {
-		changed[u.id] = true
-	}
-	for _, i := range p.interrupts {
-		changed[i.id] = true
-	}
-	settled := map[journal.RunID]bool{}
-	for _, run := range p.lenientSettles.ids {
-		settled[journal.RunID(run)] = true
-	}
-	for id, run := range p.runs {
-		if settled[run] {
-			changed[id] = true
-		}
-	}
-	for _, m := range p.mail.lenient {
-		if p.lenientWakes[m.to.ID] {
-			changed[m.to.ID] = true
-		}
-	}
-	for _, id := range sortedIDs(maps.Keys(changed)) {
-		p.locked.add(id, p.runs[id])
-	}
-	return changed
 }
 
 // followed is what two updates of one execution come to: the last one stands, but for

@@ -22,22 +22,27 @@ func (o *ownedRows) delete(ctx context.Context, tx pgx.Tx, room *sweepRoom, owne
 	if !room.left() {
 		return false, nil
 	}
-	// By a range, and not by a join: what the planner knows of a table that was just filled may make that
-	// one a comparison of each row with each. The row that passes the bound of bytes is the last.
 	rows, bytes, more := int64(0), int64(0), false
 	limit := append(owner[:len(owner):len(owner)], room.rows, room.bytes)
-	n, m := placeholder(len(owner)+1), placeholder(len(owner)+2)
-	next := `SELECT ` + o.key + ` AS key, row_number() OVER before AS place, coalesce(sum(` + o.size + `) OVER before, 0) AS before, ` + o.size + ` AS size
-		FROM (SELECT * FROM ` + o.table + ` WHERE ` + o.owner + ` ORDER BY ` + o.key + ` LIMIT ` + n + ` + 1) AS o
-		WINDOW before AS (ORDER BY ` + o.key + ` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`
-	err = tx.QueryRow(ctx, `
-		WITH next AS (`+next+`), cut AS (SELECT * FROM next WHERE place <= `+n+` AND before < `+m+`),
-		gone AS (DELETE FROM `+o.table+` WHERE `+o.owner+` AND `+o.key+` <= (SELECT key FROM cut ORDER BY key DESC LIMIT 1))
-		SELECT (SELECT count(*) FROM cut), (SELECT coalesce(sum(size), 0)::int8 FROM cut), (SELECT count(*) FROM next) > (SELECT count(*) FROM cut)`,
-		limit...).Scan(&rows, &bytes, &more)
+	err = tx.QueryRow(ctx, o.deleteQuery(len(owner)), limit...).Scan(&rows, &bytes, &more)
 	room.rows -= rows
 	room.bytes -= bytes
 	return !more, err
+}
+
+// deleteQuery deletes up to so many rows of an owner, which has so many columns.
+//
+// By a range, and not by a join: what the planner knows of a table that was just filled may make that
+// one a comparison of each row with each. The row that passes the bound of bytes is the last.
+func (o *ownedRows) deleteQuery(columns int) string {
+	n, m := placeholder(columns+1), placeholder(columns+2)
+	next := `SELECT ` + o.key + ` AS key, row_number() OVER before AS place, coalesce(sum(` + o.size + `) OVER before, 0) AS before, ` + o.size + ` AS size
+		FROM (SELECT * FROM ` + o.table + ` WHERE ` + o.owner + ` ORDER BY ` + o.key + ` LIMIT ` + n + ` + 1) AS o
+		WINDOW before AS (ORDER BY ` + o.key + ` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`
+	return `
+		WITH next AS (` + next + `), cut AS (SELECT * FROM next WHERE place <= ` + n + ` AND before < ` + m + `),
+		gone AS (DELETE FROM ` + o.table + ` WHERE ` + o.owner + ` AND ` + o.key + ` <= (SELECT key FROM cut ORDER BY key DESC LIMIT 1))
+		SELECT (SELECT count(*) FROM cut), (SELECT coalesce(sum(size), 0)::int8 FROM cut), (SELECT count(*) FROM next) > (SELECT count(*) FROM cut)`
 }
 
 // retired is a run that is gone.
@@ -65,10 +70,15 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 	return n, nil
 }
 
+// selectRetired finds runs that are gone, and hold nothing.
+func (st *statements) selectRetired() string {
+	return `SELECT shard, run, id, chain FROM ` + st.retired + ` r WHERE NOT holds
+		AND NOT EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = r.shard AND e.run = r.run) LIMIT $1 FOR UPDATE SKIP LOCKED`
+}
+
 // purge deletes rows of runs that are gone, and tells whether there may be more.
 func (s *Store) purge(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
-	rows, err := tx.Query(ctx, `SELECT shard, run, id, chain FROM `+s.sql.retired+` r WHERE NOT holds
-		AND NOT EXISTS (SELECT FROM `+s.sql.executions+` e WHERE e.shard = r.shard AND e.run = r.run) LIMIT $1 FOR UPDATE SKIP LOCKED`, journal.SweepBatch)
+	rows, err := tx.Query(ctx, s.sql.selectRetired(), journal.SweepBatch)
 	if err != nil {
 		return false, err
 	}
@@ -103,9 +113,8 @@ func (s *Store) purgeResults(ctx context.Context, tx pgx.Tx, room *sweepRoom) (m
 
 // purge deletes the rows of a run that is gone, and reports whether none are left.
 func (r *retired) purge(ctx context.Context, tx pgx.Tx, sql *statements, room *sweepRoom) (whole bool, err error) {
-	const ofRun = `shard = $1 AND run = $2`
 	for _, rows := range []ownedRows{
-		{sql.entries, ofRun, `seq`, `octet_length(body)`},
+		sql.entriesOfRun(),
 		{sql.deferreds, ofRun, `name`, `coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0)`},
 		{sql.links, ofRun, `step`, `0`},
 		{sql.hibernated, ofRun, `run`, `octet_length(body)`},
@@ -121,6 +130,17 @@ func (r *retired) purge(ctx context.Context, tx pgx.Tx, sql *statements, room *s
 	if whole, err := published.delete(ctx, tx, room, r.shard, r.chain); err != nil || !whole {
 		return false, err
 	}
-	inbox := ownedRows{sql.inbox, `shard = $1 AND id = $2 AND chain = $3`, `position`, `bytes`}
+	inbox := sql.inboxOfChain()
 	return inbox.delete(ctx, tx, room, r.shard, r.id, r.chain)
+}
+
+// ofRun names the rows of a run.
+const ofRun = `shard = $1 AND run = $2`
+
+func (st *statements) entriesOfRun() ownedRows {
+	return ownedRows{st.entries, ofRun, `seq`, `octet_length(body)`}
+}
+
+func (st *statements) inboxOfChain() ownedRows {
+	return ownedRows{st.inbox, `shard = $1 AND id = $2 AND chain = $3`, `position`, `bytes`}
 }

@@ -172,6 +172,18 @@ func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
 	return l, decodeID(callee, &l.Callee)
 }
 
+// entriesQuery reads a page of a journal. The first row of it may begin before the page.
+func (st *statements) entriesQuery() string {
+	return `SELECT seq, last, body, more FROM (
+			SELECT seq, last, body, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
+				sum(octet_length(body)) OVER page AS total
+			FROM (SELECT seq, last, body FROM ` + st.entries + ` WHERE shard = $1 AND run = $2 AND last > $3 AND seq >= coalesce(
+					(SELECT seq FROM ` + st.entries + ` WHERE shard = $1 AND run = $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1), 0)
+				ORDER BY seq LIMIT $4 + 1) AS next
+			WINDOW page AS (ORDER BY seq)
+		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`
+}
+
 // Entries implements journal.Store. The page is cut by the server: rows that come behind it
 // are neither sent nor taken out of line, since the length of a value is known without it.
 func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
@@ -182,15 +194,7 @@ func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, l
 		Body        []byte
 		More        bool
 	}
-	rows, err := readAll(ctx, s, pgx.RowToStructByPos[entryRow], "journal of run "+run.Run.String(), `
-		SELECT seq, last, body, more FROM (
-			SELECT seq, last, body, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
-				sum(octet_length(body)) OVER page AS total
-			FROM (SELECT seq, last, body FROM `+s.sql.entries+` WHERE shard = $1 AND run = $2 AND last > $3 AND seq >= coalesce(
-					(SELECT seq FROM `+s.sql.entries+` WHERE shard = $1 AND run = $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1), 0)
-				ORDER BY seq LIMIT $4 + 1) AS next
-			WINDOW page AS (ORDER BY seq)
-		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`,
+	rows, err := readAll(ctx, s, pgx.RowToStructByPos[entryRow], "journal of run "+run.Run.String(), s.sql.entriesQuery(),
 		int16(run.Shard), run.Run[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
 	if err != nil {
 		return nil, false, err
@@ -256,6 +260,12 @@ func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (
 		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 AND name = $3`, int16(run.Shard), run.Run[:], name)
 }
 
+// dueQuery lists executions in the order of their wake times. All of it is in the index.
+func (st *statements) dueQuery() string {
+	return `SELECT wake_at, id FROM ` + st.executions + ` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
+		ORDER BY wake_at, id LIMIT $4`
+}
+
 // Due implements journal.Store.
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
@@ -265,7 +275,5 @@ func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit 
 		}
 		return w, decodeID(id, &w.ID)
 	}
-	return readAll(ctx, s, scan, "due executions",
-		`SELECT wake_at, id FROM `+s.sql.executions+` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
-		ORDER BY wake_at, id LIMIT $4`, until, after.At, after.ID[:], max(limit, 0))
+	return readAll(ctx, s, scan, "due executions", s.sql.dueQuery(), until, after.At, after.ID[:], max(limit, 0))
 }

@@ -24,7 +24,12 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 		r.Error, err = decode[abi.Error](raw)
 		return r, err
 	}
-	return readAll(ctx, s, scan, "receipts of "+id.String(),
-		`SELECT origin, at, sender, sender_run, step, error, value FROM `+s.sql.receipts+` WHERE shard = $1 AND id = $2 AND origin = ANY($3::bytea[])`,
-		int16(id.Shard()), id[:], keys)
+	return readAll(ctx, s, scan, "receipts of "+id.String(), s.sql.receiptsQuery(), int16(id.Shard()), id[:], keys)
+}
+
+// receiptsQuery reads receipts by their origins, one after the other: of a list of origins the planner makes a filter over all
+// receipts of the id, of which an entity may have millions.
+func (st *statements) receiptsQuery() string {
+	return `SELECT r.* FROM unnest($3::bytea[]) AS o (origin) CROSS JOIN LATERAL (
+			SELECT origin, at, sender, sender_run, step, error, value FROM ` + st.receipts + ` WHERE shard = $1 AND id = $2 AND origin = o.origin LIMIT 1) AS r`
 }

@@ -20,7 +20,6 @@ const (
 	stmtAttributesGone = "cruster_attributes_gone"
 	stmtBegin          = "cruster_begin"
 	stmtBeginGuest     = "cruster_begin_guest"
-	stmtCallees        = "cruster_callees"
 	stmtCommit         = "cruster_commit"
 	stmtConfine        = "cruster_confine"
 	stmtConstraints    = "cruster_constraints"
@@ -32,7 +31,6 @@ const (
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtGiveUps        = "cruster_give_ups"
-	stmtHeld           = "cruster_held"
 	stmtHibernate      = "cruster_hibernate"
 	stmtHoldMail       = "cruster_hold_mail"
 	stmtInterrupts     = "cruster_interrupts"
@@ -40,7 +38,6 @@ const (
 	stmtLinksLenient   = "cruster_links_lenient"
 	stmtLock           = "cruster_lock"
 	stmtLockRows       = "cruster_lock_rows"
-	stmtLockRuns       = "cruster_lock_runs"
 	stmtLocks          = "cruster_locks"
 	stmtMail           = "cruster_mail"
 	stmtMailLenient    = "cruster_mail_lenient"
@@ -139,6 +136,10 @@ const insertMail = `
 		$11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[])
 		AS m (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)`
 
+// expected are the current runs of executions, if they are as expected.
+const expected = `e.shard = w.shard AND e.id = w.id AND e.superseded = 0
+	AND (w.run IS NULL OR e.run = w.run) AND (w.chain IS NULL OR coalesce(e.chain, e.run) = w.chain)`
+
 // journalStatements are what a journal write is made of. Each takes columns as
 // arrays, so that a batch of any size is a handful of statements. Lenient ones
 // pass over rows that exist and tell which were new; all others stop the
@@ -168,28 +169,15 @@ var journalStatements = map[string]string{
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
 
 	stmtPresent: `
-	SELECT {expect}(count(*), $4, {missing})
-	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0`,
-
-	stmtHeld: `
-	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
-		FOR KEY SHARE OF e) AS held`,
-
-	stmtCallees: `
-	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) JOIN {executions} e USING (shard, id)
-		WHERE e.superseded = 0 AND coalesce(e.chain, e.run) = w.chain FOR KEY SHARE OF e) AS held`,
-
-	stmtLockRuns: `
-	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
-		FOR UPDATE OF e) AS locked`,
+	SELECT {expect}(count(*), $5, {missing})
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS w (shard, id, run, chain) JOIN {executions} e ON ` + expected,
 
 	stmtLockRows: `
-	SELECT {expect}(count(*), $4, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run) WHERE e.superseded = 0
-		FOR NO KEY UPDATE OF e) AS locked`,
+	SELECT {expect}(count(*), $6, {missing})
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::int2[]) AS w (shard, id, run, chain, mode) CROSS JOIN LATERAL (
+		SELECT FROM (SELECT FROM {executions} e WHERE w.mode = 1 AND ` + expected + ` FOR KEY SHARE) AS shared UNION ALL
+		SELECT FROM (SELECT FROM {executions} e WHERE w.mode = 2 AND e.finished_at = 0 AND ` + expected + ` FOR NO KEY UPDATE) AS changed UNION ALL
+		SELECT FROM (SELECT FROM {executions} e WHERE (w.mode = 3 OR w.mode = 2 AND e.finished_at > 0) AND ` + expected + ` FOR UPDATE) AS replaced) AS locked`,
 
 	stmtEntries: `
 	WITH new AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[], $5::bytea[]) AS n (shard, run, seq, last, body)),
@@ -206,17 +194,17 @@ var journalStatements = map[string]string{
 			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at),
 			section = u.section
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],
-				$13::bytea[])
-			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section)
-		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run RETURNING 1)
+				$13::bytea[], $14::bytea[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section, chain)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run AND coalesce(e.chain, e.run) = u.chain RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
 
 	stmtInterrupts: `
 	WITH changed AS (
 		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt),
 			wake_at = CASE WHEN u.wakes AND e.state = 'running' THEN {now} ELSE e.wake_at END
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $6::bool[]) AS u (shard, id, run, interrupt, wakes)
-		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run RETURNING 1)
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $6::bool[], $7::bytea[]) AS u (shard, id, run, interrupt, wakes, chain)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 AND e.run = u.run AND coalesce(e.chain, e.run) = u.chain RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
 
 	stmtHibernate: `

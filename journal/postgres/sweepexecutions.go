@@ -251,11 +251,11 @@ func keysOfRuns(runs []expired) (k keys) {
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID) error {
+func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	w := &sweep{store: s}
 	for more := true; more; {
 		err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
-			more, err = w.deleteRun(ctx, tx, id, run)
+			more, err = w.deleteRun(ctx, tx, id, run, superseded)
 			return err
 		})
 		if err != nil {
@@ -265,13 +265,24 @@ func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, 
 	return nil
 }
 
+// lockFamily locks the row of a run, and that of the run that has started it, in the order of batches: see rowLocks.
+func (st *statements) lockFamily() string {
+	return `SELECT FROM ` + st.executions + ` x WHERE (x.shard, x.run) IN (
+			SELECT $1::int2, $2::bytea UNION ALL
+			SELECT ` + shardOf("e.parent") + `, e.parent_run FROM ` + st.executions + ` e WHERE e.shard = $1 AND e.run = $2 AND e.parent IS NOT NULL)
+		ORDER BY x.shard, x.id, x.superseded FOR UPDATE`
+}
+
 // deleteRun deletes a run, or some of its receipts if they are many. Its row is locked first.
-func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run journal.RunID) (more bool, err error) {
+func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run journal.RunID, superseded uint64) (more bool, err error) {
 	sql := &w.store.sql
 	this := expired{id: id, run: run}
-	err = tx.QueryRow(ctx, `SELECT superseded FROM `+sql.executions+` WHERE shard = $1 AND run = $2 AND id = $3 AND state IN `+final+` FOR UPDATE`,
+	if _, err := tx.Exec(ctx, sql.lockFamily(), int16(id.Shard()), run[:]); err != nil {
+		return false, err
+	}
+	err = tx.QueryRow(ctx, `SELECT superseded FROM `+sql.executions+` WHERE shard = $1 AND run = $2 AND id = $3 AND state IN `+final,
 		int16(id.Shard()), run[:], id[:]).Scan(&this.superseded)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && uint64(this.superseded) != superseded {
 		return false, journal.ErrNotFound
 	}
 	if err != nil {

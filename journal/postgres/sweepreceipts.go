@@ -57,10 +57,14 @@ func (w *sweep) deleteReceipts(ctx context.Context, tx pgx.Tx) (more bool, err e
 		return false, err
 	}
 	shards, ids, origins := receiptKeys(free)
-	tag, err := tx.Exec(ctx, `DELETE FROM `+w.store.sql.receipts+` r USING unnest($1::int2[], $2::bytea[], $3::bytea[]) AS d (shard, id, origin)
-		WHERE r.shard = d.shard AND r.id = d.id AND r.origin = d.origin`, shards, ids, origins)
+	tag, err := tx.Exec(ctx, w.store.sql.deleteReceipts(), shards, ids, origins)
 	w.left -= int(tag.RowsAffected())
 	return true, err
+}
+
+func (st *statements) deleteReceipts() string {
+	return `DELETE FROM ` + st.receipts + ` r USING unnest($1::int2[], $2::bytea[], $3::bytea[]) AS d (shard, id, origin)
+		WHERE r.shard = d.shard AND r.id = d.id AND r.origin = d.origin`
 }
 
 // selectOldReceipts lists receipts, oldest first, each with an execution that is alive and
@@ -75,7 +79,7 @@ func (st *statements) selectOldReceipts() string {
 
 func (w *sweep) oldReceipts(ctx context.Context, tx pgx.Tx) ([]oldReceipt, error) {
 	after := &w.afterReceipt
-	rows, err := tx.Query(ctx, w.store.sql.selectOldReceipts(), w.before, after.at, after.id[:], after.origin[:], min(w.left, journal.SweepBatch))
+	rows, err := tx.Query(ctx, w.store.sql.selectOldReceipts(), w.before, after.at, after.id[:], after.origin[:], min(w.left, journal.SweepEntries))
 	if err != nil {
 		return nil, err
 	}

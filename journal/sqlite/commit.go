@@ -146,7 +146,7 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 	switch {
 	case w.Start != nil && there != nil && !(there.run == w.Replace && there.state.Final()):
 		return journal.Result{Existed: true}, nil
-	case w.Start == nil && (there == nil || there.run != w.Run || len(w.Entries) > 0 && there.state.Final()):
+	case w.Start == nil && (there == nil || there.run != w.Run || there.chain != w.Receiver().Chain || len(w.Entries) > 0 && there.state.Final()):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
 	if existed, err := b.takenBefore(w); err != nil || existed {

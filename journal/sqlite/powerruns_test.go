@@ -27,7 +27,7 @@ func publishedBy(continued uint32) *journal.Published {
 // work adds an entry to the run that there is.
 func (l *powerLoad) work() error {
 	w := l.write(chained)
-	w.Run = chainedRun(l.continued)
+	w.Run, w.Chain = chainedRun(l.continued), chainedRun(0)
 	w.Entries = []journal.Entry{{Seq: l.worked + 1, Kind: journal.Delivery, Attempts: l.continued, Value: make([]byte, l.rng.IntN(1<<l.rng.IntN(15)))}}
 	if err := l.commit(w); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (l *powerLoad) work() error {
 // goOn has another run take its place.
 func (l *powerLoad) goOn() error {
 	w := l.write(chained)
-	w.Run = chainedRun(l.continued)
+	w.Run, w.Chain = chainedRun(l.continued), chainedRun(0)
 	w.Continue = &journal.Continuation{Run: chainedRun(l.continued + 1), Input: make([]byte, l.rng.IntN(3000))}
 	w.Publish = publishedBy(l.continued + 1)
 	if err := l.commit(w); err != nil {

@@ -259,10 +259,10 @@ const leaveLink = `INSERT OR IGNORE INTO cruster_links (shard, run, step, callee
 	WHERE e.shard = ?1 AND e.run = ?2 AND p.state NOT IN ('completed', 'failed', 'interrupted')`
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, of journal.RunID) error {
+func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, of journal.RunID, superseded uint64) error {
 	for whole := false; !whole; {
 		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) error {
-			e, err := finishedRun(conn, id, of)
+			e, err := finishedRun(conn, id, of, superseded)
 			if err != nil {
 				return err
 			}
@@ -280,7 +280,7 @@ func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, 
 }
 
 // finishedRun finds a run of an execution that is over.
-func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID) (e expired, err error) {
+func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID, superseded uint64) (e expired, err error) {
 	found := false
 	err = run(conn, `SELECT superseded FROM cruster_executions
 		WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')`, func(stmt *sqlite.Stmt) {
@@ -290,7 +290,7 @@ func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID) (e expired,
 		e, found = expired{id: id, run: of, superseded: row.ColumnInt64(0)}, true
 		return nil
 	})
-	if err == nil && !found {
+	if err == nil && (!found || uint64(e.superseded) != superseded) {
 		err = journal.ErrNotFound
 	}
 	return e, err

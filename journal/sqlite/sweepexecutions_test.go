@@ -123,7 +123,7 @@ func TestPurgeInSmallPieces(t *testing.T) {
 	for _, r := range results {
 		require.NoError(t, r.Err)
 	}
-	require.NoError(t, store.Delete(t.Context(), fences, id, w.Run))
+	require.NoError(t, store.Delete(t.Context(), fences, id, w.Run, 0))
 	transactions := 0
 	for more := true; more; transactions++ {
 		before := sizeOf(t, store, id)

@@ -23,6 +23,7 @@ var continueTests = []test{
 	{"Retention", nil, testContinueFrees},
 	{"RetentionOfReceipts", nil, testContinueFreesReceipts},
 	{"Malformed", nil, testContinueMalformed},
+	{"OtherChain", nil, testOtherChain},
 	{"WhileSettled", nil, testContinueWhileSettled},
 	{"Survives", needsDurable, testContinueSurvives},
 }
@@ -48,7 +49,7 @@ func testContinue(t *testing.T, b *bundle) {
 	want := b.load(t, id)
 	for i, next := range []journal.RunID{{1}, {2}} {
 		w := b.continueAs(id, next)
-		w.Run = want.Run
+		w.Run, w.Chain = want.Run, want.Chain
 		b.commit(t, w)
 		want.Run, want.Continued = next, uint32(i+1)
 		want.Input, want.Digest, want.Pinned = w.Continue.Input, "sha256:02", w.Continue.Pinned
@@ -99,7 +100,7 @@ func testContinueClears(t *testing.T, b *bundle) {
 
 	// The numbers are free again, and names.
 	w = b.write(id)
-	w.Run = journal.RunID{1}
+	w.Run, w.Chain = journal.RunID{1}, journal.RunID(id)
 	w.Entries, w.Settle = []journal.Entry{newEntry(1)}, &journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}
 	b.commit(t, w)
 
@@ -137,19 +138,19 @@ func testContinueInABatch(t *testing.T, b *bundle) {
 	id, other := b.start(t, newExecution("k")), b.start(t, newExecution("other"))
 	entry := func(run journal.RunID, seq uint64) journal.Write {
 		w := b.write(id)
-		w.Run, w.Entries = run, []journal.Entry{newEntry(seq)}
+		w.Run, w.Chain, w.Entries = run, journal.RunID(id), []journal.Entry{newEntry(seq)}
 		return w
 	}
 	next := func(from, to journal.RunID) journal.Write {
 		w := b.continueAs(id, to)
-		w.Run = from
+		w.Run, w.Chain = from, journal.RunID(id)
 		return w
 	}
 	first, second, third := journal.RunID(id), journal.RunID{2}, journal.RunID{3}
 	settle := b.write(id)
 	settle.Settle = &journal.Deferred{Name: "d"}
 	settled := settle
-	settled.Run = third
+	settled.Run, settled.Chain = third, first
 	results, err := b.store.Commit(b.ctx, []journal.Write{
 		entry(first, 1), settle, b.receive(id, 1), next(first, second), entry(first, 2), next(second, third), b.receive(other, 1), entry(third, 1), settled, entry(second, 3),
 	})
@@ -165,6 +166,48 @@ func testContinueInABatch(t *testing.T, b *bundle) {
 	require.Equal(t, third, e.Run)
 	require.Equal(t, first, e.Chain)
 	require.EqualValues(t, 2, e.Continued)
+}
+
+// testOtherChain has writes name a chain that the run is not of, each alone and beside a write that names the right one. They
+// put nothing into the inbox of that chain, and take nothing from it.
+func testOtherChain(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	b.commit(t, b.continueAs(id, journal.RunID{1}))
+	other := journal.Receiver{ID: id, Chain: journal.RunID{9}}
+	neighbour := b.entity(newExecution("entity").ID)
+	neighbour.Send = []journal.Sent{{To: id, Chain: other.Chain, Message: *newMessage(8)}}
+	b.commit(t, neighbour)
+	left, _, err := b.store.Messages(b.ctx, other, 0, journal.PageLimit{})
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	for name, part := range map[string]func(w *journal.Write){
+		"entries":   func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
+		"interrupt": func(w *journal.Write) { w.Interrupt = &journal.Interrupt{At: 1} },
+		"publish":   func(w *journal.Write) { w.Publish = &journal.Published{At: 1} },
+		"receive":   func(w *journal.Write) { w.Receive = newMessage(1) },
+		"settle":    func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"take":      func(w *journal.Write) { w.Take = []uint64{left[0].Position} },
+		"update":    func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running, WakeAt: 77} },
+	} {
+		for _, chain := range []journal.RunID{other.Chain, {}} {
+			w := b.write(id)
+			w.Run, w.Chain = journal.RunID{1}, chain
+			part(&w)
+			require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, name)
+			right := b.write(id)
+			right.Run, right.Chain, right.Update = w.Run, journal.RunID(id), &journal.Update{State: journal.Running, WakeAt: 5}
+			results, err := b.store.Commit(b.ctx, []journal.Write{w, right})
+			require.NoError(t, err)
+			require.ErrorIs(t, results[0].Err, journal.ErrNotFound, name)
+			require.NoError(t, results[1].Err, name)
+		}
+	}
+	again, _, err := b.store.Messages(b.ctx, other, 0, journal.PageLimit{})
+	require.NoError(t, err)
+	require.Equal(t, left, again)
+	require.Empty(t, b.inbox(t, id))
+	require.Empty(t, b.entries(t, id))
+	require.Empty(t, b.deferreds(t, id))
 }
 
 // testContinuedCallee has steps find the execution again that they started or found.
@@ -191,7 +234,7 @@ func testContinuedCallee(t *testing.T, b *bundle) {
 	// And retention leaves them.
 	for id, run := range map[journal.ID]journal.RunID{found: {1}, child.ID: {2}} {
 		w := b.write(id)
-		w.Run = run
+		w.Run, w.Chain = run, journal.RunID(id)
 		w.Update = &journal.Update{State: journal.Completed, FinishedAt: 1}
 		b.commit(t, w)
 	}
@@ -244,7 +287,7 @@ func testContinueFrees(t *testing.T, b *bundle) {
 	b.start(t, child)
 	require.Zero(t, b.sweep(t, 2, 1000))
 	w := b.write(caller)
-	w.Run, w.Update = journal.RunID{1}, &journal.Update{State: journal.Completed, FinishedAt: 1}
+	w.Run, w.Chain, w.Update = journal.RunID{1}, journal.RunID(caller), &journal.Update{State: journal.Completed, FinishedAt: 1}
 	b.commit(t, w)
 	require.Equal(t, 2, b.sweep(t, 2, 1000)+b.sweep(t, 2, 1000))
 }
@@ -306,7 +349,7 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 			for i := 0; current.Load() < runs; i++ {
 				n := current.Load()
 				w := b.write(id)
-				w.Run = runOf(n)
+				w.Run, w.Chain = runOf(n), runOf(0)
 				w.Settle = &journal.Deferred{Name: fmt.Sprint(client, " ", i), Origin: journal.Origin{byte(n)}}
 				results, err := b.tryCommit(w)
 				if err == nil && !errors.Is(results[0].Err, journal.ErrNotFound) {
@@ -323,10 +366,13 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 		defer current.Store(runs)
 		for n := range int32(runs) {
 			w := b.continueAs(id, runOf(n+1))
-			w.Run = runOf(n)
+			w.Run, w.Chain = runOf(n), runOf(0)
 			results, err := b.tryCommit(w)
-			if err != nil || results[0].Err != nil {
-				return errors.Join(err, results[0].Err)
+			if err == nil {
+				err = results[0].Err
+			}
+			if err != nil {
+				return err
 			}
 			// The settlements of the runs before are gone by now, and those of this one begin.
 			settled, err := b.store.Deferreds(b.ctx, b.runKey(id))

@@ -161,6 +161,9 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		e.Run, e.Chain = w.Run, w.Run
 	}
 	w.Chain = m.chainOf(w.ID, w.Run)
+	if rapid.IntRange(0, 15).Draw(rt, "chain") == 15 {
+		w.Chain = journal.RunID{99} // of no run
+	}
 	parts := rapid.IntRange(0, 511).Draw(rt, "parts")
 	if parts&384 == 384 {
 		m.drawContinue(rt, &w)

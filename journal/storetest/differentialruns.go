@@ -148,11 +148,11 @@ func (m *model) startOver(rt *rapid.T) {
 // deleteRun deletes a run, if it is over.
 func (m *model) deleteRun(rt *rapid.T) {
 	id := modelExecution(drawKey(rt)).ID
-	run := m.runOf(id)
+	run, superseded := m.runOf(id), uint64(0)
 	if rows, err := m.oracle.Earlier(m.ctx, id, 0, 1); err == nil && len(rows) > 0 && rapid.Bool().Draw(rt, "earlier") {
-		run = rows[0].Run
+		run, superseded = rows[0].Run, rows[0].Superseded-rapid.Uint64Range(0, 1).Draw(rt, "another")
 	}
-	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), id, run) }, m.store, m.oracle)
+	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), id, run, superseded) }, m.store, m.oracle)
 	m.purge(rt)
 	m.compareExecution(rt, id)
 	m.compareEarlier(rt, id)

@@ -43,7 +43,7 @@ func (b *bundle) startOver(key string, over, next journal.RunID) journal.Write {
 func (b *bundle) finishRun(t testing.TB, id journal.ID, run journal.RunID, at int64) {
 	t.Helper()
 	w := b.write(id)
-	w.Run, w.Update = run, &journal.Update{State: journal.Failed, FinishedAt: at}
+	w.Run, w.Chain, w.Update = run, b.load(t, id).Chain, &journal.Update{State: journal.Failed, FinishedAt: at}
 	b.commit(t, w)
 }
 
@@ -341,7 +341,11 @@ func testReplaceSurvives(t *testing.T, b *bundle) {
 }
 
 func (b *bundle) delete(id journal.ID, run journal.RunID) error {
-	return b.store.Delete(b.ctx, b.fences, id, run)
+	var superseded uint64
+	if e, err := b.store.FindRun(b.ctx, id, run); err == nil {
+		superseded = e.Superseded
+	}
+	return b.store.Delete(b.ctx, b.fences, id, run, superseded)
 }
 
 func testDelete(t *testing.T, b *bundle) {
@@ -350,6 +354,8 @@ func testDelete(t *testing.T, b *bundle) {
 	b.finishRun(t, id, journal.RunID{1}, 60)
 
 	first := journal.KeyOf(id, journal.RunID(id))
+	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences, id, first.Run, 0), journal.ErrNotFound, "it is not the current run any more")
+	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences, id, journal.RunID{1}, 1), journal.ErrNotFound, "it is the current run")
 	require.NoError(t, b.delete(id, first.Run))
 	_, err := b.store.FindRun(b.ctx, id, first.Run)
 	require.ErrorIs(t, err, journal.ErrNotFound)
@@ -397,7 +403,7 @@ func testDeleteAnotherRun(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.delete(newExecution("missing").ID, journal.RunID{1}), journal.ErrNotFound)
 	stale := b.fences
 	b.claim(t, "second")
-	require.ErrorIs(t, b.store.Delete(b.ctx, stale, id, journal.RunID(id)), journal.ErrFenced)
+	require.ErrorIs(t, b.store.Delete(b.ctx, stale, id, journal.RunID(id), 0), journal.ErrFenced)
 	require.True(t, b.exists(t, id))
 }
 

@@ -23,7 +23,9 @@ var lockTests = []test{
 // enter has a run enter the section of a step.
 func (b *bundle) enter(t testing.TB, step journal.Caller) {
 	t.Helper()
-	b.commit(t, b.section(step.ID, step.Run, step.Step))
+	w := b.section(step.ID, step.Run, step.Step)
+	w.Chain = b.load(t, step.ID).Chain
+	b.commit(t, w)
 }
 
 // section is a write of the section of a run that goes on.
