@@ -18,7 +18,8 @@ func (a *app) entityCommand() *cobra.Command {
 there from its first operation on.`,
 		`  cruster-host entity call bank/Account/ada deposit --input 500
   cruster-host entity state bank/Account/ada`,
-		a.entityCall(), a.entitySend(), a.entityState(), a.entityList(), a.entityDestroy(), a.entityLocks(), a.entityUnlock())
+		a.entityCall(), a.entitySend(), a.entityState(), a.entityList(), a.entityDestroy(), a.entityLocks(), a.entityUnlock(),
+		a.entityParked(), a.entityRetry(), a.entityDrop())
 }
 
 // operationFlags are those of commands that have an operation performed.
