@@ -89,15 +89,17 @@ type parkedFlags struct {
 func (f *parkedFlags) add(cmd *cobra.Command) {
 	cmd.Flags().UintSliceVar(&f.positions, "position", nil, "the position of a message, as 'entity parked' shows it; may be repeated")
 	cmd.Flags().BoolVar(&f.all, "all", false, "all parked messages of the entity")
-	cmd.MarkFlagsMutuallyExclusive("position", "all")
-	cmd.MarkFlagsOneRequired("position", "all")
 }
 
-func (f *parkedFlags) places() (places []uint64) {
+// places are the positions that the flags name; none if they name all messages.
+func (f *parkedFlags) places() (places []uint64, err error) {
+	if f.all != (len(f.positions) == 0) {
+		return nil, usage.Errorf("name messages with --position, or all of them with --all")
+	}
 	for _, position := range f.positions {
 		places = append(places, uint64(position))
 	}
-	return places
+	return places, nil
 }
 
 func (a *app) entityRetry() *cobra.Command {
@@ -111,8 +113,12 @@ wait still. One that cannot be performed is parked again.`,
 		Example: "  cruster-host entity retry bank/Account/ada --all\n  cruster-host entity retry bank/Account/ada --position 17",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			places, err := f.places()
+			if err != nil {
+				return err
+			}
 			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.RetryParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: f.places(), All: f.all}
+				req := &crusterv1.RetryParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: places, All: f.all}
 				resp, err := c.Entities().RetryParked(cmd.Context(), req)
 				if err != nil {
 					return err
@@ -135,8 +141,12 @@ repeats one under its request id is told that it was dropped.`,
 		Example: "  cruster-host entity drop bank/Account/ada --position 17",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			places, err := f.places()
+			if err != nil {
+				return err
+			}
 			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.DropParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: f.places(), All: f.all}
+				req := &crusterv1.DropParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: places, All: f.all}
 				resp, err := c.Entities().DropParked(cmd.Context(), req)
 				if err != nil {
 					return err
