@@ -13,7 +13,7 @@ import (
 
 // # Messages that cannot be performed
 //
-// The sender of a message was told that it is durable, and does not wait: no one hears of its failure.
+// The sender of a message was told that it is durable, and does not wait: its failure reaches no caller.
 // So a message that comes to no outcome is parked, by the commit that a call in its place would leave
 // its error with: see journal/parked.go. An error that the operation returns is an outcome.
 //

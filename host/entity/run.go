@@ -134,8 +134,8 @@ func (x *Entities) logCrash(c *call, err *abi.Error) {
 	x.Logger.Warn("an operation crashed", "entity", c.ref.String(), "operation", c.operation, "code", err.Code, "error", guestlog.Error(err))
 }
 
-// parkOrFail records that a call could not be performed. A message is parked: no one would hear of its
-// failure.
+// parkOrFail records that a call could not be performed. A message is parked: its failure
+// would reach no caller.
 func (r *run) parkOrFail(c *call, err *abi.Error) {
 	if c.sent {
 		r.replies[c] = &reply{parked: err}
