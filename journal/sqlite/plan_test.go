@@ -21,6 +21,10 @@ func TestQueryPlans(t *testing.T) {
 		query, _ := entitiesQuery(&f)
 		return query
 	}
+	parked := func(f journal.ParkedFilter) string {
+		query, _ := parkedQuery(&f)
+		return query
+	}
 	where := func(operators ...string) string {
 		f := journal.Filter{State: journal.Running}
 		for _, operator := range operators {
@@ -76,6 +80,14 @@ func TestQueryPlans(t *testing.T) {
 		entities(journal.EntityFilter{Namespace: "n"}):                       "cruster_entities_name (namespace=? AND (type,key)>(?,?)",
 		entities(journal.EntityFilter{Namespace: "n", Type: "bank/"}):        "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
 		entities(journal.EntityFilter{Namespace: "n", Type: "bank/Account"}): "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
+
+		parkMessage:                    "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND chain=? AND position=?)",
+		unparkMessage:                  "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND chain=? AND position=?)",
+		selectParkedTally:              "INDEX cruster_inbox_parked (shard=? AND id=?)",
+		parked(journal.ParkedFilter{}): "cruster_inbox_parked_list ((namespace,type,key,position)>(?,?,?,?))",
+		parked(journal.ParkedFilter{Namespace: "n"}):                                 "cruster_inbox_parked_list (namespace=? AND (type,key,position)>(?,?,?)",
+		parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}):                  "cruster_inbox_parked_list (namespace=? AND (type,key,position)>(?,?,?) AND type<?)",
+		parked(journal.ParkedFilter{Namespace: "n", Type: "bank/Account", Key: "k"}): "cruster_inbox_parked_list (namespace=? AND type=? AND key=? AND position>?)",
 	} {
 		steps := store.plan(t, query)
 		require.Contains(t, steps, index, query)

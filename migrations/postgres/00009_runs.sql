@@ -123,7 +123,7 @@ CREATE INDEX inbox_held ON inbox (shard, id) WHERE held;
 -- Messages of entities that could not be performed: why, and which entity they are for. The first index counts those of
 -- an entity, the second lists them.
 ALTER TABLE inbox ADD COLUMN parked bytea, ADD COLUMN namespace text COLLATE "C", ADD COLUMN type text COLLATE "C", ADD COLUMN key text COLLATE "C";
-CREATE INDEX inbox_parked ON inbox (shard, id) INCLUDE (bytes) WHERE parked IS NOT NULL;
+CREATE INDEX inbox_parked ON inbox (shard, id) WHERE parked IS NOT NULL;
 CREATE INDEX inbox_parked_list ON inbox (namespace, type, key, position) WHERE parked IS NOT NULL;
 
 -- Runs that are gone, and whose rows are garbage. A chain says that the last of its runs is gone.

@@ -195,7 +195,7 @@ ALTER TABLE cruster_inbox ADD COLUMN parked BLOB;
 ALTER TABLE cruster_inbox ADD COLUMN namespace TEXT;
 ALTER TABLE cruster_inbox ADD COLUMN type TEXT;
 ALTER TABLE cruster_inbox ADD COLUMN key TEXT;
-CREATE INDEX cruster_inbox_parked ON cruster_inbox (shard, id, bytes) WHERE parked IS NOT NULL;
+CREATE INDEX cruster_inbox_parked ON cruster_inbox (shard, id) WHERE parked IS NOT NULL;
 CREATE INDEX cruster_inbox_parked_list ON cruster_inbox (namespace, type, key, position) WHERE parked IS NOT NULL;
 
 -- Runs that are gone, and whose rows are garbage. A chain says that the last of its runs is gone.
