@@ -39,6 +39,7 @@ func (m *model) guest(rt *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(rt, "rolled back") > 0 {
 		w := m.drawWrite(rt)
 		w.Start, w.Settle, w.Interrupt, w.Link = nil, nil, nil, nil // as an activity writes
+		w.Chain = m.chainOf(w.ID, w.Run)                            // not that of a start
 		m.drawMail(rt, &w)
 		w.Receive = nil
 		got := tx.Commit(m.ctx, w)
