@@ -85,8 +85,10 @@ func (b *batch) parkOpen(reason *abi.Error) {
 func (e *entity) countMisfits(done []*call, res batchResult) {
 	parked := func(c *call) bool { return res.answers[c].parked }
 	switch {
-	case res.err == nil || slices.ContainsFunc(done, parked):
+	case res.err == nil:
 		e.misfits = 0
+	case slices.ContainsFunc(done, parked):
+		e.misfits, e.reading.failures = 0, 0
 	case isMisfit(res.err, res.fault) && slices.ContainsFunc(done, func(c *call) bool { return c.sent }):
 		e.misfits++
 	}
@@ -114,7 +116,9 @@ func (x *Entities) isParkedNow(c *call, reason *abi.Error) answer {
 }
 
 func parkedError(c *call, reason *abi.Error) *abi.Error {
-	return abi.Errorf(abi.CodeParked, "%q of %s was not performed, and its message is parked: %s: %s", c.operation, c.ref, reason.Code, reason.Message)
+	err := abi.Errorf(abi.CodeParked, "%q of %s was not performed, and its message is parked: %s: %s", c.operation, c.ref, reason.Code, reason.Message)
+	err.Clamp()
+	return err
 }
 
 // notePark counts a message that was parked, and logs why.
@@ -185,7 +189,9 @@ func (x *Entities) Drop(ctx context.Context, ref Ref, positions []uint64) (int, 
 }
 
 func droppedError(ref Ref, m *journal.ParkedMessage) *abi.Error {
-	return abi.Errorf(abi.CodeDropped, "%q of %s was not performed, and an operator dropped it: %s: %s", m.Message.Name, ref, m.Reason.Code, m.Reason.Message)
+	err := abi.Errorf(abi.CodeDropped, "%q of %s was not performed, and an operator dropped it: %s: %s", m.Message.Name, ref, m.Reason.Code, m.Reason.Message)
+	err.Clamp()
+	return err
 }
 
 // unpark commits what is to become of parked messages, in few writes, and tells the entity.
@@ -219,15 +225,15 @@ func (x *Entities) unpark(ctx context.Context, ref Ref, positions []uint64, befo
 	return done, nil
 }
 
-// isParked is the error of a call whose message was sent before and is parked; nil if it is not.
-func (x *Entities) isParked(ctx context.Context, c *call) error {
+// reasonParked is why the message of a call, which was sent before, is parked; nil if it is not.
+func (x *Entities) reasonParked(ctx context.Context, c *call) (*abi.Error, error) {
 	found, err := x.parkedOfEntity(ctx, c.ref, nil)
 	for i := range found {
 		if found[i].Message.Origin == c.origin {
-			return parkedError(c, found[i].Reason)
+			return found[i].Reason, nil
 		}
 	}
-	return err
+	return nil, err
 }
 
 // wasDropped is the error of a message that is sent again after an operator has dropped it.

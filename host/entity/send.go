@@ -70,7 +70,8 @@ func (x *Entities) isKnown(ctx context.Context, c *call) (bool, error) {
 	_, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return false, nil
+		reason, err := x.reasonParked(ctx, c)
+		return reason != nil, err
 	case err != nil:
 		return false, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}
