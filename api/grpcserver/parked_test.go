@@ -53,7 +53,9 @@ func TestParkedMessages(t *testing.T) {
 	m := resp.GetMessages()[0]
 	require.Equal(t, "bank/Account/ada call deposit CR-6007 bank/Transfer/1",
 		m.GetEntity()+" "+m.GetKind()+" "+m.GetName()+" "+m.GetReason().GetCode()+" "+m.GetSender())
-	require.Equal(t, []int64{7, 3, 9, 4, 5}, []int64{int64(m.GetPosition()), int64(m.GetAttempts()), m.GetBytes(), int64(m.GetSentAt().GetNanos()), int64(m.GetParkedAt().GetNanos())})
+	require.EqualValues(t, 7, m.GetPosition())
+	require.Equal(t, []int32{3, 4, 5}, []int32{m.GetAttempts(), m.GetSentAt().GetNanos(), m.GetParkedAt().GetNanos()})
+	require.EqualValues(t, 9, m.GetBytes())
 	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken()})
 	require.NoError(t, err)
 	require.Equal(t, journal.ParkedFilter{

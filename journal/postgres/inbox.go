@@ -56,7 +56,8 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 	messages, err = readAll(ctx, s, scan, "messages to "+to.ID.String(), `
 		SELECT `+messageColumns+`, more FROM (
 			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
-			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3 AND parked IS NULL ORDER BY position LIMIT $4 + 1) AS next
+			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+`
+				WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3 AND parked IS NULL ORDER BY position LIMIT $4 + 1) AS next
 			WINDOW page AS (ORDER BY position)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`,
 		int16(to.ID.Shard()), to.ID[:], int64(min(after, math.MaxInt64)), int64(count), int64(bytes), chainColumn(to.Chain))
