@@ -150,6 +150,9 @@ const (
 	CodeInSection        Code = "CR-6012"
 	CodeCannotLock       Code = "CR-6013"
 	CodeMayHaveRun       Code = "CR-6014"
+	CodeParked           Code = "CR-6015"
+	CodeDropped          Code = "CR-6016"
+	CodeNotParked        Code = "CR-6017"
 )
 
 // CodeInfo is what holds for every error of a code.
@@ -314,4 +317,7 @@ var Codes = []CodeInfo{
 	{CodeInSection, FailedPrecondition, "this is not allowed in a critical section", "The message says what to do instead. A section that could wait for another one might wait for ever.", false, false},
 	{CodeCannotLock, InvalidArgument, "the entities cannot be locked", "Entities with a state can be locked, each once in a section.", false, false},
 	{CodeMayHaveRun, Aborted, "the answer to the call was lost, and the operation may have run", "An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", false, false},
+	{CodeParked, FailedPrecondition, "the message could not be performed and is parked", "Nothing is lost: 'cruster-host entity parked' shows why. Remove the cause and run 'cruster-host entity retry', or give it up with 'cruster-host entity drop'.", false, false},
+	{CodeDropped, Aborted, "an operator dropped the message; it was not performed", "The message holds why it could not be performed. To have it performed after all, send it again with another request id.", false, false},
+	{CodeNotParked, NotFound, "the entity has no such parked message", "'cruster-host entity parked' shows parked messages and their positions. It may have been retried or dropped meanwhile.", false, false},
 }

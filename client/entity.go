@@ -118,6 +118,21 @@ func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string
 	return resp.GetHolder(), err
 }
 
+// RetryParked has parked messages of an entity, "deployment/Type/id", performed: those at some positions, which
+// [crusterv1.EntityServiceClient.ListParked] tells, or all if there are none. It returns how many, once they are in the
+// inbox of the entity.
+func (c *Client) RetryParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
+	resp, err := c.Entities().RetryParked(ctx, &crusterv1.RetryParkedRequest{Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0})
+	return int(resp.GetMessages()), err
+}
+
+// DropParked gives parked messages of an entity, "deployment/Type/id", up for good: those at some positions, or all if
+// there are none. It returns how many.
+func (c *Client) DropParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
+	resp, err := c.Entities().DropParked(ctx, &crusterv1.DropParkedRequest{Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0})
+	return int(resp.GetMessages()), err
+}
+
 // DestroyEntity deletes the state of an entity, "deployment/Type/id", behind the calls that
 // came before.
 func (c *Client) DestroyEntity(ctx context.Context, entity string) error {

@@ -44,6 +44,7 @@ var repeatable = map[string]bool{
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
 	crusterv1.EntityService_ListLocks_FullMethodName:   true,
+	crusterv1.EntityService_ListParked_FullMethodName:  true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.

@@ -170,6 +170,57 @@ func (e *Engine) UnlockEntity(ctx context.Context, namespace, name string) (hold
 	return holder, nil
 }
 
+// ParkedMessage is a message of an entity that could not be performed.
+type ParkedMessage struct {
+	journal.ParkedMessage
+	// Sender is the name of the execution that sent it; empty if a client or an entity did, or if it is gone.
+	Sender string
+}
+
+// ParkedMessages pages through messages of entities that could not be performed, by type, id and position.
+func (e *Engine) ParkedMessages(ctx context.Context, f journal.ParkedFilter) ([]ParkedMessage, error) {
+	f.Namespace = namespaceOf(f.Namespace)
+	found, err := e.entities.Parked(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]ParkedMessage, len(found))
+	for i := range found {
+		messages[i] = ParkedMessage{found[i], e.nameOf(ctx, found[i].Message.From)}
+	}
+	return messages, nil
+}
+
+// CountParked counts the parked messages of an entity, up to as many as a page has.
+func (e *Engine) CountParked(ctx context.Context, namespace, name string) (int, error) {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return 0, err
+	}
+	found, err := e.entities.Parked(ctx, journal.ParkedFilter{Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, Limit: journal.MaxParked})
+	return len(found), err
+}
+
+// RetryParked has parked messages of an entity performed: those at some positions, or all if there are none. It
+// returns how many, once they are in the inbox.
+func (e *Engine) RetryParked(ctx context.Context, namespace, name string, positions []uint64) (int, error) {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return 0, err
+	}
+	return e.entities.Retry(ctx, ref, positions)
+}
+
+// DropParked gives parked messages of an entity up, for good: those at some positions, or all if there are none. It
+// returns how many.
+func (e *Engine) DropParked(ctx context.Context, namespace, name string, positions []uint64) (int, error) {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return 0, err
+	}
+	return e.entities.Drop(ctx, ref, positions)
+}
+
 // EntityOperation finds an operation of a type of entity, "deployment/Name".
 func (e *Engine) EntityOperation(ctx context.Context, namespace, entityType, operation string) (*abi.OperationInfo, error) {
 	t, err := e.catalog.Entity(ctx, namespaceOf(namespace), entityType)

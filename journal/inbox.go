@@ -26,6 +26,8 @@ import (
 //  5. An inbox is bounded, in messages and in bytes; a full one refuses. What steps and
 //     entities send was accepted from them before, and may overfill it, up to a second
 //     bound, at which it refuses them as well.
+//  6. A message of an entity that cannot be performed is parked, and not in the inbox any more:
+//     see parked.go.
 //
 // The position of a message is the store's. It orders messages, and nothing more: on a
 // store with several writers a message may appear in front of one that was seen before, so
@@ -143,7 +145,7 @@ type InboxReader interface {
 	// ResultReceivers lists, in the order of their ids, the executions that are running and have
 	// results in their inboxes: at most limit, behind the id after. Pass the zero ID at first.
 	ResultReceivers(ctx context.Context, after ID, limit int) ([]ID, error)
-	// Receivers lists, in the order of their ids, the entities that have messages: at most limit,
-	// behind the id after. Pass the zero ID at first.
+	// Receivers lists, in the order of their ids, the entities that have messages which are not
+	// parked: at most limit, behind the id after. Pass the zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)
 }

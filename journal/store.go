@@ -23,6 +23,7 @@ type Store interface {
 	LockReader
 	Maintenance
 	ModuleStore
+	ParkedReader
 	PublishedReader
 	ScheduleStore
 	ShardClaimer

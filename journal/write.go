@@ -45,14 +45,22 @@ type Write struct {
 	// one stands.
 	Interrupt *Interrupt
 	// Receive puts a message into the inbox, and has a running execution loaded. If there is
-	// one of its origin, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A full inbox is ErrInboxFull, unless the message is not
-	// [MessageKind.Bounded]. What this Write takes does not matter to either.
+	// one of its origin, parked or not, or a receipt, nothing of this Write takes effect, and
+	// Result.Existed is set. A full inbox is ErrInboxFull, and so is one of an entity with
+	// [MaxParked] or [MaxParkedBytes], unless the message is not [MessageKind.Bounded]. What this
+	// Write takes, parks and unparks does not matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64
 	// Hold marks messages as delivered. A position that is not there fails the Write.
 	Hold []uint64
+	// Unpark puts parked messages of an entity back into its inbox, where they were. One that is not
+	// parked fails the Write. It comes before all else: a message that is unparked and taken is
+	// dropped.
+	Unpark []uint64
+	// Park parks messages of the inbox of an entity: see [Parked]. A position that is not there, or is
+	// taken by this Write, fails the Write.
+	Park []Parked
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
@@ -61,7 +69,8 @@ type Write struct {
 	// origins there, and no receipts. Only the last may be held. They are not fenced, and wake
 	// nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then, the
 	// Write fails with ErrInboxFull, unless what it sends there is not bounded; what it takes
-	// from its own inbox has made room by then.
+	// from its own inbox has made room by then. So it does if a message is put into an inbox
+	// with [MaxParked] or [MaxParkedBytes], as it was before the Write.
 	Send []Sent
 	// Link records what a step of this run found. If the step has a link already,
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
@@ -164,6 +173,9 @@ func (w *Write) Check() error {
 	if (w.Lock != nil || w.Unlock) && !w.OfEntity() {
 		return fmt.Errorf("journal: write of run %s has the lock of an entity", w.Run)
 	}
+	if len(w.Park)+len(w.Unpark) > 0 && !w.OfEntity() {
+		return fmt.Errorf("journal: write of run %s parks messages of an entity", w.Run)
+	}
 	if w.Lock != nil && (w.Lock.Entity != w.ID || w.Unlock || w.Lock.Holder.IsZero()) {
 		return fmt.Errorf("journal: write of entity %s has a lock of %s, or without a holder", w.ID, w.Lock.Entity)
 	}
@@ -247,9 +259,14 @@ func (w *Write) checkMessages() error {
 	if slices.ContainsFunc(w.Receipts, func(r Receipt) bool { return r.Origin == Origin{} }) {
 		return fmt.Errorf("journal: receipt of %s without an origin", w.ID)
 	}
-	for _, position := range slices.Concat(w.Take, w.Hold) {
+	for _, position := range slices.Concat(w.Take, w.Hold, w.Unpark) {
 		if position == 0 || position > math.MaxInt64 {
-			return fmt.Errorf("journal: write of %s takes or holds message %d", w.ID, position)
+			return fmt.Errorf("journal: write of %s takes, holds or unparks message %d", w.ID, position)
+		}
+	}
+	for i := range w.Park {
+		if err := w.Park[i].check(); err != nil {
+			return fmt.Errorf("journal: write of %s parks message %d: %w", w.ID, w.Park[i].Position, err)
 		}
 	}
 	return nil
@@ -329,5 +346,9 @@ func (w *Write) Size() int {
 	for i := range w.GiveUp {
 		n += row + len(w.GiveUp[i].Reason)
 	}
-	return n + 8*(len(w.Take)+len(w.Hold))
+	for i := range w.Park {
+		p := &w.Park[i]
+		n += row + len(p.Namespace) + len(p.Type) + len(p.Key) + len(p.Reason.Message) + len(p.Reason.Details)
+	}
+	return n + 8*(len(w.Take)+len(w.Hold)+len(w.Unpark))
 }

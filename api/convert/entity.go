@@ -35,6 +35,15 @@ func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
 	return p
 }
 
+// ParkedMessage makes a message of one that is parked.
+func ParkedMessage(m *host.ParkedMessage) *crusterv1.ParkedMessage {
+	return &crusterv1.ParkedMessage{
+		Entity: rpcerror.Text(m.Type + "/" + m.Key), Namespace: m.Namespace, Position: m.Position,
+		Kind: string(m.Message.Kind), Name: rpcerror.Text(m.Message.Name), SentAt: unixTimestamp(m.Message.At), ParkedAt: unixTimestamp(m.At),
+		Attempts: int32(min(m.Attempts, math.MaxInt32)), Reason: rpcerror.Clipped(m.Reason), Sender: rpcerror.Text(m.Sender), Bytes: int64(m.Message.Bytes),
+	}
+}
+
 // entityInfo makes a message of a type of entity.
 func entityInfo(e *abi.EntityInfo) *crusterv1.EntityInfo {
 	p := &crusterv1.EntityInfo{Name: e.Name, StateVersion: e.StateVersion}

@@ -30,6 +30,11 @@ type entityEngine interface {
 	EntityLocks(ctx context.Context, f journal.LockFilter) (locks []host.EntityLock, after journal.ID, more bool, err error)
 	// UnlockEntity tells who held the lock.
 	UnlockEntity(ctx context.Context, namespace, entity string) (holder string, err error)
+	ParkedMessages(ctx context.Context, f journal.ParkedFilter) ([]host.ParkedMessage, error)
+	CountParked(ctx context.Context, namespace, entity string) (int, error)
+	// RetryParked and DropParked take all messages if there are no positions, and tell how many.
+	RetryParked(ctx context.Context, namespace, entity string, positions []uint64) (int, error)
+	DropParked(ctx context.Context, namespace, entity string, positions []uint64) (int, error)
 }
 
 type entityService struct {
@@ -137,7 +142,11 @@ func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.StateResponse{Entity: convert.Entity(row), State: state}, nil
+	parked, err := s.engine.CountParked(ctx, ns, req.GetEntity())
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.StateResponse{Entity: convert.Entity(row), State: state, Parked: int32(parked)}, nil
 }
 
 func (s *entityService) List(ctx context.Context, req *crusterv1.ListEntitiesRequest) (*crusterv1.ListEntitiesResponse, error) {

@@ -28,6 +28,9 @@ type fakeEntities struct {
 	locks     []host.EntityLock
 	locked    journal.LockFilter
 	unlocked  []string
+	parked    []host.ParkedMessage
+	parkedOf  journal.ParkedFilter
+	unparked  []string
 }
 
 func (f *fakeEngine) EntityOperation(_ context.Context, _, entityType, operation string) (*abi.OperationInfo, error) {

@@ -31,6 +31,7 @@ type entity struct {
 	generation uint64         // counts what may make a row that is being read outdated
 	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
+	misfits    int            // see countMisfits
 	wary       int            // batches that look for receipts of all their calls first
 	holding    holding        // who has locked it
 
@@ -46,6 +47,8 @@ type entity struct {
 	barren    bool            // reading the inbox brings nothing before something at work is over
 	starts    bool            // there are workflows to be started
 	starting  bool
+	// startMisfits counts how often starts were refused, one after the other, for a reason that does not pass.
+	startMisfits int
 
 	mailbox, concurrency int
 	idleTime             time.Duration
@@ -125,12 +128,7 @@ func (e *entity) receive(m message) {
 		m.reply <- e.waiters()
 	case startsDone:
 		e.starting, e.barren = false, false
-		if m.err != nil {
-			e.starts = true
-			e.setback(&e.startPause, "start workflows", m.err)
-		} else {
-			e.startPause = pause{}
-		}
+		e.endStarts(m.err)
 	case tick:
 		e.timerAt = 0
 		e.reading.over(e.now())

@@ -30,6 +30,7 @@ type batch struct {
 	unlocked bool          // it was deleted
 	locked   *journal.Lock // by this batch; or nil
 	fault    bool          // the host has failed: only the store tells what is true
+	misfits  int           // how often messages at the head of the inbox have failed for a reason that does not pass
 }
 
 // batchResult is what became of a batch.
@@ -69,7 +70,7 @@ func (e *entity) beginBatch() {
 	e.generation++
 	b := &batch{
 		Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{},
-		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock,
+		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock, misfits: e.misfits,
 	}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
 		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
@@ -104,6 +105,7 @@ func (e *entity) endBatch(res batchResult) {
 	if res.err == nil && res.left == nil {
 		e.reading.failures = 0
 	}
+	e.countMisfits(done, res)
 	e.readAgain(done, res)
 	e.starts = e.starts || res.starts
 	for _, id := range res.woken {
@@ -121,7 +123,7 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	}
 	if !answered {
 		a.err = journal.Coded("call "+c.ref.String(), err)
-	} else if c.leavesReceipt() {
+	} else if c.leavesReceipt() && !a.parked {
 		e.recent.add(c.origin)
 	}
 	e.metrics.observe(c.kind.String(), a)
@@ -164,7 +166,10 @@ func (b *batch) perform() batchResult {
 			b.report(b.id, fault)
 			b.state, b.fault = nil, true // what it knows may be half of the truth
 		}
-		err = abi.AsError(journal.Coded("work on an entity", err))
+		coded := abi.AsError(journal.Coded("work on an entity", err))
+		if err = coded; b.givesUp(coded) {
+			b.parkOpen(coded)
+		}
 	}
 	return batchResult{
 		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
@@ -222,16 +227,17 @@ func (b *batch) settle(calls []*call) error {
 }
 
 // refuseSender answers a call whose messages were not accepted. It has changed nothing, and may
-// be repeated. One without a caller is not: it could wait for one that waits for it.
+// be repeated. A message is parked and not tried again: it could wait for one that waits for it.
 func (b *batch) refuseSender(c *call) error {
-	full := abi.Errorf(abi.CodeMailboxFull, "the inbox of an entity to which %q of %s sends is full: the operation has changed nothing, and sent nothing", c.operation, c.ref)
+	full := abi.Errorf(abi.CodeMailboxFull,
+		"the inbox of an entity to which %q of %s sends is full, or has too many parked messages: the operation has changed nothing, and sent nothing", c.operation, c.ref)
 	b.metrics.refused.Inc()
 	if c.position == 0 {
 		b.answers[c] = answer{err: full}
 		return nil
 	}
 	r := newRun(b)
-	r.fail(c, full)
+	r.parkOrFail(c, full)
 	w := r.write([]*call{c})
 	if err := b.commit(w); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (e *entity) endBeside(m callDone) {
 		e.setback(&e.reading, "perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
 		return
 	}
-	if m.answer.err == nil {
+	if m.answer.err == nil || m.answer.parked {
 		e.reading.failures = 0
 	}
 	e.end(m.call, map[*call]answer{m.call: m.answer}, nil)

@@ -61,6 +61,8 @@ type call struct {
 	section   journal.StepID // that it was made in; or zero
 	persisted bool           // it is of an entity without a state, and is to be in the inbox
 	position  uint64         // in the inbox; 0 if it came from its caller
+	awaited   bool           // it is to be in the inbox, and its caller waits
+	sent      bool           // no caller is told its outcome: it is parked if it cannot be performed
 	damaged   *abi.Error     // the message that it was does not decode
 	memory    *budget.Permit // or nil
 
@@ -77,8 +79,10 @@ type call struct {
 	joins   bool  // its message is in the inbox, or was
 	// attempts counts how often it was run; the task's while it is at work.
 	attempts int
-	suspect  bool // there may be a receipt of its origin
-	looked   bool // it was looked for; the task's
+	// misfits counts those that failed for a reason that does not pass; the task's while it is at work.
+	misfits int
+	suspect bool // there may be a receipt of its origin
+	looked  bool // it was looked for; the task's
 }
 
 // leavesReceipt tells whether its sender may ask for the outcome later.
@@ -102,6 +106,8 @@ type waiter struct {
 type answer struct {
 	outcome abi.Outcome
 	err     error
+	// parked says that the message of the call is parked, for the reason in err.
+	parked bool
 }
 
 // release lets go of the memory of the call.

@@ -12,7 +12,7 @@ import (
 
 // isEmpty tells whether a write changes nothing.
 func isEmpty(w *journal.Write) bool {
-	return w.Entity == nil && !w.Destroy && w.Lock == nil && !w.Unlock && len(w.Receipts)+len(w.Send)+len(w.Take) == 0
+	return w.Entity == nil && !w.Destroy && w.Lock == nil && !w.Unlock && len(w.Receipts)+len(w.Send)+len(w.Take)+len(w.Park)+len(w.Unpark) == 0
 }
 
 // commit makes what a batch came to durable. An error says that nothing of it took effect,

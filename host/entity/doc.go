@@ -8,8 +8,8 @@
 //     all of the other, or nothing.
 //  2. Nothing that an operation causes is seen before that commit: no answer, no message to
 //     another entity, no start of a workflow, no read of the new state.
-//  3. A message that was sent is in the inbox, or what it caused is durable: the commit that
-//     takes it out is the one of invariant 1.
+//  3. A message that was sent is in the inbox, or parked, or what it caused is durable: the commit
+//     that takes it out is the one of invariant 1.
 //  4. Two calls of one origin (a request id, a step of a workflow) are one operation, whether
 //     they come together, one after the other or on two sides of a crash, for as long as
 //     receipts are kept.
@@ -48,8 +48,8 @@
 // A crash, an endless loop or a state that has become too large end the invocation, and
 // do not say which operation was at fault. Nothing has left the host, so the batch is run
 // again in halves, each against the state that the one before it left, until what fails is
-// one operation (run.go). That one has failed, with a receipt of its own; it has changed
-// nothing. One such operation among n costs about log n more invocations. If the invocation took
+// one operation (run.go). That one has failed, with a receipt of its own, or is parked if it was
+// sent (parked.go); it has changed nothing. One such operation among n costs about log n more invocations. If the invocation took
 // too long each operation is run by itself instead: an endless loop costs the limit twice.
 //
 // # Receipts, and when an answer is lost

@@ -24,6 +24,7 @@ type Store interface {
 	journal.EntityReader
 	journal.InboxReader
 	journal.LockReader
+	journal.ParkedReader
 }
 
 // Committer makes one write durable, fenced by the epoch of its shard.

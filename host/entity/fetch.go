@@ -145,14 +145,15 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 
 // callOf makes a call of a message. One that does not decode is a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	c := &call{operation: m.Name}
+	p, damaged := abi.DecodeAs[parcel](m.Value)
+	c := &call{operation: m.Name, mailbox: defaultMailbox, concurrency: defaultConcurrency}
 	defer func() {
 		c.from, c.message, c.position = m.From, m.Origin, m.Position
+		c.sent = damaged != nil || !p.Awaited
 		if m.Repeatable {
 			c.origin = m.Origin
 		}
 	}()
-	p, damaged := abi.DecodeAs[parcel](m.Value)
 	if damaged == nil && m.Kind != journal.CallMessage {
 		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
 	}
@@ -166,10 +167,14 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 		return c, nil
 	}
 	t, err := x.target(x.Host.Context(), ref)
-	if err != nil {
+	switch {
+	case abi.IsTransient(err):
 		return nil, fmt.Errorf("find the code of %s: %w", ref, err)
+	case err != nil:
+		c.ref = ref // its batch looks for the code again
+	default:
+		c = t.call(&abi.OperationInfo{Name: m.Name, Persisted: true})
 	}
-	c = t.call(&abi.OperationInfo{Name: m.Name, Persisted: true})
 	c.input = p.Input
 	return c, nil
 }

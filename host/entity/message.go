@@ -86,6 +86,8 @@ func (tick) isMessage()           {}
 // parcel is the value of a message in the inbox of an entity. It names the receiver: the
 // inbox knows it by its id alone. The fields are in the order of their names.
 type parcel struct {
+	// Awaited says that a caller is told the outcome.
+	Awaited bool `msgpack:"awaited,omitempty"`
 	// Call is the workflow to be started, of a message of kind start.
 	Call *abi.Call `msgpack:"call"`
 	// Entity is "deployment/Name/id".

@@ -15,6 +15,7 @@ type metrics struct {
 	inMemory   prometheus.Gauge
 	lockWait   prometheus.Histogram
 	operations *prometheus.CounterVec
+	parked     *prometheus.CounterVec
 	queued     prometheus.Gauge
 	refused    prometheus.Counter
 }
@@ -29,6 +30,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		inMemory:   metric.Gauge(reg, "entities_in_memory", "Entities in memory."),
 		lockWait:   metric.Seconds(reg, "entity_lock_wait_seconds", "How long workflows have waited for the locks of entities that they got."),
 		operations: metric.Counters(reg, "entity_operations_total", "Operations of entities, by kind (change, read, call) and result (ok, failed, error).", "kind", "result"),
+		parked:     metric.Counters(reg, "entity_parked_total", "Messages of entities that could not be performed and were parked, by the code of the reason.", "code"),
 		queued:     metric.Gauge(reg, "entity_calls_queued", "Calls of entities that wait for their turn."),
 		refused:    metric.Counter(reg, "entity_mailbox_full_total", "Calls that were refused because the mailbox of their entity was full."),
 	}

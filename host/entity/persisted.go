@@ -25,6 +25,7 @@ func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, err
 		c.reply(answer{})
 		return abi.Outcome{}, err
 	}
+	c.awaited = true
 	res, err := x.receive(ctx, c)
 	if err != nil {
 		c.reply(answer{})
@@ -46,6 +47,11 @@ func (x *Entities) awaitJoined(ctx context.Context, c *call) (abi.Outcome, error
 	}
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
+	}
+	if reason, err := x.reasonParked(ctx, c); err != nil {
+		return abi.Outcome{}, err
+	} else if reason != nil {
+		return abi.Outcome{}, parkedError(c, reason)
 	}
 	return abi.Outcome{}, abi.Errorf(abi.CodeMayHaveRun,
 		"%q of %s was performed, and what it came to is not known any more: its receipt is older than the request window", c.operation, c.ref)

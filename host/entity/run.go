@@ -34,6 +34,7 @@ type run struct {
 type reply struct {
 	outcome abi.Outcome
 	sent    []journal.Sent
+	parked  *abi.Error // why it is parked; or nil
 }
 
 func newRun(b *batch) *run {
@@ -52,7 +53,7 @@ func (r *run) perform(calls []*call) error {
 	var sound []*call
 	for _, c := range calls {
 		if c.damaged != nil {
-			r.fail(c, c.damaged)
+			r.parkOrFail(c, c.damaged)
 			continue
 		}
 		sound = append(sound, c)
@@ -66,7 +67,7 @@ func (r *run) perform(calls []*call) error {
 	known := sound[:0]
 	for _, c := range sound {
 		if _, err := r.target.Type.Operation(c.operation); err != nil {
-			r.fail(c, abi.AsError(err)) // it was there when the call was checked
+			r.parkOrFail(c, abi.AsError(err)) // it was there when the call was checked
 			continue
 		}
 		known = append(known, c)
@@ -113,7 +114,7 @@ func (r *run) operate(calls []*call) error {
 		r.metrics.crashes.Inc()
 		failure := crashed(calls[0], err)
 		r.logCrash(calls[0], failure)
-		r.fail(calls[0], failure)
+		r.parkOrFail(calls[0], failure)
 		return nil
 	}
 	size := (len(calls) + 1) / 2
@@ -131,6 +132,16 @@ func (r *run) operate(calls []*call) error {
 // logCrash logs that the code of an operation has crashed: its caller is told, and its author looks here.
 func (x *Entities) logCrash(c *call, err *abi.Error) {
 	x.Logger.Warn("an operation crashed", "entity", c.ref.String(), "operation", c.operation, "code", err.Code, "error", guestlog.Error(err))
+}
+
+// parkOrFail records that a call could not be performed. A message is parked: its failure
+// would reach no caller.
+func (r *run) parkOrFail(c *call, err *abi.Error) {
+	if c.sent {
+		r.replies[c] = &reply{parked: err}
+		return
+	}
+	r.fail(c, err)
 }
 
 // fail records that a call has failed, and has changed nothing.
@@ -162,6 +173,9 @@ func (r *run) invoke(calls []*call) error {
 	}
 	for i, c := range calls {
 		r.replies[c] = replies[i]
+		if err := replies[i].outcome.Error; err != nil && isUnperformed(err) {
+			r.parkOrFail(c, err)
+		}
 	}
 	r.state, r.version = ran.State, ran.Version
 	r.log = append(r.log, ran.Log...)
@@ -223,6 +237,10 @@ func (r *run) write(calls []*call) journal.Write {
 	}
 	for _, c := range calls {
 		rep := r.replies[c]
+		if rep.parked != nil {
+			w.Park = append(w.Park, r.parked(c, rep.parked, r.at))
+			continue
+		}
 		if c.position != 0 {
 			w.Take = append(w.Take, c.position)
 		}
@@ -250,6 +268,10 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 	r.metrics.batches.Inc()
 	r.metrics.batched.Add(float64(len(calls)))
 	for _, c := range calls {
+		if reason := r.replies[c].parked; reason != nil {
+			r.answers[c] = r.isParkedNow(c, reason)
+			continue
+		}
 		r.answers[c] = answer{outcome: r.replies[c].outcome}
 	}
 	for i := range w.Send {

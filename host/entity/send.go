@@ -29,6 +29,9 @@ func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 		if res.Position, err = x.positionOf(ctx, c); err != nil {
 			return err
 		}
+		if err := x.wasDropped(ctx, c, res.Position); err != nil {
+			return err
+		}
 	}
 	x.actors.Post(c.ref.ID(), mail{res.Position})
 	return nil
@@ -67,7 +70,8 @@ func (x *Entities) isKnown(ctx context.Context, c *call) (bool, error) {
 	_, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return false, nil
+		reason, err := x.reasonParked(ctx, c)
+		return reason != nil, err
 	case err != nil:
 		return false, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}
@@ -99,7 +103,7 @@ func (x *Entities) receive(ctx context.Context, c *call) (journal.Result, error)
 	res, err := x.commitMessage(ctx, c)
 	switch {
 	case errors.Is(err, journal.ErrInboxFull):
-		return res, abi.Errorf(abi.CodeMailboxFull, "the inbox of %s is full: %q was not accepted", c.ref, c.operation)
+		return res, x.inboxFull(ctx, c)
 	case err != nil:
 		if errors.Is(err, journal.ErrUndecided) {
 			x.actors.Post(c.ref.ID(), mail{}) // it may be there
@@ -117,7 +121,7 @@ func (x *Entities) commitMessage(ctx context.Context, c *call) (journal.Result, 
 	if !e.Repeatable {
 		e.Origin = journal.NewOrigin()
 	}
-	m := posted(e, c.from, parcel{Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace})
+	m := posted(e, c.from, parcel{Awaited: c.awaited, Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace})
 	w := journal.Write{ID: c.ref.ID(), Receive: &m}
 	res, err := x.Committer.Commit(w)
 	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && e.Repeatable && ctx.Err() == nil && !x.Host.Over(); delay = min(2*delay, 5*time.Second) {

@@ -124,7 +124,7 @@ func TestMessagesSurviveACrash(t *testing.T) {
 	})
 }
 
-// TestStartsAreTriedAgain as long as the host is in the way, and given up if they cannot be.
+// TestStartsAreTriedAgain as long as the host is in the way, and parked if they cannot be.
 func TestStartsAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -149,6 +149,7 @@ func TestStartsAreTriedAgain(t *testing.T) {
 			_, err = f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "3"}}}))
 			require.NoError(t, err)
 			synctest.Wait()
+			require.Equal(t, []string{"Pay CR-2001"}, f.parked("a"))
 			left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
@@ -301,7 +302,7 @@ func TestCallsAroundRecovery(t *testing.T) {
 	})
 }
 
-// TestDamagedMessage is taken and does not stand in the way of others.
+// TestDamagedMessage is parked and does not stand in the way of others.
 func TestDamagedMessage(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -315,12 +316,18 @@ func TestDamagedMessage(t *testing.T) {
 			left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
+			found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+			require.NoError(t, err)
+			require.Len(t, found, 2)
+			require.Equal(t, origin(9), found[0].Message.Origin, "it does not say whose it is")
+			require.Equal(t, refTo("a").ID(), found[0].Entity)
+			require.Equal(t, "crash", found[1].Message.Name)
 		})
 	})
 }
 
 // TestFullInboxOfAReceiver: of a batch in which one operation sends to an entity whose inbox is
-// full, that operation fails alone, and may be repeated.
+// full, that operation fails alone, and may be repeated. One that was sent is parked.
 func TestFullInboxOfAReceiver(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -356,6 +363,7 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 			envelopes, err := f.store.Inbox(ctx, journal.Receiver{ID: refTo("a").ID()}, 0)
 			return err == nil && len(envelopes) == 0
 		}, testTimeout, testTick, "a message that cannot be performed holds up nothing")
+		require.Equal(t, []string{"sends CR-6004"}, f.parked("a"))
 		f.commits.mu.Lock() // not before: the message would be performed after all
 		f.commits.full = journal.ID{}
 		f.commits.mu.Unlock()
@@ -363,6 +371,10 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		require.NoError(t, err, "it may be repeated")
 		n, _ := f.stored("a")
 		require.EqualValues(t, 8, n)
+		_, err = f.x.Retry(ctx, refTo("a"), nil)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { n, _ := f.stored("a"); return n == 9 }, testTimeout, testTick)
+		require.Empty(t, f.parked("a"))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -12,17 +13,31 @@ func (e *entity) beginStarts() {
 	if !e.starts || e.starting || e.startPause.until != 0 {
 		return
 	}
+	attempts := e.startMisfits + 1
 	e.starting = e.begin(e.working, func() message {
-		return startsDone{guarded(func() error { return e.performStarts(e.id) })}
+		return startsDone{guarded(func() error { return e.performStarts(e.id, attempts) })}
 	})
 	e.starts = !e.starting
+}
+
+// endStarts has starts that were not performed tried again later.
+func (e *entity) endStarts(err error) {
+	if err == nil {
+		e.startPause, e.startMisfits = pause{}, 0
+		return
+	}
+	if e.starts = true; !abi.IsTransient(err) {
+		e.startMisfits++
+	}
+	e.setback(&e.startPause, "start workflows", err)
 }
 
 // performStarts starts the workflows in an inbox, one after the other, and takes each out
 // once it is started. A start is idempotent by its key: one that is performed again, after
 // a crash or a commit whose answer was lost, finds the first. One that cannot be started now stays,
-// and the others go on; if the host is in trouble, they would fare no better.
-func (x *Entities) performStarts(id journal.ID) (refused error) {
+// and the others go on; if the host is in trouble, they would fare no better. One that cannot be
+// started at all, or not for long, is parked. Attempts counts this one and those before it.
+func (x *Entities) performStarts(id journal.ID, attempts int) (refused error) {
 	for after, more := uint64(0), true; more && !x.Host.Over(); {
 		var messages []journal.Message
 		var err error
@@ -35,13 +50,19 @@ func (x *Entities) performStarts(id journal.ID) (refused error) {
 			if m.Kind != journal.StartMessage {
 				continue
 			}
-			if err := x.performStart(m); abi.IsTransient(err) {
+			ref, err := x.performStart(m)
+			switch {
+			case err == nil:
+				_, err = x.Committer.Commit(journal.Write{ID: id, Take: []uint64{m.Position}})
+			case abi.IsTransient(err):
 				return err
-			} else if err != nil {
+			case abi.AsError(err).Code.Info().Retryable && attempts < maxMisfits:
 				refused = err
 				continue
+			default:
+				err = x.parkStart(id, ref, m, abi.AsError(err), attempts)
 			}
-			if _, err := x.Committer.Commit(journal.Write{ID: id, Take: []uint64{m.Position}}); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -49,22 +70,33 @@ func (x *Entities) performStarts(id journal.ID) (refused error) {
 	return refused
 }
 
-// performStart starts one workflow. One that cannot be started any more is given up.
-func (x *Entities) performStart(m *journal.Message) error {
+// parkStart parks a workflow that cannot be started.
+func (x *Entities) parkStart(id journal.ID, ref Ref, m *journal.Message, reason *abi.Error, attempts int) error {
+	w := journal.Write{ID: id, Park: []journal.Parked{parkedOf(ref, m.Position, reason, x.now(), attempts)}}
+	x.Fault.Pass(faultpoint.EntityBeforeCommit)
+	if _, err := x.Committer.Commit(w); err != nil {
+		return err // if it took effect, it is not read again
+	}
+	x.Fault.Pass(faultpoint.EntityAfterCommit)
+	x.notePark(ref, "start "+m.Name, reason)
+	return nil
+}
+
+// performStart starts one workflow, for an entity.
+func (x *Entities) performStart(m *journal.Message) (Ref, error) {
 	p, damaged := abi.DecodeAs[parcel](m.Value)
-	if damaged != nil || p.Call == nil {
-		x.Logger.Error("a workflow that an entity wanted to be started is not known", "name", m.Name, "error", damaged)
-		return nil
+	if damaged == nil && p.Call == nil {
+		damaged = abi.Errorf(abi.CodeInternal, "it names no workflow")
+	}
+	if damaged != nil {
+		return Ref{}, abi.Errorf(abi.CodeBadBody, "the message does not decode: %s", damaged.Message)
 	}
 	ref, err := p.ref()
 	if err == nil {
 		err = x.Starts.Start(x.Host.Context(), ref.Namespace, ref.Deployment(), p.Call)
 	}
-	if err != nil && (abi.IsTransient(err) || abi.AsError(err).Code.Info().Retryable) {
-		return fmt.Errorf("start %s for %s: %w", p.Call.Workflow, ref, err)
-	}
 	if err != nil {
-		x.Logger.Error("a workflow that an entity wanted to be started cannot be", "entity", p.Entity, "workflow", p.Call.Workflow, "error", err)
+		err = fmt.Errorf("start %s for %s: %w", p.Call.Workflow, ref, err)
 	}
-	return nil
+	return ref, err
 }

@@ -43,7 +43,7 @@ func (x *Entities) callStateless(c *call) callDone {
 	err := guarded(func() (err error) {
 		for n := 1; ; n++ {
 			c.attempts++
-			done.answer.outcome, err = x.attempt(journal.AfterConflicts(x.Host.Context(), n-1), c)
+			done.answer, err = x.attempt(journal.AfterConflicts(x.Host.Context(), n-1), c)
 			if !errors.Is(err, journal.ErrConflict) || n >= maxCollisions || x.Host.Over() {
 				return err
 			}
@@ -58,22 +58,43 @@ func (x *Entities) callStateless(c *call) callDone {
 		x.report(c.ref.ID(), fault)
 	}
 	if err != nil {
-		done.answer = answer{err: abi.AsError(journal.Coded("call "+c.ref.String(), err))}
-		done.unanswered = c.position != 0
+		reason := abi.AsError(journal.Coded("call "+c.ref.String(), err))
+		done.answer, done.unanswered = answer{err: reason}, c.position != 0
+		if isMisfit(reason, fault != nil) && c.sent {
+			x.tryLess(&done, reason)
+		}
 	}
 	return done
 }
 
+// tryLess counts an attempt of a message that failed for a reason which does not pass, and parks it after
+// many.
+func (x *Entities) tryLess(done *callDone, reason *abi.Error) {
+	c := done.call
+	if c.misfits++; c.misfits < maxMisfits || x.Host.Over() {
+		return
+	}
+	if parked, err := x.parkCall(c, reason); err == nil {
+		done.answer, done.unanswered = parked, false
+	}
+}
+
 // attempt runs a call once, and makes what it came to durable. An error says that it is to
 // be repeated, if it is one that may be.
-func (x *Entities) attempt(ctx context.Context, c *call) (abi.Outcome, error) {
+func (x *Entities) attempt(ctx context.Context, c *call) (answer, error) {
 	outcome, tx, err := x.runStateless(ctx, c)
-	if err != nil {
-		return abi.Outcome{}, err
+	var unperformed *notPerformed
+	switch {
+	case errors.As(err, &unperformed) && c.sent:
+		return x.parkCall(c, unperformed.reason)
+	case errors.As(err, &unperformed):
+		outcome = abi.Outcome{Error: unperformed.reason}
+	case err != nil:
+		return answer{}, err
 	}
 	w := statelessWrite(c, outcome, x.now())
 	if tx == nil && isEmpty(&w) {
-		return outcome, nil
+		return answer{outcome: outcome}, nil
 	}
 	x.Fault.Pass(faultpoint.EntityBeforeCommit)
 	if tx != nil {
@@ -83,11 +104,18 @@ func (x *Entities) attempt(ctx context.Context, c *call) (abi.Outcome, error) {
 	}
 	x.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
 	if err != nil {
-		return x.afterFailure(c, err)
+		outcome, err = x.afterFailure(c, err)
+		return answer{outcome: outcome}, err
 	}
 	x.Fault.Pass(faultpoint.EntityAfterCommit)
-	return outcome, nil
+	return answer{outcome: outcome}, nil
 }
+
+// notPerformed is the error of an operation that came to no outcome of its own.
+type notPerformed struct{ reason *abi.Error }
+
+// Error implements error.
+func (n *notPerformed) Error() string { return n.reason.Error() }
 
 // afterFailure finds out what a commit that failed means. One that is persisted has a
 // receipt if it, or an attempt before whose answer was lost, took effect; if it leaves none
@@ -122,18 +150,18 @@ func statelessWrite(c *call, o abi.Outcome, now int64) journal.Write {
 	return w
 }
 
-// runStateless runs the code of a call. A failure of the code is an outcome, and has no
-// transaction.
+// runStateless runs the code of a call. A failure of the code is an outcome, or [notPerformed], and has
+// no transaction.
 func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, journal.GuestTx, error) {
 	if c.damaged != nil {
-		return abi.Outcome{Error: c.damaged}, nil, nil
+		return abi.Outcome{}, nil, &notPerformed{c.damaged}
 	}
 	t, err := x.target(ctx, c.ref)
 	if err != nil {
 		return abi.Outcome{}, nil, err
 	}
 	if _, err := t.Type.Operation(c.operation); err != nil {
-		return abi.Outcome{Error: abi.AsError(err)}, nil, nil
+		return abi.Outcome{}, nil, &notPerformed{abi.AsError(err)}
 	}
 	call := StatelessCall{Operation: c.operation, Input: c.input, Attempt: c.attempts}
 	if c.position != 0 {
@@ -146,7 +174,7 @@ func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, jour
 		x.metrics.crashes.Inc()
 		failure := crashed(c, err)
 		x.logCrash(c, failure)
-		return abi.Outcome{Error: failure}, nil, nil
+		return abi.Outcome{}, nil, &notPerformed{failure}
 	case err != nil:
 		return abi.Outcome{}, nil, err
 	case ran.Error != nil:
@@ -158,6 +186,9 @@ func (x *Entities) runStateless(ctx context.Context, c *call) (abi.Outcome, jour
 		failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
 		if failure.Code == abi.CodeOperationCrashed { // the guest has recovered from it
 			x.logCrash(c, &failure)
+		}
+		if isUnperformed(&failure) {
+			return abi.Outcome{}, nil, &notPerformed{&failure}
 		}
 		return abi.Outcome{Error: &failure}, nil, nil
 	}

@@ -15,7 +15,10 @@ import (
 type box struct {
 	messages map[uint64]journal.Message // by position
 	bytes    int                        // of messages
-	origins  map[journal.Origin]bool    // of messages
+	origins  map[journal.Origin]bool    // of messages, parked or not
+	parked   map[uint64]parked          // by position
+	// parkedBytes are those of parked messages.
+	parkedBytes int
 }
 
 // receiptKey names a receipt.
@@ -27,9 +30,12 @@ type receiptKey struct {
 // clone is a copy to be changed; that of nil is empty.
 func (b *box) clone() *box {
 	if b == nil {
-		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}}
+		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, parked: map[uint64]parked{}}
 	}
-	return &box{messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins)}
+	return &box{
+		messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins),
+		parked: maps.Clone(b.parked), parkedBytes: b.parkedBytes,
+	}
 }
 
 // knowsLocked tells whether a message of the origin is there, or was taken. A write leaves
@@ -115,11 +121,17 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		switch {
 		case known || own.origins[m.Origin]:
 			return nil, 0, journal.Result{Existed: true}
-		case m.Kind.Bounded() && own.full(m.Bytes):
+		case m.Kind.Bounded() && (own.full(m.Bytes) || own.parkedFull()):
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
-	err := own.take(w)
+	err := own.unpark(w)
+	if err == nil {
+		err = own.take(w)
+	}
+	if err == nil {
+		err = own.park(w)
+	}
 	if err == nil {
 		err = s.checkReceiptsLocked(w)
 	}
@@ -132,6 +144,7 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		own.put(*w.Receive, position)
 	}
 	after = map[journal.Receiver]*box{w.Receiver(): own}
+	var bounded []journal.Receiver // that messages are put into which a full inbox refuses
 	for i := range w.Send {
 		sent := &w.Send[i]
 		receiver := w.ReceiverOf(sent)
@@ -139,12 +152,15 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 			after[receiver] = s.boxes[receiver].clone()
 		}
 		if to := after[receiver]; !s.knowsLocked(sent.To, to, sent.Origin, w) {
+			if sent.Kind.Bounded() {
+				bounded = append(bounded, receiver)
+			}
 			position++
 			to.put(sent.Message, position)
 		}
 	}
-	for _, sent := range w.Send {
-		if sent.Kind.Bounded() && after[w.ReceiverOf(&sent)].overfull() {
+	for _, receiver := range bounded {
+		if after[receiver].overfull() || s.boxes[receiver].parkedFull() {
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}

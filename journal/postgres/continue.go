@@ -36,6 +36,7 @@ func queueContinues(b *pgx.Batch, continues []continuation) {
 func parts(writes []*journal.Write) (parts [][]*journal.Write) {
 	first := 0
 	continued := map[journal.ID]bool{} // → whether it continues in this part
+	parked := map[journal.ID]bool{}    // whether messages are parked in this part: behind all that are unparked
 	for i, w := range writes {
 		if !w.Replace.IsZero() || i > 0 && !writes[i-1].Replace.IsZero() {
 			// A run is superseded before all else of its part.
@@ -44,12 +45,15 @@ func parts(writes []*journal.Write) (parts [][]*journal.Write) {
 			}
 			first = i
 			clear(continued)
+			clear(parked)
 		}
 		before, seen := continued[w.ID]
-		if seen && (before || w.Continue != nil) {
+		if seen && (before || w.Continue != nil) || len(w.Unpark) > 0 && parked[w.ID] {
 			parts, first = append(parts, writes[first:i]), i
 			clear(continued)
+			clear(parked)
 		}
+		parked[w.ID] = parked[w.ID] || len(w.Park) > 0
 		continued[w.ID] = continued[w.ID] || w.Continue != nil
 	}
 	return append(parts, writes[first:])

@@ -42,7 +42,7 @@ func callerOf(id, run, step []byte) (c journal.Caller) {
 
 // inboxQuery lists the envelopes of an inbox.
 func (st *statements) inboxQuery() string {
-	return `SELECT ` + envelopeColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $4 AND position > $3 ORDER BY position`
+	return `SELECT ` + envelopeColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $4 AND position > $3 AND parked IS NULL ORDER BY position`
 }
 
 // Inbox implements journal.Store.
@@ -56,7 +56,7 @@ func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([
 func (st *statements) messagesQuery() string {
 	return `SELECT ` + messageColumns + `, more FROM (
 			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
-			FROM (SELECT ` + messageColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3
+			FROM (SELECT ` + messageColumns + ` FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $6 AND position > $3 AND parked IS NULL
 				ORDER BY position LIMIT $4 + 1) AS next
 			WINDOW page AS (ORDER BY position)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`
@@ -76,7 +76,7 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
 	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row) }
 	return readOne(ctx, s, scan, "a message to "+to.ID.String(),
-		`SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $4 AND position = $3`,
+		`SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND chain = $4 AND position = $3 AND parked IS NULL`,
 		int16(to.ID.Shard()), to.ID[:], int64(min(position, math.MaxInt64)), chainColumn(to.Chain))
 }
 
@@ -123,12 +123,14 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	return readAll(ctx, s, scanID, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
-// receiversQuery leaps from each receiver to the next, over all of its other messages.
+// receiversQuery leaps from each receiver to the next, over all of its other messages. Of the entities
+// it lists those that have a message which is not parked.
 func (st *statements) receiversQuery() string {
 	return `WITH RECURSIVE receivers AS (
 			(SELECT shard, id, chain FROM ` + st.inbox + ` WHERE (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
 			UNION ALL
 			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id, i.chain FROM ` + st.inbox + ` i
 				WHERE (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
-		SELECT id FROM receivers WHERE chain = '' LIMIT $3`
+		SELECT id FROM receivers r WHERE chain = '' AND EXISTS (SELECT FROM ` + st.inbox + ` i
+			WHERE i.shard = r.shard AND i.id = r.id AND i.chain = '' AND i.parked IS NULL) LIMIT $3`
 }

@@ -43,7 +43,8 @@ func TestReceiversLeap(t *testing.T) {
 	require.NoError(t, err)
 	p := store.explain(t, store.sql.receiversQuery(), int16(0), make([]byte, 16), 100)
 	requireIndexed(t, p, "inbox_pkey", "receivers")
-	require.LessOrEqual(t, p.walked(), 10.0, "%+v", p)
+	// Two rows each: the next receiver, and a message of it that is not parked.
+	require.LessOrEqual(t, p.walked(), 12.0, "%+v", p)
 }
 
 // Entities are listed from where a page begins to where it ends.
@@ -151,6 +152,8 @@ func TestMailPlans(t *testing.T) {
 		stmtTakes:       "'{1}', '{x}', '{x}', '{1}', 0",
 		stmtRoom:        "'{1}', '{x}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
 		stmtHoldMail:    "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtPark:        "'{1}', '{x}', '{x}', '{1}', '{x}', '{n}', '{t}', '{k}', 0",
+		stmtUnpark:      "'{1}', '{x}', '{x}', '{1}', 0",
 		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0, '{x}'",
 		stmtEntries:     "'{1}', '{x}', '{1}', '{1}', '{x}', 0",
 		stmtSupersede:   "'{1}', '{x}', '{x}', 0",

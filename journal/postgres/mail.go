@@ -30,6 +30,8 @@ type mail struct {
 	room          map[journal.Receiver]*room // that must be free
 	takes         takeRows
 	holds         map[place]bool
+	unparks       takeRows
+	parks         parkRows
 	receipts      receiptRows
 }
 
@@ -101,8 +103,19 @@ func (m *mail) roomOf(to journal.Receiver) *room {
 	return m.room[to]
 }
 
-// take adds the messages that a write takes and holds, and its receipts.
+// parkedFull tells whether there are so many parked messages that an entity takes no more.
+func (t tally) parkedFull() bool {
+	return t.messages >= journal.MaxParked || t.bytes >= journal.MaxParkedBytes
+}
+
+// take adds the messages that a write takes, holds, parks and unparks, and its receipts.
 func (m *mail) take(w *journal.Write) {
+	for _, position := range w.Unpark {
+		m.unparks.add(w.Receiver(), position)
+	}
+	for i := range w.Park {
+		m.parks.add(w.Receiver(), &w.Park[i])
+	}
 	for _, position := range w.Take {
 		m.takes.add(w.Receiver(), position)
 		delete(m.holds, place{w.Receiver(), position}) // by a write before it
@@ -119,6 +132,9 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 	if known != guest {
 		m.queueRoom(b)
 	}
+	if m.unparks.len() > 0 {
+		b.Queue(stmtUnpark, m.unparks.shards, m.unparks.ids, m.unparks.chains, m.unparks.positions, m.unparks.len())
+	}
 	if m.takes.len() > 0 {
 		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len())
 	}
@@ -126,6 +142,9 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 		m.queueRoom(b)
 	}
 	m.queueHolds(b)
+	if m.parks.len() > 0 {
+		m.parks.queue(b)
+	}
 	if m.receipts.len() > 0 {
 		m.receipts.queue(b)
 	}
@@ -269,6 +288,8 @@ type mailOrder struct {
 	// woken are executions that a message or settlement wakes, if it is new; true if an
 	// update that sets another wake time comes behind it.
 	woken map[journal.ID]bool
+	// parked are entities whose messages are parked or unparked.
+	parked map[journal.ID]bool
 }
 
 // follows tells whether a write does not depend on those before it.
@@ -285,6 +306,15 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 		if !o.names(w.ID, w.Receipts[i].Origin) {
 			return false
 		}
+	}
+	if len(w.Park)+len(w.Unpark) > 0 {
+		if len(w.Unpark) > 0 && o.parked[w.ID] {
+			return false
+		}
+		if o.parked == nil {
+			o.parked = map[journal.ID]bool{}
+		}
+		o.parked[w.ID] = true
 	}
 	reset, woken := o.woken[w.ID]
 	if woken && w.Update != nil {
@@ -313,12 +343,13 @@ func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 	return !before
 }
 
-// puts notes that a message is put; false if one of the other sort was.
+// puts notes that a message is put; false if one of the other sort was, or if messages were parked
+// there: whether there is room depends on them.
 func (o *mailOrder) puts(to journal.Receiver, lenient bool) bool {
 	before, put := o.put[to]
 	if o.put == nil {
 		o.put = map[journal.Receiver]bool{}
 	}
 	o.put[to] = lenient
-	return !put || before == lenient
+	return (!put || before == lenient) && !(to.Chain.IsZero() && o.parked[to.ID])
 }

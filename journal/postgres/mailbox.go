@@ -13,10 +13,12 @@ type mailboxes struct {
 	mailed   map[mailKey]bool // there is a message
 	answered map[mailKey]bool // there is a receipt
 	messages map[place]message
+	parked   map[place]message
 	tallies  map[journal.Receiver]tally
+	aside    map[journal.Receiver]tally // of parked messages
 }
 
-// message is one that a write wants to take.
+// message is one that a write wants to take, park or unpark.
 type message struct {
 	origin journal.Origin
 	bytes  int64
@@ -25,6 +27,7 @@ type message struct {
 func newMailboxes() mailboxes {
 	return mailboxes{
 		mailed: map[mailKey]bool{}, answered: map[mailKey]bool{}, messages: map[place]message{}, tallies: map[journal.Receiver]tally{},
+		parked: map[place]message{}, aside: map[journal.Receiver]tally{},
 	}
 }
 
@@ -44,21 +47,12 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 		switch {
 		case m.knows(w.Receiver(), r.Origin):
 			return journal.Result{Existed: true}
-		case r.Kind.Bounded() && m.tallies[w.Receiver()].full(r.Bytes):
+		case r.Kind.Bounded() && (m.tallies[w.Receiver()].full(r.Bytes) || m.aside[w.Receiver()].parkedFull()):
 			return journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
-	taken := map[uint64]bool{}
-	for _, position := range w.Take {
-		if _, there := m.messages[place{w.Receiver(), position}]; !there || taken[position] {
-			return journal.Result{Err: fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)}
-		}
-		taken[position] = true
-	}
-	for _, position := range w.Hold {
-		if _, there := m.messages[place{w.Receiver(), position}]; !there || taken[position] {
-			return journal.Result{Err: fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)}
-		}
+	if err := m.checkPlaces(w); err != nil {
+		return journal.Result{Err: err}
 	}
 	left := map[journal.Origin]bool{}
 	for i := range w.Receipts {
@@ -74,15 +68,55 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	return journal.Result{}
 }
 
+// checkPlaces refuses a write that takes, holds, parks or unparks a message which is not where it says.
+func (m *mailboxes) checkPlaces(w *journal.Write) error {
+	back, taken, parked := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	for _, position := range w.Unpark {
+		if _, there := m.parked[place{w.Receiver(), position}]; !there || back[position] {
+			return fmt.Errorf("postgres: message %d to %s is not parked", position, w.ID)
+		}
+		back[position] = true
+	}
+	there := func(position uint64) bool {
+		_, there := m.messages[place{w.Receiver(), position}]
+		return (there || back[position]) && !taken[position] && !parked[position]
+	}
+	missing := func(position uint64) error {
+		return fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)
+	}
+	for _, position := range w.Take {
+		if !there(position) {
+			return missing(position)
+		}
+		taken[position] = true
+	}
+	for _, position := range w.Hold {
+		if !there(position) {
+			return missing(position)
+		}
+	}
+	for i := range w.Park {
+		if position := w.Park[i].Position; !there(position) {
+			return missing(position)
+		}
+		parked[w.Park[i].Position] = true
+	}
+	return nil
+}
+
 // overfills tells whether what a write sends is more than an inbox may hold.
 func (m *mailboxes) overfills(w *journal.Write) bool {
 	if len(w.Send) == 0 {
 		return false
 	}
 	after := newMailboxes() // as far as the write goes
-	for _, position := range w.Take {
+	for _, position := range slices.Concat(w.Take, parkedPositions(w)) {
 		key := place{w.Receiver(), position}
 		after.messages[key] = m.messages[key]
+	}
+	for _, position := range w.Unpark {
+		key := place{w.Receiver(), position}
+		after.parked[key] = m.parked[key]
 	}
 	after.tallies[w.Receiver()] = m.tallies[w.Receiver()]
 	for i := range w.Send {
@@ -91,7 +125,7 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 		after.answered[receiptOf(to.ID, origin)] = m.answered[receiptOf(to.ID, origin)]
 	}
 	for _, sent := range after.apply(w).Send {
-		if sent.Kind.Bounded() && after.tallies[w.ReceiverOf(&sent)].overfull() {
+		if to := w.ReceiverOf(&sent); sent.Kind.Bounded() && (after.tallies[to].overfull() || m.aside[to].parkedFull()) {
 			return true
 		}
 	}
@@ -100,6 +134,7 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 
 // apply notes the effects of a write, and leaves of what it sends what is not there yet.
 func (m *mailboxes) apply(w *journal.Write) *journal.Write {
+	m.unpark(w)
 	for _, position := range w.Take {
 		to := w.Receiver()
 		taken := m.messages[place{to, position}]
@@ -108,6 +143,7 @@ func (m *mailboxes) apply(w *journal.Write) *journal.Write {
 		t := m.tallies[to]
 		m.tallies[to] = tally{t.messages - 1, t.bytes - taken.bytes}
 	}
+	m.park(w)
 	for i := range w.Receipts {
 		m.answered[receiptOf(w.ID, w.Receipts[i].Origin)] = true
 	}
@@ -159,7 +195,7 @@ func (d *mailDependencies) add(w *journal.Write) {
 	for i := range w.Receipts {
 		known(&d.answered, w.Receiver(), &w.Receipts[i].Origin)
 	}
-	for _, position := range slices.Concat(w.Take, w.Hold) {
+	for _, position := range slices.Concat(w.Take, w.Hold, w.Unpark, parkedPositions(w)) {
 		d.takes.add(w.Receiver(), position)
 	}
 }

@@ -183,6 +183,7 @@ func bare(w *journal.Write) bool {
 		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil,
 		w.Receive != nil, len(w.Take) > 0, len(w.Receipts) > 0, len(w.Send) > 0, w.Entity != nil, w.Destroy,
 		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock, len(w.GiveUp) > 0,
+		len(w.Park) > 0, len(w.Unpark) > 0,
 	} {
 		if there {
 			parts++
@@ -387,6 +388,9 @@ func check(w *journal.Write) error {
 	}
 	if w.Lock != nil {
 		texts = append(texts, w.Lock.Namespace, w.Lock.Type, w.Lock.Key)
+	}
+	for i := range w.Park {
+		texts = append(texts, w.Park[i].Namespace, w.Park[i].Type, w.Park[i].Key)
 	}
 	if w.Continue != nil {
 		texts = append(texts, w.Continue.Digest)

@@ -54,6 +54,7 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 		"kind of a message":     {ID: id, Send: []journal.Sent{{To: id, Message: journal.Message{Envelope: journal.Envelope{Kind: "\xff", Origin: journal.Origin{1}}}}}},
 		"key of an entity":      {ID: id, Entity: &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "\x00"}},
 		"type of a lock":        {ID: id, Lock: &journal.Lock{Entity: id, Type: "\x00", Holder: journal.Caller{ID: id}}},
+		"key of one parked":     {ID: id, Park: []journal.Parked{{Position: 1, Key: "\x00", Reason: abi.Errorf(abi.CodeInternal, "no")}}},
 		"digest of the next":    {ID: id, Run: journal.RunID(id), Continue: &journal.Continuation{Run: journal.RunID{1}, Digest: "\xff"}},
 		"state":                 {ID: id, Run: journal.RunID(id), Update: &journal.Update{State: "\xff"}},
 	} {

@@ -158,18 +158,29 @@ func (b *snapshotBatch) readInboxes(snap *snapshot, of *mailDependencies) {
 		id, chain, origin []byte
 		position          int64
 		size              int64
-		total             tally
+		parked            bool
+		total, aside      tally
 	)
-	b.each(`SELECT id, chain, position, origin, bytes
+	b.each(`SELECT id, chain, position, origin, bytes, parked IS NOT NULL
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS w (shard, id, chain, position) JOIN `+b.sql.inbox+` i USING (shard, id, chain, position)`,
-		[]any{of.takes.shards, of.takes.ids, of.takes.chains, of.takes.positions}, []any{&id, &chain, &position, &origin, &size},
+		[]any{of.takes.shards, of.takes.ids, of.takes.chains, of.takes.positions}, []any{&id, &chain, &position, &origin, &size, &parked},
 		func() {
-			snap.mail.messages[place{receiverOf(id, chain), uint64(position)}] = message{journal.Origin(origin), size}
+			there := snap.mail.messages
+			if parked {
+				there = snap.mail.parked
+			}
+			there[place{receiverOf(id, chain), uint64(position)}] = message{journal.Origin(origin), size}
 		})
-	b.each(`SELECT id, chain, held.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) CROSS JOIN LATERAL (
+	b.each(`SELECT id, chain, held.*, aside.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) CROSS JOIN LATERAL (
 			SELECT count(*), coalesce(sum(n.bytes), 0)::int8
-			FROM (SELECT i.bytes FROM `+b.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain LIMIT $4) AS n) AS held`,
+			FROM (SELECT i.bytes FROM `+b.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain AND i.parked IS NULL LIMIT $4) AS n) AS held
+		CROSS JOIN LATERAL (`+b.sql.countParked+`) AS aside`,
 		[]any{of.receivers.shards, of.receivers.ids, of.receivers.chains, journal.MaxSentInbox + 1 + of.takes.len()},
-		[]any{&id, &chain, &total.messages, &total.bytes},
-		func() { snap.mail.tallies[receiverOf(id, chain)] = total })
+		[]any{&id, &chain, &total.messages, &total.bytes, &aside.messages, &aside.bytes},
+		func() {
+			to := receiverOf(id, chain)
+			if snap.mail.tallies[to] = total; to.Chain.IsZero() {
+				snap.mail.aside[to] = aside
+			}
+		})
 }

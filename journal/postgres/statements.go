@@ -42,6 +42,7 @@ const (
 	stmtMail           = "cruster_mail"
 	stmtMailLenient    = "cruster_mail_lenient"
 	stmtOwnRole        = "cruster_own_role"
+	stmtPark           = "cruster_park"
 	stmtPresent        = "cruster_present"
 	stmtPublish        = "cruster_publish"
 	stmtReceipts       = "cruster_receipts"
@@ -54,6 +55,7 @@ const (
 	stmtTakes          = "cruster_takes"
 	stmtUnanswered     = "cruster_unanswered"
 	stmtUnlocks        = "cruster_unlocks"
+	stmtUnpark         = "cruster_unpark"
 	stmtUpdates        = "cruster_updates"
 	stmtWakes          = "cruster_wakes"
 )
@@ -66,6 +68,7 @@ type statements struct {
 	guestMigrations, inbox, receipts, entities    string
 	schedules, locks, published, attributes       string
 	retired, givenUp                              string
+	countParked                                   string
 	prepared                                      map[string]string
 }
 
@@ -84,8 +87,9 @@ func newStatements(schema string) statements {
 		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired, "{given_up}", st.givenUp,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
 		"{taken}", "'"+stateTaken+"'",
-		"{now}", strconv.FormatInt(journal.Now, 10),
+		"{now}", strconv.FormatInt(journal.Now, 10), "{max_parked}", strconv.Itoa(journal.MaxParked), "{max_parked_bytes}", strconv.Itoa(journal.MaxParkedBytes),
 	)
+	st.countParked = expand.Replace(countParked)
 	st.prepared = make(map[string]string, len(journalStatements))
 	for name, text := range journalStatements {
 		st.prepared[name] = expand.Replace(text)
@@ -129,6 +133,11 @@ const (
 	wakeNew = `woken AS (UPDATE {executions} e SET wake_at = {now} FROM new WHERE e.shard = new.shard AND ` + asleep
 	asleep  = `e.superseded = 0 AND e.state = 'running' AND e.wake_at <> {now}`
 )
+
+// countParked counts the parked messages of the entity w, and their bytes.
+const countParked = `
+	SELECT count(*), coalesce(sum(p.bytes), 0)::int8
+	FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id AND i.parked IS NOT NULL LIMIT {max_parked}) AS p`
 
 const insertMail = `
 	INSERT INTO {inbox} (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)
@@ -241,20 +250,36 @@ var journalStatements = map[string]string{
 		AS w (shard, id, chain, messages, bytes, most, most_bytes)
 	CROSS JOIN LATERAL (
 		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
-		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain LIMIT w.most) AS n) AS there
-	WHERE there.messages + w.messages > w.most OR there.bytes + w.bytes > w.most_bytes`,
+		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id AND i.chain = w.chain AND i.parked IS NULL LIMIT w.most) AS n) AS there
+	CROSS JOIN LATERAL (` + countParked + `) AS aside (messages, bytes)
+	WHERE there.messages + w.messages > w.most OR there.bytes + w.bytes > w.most_bytes OR w.chain = '' AND (aside.messages >= {max_parked} OR aside.bytes >= {max_parked_bytes})`,
 
 	stmtTakes: `
 	WITH gone AS (
 		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS t (shard, id, chain, position)
-		WHERE i.shard = t.shard AND i.id = t.id AND i.chain = t.chain AND i.position = t.position RETURNING 1)
+		WHERE i.shard = t.shard AND i.id = t.id AND i.chain = t.chain AND i.position = t.position AND i.parked IS NULL RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM gone), $5, {mail})`,
 
 	stmtHoldMail: `
 	WITH kept AS (
 		UPDATE {inbox} i SET held = true FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS h (shard, id, chain, position)
-		WHERE i.shard = h.shard AND i.id = h.id AND i.chain = h.chain AND i.position = h.position RETURNING 1)
+		WHERE i.shard = h.shard AND i.id = h.id AND i.chain = h.chain AND i.position = h.position AND i.parked IS NULL RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM kept), $5, {mail})`,
+
+	stmtPark: `
+	WITH parked AS (
+		UPDATE {inbox} i SET parked = p.body, namespace = p.namespace, type = p.type, key = p.key
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[], $6::text[], $7::text[], $8::text[])
+			AS p (shard, id, chain, position, body, namespace, type, key)
+		WHERE i.shard = p.shard AND i.id = p.id AND i.chain = p.chain AND i.position = p.position AND i.parked IS NULL RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM parked), $9, {mail})`,
+
+	stmtUnpark: `
+	WITH back AS (
+		UPDATE {inbox} i SET parked = NULL, namespace = NULL, type = NULL, key = NULL
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS p (shard, id, chain, position)
+		WHERE i.shard = p.shard AND i.id = p.id AND i.chain = p.chain AND i.position = p.position AND i.parked IS NOT NULL RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM back), $5, {mail})`,
 
 	stmtReceipts: `
 	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)

@@ -85,10 +85,12 @@ type batch struct {
 	mail   *mail
 	// sentTo are the inboxes that what the last write sent was put into.
 	sentTo []journal.Receiver
+	// refuses tells of inboxes that the last write sends to whether they take no more messages.
+	refuses map[journal.Receiver]bool
 }
 
 func newBatch(conn *sqlite.Conn, m *mail) *batch {
-	return &batch{conn: conn, mail: m, fences: map[journal.Shard]journal.Fence{}}
+	return &batch{conn: conn, mail: m, fences: map[journal.Shard]journal.Fence{}, refuses: map[journal.Receiver]bool{}}
 }
 
 // spoilt tells whether a write failed in the middle for a reason of its own.

@@ -15,8 +15,8 @@ var errNoMessage = errors.New("there is no such message")
 const (
 	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
 	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?4"
-	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 RETURNING bytes"
-	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4"
+	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL RETURNING bytes"
+	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL"
 	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND flags >= 2"
 )
 
@@ -100,7 +100,13 @@ func (b *batch) take(w *journal.Write) error {
 // deliver does what a write says about inboxes, and tells where the message that it
 // receives stands.
 func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
+	if err := b.unpark(w); err != nil {
+		return 0, err
+	}
 	if err := b.take(w); err != nil {
+		return 0, err
+	}
+	if err := b.park(w); err != nil {
 		return 0, err
 	}
 	if w.Receive != nil {
@@ -141,7 +147,7 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 		if err != nil {
 			return journal.Result{}, err
 		}
-		if t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes {
+		if b.refuses[receiver] || t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes {
 			b.mail.forget()
 			if err := run(b.conn, "ROLLBACK TO cruster_send", nil, nil); err != nil {
 				return journal.Result{}, err

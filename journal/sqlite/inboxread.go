@@ -15,19 +15,21 @@ const (
 	envelopeColumns = "position, origin, kind, name, at, flags, bytes, sender, sender_run, step"
 	messageColumns  = envelopeColumns + ", value"
 
-	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 ORDER BY position"
-	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 ORDER BY position"
-	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4"
+	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position"
+	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position"
+	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
-	selectResultReceivers = `SELECT DISTINCT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_results CROSS JOIN cruster_executions e
+	selectResultReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_results CROSS JOIN cruster_executions e
 			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
 		WHERE i.kind = 'result' AND (i.shard, i.id) > (?1, ?2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain
-		ORDER BY i.shard, i.id LIMIT ?3`
+		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT ?3`
 
-	// selectNextReceiver leaps over the other messages of the one before.
-	selectNextReceiver = `SELECT id, chain = x'' FROM cruster_inbox WHERE (shard, id) >= (?1, ?2)
-		ORDER BY shard, id LIMIT 1`
+	// selectNextReceiver leaps over the other messages of the one before. It tells of an entity whether
+	// one of its messages is not parked.
+	selectNextReceiver = `SELECT id, chain = x'' AND EXISTS (
+			SELECT 1 FROM cruster_inbox i WHERE i.shard = n.shard AND i.id = n.id AND i.chain = x'' AND i.parked IS NULL)
+		FROM cruster_inbox n WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1`
 )
 
 func scanEnvelope(row *sqlite.Stmt) journal.Envelope {

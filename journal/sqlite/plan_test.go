@@ -25,6 +25,10 @@ func TestQueryPlans(t *testing.T) {
 		query, _ := entitiesQuery(&f)
 		return query
 	}
+	parked := func(f journal.ParkedFilter) string {
+		query, _ := parkedQuery(&f)
+		return query
+	}
 	where := func(operators ...string) string {
 		f := journal.Filter{State: journal.Running}
 		for _, operator := range operators {
@@ -84,6 +88,14 @@ func TestQueryPlans(t *testing.T) {
 		"where <=":               where("<="),
 		"where >":                where(">"),
 		"where >=":               where(">="),
+		"result receivers":       selectResultReceivers,
+		"park message":           parkMessage,
+		"unpark message":         unparkMessage,
+		"parked tally":           selectParkedTally,
+		"parked":                 parked(journal.ParkedFilter{}),
+		"parked of namespace":    parked(journal.ParkedFilter{Namespace: "n"}),
+		"parked of deployment":   parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}),
+		"parked of entity":       parked(journal.ParkedFilter{Namespace: "n", Type: "bank/Account", Key: "k"}),
 	}
 	// What a range yields is sorted, and all rows of these indexes fit.
 	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder"}

@@ -30,18 +30,23 @@ const (
 	mostCounted = journal.MaxSentInbox + 1
 )
 
-const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 LIMIT ?4)"
+const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND parked IS NULL LIMIT ?4)"
 
 func (m *mail) forget() { clear(m.tallies) }
 
 // full tells whether there is no room for a message of so many bytes.
 func (b *batch) full(receiver journal.Receiver, bytes int) (bool, error) {
 	t, err := b.tally(receiver)
-	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes, err
+	if err != nil || t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes {
+		return true, err
+	}
+	return b.parkedFull(receiver)
 }
 
-// crowded tells whether what a write sends may overfill an inbox.
-func (b *batch) crowded(w *journal.Write) (bool, error) {
+// crowded tells whether what a write sends may overfill an inbox, or goes to one that takes no more
+// messages because of those that are parked.
+func (b *batch) crowded(w *journal.Write) (crowded bool, err error) {
+	clear(b.refuses)
 	bytes := int64(0)
 	for i := range w.Send {
 		bytes += int64(w.Send[i].Bytes)
@@ -52,11 +57,18 @@ func (b *batch) crowded(w *journal.Write) (bool, error) {
 			continue
 		}
 		t, err := b.tally(to)
-		if err != nil || t.messages+int64(len(w.Send)) > journal.MaxSentInbox || t.bytes+bytes > journal.MaxSentInboxBytes {
-			return true, err
+		if err == nil && (t.messages+int64(len(w.Send)) > journal.MaxSentInbox || t.bytes+bytes > journal.MaxSentInboxBytes) {
+			crowded = true
 		}
+		if err == nil {
+			b.refuses[to], err = b.parkedFull(to)
+		}
+		if err != nil {
+			return false, err
+		}
+		crowded = crowded || b.refuses[to]
 	}
-	return false, nil
+	return crowded, nil
 }
 
 func (b *batch) tally(receiver journal.Receiver) (tally, error) {

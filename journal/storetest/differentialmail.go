@@ -105,6 +105,9 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 			}
 		}
 	}
+	if w.OfEntity() {
+		m.drawParked(rt, w)
+	}
 	if parts&8 != 0 {
 		for range rapid.IntRange(1, 3).Draw(rt, "sent") {
 			w.Send = append(w.Send, m.drawSent(rt))
@@ -126,6 +129,34 @@ func (m *model) drawSent(rt *rapid.T) journal.Sent {
 		sent.Chain[0] ^= 1
 	}
 	return sent
+}
+
+// drawParked adds messages that a write of an entity parks, and puts back.
+func (m *model) drawParked(rt *rapid.T, w *journal.Write) {
+	parts := rapid.IntRange(0, 7).Draw(rt, "parked")
+	e := modelEntities()[slices.IndexFunc(modelEntities(), func(e journal.Entity) bool { return e.ID == w.ID })]
+	if parts&1 != 0 {
+		for _, there := range m.inboxes[w.ID] {
+			if rapid.Bool().Draw(rt, "park") && (rapid.IntRange(0, 9).Draw(rt, "also taken") == 0 || !slices.Contains(w.Take, there.position)) {
+				p := parkedAt(e, there.position)
+				p.At, p.Attempts = rapid.Int64Range(-2, 5).Draw(rt, "at"), rapid.IntRange(0, 3).Draw(rt, "attempts")
+				w.Park = append(w.Park, p)
+			}
+		}
+	}
+	if parts&2 != 0 {
+		for _, position := range m.parked[w.ID] {
+			if rapid.Bool().Draw(rt, "unpark") {
+				w.Unpark = append(w.Unpark, position)
+				if rapid.Bool().Draw(rt, "drop") {
+					w.Take = append(w.Take, position)
+				}
+			}
+		}
+	}
+	if parts == 7 && rapid.IntRange(0, 3).Draw(rt, "not there") == 0 {
+		w.Unpark = append(w.Unpark, 1<<40)
+	}
 }
 
 // drawEntityWrite draws a write of an entity.
@@ -184,7 +215,7 @@ func (m *model) ofOracle(positions []uint64) []uint64 {
 // compareMail compares all that the two stores hold of inboxes and entities. Positions are
 // each store's own: they must order the messages alike.
 func (m *model) compareMail(rt *rapid.T) {
-	m.inboxes = map[journal.ID][]waiting{}
+	m.inboxes, m.parked = map[journal.ID][]waiting{}, map[journal.ID][]uint64{}
 	for _, id := range modelReceivers() {
 		m.compareReceiver(rt, receiverOf(m.ctx, m.oracle, id))
 		for n := range repeated + 4 {
@@ -192,6 +223,9 @@ func (m *model) compareMail(rt *rapid.T) {
 		}
 		same(rt, "lock", func(s journal.Store) (*journal.Lock, error) { return s.Lock(m.ctx, id) }, m.store, m.oracle)
 		same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
+	}
+	for _, e := range modelEntities() {
+		m.compareParked(rt, &e)
 	}
 }
 
@@ -217,6 +251,43 @@ func (m *model) compareReceiver(rt *rapid.T, to journal.Receiver) {
 		m.positions[position] = positions[m.oracle][i]
 		m.inboxes[to.ID] = append(m.inboxes[to.ID], waiting{position, envelopes[i].Origin, envelopes[i].Repeatable})
 	}
+}
+
+// compareParked compares the parked messages of an entity.
+func (m *model) compareParked(rt *rapid.T, e *journal.Entity) {
+	positions := map[journal.Store][]uint64{}
+	same(rt, "parked", func(s journal.Store) ([]journal.ParkedMessage, error) {
+		found, err := s.Parked(m.ctx, journal.ParkedFilter{Namespace: e.Namespace, Type: e.Type, Key: e.Key, Limit: 1000})
+		for i := range found {
+			positions[s] = append(positions[s], found[i].Position)
+			found[i].Position, found[i].Message.Position = 0, 0
+		}
+		return slices.Concat(nil, found), err
+	}, m.store, m.oracle)
+	for i, position := range positions[m.store] {
+		require.Equal(rt, m.positions[position], positions[m.oracle][i], "a parked message stays where it is")
+	}
+	m.parked[e.ID] = positions[m.store]
+}
+
+// listParked compares pages of all parked messages.
+func (m *model) listParked(rt *rapid.T) {
+	f := journal.ParkedFilter{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(rt, "namespace"),
+		Type:      rapid.SampledFrom(append([]string{"", "bank/", "shop/"}, modelTypes...)).Draw(rt, "type"),
+		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
+	}
+	if rapid.Bool().Draw(rt, "paged") {
+		after := rapid.SampledFrom(modelEntities()).Draw(rt, "after")
+		f.After = &journal.Parked{Namespace: after.Namespace, Type: after.Type, Key: after.Key, Position: math.MaxInt64}
+	}
+	same(rt, "parked", func(s journal.Store) ([]journal.ParkedMessage, error) {
+		found, err := s.Parked(m.ctx, f)
+		for i := range found {
+			found[i].Position, found[i].Message.Position = 0, 0
+		}
+		return slices.Concat(nil, found), err
+	}, m.store, m.oracle)
 }
 
 func (m *model) sweepReceipts(rt *rapid.T) {

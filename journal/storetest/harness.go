@@ -44,6 +44,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Sweep", sweepTests},
 		{"Hibernate", hibernateTests},
 		{"Inbox", inboxTests},
+		{"Parked", parkedTests},
 		{"Entity", entityTests},
 		{"Receipts", receiptTests},
 		{"Schedule", scheduleTests},

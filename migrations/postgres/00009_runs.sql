@@ -123,6 +123,12 @@ CREATE UNIQUE INDEX inbox_origin ON inbox (shard, origin, id, chain);
 CREATE INDEX inbox_held ON inbox (shard, id) WHERE held;
 CREATE INDEX inbox_results ON inbox (shard, id) WHERE kind = 'result';
 
+-- Messages of entities that could not be performed: why, and which entity they are for. The first index counts those of
+-- an entity, the second lists them.
+ALTER TABLE inbox ADD COLUMN parked bytea, ADD COLUMN namespace text COLLATE "C", ADD COLUMN type text COLLATE "C", ADD COLUMN key text COLLATE "C";
+CREATE INDEX inbox_parked ON inbox (shard, id) WHERE parked IS NOT NULL;
+CREATE INDEX inbox_parked_list ON inbox (namespace, type, key, position) WHERE parked IS NOT NULL;
+
 -- Runs that are gone, and whose rows are garbage. A chain says that the last of its runs is gone.
 CREATE TABLE retired (
     shard smallint NOT NULL,

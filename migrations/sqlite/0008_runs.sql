@@ -190,6 +190,15 @@ CREATE INDEX cruster_inbox_results ON cruster_inbox (shard, id) WHERE kind = 're
 DROP TABLE cruster_inbox_before;
 DROP TABLE moved;
 
+-- Messages of entities that could not be performed: why, and which entity they are for. The first index counts those of
+-- an entity, the second lists them.
+ALTER TABLE cruster_inbox ADD COLUMN parked BLOB;
+ALTER TABLE cruster_inbox ADD COLUMN namespace TEXT;
+ALTER TABLE cruster_inbox ADD COLUMN type TEXT;
+ALTER TABLE cruster_inbox ADD COLUMN key TEXT;
+CREATE INDEX cruster_inbox_parked ON cruster_inbox (shard, id) WHERE parked IS NOT NULL;
+CREATE INDEX cruster_inbox_parked_list ON cruster_inbox (namespace, type, key, position) WHERE parked IS NOT NULL;
+
 -- Runs that are gone, and whose rows are garbage. A chain says that the last of its runs is gone.
 CREATE TABLE cruster_retired (
     shard INTEGER NOT NULL,

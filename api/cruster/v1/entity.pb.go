@@ -622,7 +622,9 @@ type StateResponse struct {
 	// The entity.
 	Entity *Entity `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"`
 	// Its state.
-	State         *Payload `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	State *Payload `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// How many of its messages are parked; 1000 means that many or more.
+	Parked        int32 `protobuf:"varint,3,opt,name=parked,proto3" json:"parked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -669,6 +671,13 @@ func (x *StateResponse) GetState() *Payload {
 		return x.State
 	}
 	return nil
+}
+
+func (x *StateResponse) GetParked() int32 {
+	if x != nil {
+		return x.Parked
+	}
+	return 0
 }
 
 // Entity is one that has a state.
@@ -1375,6 +1384,518 @@ func (x *UnlockResponse) GetHolder() string {
 	return ""
 }
 
+// ListParkedRequest asks for a page of parked messages.
+type ListParkedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only those of this type, "deployment/Type"; or of a deployment, "deployment/".
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// Only those of this entity, "deployment/Type/id". It comes without a type.
+	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
+	// How many: 1 to 1000; 0 means 100.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the page before.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListParkedRequest) Reset() {
+	*x = ListParkedRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListParkedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListParkedRequest) ProtoMessage() {}
+
+func (x *ListParkedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListParkedRequest.ProtoReflect.Descriptor instead.
+func (*ListParkedRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListParkedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListParkedRequest) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ListParkedRequest) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *ListParkedRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListParkedRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListParkedResponse holds a page of parked messages.
+type ListParkedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The messages.
+	Messages []*ParkedMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The page_token of the next page; empty if this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListParkedResponse) Reset() {
+	*x = ListParkedResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListParkedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListParkedResponse) ProtoMessage() {}
+
+func (x *ListParkedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListParkedResponse.ProtoReflect.Descriptor instead.
+func (*ListParkedResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListParkedResponse) GetMessages() []*ParkedMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ListParkedResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// ParkedMessage is one that was acknowledged and could not be performed.
+type ParkedMessage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity it is for: "deployment/Type/id".
+	Entity string `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"`
+	// The tenant it belongs to.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Its place among the messages of the entity, by which it is retried or dropped.
+	Position uint64 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
+	// What it asks for: "call" is an operation, "start" a workflow that the entity
+	// wants to have started.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The name of the operation, or of the workflow.
+	Name string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	// When it was sent.
+	SentAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
+	// When it was parked.
+	ParkedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=parked_at,json=parkedAt,proto3" json:"parked_at,omitempty"`
+	// How often it was tried, since it was sent or retried.
+	Attempts int32 `protobuf:"varint,8,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Why it could not be performed.
+	Reason *Error `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The execution that sent it; empty if a client or an entity did, or if it is gone.
+	Sender string `protobuf:"bytes,10,opt,name=sender,proto3" json:"sender,omitempty"`
+	// How many bytes it has.
+	Bytes         int64 `protobuf:"varint,11,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ParkedMessage) Reset() {
+	*x = ParkedMessage{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ParkedMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ParkedMessage) ProtoMessage() {}
+
+func (x *ParkedMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ParkedMessage.ProtoReflect.Descriptor instead.
+func (*ParkedMessage) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ParkedMessage) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *ParkedMessage) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ParkedMessage) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *ParkedMessage) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ParkedMessage) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ParkedMessage) GetSentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SentAt
+	}
+	return nil
+}
+
+func (x *ParkedMessage) GetParkedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ParkedAt
+	}
+	return nil
+}
+
+func (x *ParkedMessage) GetAttempts() int32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *ParkedMessage) GetReason() *Error {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *ParkedMessage) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+func (x *ParkedMessage) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// RetryParkedRequest asks for parked messages to be performed.
+type RetryParkedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The entity: "deployment/Type/id".
+	Entity string `protobuf:"bytes,2,opt,name=entity,proto3" json:"entity,omitempty"`
+	// The positions of the messages. One that is not parked fails the request (CR-6017).
+	Positions []uint64 `protobuf:"varint,3,rep,packed,name=positions,proto3" json:"positions,omitempty"`
+	// All parked messages of the entity, in place of positions.
+	All           bool `protobuf:"varint,4,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryParkedRequest) Reset() {
+	*x = RetryParkedRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryParkedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryParkedRequest) ProtoMessage() {}
+
+func (x *RetryParkedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryParkedRequest.ProtoReflect.Descriptor instead.
+func (*RetryParkedRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *RetryParkedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RetryParkedRequest) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *RetryParkedRequest) GetPositions() []uint64 {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
+func (x *RetryParkedRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+// RetryParkedResponse says that the messages are in the inbox of their entity.
+type RetryParkedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many.
+	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryParkedResponse) Reset() {
+	*x = RetryParkedResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryParkedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryParkedResponse) ProtoMessage() {}
+
+func (x *RetryParkedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryParkedResponse.ProtoReflect.Descriptor instead.
+func (*RetryParkedResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RetryParkedResponse) GetMessages() int32 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+// DropParkedRequest asks for parked messages to be given up.
+type DropParkedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The entity: "deployment/Type/id".
+	Entity string `protobuf:"bytes,2,opt,name=entity,proto3" json:"entity,omitempty"`
+	// The positions of the messages. One that is not parked fails the request (CR-6017).
+	Positions []uint64 `protobuf:"varint,3,rep,packed,name=positions,proto3" json:"positions,omitempty"`
+	// All parked messages of the entity, in place of positions.
+	All           bool `protobuf:"varint,4,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropParkedRequest) Reset() {
+	*x = DropParkedRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropParkedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropParkedRequest) ProtoMessage() {}
+
+func (x *DropParkedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropParkedRequest.ProtoReflect.Descriptor instead.
+func (*DropParkedRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *DropParkedRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DropParkedRequest) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *DropParkedRequest) GetPositions() []uint64 {
+	if x != nil {
+		return x.Positions
+	}
+	return nil
+}
+
+func (x *DropParkedRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+// DropParkedResponse says that the messages are gone.
+type DropParkedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many.
+	Messages      int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropParkedResponse) Reset() {
+	*x = DropParkedResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropParkedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropParkedResponse) ProtoMessage() {}
+
+func (x *DropParkedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropParkedResponse.ProtoReflect.Descriptor instead.
+func (*DropParkedResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DropParkedResponse) GetMessages() int32 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
 var File_cruster_v1_entity_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_entity_proto_rawDesc = "" +
@@ -1417,10 +1938,11 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\fStateRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"f\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"~\n" +
 	"\rStateResponse\x12*\n" +
 	"\x06entity\x18\x01 \x01(\v2\x12.cruster.v1.EntityR\x06entity\x12)\n" +
-	"\x05state\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05state\"\xf9\x01\n" +
+	"\x05state\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05state\x12\x16\n" +
+	"\x06parked\x18\x03 \x01(\x05R\x06parked\"\xf9\x01\n" +
 	"\x06Entity\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1471,7 +1993,44 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\"(\n" +
 	"\x0eUnlockResponse\x12\x16\n" +
-	"\x06holder\x18\x01 \x01(\tR\x06holder2\x9f\x04\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder\"\x99\x01\n" +
+	"\x11ListParkedRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x16\n" +
+	"\x06entity\x18\x03 \x01(\tR\x06entity\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"s\n" +
+	"\x12ListParkedResponse\x125\n" +
+	"\bmessages\x18\x01 \x03(\v2\x19.cruster.v1.ParkedMessageR\bmessages\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xec\x02\n" +
+	"\rParkedMessage\x12\x16\n" +
+	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
+	"\bposition\x18\x03 \x01(\x04R\bposition\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x123\n" +
+	"\asent_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x127\n" +
+	"\tparked_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bparkedAt\x12\x1a\n" +
+	"\battempts\x18\b \x01(\x05R\battempts\x12)\n" +
+	"\x06reason\x18\t \x01(\v2\x11.cruster.v1.ErrorR\x06reason\x12\x16\n" +
+	"\x06sender\x18\n" +
+	" \x01(\tR\x06sender\x12\x14\n" +
+	"\x05bytes\x18\v \x01(\x03R\x05bytes\"z\n" +
+	"\x12RetryParkedRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1c\n" +
+	"\tpositions\x18\x03 \x03(\x04R\tpositions\x12\x10\n" +
+	"\x03all\x18\x04 \x01(\bR\x03all\"1\n" +
+	"\x13RetryParkedResponse\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages\"y\n" +
+	"\x11DropParkedRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1c\n" +
+	"\tpositions\x18\x03 \x03(\x04R\tpositions\x12\x10\n" +
+	"\x03all\x18\x04 \x01(\bR\x03all\"0\n" +
+	"\x12DropParkedResponse\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\x05R\bmessages2\x89\x06\n" +
 	"\rEntityService\x129\n" +
 	"\x04Call\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n" +
 	"\x05Calls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x010\x01\x129\n" +
@@ -1480,7 +2039,12 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12B\n" +
 	"\aDestroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n" +
 	"\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n" +
-	"\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponse\x12K\n" +
+	"\n" +
+	"ListParked\x12\x1d.cruster.v1.ListParkedRequest\x1a\x1e.cruster.v1.ListParkedResponse\x12N\n" +
+	"\vRetryParked\x12\x1e.cruster.v1.RetryParkedRequest\x1a\x1f.cruster.v1.RetryParkedResponse\x12K\n" +
+	"\n" +
+	"DropParked\x12\x1d.cruster.v1.DropParkedRequest\x1a\x1e.cruster.v1.DropParkedResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_entity_proto_rawDescOnce sync.Once
@@ -1494,7 +2058,7 @@ func file_cruster_v1_entity_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_entity_proto_rawDescData
 }
 
-var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_cruster_v1_entity_proto_goTypes = []any{
 	(*Operation)(nil),             // 0: cruster.v1.Operation
 	(*CallRequest)(nil),           // 1: cruster.v1.CallRequest
@@ -1518,55 +2082,72 @@ var file_cruster_v1_entity_proto_goTypes = []any{
 	(*LockWaiter)(nil),            // 19: cruster.v1.LockWaiter
 	(*UnlockRequest)(nil),         // 20: cruster.v1.UnlockRequest
 	(*UnlockResponse)(nil),        // 21: cruster.v1.UnlockResponse
-	(*Payload)(nil),               // 22: cruster.v1.Payload
-	(Encoding)(0),                 // 23: cruster.v1.Encoding
-	(*Error)(nil),                 // 24: cruster.v1.Error
-	(*durationpb.Duration)(nil),   // 25: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
+	(*ListParkedRequest)(nil),     // 22: cruster.v1.ListParkedRequest
+	(*ListParkedResponse)(nil),    // 23: cruster.v1.ListParkedResponse
+	(*ParkedMessage)(nil),         // 24: cruster.v1.ParkedMessage
+	(*RetryParkedRequest)(nil),    // 25: cruster.v1.RetryParkedRequest
+	(*RetryParkedResponse)(nil),   // 26: cruster.v1.RetryParkedResponse
+	(*DropParkedRequest)(nil),     // 27: cruster.v1.DropParkedRequest
+	(*DropParkedResponse)(nil),    // 28: cruster.v1.DropParkedResponse
+	(*Payload)(nil),               // 29: cruster.v1.Payload
+	(Encoding)(0),                 // 30: cruster.v1.Encoding
+	(*Error)(nil),                 // 31: cruster.v1.Error
+	(*durationpb.Duration)(nil),   // 32: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
 }
 var file_cruster_v1_entity_proto_depIdxs = []int32{
-	22, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
+	29, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.CallRequest.operation:type_name -> cruster.v1.Operation
-	23, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
-	22, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
-	24, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
+	30, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
+	29, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
+	31, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
 	4,  // 5: cruster.v1.CallsRequest.calls:type_name -> cruster.v1.StreamedCall
 	1,  // 6: cruster.v1.StreamedCall.request:type_name -> cruster.v1.CallRequest
-	25, // 7: cruster.v1.StreamedCall.timeout:type_name -> google.protobuf.Duration
+	32, // 7: cruster.v1.StreamedCall.timeout:type_name -> google.protobuf.Duration
 	6,  // 8: cruster.v1.CallsResponse.answers:type_name -> cruster.v1.StreamedAnswer
 	2,  // 9: cruster.v1.StreamedAnswer.response:type_name -> cruster.v1.CallResponse
 	0,  // 10: cruster.v1.SendRequest.operation:type_name -> cruster.v1.Operation
-	23, // 11: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
+	30, // 11: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
 	11, // 12: cruster.v1.StateResponse.entity:type_name -> cruster.v1.Entity
-	22, // 13: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
-	26, // 14: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
-	26, // 15: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
+	29, // 13: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
+	33, // 14: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
+	33, // 15: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
 	11, // 16: cruster.v1.ListEntitiesResponse.entities:type_name -> cruster.v1.Entity
 	18, // 17: cruster.v1.ListLocksResponse.locks:type_name -> cruster.v1.EntityLock
-	26, // 18: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
+	33, // 18: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
 	19, // 19: cruster.v1.EntityLock.waiters:type_name -> cruster.v1.LockWaiter
-	26, // 20: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
-	1,  // 21: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
-	3,  // 22: cruster.v1.EntityService.Calls:input_type -> cruster.v1.CallsRequest
-	7,  // 23: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
-	9,  // 24: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
-	12, // 25: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
-	14, // 26: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
-	16, // 27: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
-	20, // 28: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
-	2,  // 29: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
-	5,  // 30: cruster.v1.EntityService.Calls:output_type -> cruster.v1.CallsResponse
-	8,  // 31: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
-	10, // 32: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
-	13, // 33: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
-	15, // 34: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
-	17, // 35: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
-	21, // 36: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
-	29, // [29:37] is the sub-list for method output_type
-	21, // [21:29] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	33, // 20: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
+	24, // 21: cruster.v1.ListParkedResponse.messages:type_name -> cruster.v1.ParkedMessage
+	33, // 22: cruster.v1.ParkedMessage.sent_at:type_name -> google.protobuf.Timestamp
+	33, // 23: cruster.v1.ParkedMessage.parked_at:type_name -> google.protobuf.Timestamp
+	31, // 24: cruster.v1.ParkedMessage.reason:type_name -> cruster.v1.Error
+	1,  // 25: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
+	3,  // 26: cruster.v1.EntityService.Calls:input_type -> cruster.v1.CallsRequest
+	7,  // 27: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
+	9,  // 28: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
+	12, // 29: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
+	14, // 30: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
+	16, // 31: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
+	20, // 32: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
+	22, // 33: cruster.v1.EntityService.ListParked:input_type -> cruster.v1.ListParkedRequest
+	25, // 34: cruster.v1.EntityService.RetryParked:input_type -> cruster.v1.RetryParkedRequest
+	27, // 35: cruster.v1.EntityService.DropParked:input_type -> cruster.v1.DropParkedRequest
+	2,  // 36: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
+	5,  // 37: cruster.v1.EntityService.Calls:output_type -> cruster.v1.CallsResponse
+	8,  // 38: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
+	10, // 39: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
+	13, // 40: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
+	15, // 41: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
+	17, // 42: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
+	21, // 43: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
+	23, // 44: cruster.v1.EntityService.ListParked:output_type -> cruster.v1.ListParkedResponse
+	26, // 45: cruster.v1.EntityService.RetryParked:output_type -> cruster.v1.RetryParkedResponse
+	28, // 46: cruster.v1.EntityService.DropParked:output_type -> cruster.v1.DropParkedResponse
+	36, // [36:47] is the sub-list for method output_type
+	25, // [25:36] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_entity_proto_init() }
@@ -1582,7 +2163,7 @@ func file_cruster_v1_entity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_entity_proto_rawDesc), len(file_cruster_v1_entity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,14 +19,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EntityService_Call_FullMethodName      = "/cruster.v1.EntityService/Call"
-	EntityService_Calls_FullMethodName     = "/cruster.v1.EntityService/Calls"
-	EntityService_Send_FullMethodName      = "/cruster.v1.EntityService/Send"
-	EntityService_State_FullMethodName     = "/cruster.v1.EntityService/State"
-	EntityService_List_FullMethodName      = "/cruster.v1.EntityService/List"
-	EntityService_Destroy_FullMethodName   = "/cruster.v1.EntityService/Destroy"
-	EntityService_ListLocks_FullMethodName = "/cruster.v1.EntityService/ListLocks"
-	EntityService_Unlock_FullMethodName    = "/cruster.v1.EntityService/Unlock"
+	EntityService_Call_FullMethodName        = "/cruster.v1.EntityService/Call"
+	EntityService_Calls_FullMethodName       = "/cruster.v1.EntityService/Calls"
+	EntityService_Send_FullMethodName        = "/cruster.v1.EntityService/Send"
+	EntityService_State_FullMethodName       = "/cruster.v1.EntityService/State"
+	EntityService_List_FullMethodName        = "/cruster.v1.EntityService/List"
+	EntityService_Destroy_FullMethodName     = "/cruster.v1.EntityService/Destroy"
+	EntityService_ListLocks_FullMethodName   = "/cruster.v1.EntityService/ListLocks"
+	EntityService_Unlock_FullMethodName      = "/cruster.v1.EntityService/Unlock"
+	EntityService_ListParked_FullMethodName  = "/cruster.v1.EntityService/ListParked"
+	EntityService_RetryParked_FullMethodName = "/cruster.v1.EntityService/RetryParked"
+	EntityService_DropParked_FullMethodName  = "/cruster.v1.EntityService/DropParked"
 )
 
 // EntityServiceClient is the client API for EntityService service.
@@ -69,6 +72,16 @@ type EntityServiceClient interface {
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
 	Unlock(ctx context.Context, in *UnlockRequest, opts ...grpc.CallOption) (*UnlockResponse, error)
+	// ListParked pages through messages that were acknowledged and could not be
+	// performed, by type, id and position. They are kept until they are retried or
+	// dropped.
+	ListParked(ctx context.Context, in *ListParkedRequest, opts ...grpc.CallOption) (*ListParkedResponse, error)
+	// RetryParked has parked messages of an entity performed, in their places. One that
+	// cannot be performed is parked again.
+	RetryParked(ctx context.Context, in *RetryParkedRequest, opts ...grpc.CallOption) (*RetryParkedResponse, error)
+	// DropParked gives parked messages of an entity up, for good. A sender that repeats
+	// one is told so (CR-6016).
+	DropParked(ctx context.Context, in *DropParkedRequest, opts ...grpc.CallOption) (*DropParkedResponse, error)
 }
 
 type entityServiceClient struct {
@@ -162,6 +175,36 @@ func (c *entityServiceClient) Unlock(ctx context.Context, in *UnlockRequest, opt
 	return out, nil
 }
 
+func (c *entityServiceClient) ListParked(ctx context.Context, in *ListParkedRequest, opts ...grpc.CallOption) (*ListParkedResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListParkedResponse)
+	err := c.cc.Invoke(ctx, EntityService_ListParked_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *entityServiceClient) RetryParked(ctx context.Context, in *RetryParkedRequest, opts ...grpc.CallOption) (*RetryParkedResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryParkedResponse)
+	err := c.cc.Invoke(ctx, EntityService_RetryParked_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *entityServiceClient) DropParked(ctx context.Context, in *DropParkedRequest, opts ...grpc.CallOption) (*DropParkedResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DropParkedResponse)
+	err := c.cc.Invoke(ctx, EntityService_DropParked_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EntityServiceServer is the server API for EntityService service.
 // All implementations must embed UnimplementedEntityServiceServer
 // for forward compatibility.
@@ -202,6 +245,16 @@ type EntityServiceServer interface {
 	// its next call of the entity fails. It is for operators who know that it will not
 	// come to its end.
 	Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error)
+	// ListParked pages through messages that were acknowledged and could not be
+	// performed, by type, id and position. They are kept until they are retried or
+	// dropped.
+	ListParked(context.Context, *ListParkedRequest) (*ListParkedResponse, error)
+	// RetryParked has parked messages of an entity performed, in their places. One that
+	// cannot be performed is parked again.
+	RetryParked(context.Context, *RetryParkedRequest) (*RetryParkedResponse, error)
+	// DropParked gives parked messages of an entity up, for good. A sender that repeats
+	// one is told so (CR-6016).
+	DropParked(context.Context, *DropParkedRequest) (*DropParkedResponse, error)
 	mustEmbedUnimplementedEntityServiceServer()
 }
 
@@ -235,6 +288,15 @@ func (UnimplementedEntityServiceServer) ListLocks(context.Context, *ListLocksReq
 }
 func (UnimplementedEntityServiceServer) Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Unlock not implemented")
+}
+func (UnimplementedEntityServiceServer) ListParked(context.Context, *ListParkedRequest) (*ListParkedResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListParked not implemented")
+}
+func (UnimplementedEntityServiceServer) RetryParked(context.Context, *RetryParkedRequest) (*RetryParkedResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryParked not implemented")
+}
+func (UnimplementedEntityServiceServer) DropParked(context.Context, *DropParkedRequest) (*DropParkedResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DropParked not implemented")
 }
 func (UnimplementedEntityServiceServer) mustEmbedUnimplementedEntityServiceServer() {}
 func (UnimplementedEntityServiceServer) testEmbeddedByValue()                       {}
@@ -390,6 +452,60 @@ func _EntityService_Unlock_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EntityService_ListParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListParkedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EntityServiceServer).ListParked(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EntityService_ListParked_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EntityServiceServer).ListParked(ctx, req.(*ListParkedRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EntityService_RetryParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryParkedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EntityServiceServer).RetryParked(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EntityService_RetryParked_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EntityServiceServer).RetryParked(ctx, req.(*RetryParkedRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EntityService_DropParked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DropParkedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EntityServiceServer).DropParked(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EntityService_DropParked_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EntityServiceServer).DropParked(ctx, req.(*DropParkedRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EntityService_ServiceDesc is the grpc.ServiceDesc for EntityService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -424,6 +540,18 @@ var EntityService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Unlock",
 			Handler:    _EntityService_Unlock_Handler,
+		},
+		{
+			MethodName: "ListParked",
+			Handler:    _EntityService_ListParked_Handler,
+		},
+		{
+			MethodName: "RetryParked",
+			Handler:    _EntityService_RetryParked_Handler,
+		},
+		{
+			MethodName: "DropParked",
+			Handler:    _EntityService_DropParked_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

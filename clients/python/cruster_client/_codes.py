@@ -122,4 +122,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-6012": ("The message says what to do instead. A section that could wait for another one might wait for ever.", False),
     "CR-6013": ("Entities with a state can be locked, each once in a section.", False),
     "CR-6014": ("An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", False),
+    "CR-6015": ("Nothing is lost: 'cruster-host entity parked' shows why. Remove the cause and run 'cruster-host entity retry', or give it up with 'cruster-host entity drop'.", False),
+    "CR-6016": ("The message holds why it could not be performed. To have it performed after all, send it again with another request id.", False),
+    "CR-6017": ("'cruster-host entity parked' shows parked messages and their positions. It may have been retried or dropped meanwhile.", False),
 }

@@ -122,4 +122,7 @@ export const CODES = {
   "CR-6012": { hint: "The message says what to do instead. A section that could wait for another one might wait for ever.", retryable: false },
   "CR-6013": { hint: "Entities with a state can be locked, each once in a section.", retryable: false },
   "CR-6014": { hint: "An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", retryable: false },
+  "CR-6015": { hint: "Nothing is lost: 'cruster-host entity parked' shows why. Remove the cause and run 'cruster-host entity retry', or give it up with 'cruster-host entity drop'.", retryable: false },
+  "CR-6016": { hint: "The message holds why it could not be performed. To have it performed after all, send it again with another request id.", retryable: false },
+  "CR-6017": { hint: "'cruster-host entity parked' shows parked messages and their positions. It may have been retried or dropped meanwhile.", retryable: false },
 } as const;

@@ -27,7 +27,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/entity.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x01\n\tOperation\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05input\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12\r\n\x05\x61gain\x18\x06 \x01(\x08\"_\n\x0b\x43\x61llRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\x12&\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32\x14.cruster.v1.Encoding\"U\n\x0c\x43\x61llResponse\x12#\n\x06result\x18\x01 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.cruster.v1.Error\"I\n\x0c\x43\x61llsRequest\x12\'\n\x05\x63\x61lls\x18\x01 \x03(\x0b\x32\x18.cruster.v1.StreamedCall\x12\x10\n\x08given_up\x18\x02 \x03(\x04\"p\n\x0cStreamedCall\x12\n\n\x02id\x18\x01 \x01(\x04\x12(\n\x07request\x18\x02 \x01(\x0b\x32\x17.cruster.v1.CallRequest\x12*\n\x07timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"d\n\rCallsResponse\x12+\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.cruster.v1.StreamedAnswer\x12\x17\n\nlast_taken\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\r\n\x0b_last_taken\"X\n\x0eStreamedAnswer\x12\n\n\x02id\x18\x01 \x01(\x04\x12*\n\x08response\x18\x02 \x01(\x0b\x32\x18.cruster.v1.CallResponse\x12\x0e\n\x06status\x18\x03 \x01(\x0c\"7\n\x0bSendRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\"\x0e\n\x0cSendResponse\"Y\n\x0cStateRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12&\n\x08\x65ncoding\x18\x03 \x01(\x0e\x32\x14.cruster.v1.Encoding\"W\n\rStateResponse\x12\"\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x12.cruster.v1.Entity\x12\"\n\x05state\x18\x02 \x01(\x0b\x32\x13.cruster.v1.Payload\"\xba\x01\n\x06\x45ntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x15\n\rstate_version\x18\x05 \x01(\r\x12.\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"]\n\x13ListEntitiesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"U\n\x14ListEntitiesResponse\x12$\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x12.cruster.v1.Entity\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x0e\x44\x65stroyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x11\n\x0f\x44\x65stroyResponse\"L\n\x10ListLocksRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"S\n\x11ListLocksResponse\x12%\n\x05locks\x18\x01 \x03(\x0b\x32\x16.cruster.v1.EntityLock\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\nEntityLock\x12\x0e\n\x06\x65ntity\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07waiters\x18\x05 \x03(\x0b\x32\x16.cruster.v1.LockWaiter\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\"]\n\nLockWaiter\x12\x11\n\texecution\x18\x01 \x01(\t\x12\x11\n\toperation\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"2\n\rUnlockRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\" \n\x0eUnlockResponse\x12\x0e\n\x06holder\x18\x01 \x01(\t2\x9f\x04\n\rEntityService\x12\x39\n\x04\x43\x61ll\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n\x05\x43\x61lls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x01\x30\x01\x12\x39\n\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12\x42\n\x07\x44\x65stroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63ruster/v1/entity.proto\x12\ncruster.v1\x1a\x17\x63ruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x01\n\tOperation\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\"\n\x05input\x18\x04 \x01(\x0b\x32\x13.cruster.v1.Payload\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12\r\n\x05\x61gain\x18\x06 \x01(\x08\"_\n\x0b\x43\x61llRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\x12&\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32\x14.cruster.v1.Encoding\"U\n\x0c\x43\x61llResponse\x12#\n\x06result\x18\x01 \x01(\x0b\x32\x13.cruster.v1.Payload\x12 \n\x05\x65rror\x18\x02 \x01(\x0b\x32\x11.cruster.v1.Error\"I\n\x0c\x43\x61llsRequest\x12\'\n\x05\x63\x61lls\x18\x01 \x03(\x0b\x32\x18.cruster.v1.StreamedCall\x12\x10\n\x08given_up\x18\x02 \x03(\x04\"p\n\x0cStreamedCall\x12\n\n\x02id\x18\x01 \x01(\x04\x12(\n\x07request\x18\x02 \x01(\x0b\x32\x17.cruster.v1.CallRequest\x12*\n\x07timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"d\n\rCallsResponse\x12+\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.cruster.v1.StreamedAnswer\x12\x17\n\nlast_taken\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\r\n\x0b_last_taken\"X\n\x0eStreamedAnswer\x12\n\n\x02id\x18\x01 \x01(\x04\x12*\n\x08response\x18\x02 \x01(\x0b\x32\x18.cruster.v1.CallResponse\x12\x0e\n\x06status\x18\x03 \x01(\x0c\"7\n\x0bSendRequest\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.cruster.v1.Operation\"\x0e\n\x0cSendResponse\"Y\n\x0cStateRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12&\n\x08\x65ncoding\x18\x03 \x01(\x0e\x32\x14.cruster.v1.Encoding\"g\n\rStateResponse\x12\"\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x12.cruster.v1.Entity\x12\"\n\x05state\x18\x02 \x01(\x0b\x32\x13.cruster.v1.Payload\x12\x0e\n\x06parked\x18\x03 \x01(\x05\"\xba\x01\n\x06\x45ntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x15\n\rstate_version\x18\x05 \x01(\r\x12.\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"]\n\x13ListEntitiesRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"U\n\x14ListEntitiesResponse\x12$\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x12.cruster.v1.Entity\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x0e\x44\x65stroyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x11\n\x0f\x44\x65stroyResponse\"L\n\x10ListLocksRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"S\n\x11ListLocksResponse\x12%\n\x05locks\x18\x01 \x03(\x0b\x32\x16.cruster.v1.EntityLock\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\nEntityLock\x12\x0e\n\x06\x65ntity\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0e\n\x06holder\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07waiters\x18\x05 \x03(\x0b\x32\x16.cruster.v1.LockWaiter\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\"]\n\nLockWaiter\x12\x11\n\texecution\x18\x01 \x01(\t\x12\x11\n\toperation\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"2\n\rUnlockRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\" \n\x0eUnlockResponse\x12\x0e\n\x06holder\x18\x01 \x01(\t\"k\n\x11ListParkedRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"Z\n\x12ListParkedResponse\x12+\n\x08messages\x18\x01 \x03(\x0b\x32\x19.cruster.v1.ParkedMessage\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x90\x02\n\rParkedMessage\x12\x0e\n\x06\x65ntity\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x10\n\x08position\x18\x03 \x01(\x04\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12+\n\x07sent_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\tparked_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61ttempts\x18\x08 \x01(\x05\x12!\n\x06reason\x18\t \x01(\x0b\x32\x11.cruster.v1.Error\x12\x0e\n\x06sender\x18\n \x01(\t\x12\r\n\x05\x62ytes\x18\x0b \x01(\x03\"W\n\x12RetryParkedRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x11\n\tpositions\x18\x03 \x03(\x04\x12\x0b\n\x03\x61ll\x18\x04 \x01(\x08\"\'\n\x13RetryParkedResponse\x12\x10\n\x08messages\x18\x01 \x01(\x05\"V\n\x11\x44ropParkedRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12\x11\n\tpositions\x18\x03 \x03(\x04\x12\x0b\n\x03\x61ll\x18\x04 \x01(\x08\"&\n\x12\x44ropParkedResponse\x12\x10\n\x08messages\x18\x01 \x01(\x05\x32\x89\x06\n\rEntityService\x12\x39\n\x04\x43\x61ll\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x12@\n\x05\x43\x61lls\x12\x18.cruster.v1.CallsRequest\x1a\x19.cruster.v1.CallsResponse(\x01\x30\x01\x12\x39\n\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12\x42\n\x07\x44\x65stroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponse\x12K\n\nListParked\x12\x1d.cruster.v1.ListParkedRequest\x1a\x1e.cruster.v1.ListParkedResponse\x12N\n\x0bRetryParked\x12\x1e.cruster.v1.RetryParkedRequest\x1a\x1f.cruster.v1.RetryParkedResponse\x12K\n\nDropParked\x12\x1d.cruster.v1.DropParkedRequest\x1a\x1e.cruster.v1.DropParkedResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -56,29 +56,43 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATEREQUEST']._serialized_start=901
   _globals['_STATEREQUEST']._serialized_end=990
   _globals['_STATERESPONSE']._serialized_start=992
-  _globals['_STATERESPONSE']._serialized_end=1079
-  _globals['_ENTITY']._serialized_start=1082
-  _globals['_ENTITY']._serialized_end=1268
-  _globals['_LISTENTITIESREQUEST']._serialized_start=1270
-  _globals['_LISTENTITIESREQUEST']._serialized_end=1363
-  _globals['_LISTENTITIESRESPONSE']._serialized_start=1365
-  _globals['_LISTENTITIESRESPONSE']._serialized_end=1450
-  _globals['_DESTROYREQUEST']._serialized_start=1452
-  _globals['_DESTROYREQUEST']._serialized_end=1523
-  _globals['_DESTROYRESPONSE']._serialized_start=1525
-  _globals['_DESTROYRESPONSE']._serialized_end=1542
-  _globals['_LISTLOCKSREQUEST']._serialized_start=1544
-  _globals['_LISTLOCKSREQUEST']._serialized_end=1620
-  _globals['_LISTLOCKSRESPONSE']._serialized_start=1622
-  _globals['_LISTLOCKSRESPONSE']._serialized_end=1705
-  _globals['_ENTITYLOCK']._serialized_start=1708
-  _globals['_ENTITYLOCK']._serialized_end=1872
-  _globals['_LOCKWAITER']._serialized_start=1874
-  _globals['_LOCKWAITER']._serialized_end=1967
-  _globals['_UNLOCKREQUEST']._serialized_start=1969
-  _globals['_UNLOCKREQUEST']._serialized_end=2019
-  _globals['_UNLOCKRESPONSE']._serialized_start=2021
-  _globals['_UNLOCKRESPONSE']._serialized_end=2053
-  _globals['_ENTITYSERVICE']._serialized_start=2056
-  _globals['_ENTITYSERVICE']._serialized_end=2599
+  _globals['_STATERESPONSE']._serialized_end=1095
+  _globals['_ENTITY']._serialized_start=1098
+  _globals['_ENTITY']._serialized_end=1284
+  _globals['_LISTENTITIESREQUEST']._serialized_start=1286
+  _globals['_LISTENTITIESREQUEST']._serialized_end=1379
+  _globals['_LISTENTITIESRESPONSE']._serialized_start=1381
+  _globals['_LISTENTITIESRESPONSE']._serialized_end=1466
+  _globals['_DESTROYREQUEST']._serialized_start=1468
+  _globals['_DESTROYREQUEST']._serialized_end=1539
+  _globals['_DESTROYRESPONSE']._serialized_start=1541
+  _globals['_DESTROYRESPONSE']._serialized_end=1558
+  _globals['_LISTLOCKSREQUEST']._serialized_start=1560
+  _globals['_LISTLOCKSREQUEST']._serialized_end=1636
+  _globals['_LISTLOCKSRESPONSE']._serialized_start=1638
+  _globals['_LISTLOCKSRESPONSE']._serialized_end=1721
+  _globals['_ENTITYLOCK']._serialized_start=1724
+  _globals['_ENTITYLOCK']._serialized_end=1888
+  _globals['_LOCKWAITER']._serialized_start=1890
+  _globals['_LOCKWAITER']._serialized_end=1983
+  _globals['_UNLOCKREQUEST']._serialized_start=1985
+  _globals['_UNLOCKREQUEST']._serialized_end=2035
+  _globals['_UNLOCKRESPONSE']._serialized_start=2037
+  _globals['_UNLOCKRESPONSE']._serialized_end=2069
+  _globals['_LISTPARKEDREQUEST']._serialized_start=2071
+  _globals['_LISTPARKEDREQUEST']._serialized_end=2178
+  _globals['_LISTPARKEDRESPONSE']._serialized_start=2180
+  _globals['_LISTPARKEDRESPONSE']._serialized_end=2270
+  _globals['_PARKEDMESSAGE']._serialized_start=2273
+  _globals['_PARKEDMESSAGE']._serialized_end=2545
+  _globals['_RETRYPARKEDREQUEST']._serialized_start=2547
+  _globals['_RETRYPARKEDREQUEST']._serialized_end=2634
+  _globals['_RETRYPARKEDRESPONSE']._serialized_start=2636
+  _globals['_RETRYPARKEDRESPONSE']._serialized_end=2675
+  _globals['_DROPPARKEDREQUEST']._serialized_start=2677
+  _globals['_DROPPARKEDREQUEST']._serialized_end=2763
+  _globals['_DROPPARKEDRESPONSE']._serialized_start=2765
+  _globals['_DROPPARKEDRESPONSE']._serialized_end=2803
+  _globals['_ENTITYSERVICE']._serialized_start=2806
+  _globals['_ENTITYSERVICE']._serialized_end=3583
 # @@protoc_insertion_point(module_scope)

@@ -100,12 +100,14 @@ class StateRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
 
 class StateResponse(_message.Message):
-    __slots__ = ("entity", "state")
+    __slots__ = ("entity", "state", "parked")
     ENTITY_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
+    PARKED_FIELD_NUMBER: _ClassVar[int]
     entity: Entity
     state: _common_pb2.Payload
-    def __init__(self, entity: _Optional[_Union[Entity, _Mapping]] = ..., state: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ...) -> None: ...
+    parked: int
+    def __init__(self, entity: _Optional[_Union[Entity, _Mapping]] = ..., state: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., parked: _Optional[int] = ...) -> None: ...
 
 class Entity(_message.Message):
     __slots__ = ("name", "namespace", "type", "id", "state_version", "created_at", "updated_at")
@@ -216,3 +218,87 @@ class UnlockResponse(_message.Message):
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     holder: str
     def __init__(self, holder: _Optional[str] = ...) -> None: ...
+
+class ListParkedRequest(_message.Message):
+    __slots__ = ("namespace", "type", "entity", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    type: str
+    entity: str
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., type: _Optional[str] = ..., entity: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListParkedResponse(_message.Message):
+    __slots__ = ("messages", "next_page_token")
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[ParkedMessage]
+    next_page_token: str
+    def __init__(self, messages: _Optional[_Iterable[_Union[ParkedMessage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ParkedMessage(_message.Message):
+    __slots__ = ("entity", "namespace", "position", "kind", "name", "sent_at", "parked_at", "attempts", "reason", "sender", "bytes")
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SENT_AT_FIELD_NUMBER: _ClassVar[int]
+    PARKED_AT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    entity: str
+    namespace: str
+    position: int
+    kind: str
+    name: str
+    sent_at: _timestamp_pb2.Timestamp
+    parked_at: _timestamp_pb2.Timestamp
+    attempts: int
+    reason: _common_pb2.Error
+    sender: str
+    bytes: int
+    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., position: _Optional[int] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempts: _Optional[int] = ..., reason: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., sender: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class RetryParkedRequest(_message.Message):
+    __slots__ = ("namespace", "entity", "positions", "all")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    ALL_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    positions: _containers.RepeatedScalarFieldContainer[int]
+    all: bool
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., all: _Optional[bool] = ...) -> None: ...
+
+class RetryParkedResponse(_message.Message):
+    __slots__ = ("messages",)
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    messages: int
+    def __init__(self, messages: _Optional[int] = ...) -> None: ...
+
+class DropParkedRequest(_message.Message):
+    __slots__ = ("namespace", "entity", "positions", "all")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    ALL_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    positions: _containers.RepeatedScalarFieldContainer[int]
+    all: bool
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., positions: _Optional[_Iterable[int]] = ..., all: _Optional[bool] = ...) -> None: ...
+
+class DropParkedResponse(_message.Message):
+    __slots__ = ("messages",)
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    messages: int
+    def __init__(self, messages: _Optional[int] = ...) -> None: ...

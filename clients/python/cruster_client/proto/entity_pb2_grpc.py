@@ -79,6 +79,21 @@ class EntityServiceStub:
                 request_serializer=cruster_dot_v1_dot_entity__pb2.UnlockRequest.SerializeToString,
                 response_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockResponse.FromString,
                 _registered_method=True)
+        self.ListParked = channel.unary_unary(
+                '/cruster.v1.EntityService/ListParked',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedResponse.FromString,
+                _registered_method=True)
+        self.RetryParked = channel.unary_unary(
+                '/cruster.v1.EntityService/RetryParked',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.FromString,
+                _registered_method=True)
+        self.DropParked = channel.unary_unary(
+                '/cruster.v1.EntityService/DropParked',
+                request_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedRequest.SerializeToString,
+                response_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedResponse.FromString,
+                _registered_method=True)
 
 
 class EntityServiceServicer:
@@ -159,6 +174,31 @@ class EntityServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListParked(self, request, context):
+        """ListParked pages through messages that were acknowledged and could not be
+        performed, by type, id and position. They are kept until they are retried or
+        dropped.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetryParked(self, request, context):
+        """RetryParked has parked messages of an entity performed, in their places. One that
+        cannot be performed is parked again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropParked(self, request, context):
+        """DropParked gives parked messages of an entity up, for good. A sender that repeats
+        one is told so (CR-6016).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EntityServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -201,6 +241,21 @@ def add_EntityServiceServicer_to_server(servicer, server):
                     servicer.Unlock,
                     request_deserializer=cruster_dot_v1_dot_entity__pb2.UnlockRequest.FromString,
                     response_serializer=cruster_dot_v1_dot_entity__pb2.UnlockResponse.SerializeToString,
+            ),
+            'ListParked': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListParked,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.ListParkedRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.ListParkedResponse.SerializeToString,
+            ),
+            'RetryParked': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryParked,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.SerializeToString,
+            ),
+            'DropParked': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropParked,
+                    request_deserializer=cruster_dot_v1_dot_entity__pb2.DropParkedRequest.FromString,
+                    response_serializer=cruster_dot_v1_dot_entity__pb2.DropParkedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -424,6 +479,87 @@ class EntityService:
             '/cruster.v1.EntityService/Unlock',
             cruster_dot_v1_dot_entity__pb2.UnlockRequest.SerializeToString,
             cruster_dot_v1_dot_entity__pb2.UnlockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListParked(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cruster.v1.EntityService/ListParked',
+            cruster_dot_v1_dot_entity__pb2.ListParkedRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.ListParkedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryParked(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cruster.v1.EntityService/RetryParked',
+            cruster_dot_v1_dot_entity__pb2.RetryParkedRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.RetryParkedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropParked(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cruster.v1.EntityService/DropParked',
+            cruster_dot_v1_dot_entity__pb2.DropParkedRequest.SerializeToString,
+            cruster_dot_v1_dot_entity__pb2.DropParkedResponse.FromString,
             options,
             channel_credentials,
             insecure,

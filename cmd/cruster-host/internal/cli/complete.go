@@ -61,6 +61,7 @@ func (a *app) completes(root *cobra.Command) {
 	completeLocal(root)
 	args := map[string]completion{
 		"entity destroy": a.completeEntity, "entity state": a.completeEntity, "entity unlock": a.completeLocked,
+		"entity drop": a.completeParked, "entity retry": a.completeParked,
 		"module describe": a.completeDeployment, "workflow execute": a.completeWorkflow, "workflow start": a.completeWorkflow,
 	}
 	for _, verb := range strings.Fields("describe pause resume trigger backfill") {

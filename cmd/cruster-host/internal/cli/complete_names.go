@@ -81,6 +81,12 @@ func (a *app) completeLocked(ctx context.Context, c *client.Client, _ string) ([
 	return namesIn(resp.GetLocks(), (*crusterv1.EntityLock).GetEntity), cobra.ShellCompDirectiveDefault, err
 }
 
+// completeParked offers entities that have parked messages.
+func (a *app) completeParked(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
+	resp, err := c.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{Namespace: a.namespace, PageSize: completeLimit})
+	return slices.Compact(namesIn(resp.GetMessages(), (*crusterv1.ParkedMessage).GetEntity)), cobra.ShellCompDirectiveDefault, err
+}
+
 // completeOperation offers the operations of the entity that is typed.
 func (a *app) completeOperation(before []string) completion {
 	return func(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {

@@ -18,7 +18,8 @@ func (a *app) entityCommand() *cobra.Command {
 there from its first operation on.`,
 		`  cruster-host entity call bank/Account/ada deposit --input 500
   cruster-host entity state bank/Account/ada`,
-		a.entityCall(), a.entitySend(), a.entityState(), a.entityList(), a.entityDestroy(), a.entityLocks(), a.entityUnlock())
+		a.entityCall(), a.entitySend(), a.entityState(), a.entityList(), a.entityDestroy(), a.entityLocks(), a.entityUnlock(),
+		a.entityParked(), a.entityRetry(), a.entityDrop())
 }
 
 // operationFlags are those of commands that have an operation performed.
@@ -123,8 +124,8 @@ func (a *app) entityState() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(view.EntityOf(resp.GetEntity(), resp.GetState()), func() error {
-					return view.WriteEntity(a.stdout, resp.GetEntity(), resp.GetState())
+				return a.emit(view.EntityWithState(resp), func() error {
+					return view.WriteEntity(a.stdout, resp)
 				})
 			})
 		},
@@ -181,7 +182,7 @@ func (a *app) listEntities(cmd *cobra.Command, c *client.Client, req *crusterv1.
 func (a *app) printEntities(entities []*crusterv1.Entity, next string) error {
 	views := []view.Entity{}
 	for _, e := range entities {
-		views = append(views, view.EntityOf(e, nil))
+		views = append(views, view.EntityOf(e))
 	}
 	whole := map[string]any{"entities": views, "next": next}
 	return emitAll(a, views, whole, func() error {

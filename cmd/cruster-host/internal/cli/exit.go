@@ -78,9 +78,11 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
 	// Those of operations and updates are outcomes, as those of workflows are.
+	abi.CodeDropped:          exitFailed,
 	abi.CodeInterrupted:      exitFailed,
 	abi.CodeOperationCrashed: exitFailed,
 	abi.CodeOperationFailed:  exitFailed,
+	abi.CodeParked:           exitFailed,
 	abi.CodeUpdateRefused:    exitFailed,
 	abi.CodeUpdateUnanswered: exitFailed,
 	abi.CodeWorkflowFailed:   exitFailed,

@@ -49,7 +49,11 @@ func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crus
 	if strings.HasSuffix(req.GetEntity(), "/none") {
 		return nil, refused(abi.CodeEntityNotFound, "there is no entity %s", req.GetEntity())
 	}
-	return &crusterv1.StateResponse{Entity: account("ada"), State: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}}, nil
+	parked := int32(0)
+	if strings.HasSuffix(req.GetEntity(), "/eve") {
+		parked = 2
+	}
+	return &crusterv1.StateResponse{Entity: account("ada"), State: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}, Parked: parked}, nil
 }
 
 func (fakeEntities) List(_ context.Context, req *crusterv1.ListEntitiesRequest) (*crusterv1.ListEntitiesResponse, error) {
@@ -88,4 +92,32 @@ func (fakeEntities) Unlock(_ context.Context, req *crusterv1.UnlockRequest) (*cr
 		return &crusterv1.UnlockResponse{}, nil
 	}
 	return &crusterv1.UnlockResponse{Holder: "bank/Transfer/1"}, nil
+}
+
+func (fakeEntities) ListParked(_ context.Context, req *crusterv1.ListParkedRequest) (*crusterv1.ListParkedResponse, error) {
+	if req.GetPageToken() != "" {
+		return &crusterv1.ListParkedResponse{}, nil
+	}
+	at := &timestamppb.Timestamp{Seconds: 1_700_000_000}
+	return &crusterv1.ListParkedResponse{NextPageToken: "next", Messages: []*crusterv1.ParkedMessage{
+		{
+			Entity: "bank/Account/ada", Namespace: "default", Position: 17, Kind: "call", Name: "deposit", Sender: "bank/Transfer/1", SentAt: at, ParkedAt: at, Attempts: 1,
+			Bytes: 9, Reason: &crusterv1.Error{Code: string(abi.CodeOperationCrashed), Message: "it crashed", Hint: "What to do."},
+		},
+		{
+			Entity: "bank/Account/ada", Namespace: "default", Position: 19, Kind: "start", Name: "Audit", SentAt: at, ParkedAt: at, Attempts: 10,
+			Reason: &crusterv1.Error{Code: string(abi.CodeModuleNotFound), Message: "the module is damaged"},
+		},
+	}}, nil
+}
+
+func (fakeEntities) RetryParked(_ context.Context, req *crusterv1.RetryParkedRequest) (*crusterv1.RetryParkedResponse, error) {
+	if strings.HasSuffix(req.GetEntity(), "/none") {
+		return nil, refused(abi.CodeNotParked, "no message of %s is parked at position %d", req.GetEntity(), req.GetPositions()[0])
+	}
+	return &crusterv1.RetryParkedResponse{Messages: 2}, nil
+}
+
+func (fakeEntities) DropParked(_ context.Context, req *crusterv1.DropParkedRequest) (*crusterv1.DropParkedResponse, error) {
+	return &crusterv1.DropParkedResponse{Messages: int32(len(req.GetPositions()))}, nil
 }

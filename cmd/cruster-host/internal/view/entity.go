@@ -21,10 +21,21 @@ type Entity struct {
 	StateVersion uint32          `json:"state_version"`
 	CreatedAt    *time.Time      `json:"created_at,omitempty"`
 	UpdatedAt    *time.Time      `json:"updated_at,omitempty"`
+	// Parked counts its parked messages.
+	Parked int32 `json:"parked,omitempty"`
 }
 
-// EntityOf is the shape of an entity; a state may be absent.
-func EntityOf(e *crusterv1.Entity, state *crusterv1.Payload) Entity {
+// EntityOf is the shape of an entity in a list.
+func EntityOf(e *crusterv1.Entity) Entity { return entityOf(e, nil) }
+
+// EntityWithState is the shape of an entity with its state.
+func EntityWithState(s *crusterv1.StateResponse) Entity {
+	v := entityOf(s.GetEntity(), s.GetState())
+	v.Parked = s.GetParked()
+	return v
+}
+
+func entityOf(e *crusterv1.Entity, state *crusterv1.Payload) Entity {
 	return Entity{
 		Name: e.GetName(), Namespace: e.GetNamespace(), Type: e.GetType(), ID: e.GetId(), State: payloadJSON(state),
 		StateVersion: e.GetStateVersion(), CreatedAt: timeOf(e.GetCreatedAt()), UpdatedAt: timeOf(e.GetUpdatedAt()),
@@ -32,14 +43,18 @@ func EntityOf(e *crusterv1.Entity, state *crusterv1.Payload) Entity {
 }
 
 // WriteEntity writes an entity with its state.
-func WriteEntity(w io.Writer, e *crusterv1.Entity, state *crusterv1.Payload) error {
-	return terminal.Lines(w,
-		terminal.Line{Name: "entity", Value: terminal.OneLine(e.GetName())},
-		terminal.Line{Name: "version", Value: strconv.Itoa(int(e.GetStateVersion()))},
-		terminal.Line{Name: "created", Value: timeText(e.GetCreatedAt())},
-		terminal.Line{Name: "updated", Value: timeText(e.GetUpdatedAt())},
-		terminal.Line{Name: "state", Value: Pretty(payloadJSON(state))},
-	)
+func WriteEntity(w io.Writer, s *crusterv1.StateResponse) error {
+	e := s.GetEntity()
+	lines := []terminal.Line{
+		{Name: "entity", Value: terminal.OneLine(e.GetName())},
+		{Name: "version", Value: strconv.Itoa(int(e.GetStateVersion()))},
+		{Name: "created", Value: timeText(e.GetCreatedAt())},
+		{Name: "updated", Value: timeText(e.GetUpdatedAt())},
+	}
+	if n := s.GetParked(); n > 0 {
+		lines = append(lines, terminal.Line{Name: "parked", Value: fmt.Sprintf("%d messages; see 'cruster-host entity parked %s'", n, terminal.OneLine(e.GetName()))})
+	}
+	return terminal.Lines(w, append(lines, terminal.Line{Name: "state", Value: Pretty(payloadJSON(s.GetState()))})...)
 }
 
 // WriteEntities writes a list of entities.

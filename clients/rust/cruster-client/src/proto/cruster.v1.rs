@@ -581,6 +581,9 @@ pub struct StateResponse {
     /// Its state.
     #[prost(message, optional, tag = "2")]
     pub state: ::core::option::Option<Payload>,
+    /// How many of its messages are parked; 1000 means that many or more.
+    #[prost(int32, tag = "3")]
+    pub parked: i32,
 }
 /// Entity is one that has a state.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -723,6 +726,119 @@ pub struct UnlockResponse {
     /// The execution that had locked it; empty if none had.
     #[prost(string, tag = "1")]
     pub holder: ::prost::alloc::string::String,
+}
+/// ListParkedRequest asks for a page of parked messages.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListParkedRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Only those of this type, "deployment/Type"; or of a deployment, "deployment/".
+    #[prost(string, tag = "2")]
+    pub r#type: ::prost::alloc::string::String,
+    /// Only those of this entity, "deployment/Type/id". It comes without a type.
+    #[prost(string, tag = "3")]
+    pub entity: ::prost::alloc::string::String,
+    /// How many: 1 to 1000; 0 means 100.
+    #[prost(int32, tag = "4")]
+    pub page_size: i32,
+    /// The next_page_token of the page before.
+    #[prost(string, tag = "5")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// ListParkedResponse holds a page of parked messages.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListParkedResponse {
+    /// The messages.
+    #[prost(message, repeated, tag = "1")]
+    pub messages: ::prost::alloc::vec::Vec<ParkedMessage>,
+    /// The page_token of the next page; empty if this is the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// ParkedMessage is one that was acknowledged and could not be performed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ParkedMessage {
+    /// The entity it is for: "deployment/Type/id".
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// The tenant it belongs to.
+    #[prost(string, tag = "2")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Its place among the messages of the entity, by which it is retried or dropped.
+    #[prost(uint64, tag = "3")]
+    pub position: u64,
+    /// What it asks for: "call" is an operation, "start" a workflow that the entity
+    /// wants to have started.
+    #[prost(string, tag = "4")]
+    pub kind: ::prost::alloc::string::String,
+    /// The name of the operation, or of the workflow.
+    #[prost(string, tag = "5")]
+    pub name: ::prost::alloc::string::String,
+    /// When it was sent.
+    #[prost(message, optional, tag = "6")]
+    pub sent_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// When it was parked.
+    #[prost(message, optional, tag = "7")]
+    pub parked_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// How often it was tried, since it was sent or retried.
+    #[prost(int32, tag = "8")]
+    pub attempts: i32,
+    /// Why it could not be performed.
+    #[prost(message, optional, tag = "9")]
+    pub reason: ::core::option::Option<Error>,
+    /// The execution that sent it; empty if a client or an entity did, or if it is gone.
+    #[prost(string, tag = "10")]
+    pub sender: ::prost::alloc::string::String,
+    /// How many bytes it has.
+    #[prost(int64, tag = "11")]
+    pub bytes: i64,
+}
+/// RetryParkedRequest asks for parked messages to be performed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetryParkedRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The positions of the messages. One that is not parked fails the request (CR-6017).
+    #[prost(uint64, repeated, tag = "3")]
+    pub positions: ::prost::alloc::vec::Vec<u64>,
+    /// All parked messages of the entity, in place of positions.
+    #[prost(bool, tag = "4")]
+    pub all: bool,
+}
+/// RetryParkedResponse says that the messages are in the inbox of their entity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetryParkedResponse {
+    /// How many.
+    #[prost(int32, tag = "1")]
+    pub messages: i32,
+}
+/// DropParkedRequest asks for parked messages to be given up.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DropParkedRequest {
+    /// The tenant; empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// The entity: "deployment/Type/id".
+    #[prost(string, tag = "2")]
+    pub entity: ::prost::alloc::string::String,
+    /// The positions of the messages. One that is not parked fails the request (CR-6017).
+    #[prost(uint64, repeated, tag = "3")]
+    pub positions: ::prost::alloc::vec::Vec<u64>,
+    /// All parked messages of the entity, in place of positions.
+    #[prost(bool, tag = "4")]
+    pub all: bool,
+}
+/// DropParkedResponse says that the messages are gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DropParkedResponse {
+    /// How many.
+    #[prost(int32, tag = "1")]
+    pub messages: i32,
 }
 /// Generated client implementations.
 pub mod entity_service_client {
@@ -1009,6 +1125,85 @@ pub mod entity_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "Unlock"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// ListParked pages through messages that were acknowledged and could not be
+        /// performed, by type, id and position. They are kept until they are retried or
+        /// dropped.
+        pub async fn list_parked(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListParkedRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListParkedResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/ListParked",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "ListParked"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// RetryParked has parked messages of an entity performed, in their places. One that
+        /// cannot be performed is parked again.
+        pub async fn retry_parked(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RetryParkedRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RetryParkedResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/RetryParked",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "RetryParked"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// DropParked gives parked messages of an entity up, for good. A sender that repeats
+        /// one is told so (CR-6016).
+        pub async fn drop_parked(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DropParkedRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DropParkedResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/cruster.v1.EntityService/DropParked",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("cruster.v1.EntityService", "DropParked"));
             self.inner.unary(req, path, codec).await
         }
     }

@@ -121,4 +121,7 @@ table! {
     IN_SECTION = "CR-6012", "The message says what to do instead. A section that could wait for another one might wait for ever.", false;
     CANNOT_LOCK = "CR-6013", "Entities with a state can be locked, each once in a section.", false;
     MAY_HAVE_RUN = "CR-6014", "An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", false;
+    PARKED = "CR-6015", "Nothing is lost: 'cruster-host entity parked' shows why. Remove the cause and run 'cruster-host entity retry', or give it up with 'cruster-host entity drop'.", false;
+    DROPPED = "CR-6016", "The message holds why it could not be performed. To have it performed after all, send it again with another request id.", false;
+    NOT_PARKED = "CR-6017", "'cruster-host entity parked' shows parked messages and their positions. It may have been retried or dropped meanwhile.", false;
 }

@@ -149,7 +149,11 @@ export interface StateResponse {
     | Entity
     | undefined;
   /** Its state. */
-  state: Payload | undefined;
+  state:
+    | Payload
+    | undefined;
+  /** How many of its messages are parked; 1000 means that many or more. */
+  parked: number;
 }
 
 /** Entity is one that has a state. */
@@ -264,6 +268,99 @@ export interface UnlockRequest {
 export interface UnlockResponse {
   /** The execution that had locked it; empty if none had. */
   holder: string;
+}
+
+/** ListParkedRequest asks for a page of parked messages. */
+export interface ListParkedRequest {
+  /** The tenant; empty means "default". */
+  namespace: string;
+  /** Only those of this type, "deployment/Type"; or of a deployment, "deployment/". */
+  type: string;
+  /** Only those of this entity, "deployment/Type/id". It comes without a type. */
+  entity: string;
+  /** How many: 1 to 1000; 0 means 100. */
+  pageSize: number;
+  /** The next_page_token of the page before. */
+  pageToken: string;
+}
+
+/** ListParkedResponse holds a page of parked messages. */
+export interface ListParkedResponse {
+  /** The messages. */
+  messages: ParkedMessage[];
+  /** The page_token of the next page; empty if this is the last. */
+  nextPageToken: string;
+}
+
+/** ParkedMessage is one that was acknowledged and could not be performed. */
+export interface ParkedMessage {
+  /** The entity it is for: "deployment/Type/id". */
+  entity: string;
+  /** The tenant it belongs to. */
+  namespace: string;
+  /** Its place among the messages of the entity, by which it is retried or dropped. */
+  position: bigint;
+  /**
+   * What it asks for: "call" is an operation, "start" a workflow that the entity
+   * wants to have started.
+   */
+  kind: string;
+  /** The name of the operation, or of the workflow. */
+  name: string;
+  /** When it was sent. */
+  sentAt:
+    | Date
+    | undefined;
+  /** When it was parked. */
+  parkedAt:
+    | Date
+    | undefined;
+  /** How often it was tried, since it was sent or retried. */
+  attempts: number;
+  /** Why it could not be performed. */
+  reason:
+    | Error
+    | undefined;
+  /** The execution that sent it; empty if a client or an entity did, or if it is gone. */
+  sender: string;
+  /** How many bytes it has. */
+  bytes: bigint;
+}
+
+/** RetryParkedRequest asks for parked messages to be performed. */
+export interface RetryParkedRequest {
+  /** The tenant; empty means "default". */
+  namespace: string;
+  /** The entity: "deployment/Type/id". */
+  entity: string;
+  /** The positions of the messages. One that is not parked fails the request (CR-6017). */
+  positions: bigint[];
+  /** All parked messages of the entity, in place of positions. */
+  all: boolean;
+}
+
+/** RetryParkedResponse says that the messages are in the inbox of their entity. */
+export interface RetryParkedResponse {
+  /** How many. */
+  messages: number;
+}
+
+/** DropParkedRequest asks for parked messages to be given up. */
+export interface DropParkedRequest {
+  /** The tenant; empty means "default". */
+  namespace: string;
+  /** The entity: "deployment/Type/id". */
+  entity: string;
+  /** The positions of the messages. One that is not parked fails the request (CR-6017). */
+  positions: bigint[];
+  /** All parked messages of the entity, in place of positions. */
+  all: boolean;
+}
+
+/** DropParkedResponse says that the messages are gone. */
+export interface DropParkedResponse {
+  /** How many. */
+  messages: number;
 }
 
 function createBaseOperation(): Operation {
@@ -1027,7 +1124,7 @@ export const StateRequest: MessageFns<StateRequest> = {
 };
 
 function createBaseStateResponse(): StateResponse {
-  return { entity: undefined, state: undefined };
+  return { entity: undefined, state: undefined, parked: 0 };
 }
 
 export const StateResponse: MessageFns<StateResponse> = {
@@ -1037,6 +1134,9 @@ export const StateResponse: MessageFns<StateResponse> = {
     }
     if (message.state !== undefined) {
       Payload.encode(message.state, writer.uint32(18).fork()).join();
+    }
+    if (message.parked !== 0) {
+      writer.uint32(24).int32(message.parked);
     }
     return writer;
   },
@@ -1070,6 +1170,14 @@ export const StateResponse: MessageFns<StateResponse> = {
             message.state = Payload.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.parked = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1093,6 +1201,7 @@ export const StateResponse: MessageFns<StateResponse> = {
     message.state = (object.state !== undefined && object.state !== null)
       ? Payload.fromPartial(object.state)
       : undefined;
+    message.parked = object.parked ?? 0;
     return message;
   },
 };
@@ -1966,6 +2075,697 @@ export const UnlockResponse: MessageFns<UnlockResponse> = {
   },
 };
 
+function createBaseListParkedRequest(): ListParkedRequest {
+  return { namespace: "", type: "", entity: "", pageSize: 0, pageToken: "" };
+}
+
+export const ListParkedRequest: MessageFns<ListParkedRequest> = {
+  encode(message: ListParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.type !== "") {
+      writer.uint32(18).string(message.type);
+    }
+    if (message.entity !== "") {
+      writer.uint32(26).string(message.entity);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(32).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(42).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListParkedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.type = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.entity = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListParkedRequest>): ListParkedRequest {
+    return ListParkedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListParkedRequest>): ListParkedRequest {
+    const message = createBaseListParkedRequest();
+    message.namespace = object.namespace ?? "";
+    message.type = object.type ?? "";
+    message.entity = object.entity ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseListParkedResponse(): ListParkedResponse {
+  return { messages: [], nextPageToken: "" };
+}
+
+export const ListParkedResponse: MessageFns<ListParkedResponse> = {
+  encode(message: ListParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.messages) {
+      ParkedMessage.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListParkedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListParkedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.messages.push(ParkedMessage.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListParkedResponse>): ListParkedResponse {
+    return ListParkedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListParkedResponse>): ListParkedResponse {
+    const message = createBaseListParkedResponse();
+    message.messages = object.messages?.map((e) => ParkedMessage.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseParkedMessage(): ParkedMessage {
+  return {
+    entity: "",
+    namespace: "",
+    position: 0n,
+    kind: "",
+    name: "",
+    sentAt: undefined,
+    parkedAt: undefined,
+    attempts: 0,
+    reason: undefined,
+    sender: "",
+    bytes: 0n,
+  };
+}
+
+export const ParkedMessage: MessageFns<ParkedMessage> = {
+  encode(message: ParkedMessage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.entity !== "") {
+      writer.uint32(10).string(message.entity);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(18).string(message.namespace);
+    }
+    if (message.position !== 0n) {
+      if (BigInt.asUintN(64, message.position) !== message.position) {
+        throw new globalThis.Error("value provided for field message.position of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.position);
+    }
+    if (message.kind !== "") {
+      writer.uint32(34).string(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(42).string(message.name);
+    }
+    if (message.sentAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.sentAt), writer.uint32(50).fork()).join();
+    }
+    if (message.parkedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.parkedAt), writer.uint32(58).fork()).join();
+    }
+    if (message.attempts !== 0) {
+      writer.uint32(64).int32(message.attempts);
+    }
+    if (message.reason !== undefined) {
+      Error.encode(message.reason, writer.uint32(74).fork()).join();
+    }
+    if (message.sender !== "") {
+      writer.uint32(82).string(message.sender);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asIntN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type int64 too large");
+      }
+      writer.uint32(88).int64(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ParkedMessage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseParkedMessage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.entity = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.position = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sentAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.parkedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.attempts = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.reason = Error.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.sender = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.bytes = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ParkedMessage>): ParkedMessage {
+    return ParkedMessage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ParkedMessage>): ParkedMessage {
+    const message = createBaseParkedMessage();
+    message.entity = object.entity ?? "";
+    message.namespace = object.namespace ?? "";
+    message.position = (object.position !== undefined && object.position !== null) ? BigInt(object.position) : 0n;
+    message.kind = object.kind ?? "";
+    message.name = object.name ?? "";
+    message.sentAt = object.sentAt ?? undefined;
+    message.parkedAt = object.parkedAt ?? undefined;
+    message.attempts = object.attempts ?? 0;
+    message.reason = (object.reason !== undefined && object.reason !== null)
+      ? Error.fromPartial(object.reason)
+      : undefined;
+    message.sender = object.sender ?? "";
+    message.bytes = (object.bytes !== undefined && object.bytes !== null) ? BigInt(object.bytes) : 0n;
+    return message;
+  },
+};
+
+function createBaseRetryParkedRequest(): RetryParkedRequest {
+  return { namespace: "", entity: "", positions: [], all: false };
+}
+
+export const RetryParkedRequest: MessageFns<RetryParkedRequest> = {
+  encode(message: RetryParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.entity !== "") {
+      writer.uint32(18).string(message.entity);
+    }
+    if (message.positions.length !== 0) {
+      writer.uint32(26).fork();
+      for (const v of message.positions) {
+        if (BigInt.asUintN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field positions of type uint64 is too large");
+        }
+        writer.uint64(v);
+      }
+      writer.join();
+    }
+    if (message.all !== false) {
+      writer.uint32(32).bool(message.all);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetryParkedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.entity = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag === 24) {
+              message.positions.push(reader.uint64() as bigint);
+
+              continue;
+            }
+
+            if (tag === 26) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.positions.push(reader.uint64() as bigint);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RetryParkedRequest>): RetryParkedRequest {
+    return RetryParkedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RetryParkedRequest>): RetryParkedRequest {
+    const message = createBaseRetryParkedRequest();
+    message.namespace = object.namespace ?? "";
+    message.entity = object.entity ?? "";
+    message.positions = object.positions?.map((e) => BigInt(e)) || [];
+    message.all = object.all ?? false;
+    return message;
+  },
+};
+
+function createBaseRetryParkedResponse(): RetryParkedResponse {
+  return { messages: 0 };
+}
+
+export const RetryParkedResponse: MessageFns<RetryParkedResponse> = {
+  encode(message: RetryParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.messages !== 0) {
+      writer.uint32(8).int32(message.messages);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryParkedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetryParkedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.messages = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RetryParkedResponse>): RetryParkedResponse {
+    return RetryParkedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RetryParkedResponse>): RetryParkedResponse {
+    const message = createBaseRetryParkedResponse();
+    message.messages = object.messages ?? 0;
+    return message;
+  },
+};
+
+function createBaseDropParkedRequest(): DropParkedRequest {
+  return { namespace: "", entity: "", positions: [], all: false };
+}
+
+export const DropParkedRequest: MessageFns<DropParkedRequest> = {
+  encode(message: DropParkedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.entity !== "") {
+      writer.uint32(18).string(message.entity);
+    }
+    if (message.positions.length !== 0) {
+      writer.uint32(26).fork();
+      for (const v of message.positions) {
+        if (BigInt.asUintN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field positions of type uint64 is too large");
+        }
+        writer.uint64(v);
+      }
+      writer.join();
+    }
+    if (message.all !== false) {
+      writer.uint32(32).bool(message.all);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDropParkedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.entity = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag === 24) {
+              message.positions.push(reader.uint64() as bigint);
+
+              continue;
+            }
+
+            if (tag === 26) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.positions.push(reader.uint64() as bigint);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DropParkedRequest>): DropParkedRequest {
+    return DropParkedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DropParkedRequest>): DropParkedRequest {
+    const message = createBaseDropParkedRequest();
+    message.namespace = object.namespace ?? "";
+    message.entity = object.entity ?? "";
+    message.positions = object.positions?.map((e) => BigInt(e)) || [];
+    message.all = object.all ?? false;
+    return message;
+  },
+};
+
+function createBaseDropParkedResponse(): DropParkedResponse {
+  return { messages: 0 };
+}
+
+export const DropParkedResponse: MessageFns<DropParkedResponse> = {
+  encode(message: DropParkedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.messages !== 0) {
+      writer.uint32(8).int32(message.messages);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DropParkedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDropParkedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.messages = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DropParkedResponse>): DropParkedResponse {
+    return DropParkedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DropParkedResponse>): DropParkedResponse {
+    const message = createBaseDropParkedResponse();
+    message.messages = object.messages ?? 0;
+    return message;
+  },
+};
+
 /**
  * EntityService calls entities and looks at them.
  *
@@ -2084,6 +2884,46 @@ export const EntityServiceService = {
     responseSerialize: (value: UnlockResponse): Buffer => Buffer.from(UnlockResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UnlockResponse => UnlockResponse.decode(value),
   },
+  /**
+   * ListParked pages through messages that were acknowledged and could not be
+   * performed, by type, id and position. They are kept until they are retried or
+   * dropped.
+   */
+  listParked: {
+    path: "/cruster.v1.EntityService/ListParked" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListParkedRequest): Buffer => Buffer.from(ListParkedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListParkedRequest => ListParkedRequest.decode(value),
+    responseSerialize: (value: ListParkedResponse): Buffer => Buffer.from(ListParkedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListParkedResponse => ListParkedResponse.decode(value),
+  },
+  /**
+   * RetryParked has parked messages of an entity performed, in their places. One that
+   * cannot be performed is parked again.
+   */
+  retryParked: {
+    path: "/cruster.v1.EntityService/RetryParked" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RetryParkedRequest): Buffer => Buffer.from(RetryParkedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RetryParkedRequest => RetryParkedRequest.decode(value),
+    responseSerialize: (value: RetryParkedResponse): Buffer => Buffer.from(RetryParkedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RetryParkedResponse => RetryParkedResponse.decode(value),
+  },
+  /**
+   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * one is told so (CR-6016).
+   */
+  dropParked: {
+    path: "/cruster.v1.EntityService/DropParked" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DropParkedRequest): Buffer => Buffer.from(DropParkedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DropParkedRequest => DropParkedRequest.decode(value),
+    responseSerialize: (value: DropParkedResponse): Buffer => Buffer.from(DropParkedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DropParkedResponse => DropParkedResponse.decode(value),
+  },
 } as const;
 
 export interface EntityServiceServer extends UntypedServiceImplementation {
@@ -2131,6 +2971,22 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    * come to its end.
    */
   unlock: handleUnaryCall<UnlockRequest, UnlockResponse>;
+  /**
+   * ListParked pages through messages that were acknowledged and could not be
+   * performed, by type, id and position. They are kept until they are retried or
+   * dropped.
+   */
+  listParked: handleUnaryCall<ListParkedRequest, ListParkedResponse>;
+  /**
+   * RetryParked has parked messages of an entity performed, in their places. One that
+   * cannot be performed is parked again.
+   */
+  retryParked: handleUnaryCall<RetryParkedRequest, RetryParkedResponse>;
+  /**
+   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * one is told so (CR-6016).
+   */
+  dropParked: handleUnaryCall<DropParkedRequest, DropParkedResponse>;
 }
 
 export interface EntityServiceClient extends Client {
@@ -2271,6 +3127,64 @@ export interface EntityServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UnlockResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ListParked pages through messages that were acknowledged and could not be
+   * performed, by type, id and position. They are kept until they are retried or
+   * dropped.
+   */
+  listParked(
+    request: ListParkedRequest,
+    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+  ): ClientUnaryCall;
+  listParked(
+    request: ListParkedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+  ): ClientUnaryCall;
+  listParked(
+    request: ListParkedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListParkedResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * RetryParked has parked messages of an entity performed, in their places. One that
+   * cannot be performed is parked again.
+   */
+  retryParked(
+    request: RetryParkedRequest,
+    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+  ): ClientUnaryCall;
+  retryParked(
+    request: RetryParkedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+  ): ClientUnaryCall;
+  retryParked(
+    request: RetryParkedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RetryParkedResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * DropParked gives parked messages of an entity up, for good. A sender that repeats
+   * one is told so (CR-6016).
+   */
+  dropParked(
+    request: DropParkedRequest,
+    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
+  ): ClientUnaryCall;
+  dropParked(
+    request: DropParkedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
+  ): ClientUnaryCall;
+  dropParked(
+    request: DropParkedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DropParkedResponse) => void,
   ): ClientUnaryCall;
 }
 

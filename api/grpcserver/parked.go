@@ -1,0 +1,113 @@
+package grpcserver
+
+import (
+	"context"
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/journal"
+)
+
+func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParkedRequest) (*crusterv1.ListParkedResponse, error) {
+	f, err := parkedFilter(req)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.engine.ParkedMessages(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	resp := &crusterv1.ListParkedResponse{}
+	for i := range found {
+		resp.Messages = append(resp.Messages, convert.ParkedMessage(&found[i]))
+	}
+	if len(found) == f.Limit {
+		resp.NextPageToken = parkedToken(&found[len(found)-1].Parked)
+	}
+	return resp, nil
+}
+
+// parkedFilter is what a request asks for.
+func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, err error) {
+	if f.Namespace, err = convert.Namespace(req.GetNamespace()); err != nil {
+		return f, err
+	}
+	if f.Limit, err = pageSize(req.GetPageSize()); err != nil {
+		return f, err
+	}
+	f.Type = req.GetType()
+	if req.GetEntity() != "" {
+		if f.Type != "" {
+			return f, abi.Errorf(abi.CodeBadRequest, "the request names a type and an entity")
+		}
+		ref, err := entity.RefOf(f.Namespace, req.GetEntity())
+		if err != nil {
+			return f, err
+		}
+		f.Type, f.Key = ref.Type, ref.Key
+	}
+	f.After, err = parkedOfToken(f.Namespace, req.GetPageToken())
+	return f, err
+}
+
+// parkedToken names the last message of a page. Names hold no zero byte.
+func parkedToken(p *journal.Parked) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.Type + "\x00" + p.Key + "\x00" + strconv.FormatUint(p.Position, 10)))
+}
+
+// parkedOfToken is the message behind which the next page begins; nil for the first page.
+func parkedOfToken(namespace, token string) (*journal.Parked, error) {
+	if token == "" {
+		return nil, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	parts := strings.Split(string(text), "\x00")
+	if err == nil && len(parts) == 3 {
+		if position, perr := strconv.ParseUint(parts[2], 10, 63); perr == nil {
+			return &journal.Parked{Namespace: namespace, Type: parts[0], Key: parts[1], Position: position}, nil
+		}
+	}
+	return nil, abi.Errorf(abi.CodeBadRequest, "the page token %.40q is not one of this host", token)
+}
+
+func (s *entityService) RetryParked(ctx context.Context, req *crusterv1.RetryParkedRequest) (*crusterv1.RetryParkedResponse, error) {
+	n, err := unpark(ctx, req, s.engine.RetryParked)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.RetryParkedResponse{Messages: n}, nil
+}
+
+func (s *entityService) DropParked(ctx context.Context, req *crusterv1.DropParkedRequest) (*crusterv1.DropParkedResponse, error) {
+	n, err := unpark(ctx, req, s.engine.DropParked)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.DropParkedResponse{Messages: n}, nil
+}
+
+// unparkRequest names parked messages.
+type unparkRequest interface {
+	GetNamespace() string
+	GetEntity() string
+	GetPositions() []uint64
+	GetAll() bool
+}
+
+// unpark does something to the messages that a request names. All of them have to be asked for.
+func unpark(ctx context.Context, req unparkRequest, do func(ctx context.Context, namespace, entity string, positions []uint64) (int, error)) (int32, error) {
+	ns, err := convert.Namespace(req.GetNamespace())
+	if err != nil {
+		return 0, err
+	}
+	if req.GetAll() != (len(req.GetPositions()) == 0) {
+		return 0, abi.Errorf(abi.CodeBadRequest, "the request names positions and all messages, or neither")
+	}
+	n, err := do(ctx, ns, req.GetEntity(), req.GetPositions())
+	return int32(n), err
+}
