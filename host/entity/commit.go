@@ -3,10 +3,10 @@ package entity
 import (
 	"bytes"
 	"errors"
-	"time"
 
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/metric"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -38,7 +38,7 @@ func (b *batch) commit(w journal.Write) error {
 // so the same one is tried until its witness is there, written by one of the two. See the
 // package comment.
 func (b *batch) decide(w journal.Write) error {
-	for delay := 20 * time.Millisecond; !b.Host.Over(); delay = min(2*delay, 5*time.Second) {
+	for range timer.Tries(b.Host.Context(), b.Clock) {
 		_, err := b.Committer.Commit(w)
 		if err == nil || errors.Is(err, journal.ErrFenced) {
 			return err
@@ -53,7 +53,6 @@ func (b *batch) decide(w journal.Write) error {
 			}
 		}
 		b.Logger.Warn("a commit is in doubt; trying again to decide it", "id", b.id, "error", err)
-		b.wait(delay)
 	}
 	return b.Host.EndReason()
 }

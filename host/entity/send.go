@@ -3,10 +3,10 @@ package entity
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -123,10 +123,12 @@ func (x *Entities) commitMessage(ctx context.Context, c *call) (journal.Result, 
 	}
 	m := posted(e, c.from, parcel{Awaited: c.awaited, Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace})
 	w := journal.Write{ID: c.ref.ID(), Receive: &m}
-	res, err := x.Committer.Commit(w)
-	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && e.Repeatable && ctx.Err() == nil && !x.Host.Over(); delay = min(2*delay, 5*time.Second) {
-		x.wait(delay)
-		res, err = x.Committer.Commit(w)
+	var res journal.Result
+	var err error
+	for range timer.Tries(ctx, x.Clock) {
+		if res, err = x.Committer.Commit(w); !errors.Is(err, journal.ErrUndecided) || !e.Repeatable || x.Host.Over() {
+			break
+		}
 	}
 	return res, err
 }

@@ -148,17 +148,22 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 		require.NoError(t, err)
 
 		pages := f.x.pages(row.RunKey())
-		read := make(chan int, 1)
+		type page struct {
+			entries []journal.Entry
+			err     error
+		}
+		read := make(chan page, 1)
 		go func() {
 			entries, _, err := pages.read(t.Context(), 0)
-			require.NoError(t, err)
-			read <- len(entries)
+			read <- page{entries, err}
 		}()
 		synctest.Wait()
 		require.Empty(t, read)
 		require.Equal(t, others.Bytes(), f.x.Delivering.Used())
 		others.Shrink(1)
-		require.Equal(t, 1, <-read)
+		first := <-read
+		require.NoError(t, first.err)
+		require.Len(t, first.entries, 1)
 		require.Equal(t, f.x.Delivering.Total(), f.x.Delivering.Used())
 		require.True(t, pages.isLarge())
 		pages.release()
