@@ -207,6 +207,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.state.MarkStarted()
 	scanner := recovery.Scanner{
 		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Results: e.store, Store: e.store, Timers: e.timers,
+		WakeForResults: e.executions.WakeForResults,
 	}
 	e.goBackground(e.timers.Run)
 	e.goBackground(scanner.Run)

@@ -145,6 +145,9 @@ func (r *run) commitFaultyPause() error {
 	}
 	r.Watchers.Notify(row)
 	r.tellAnswered(r.Host.Context(), row)
+	if row.State.Final() {
+		r.announceEnd(r.stored(r.Host.Context(), row))
+	}
 	return nil
 }
 

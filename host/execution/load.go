@@ -176,9 +176,11 @@ func (r *run) load(ctx context.Context) error {
 	r.deferreds.set(settled)
 	r.received.LetGo()
 	clear(r.told)
+	r.look = false
 	r.locked(func(l *ledger) { l.open(inbox) })
 	r.tellAnswered(r.Host.Context(), row)
-	if r.reloaded {
+	unheard := r.reloaded
+	if unheard {
 		r.reloaded = false
 		r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) })
 	}
@@ -188,8 +190,8 @@ func (r *run) load(ctx context.Context) error {
 		r.stopTasks()
 		r.Timers.Set(r.id, journal.Never)
 		r.Watchers.Notify(row)
-		if row.State.Final() {
-			r.announceResult(row, r.awaited())
+		if row.State.Final() && unheard {
+			r.announceEnd(r.known())
 		}
 		return nil
 	}

@@ -50,6 +50,8 @@ type (
 	}
 	// resultSent brings the result of a callee, which is in the inbox.
 	resultSent struct{ message journal.Message }
+	// lookForResults says that there are results in the inbox.
+	lookForResults struct{}
 	// calleeOver says how a callee has ended.
 	calleeOver struct{ result }
 	// opAwaits says that a callee will send its result: the host has nothing to do for the op.
@@ -126,6 +128,7 @@ func (wake) isNotice()           {}
 func (soon) isNotice()           {}
 func (opDone) isNotice()         {}
 func (resultSent) isNotice()     {}
+func (lookForResults) isNotice() {}
 func (calleeOver) isNotice()     {}
 func (opAwaits) isNotice()       {}
 func (attemptFailed) isNotice()  {}

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/op"
@@ -18,7 +19,8 @@ import (
 //  1. A call is under way until it is certain that the callee will send its result, or has ended. A callee
 //     that the step has started is told by its row who waits ([journal.Pinned.ReplyTo]); one that it has found
 //     is told by a message, which the owner of the callee receives as any other: in front of its end, or it is
-//     refused.
+//     refused. A run that was moved may wait again for a call that its code before has given up, and whose callee
+//     sends nothing because of that ([journal.Interrupt.GivenUp]): it asks by a message, too.
 //  2. From then on the op waits as for a signal. A caller that is in memory is told by the callee; one that is not is
 //     brought back for it, and after a crash by the scan for results (host/recovery).
 //  3. A result is taken out of the inbox by the commit that delivers it. One that no op waits for was given up, or
@@ -43,6 +45,9 @@ func results(row *journal.Execution, u *journal.Update, awaited []journal.Envelo
 		send(journal.Receiver{ID: row.Parent.ID, Chain: *chain}, journal.OriginOf(row.Parent.Run, row.Parent.Step), row.Parent.Step)
 	}
 	for _, e := range awaited {
+		if len(sent) > 0 && sent[0].Origin == e.Origin {
+			continue // it was moved
+		}
 		send(journal.Receiver{ID: e.From.ID, Chain: e.From.Run}, e.Origin, e.From.Step)
 	}
 	return sent
@@ -58,16 +63,24 @@ func (r *run) awaited() (all []journal.Envelope) {
 // a caller may have thousands of callees that end at once.
 const maxAnnounced = 1 << 10
 
-// announceResult tells callers that are in memory of the end of an execution, which is durable, and has others
-// brought back.
-func (x *Executions) announceResult(row *journal.Execution, awaited []journal.Envelope) {
-	u := journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}
-	for _, sent := range results(row, &u, awaited) {
-		if sent.Bytes > maxAnnounced {
-			sent.Value = nil
+// announce tells callers that are in memory of results that are durable, and has others brought back.
+func (x *Executions) announce(sent []journal.Sent) {
+	for _, s := range sent {
+		if s.Bytes > maxAnnounced {
+			s.Value = nil
 		}
-		x.runs.Post(sent.To, ofChain{sent.Chain, resultSent{sent.Message}})
+		x.runs.Post(s.To, ofChain{s.Chain, resultSent{s.Message}})
 	}
+}
+
+// announceEnd announces the results of an execution that is over. It may be repeated.
+func (x *Executions) announceEnd(k knowledge) {
+	awaited, err := k.awaiters()
+	if err != nil {
+		x.Logger.Warn("callers could not be told of an end; they are woken by the next scan", "execution", k.row.Name(), "error", err)
+		return
+	}
+	x.announce(results(k.row, &journal.Update{Value: k.row.Value, Error: k.row.Error, FinishedAt: k.row.FinishedAt}, awaited))
 }
 
 // awaitMessage asks a callee to send its result to a step.
@@ -126,8 +139,11 @@ func (l *ledger) takeUnwanted() []uint64 {
 	return positions
 }
 
-// knowsResult tells whether a result is here already.
+// knowsResult tells whether a result is here already, or is to be dropped.
 func (l *ledger) knowsResult(e journal.Envelope) bool {
+	if slices.Contains(l.unwanted, e.Position) {
+		return true
+	}
 	for i := range l.results {
 		if of := l.results[i].envelope; of != nil && of.Origin == e.Origin {
 			return true
@@ -139,7 +155,7 @@ func (l *ledger) knowsResult(e journal.Envelope) bool {
 
 // readResults looks into the inbox for results that the run was told of. It reports whether it could.
 func (r *run) readResults() bool {
-	if len(r.told) == 0 {
+	if len(r.told) == 0 && !r.look {
 		return true
 	}
 	inbox, err := r.Store.Inbox(r.Host.Context(), r.row.Receiver(), 0)
@@ -163,8 +179,12 @@ func (r *run) readResults() bool {
 		}
 	}
 	clear(r.told)
+	r.look = false
 	return true
 }
+
+// WakeForResults has an execution look into its inbox for results.
+func (x *Executions) WakeForResults(id journal.ID) { x.runs.Post(id, lookForResults{}) }
 
 // heedCaller is for a run that waits for its own caller, which has ended and so given it up: it is asked to stop before
 // it is given the result. The rows that the end of the caller has left say so too, and are worked off beside this:
@@ -210,21 +230,18 @@ func (r *run) heedCaller() bool {
 
 // awaitChild has the run learn of the end of a callee: it has ended, or will send its result.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
-	failure, decided := t.retryUntilDecided(ctx, "wait for a workflow", func() error {
-		if child.State.Final() || child.Parent == (journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}) && child.Pinned.ReplyTo != nil {
+	failure, decided := t.retryUntilDecided(ctx, "wait for a workflow", func() (err error) {
+		if child.State.Final() || t.willBeSent(child) {
 			return nil
 		}
-		err := t.tell(ctx, RefTo(child), messageNews{awaitMessage(t.row, t.step, t.now())})
+		err = t.tell(ctx, RefTo(child), messageNews{awaitMessage(t.row, t.step, t.now())})
 		switch abi.CodeOf(err) {
 		case abi.CodeAlreadyOver, abi.CodeExecutionNotFound: // another run may have taken its place meanwhile
-			row, lerr := t.LoadRun(ctx, RefTo(child))
-			if abi.CodeOf(lerr) == abi.CodeExecutionNotFound {
-				return calleeSwept(child.Name())
+			if child, err = t.reread(ctx, child); err == nil && !child.State.Final() {
+				err = abi.Errorf(abi.CodeOverloaded, "%s has just been started over", child.Name())
 			}
-			if lerr == nil {
-				child = row
-			}
-			return lerr
+		case abi.CodeHostFault: // it will be paused, and can be resumed
+			err = abi.Errorf(abi.CodeOverloaded, "%s cannot be told who waits for it: %v", child.Name(), err)
 		}
 		return err
 	})
@@ -237,4 +254,21 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	default:
 		t.post(opAwaits{t.step})
 	}
+}
+
+// willBeSent tells whether the callee sends its result to the step without being asked.
+func (t *task) willBeSent(child *journal.Execution) bool {
+	return child.Parent == journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step} && child.Pinned.ReplyTo != nil && t.row.MovedAt == 0
+}
+
+// reread reads the row of a callee again.
+func (t *task) reread(ctx context.Context, child *journal.Execution) (*journal.Execution, error) {
+	row, err := t.LoadRun(ctx, RefTo(child))
+	switch {
+	case abi.CodeOf(err) == abi.CodeExecutionNotFound:
+		return child, calleeSwept(child.Name())
+	case err != nil:
+		return child, err
+	}
+	return row, nil
 }

@@ -63,6 +63,7 @@ type run struct {
 	rest       time.Duration            // that it wants after the last of them
 	rowWrites  uint64                   // counts the writes of the row, and when it may have been written
 	savedSeq   uint64                   // the entry after which its state was last saved
+	look       bool                     // there may be results in the inbox that it does not know
 	asked      bool                     // something was asked of it since its last turn; more may follow
 	idle       bool                     // nothing is left to keep the run in memory for
 	warned     bool                     // that its journal comes near its limit
@@ -348,6 +349,8 @@ func (r *run) receiveEnd(m notice) bool {
 				r.told[m.message.Origin] = m.message
 			}
 		})
+	case lookForResults:
+		r.look = true
 	case calleeOver:
 		r.endTask(m.step)
 		r.locked(func(l *ledger) { l.results = append(l.results, m.result) })

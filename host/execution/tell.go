@@ -106,19 +106,20 @@ type told struct {
 // tellAbsent tells an execution that was claimed.
 func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	var row *journal.Execution
+	var w *journal.Write
 	var err error
 	f := guarded(func() {
 		if row, err = x.Load(ctx, ref); err == nil {
-			_, _, err = x.commitNews(ctx, x.stored(ctx, row), n)
+			w, _, err = x.commitNews(ctx, x.stored(ctx, row), n)
 		}
 	})
 	if f != nil {
 		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.What)
 		err = journal.ErrUndecided
 	}
-	end, ends := n.(terminateNews)
-	if ends && err == nil {
-		x.ended(row, end.interrupt)
+	_, ends := n.(terminateNews)
+	if ends && w != nil && err == nil {
+		x.ended(row, w)
 	}
 	switch {
 	case row == nil && f != nil:

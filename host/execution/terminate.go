@@ -63,14 +63,14 @@ func (r *run) endUnloaded(notices []notice) []notice {
 		case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 			r.reloaded = true // what it gives up may be in the store, and not be done yet
 			r.backOff("terminate", err)
-			others = append(others, m) // it is loaded, and knows
+			others, ended = append(others, m), true // it is loaded, and knows
 		default:
 			ended = true
 			request.reply <- err
 		}
 	}
 	if ended {
-		// In front: what comes first may be refused if the load fails, or be taken for more recent than
+		// It may be over: its watchers and callers are to be told. In front: what comes first may be refused if the load fails, or be taken for more recent than
 		// what is in the store.
 		others = append([]notice{wake{}}, others...)
 	}
@@ -93,20 +93,20 @@ func (r *run) endRow(m notice, end terminateNews) error {
 	r.reloaded = r.reloaded || row.State.Final() // perhaps by this very request, whose answer was lost
 	w, _, err := r.commitNews(ctx, r.stored(ctx, row), end)
 	if err == nil && w != nil {
-		r.ended(row, end.interrupt)
+		r.ended(row, w)
 	}
 	return err
 }
 
 // ended does what follows the end of an execution that is not in memory. The run is then loaded, and tells its watchers.
-func (x *Executions) ended(row *journal.Execution, i journal.Interrupt) {
+func (x *Executions) ended(row *journal.Execution, w *journal.Write) {
 	if row.Section != (journal.StepID{}) {
 		x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
 	}
 	x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
-	x.Logger.Info("terminated", "execution", row.Name(), "reason", i.Reason)
-	w := terminated(row, i, nil)
-	x.settleDurable(&w)
+	x.Logger.Info("terminated", "execution", row.Name(), "reason", w.Interrupt.Reason)
+	x.settleDurable(w)
+	x.announce(w.Send)
 }
 
 // terminateNews is that an execution is over.

@@ -438,6 +438,6 @@ func (r *run) finish() {
 	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
 	r.logEnd()
 	r.Watchers.Notify(r.row)
-	r.announceResult(r.row, r.awaited())
+	r.announceEnd(r.known())
 	r.tellAnswered(r.Host.Context(), r.row)
 }

@@ -64,8 +64,9 @@ type Scanner struct {
 	// HasRoom tells whether another execution fits into memory.
 	HasRoom func() bool
 	Logger  *slog.Logger
-	// Results, if set, tells which executions have results of callees.
-	Results ResultReader
+	// Results, if set, tells which executions have results of callees, and WakeForResults has one look for them.
+	Results        ResultReader
+	WakeForResults func(id journal.ID)
 	// Scanned, if set, is told when a scan has woken all that was due.
 	Scanned func()
 	Store   DueReader
@@ -146,7 +147,8 @@ func (s *Scanner) wakeOverdue(ctx context.Context) {
 			after = w
 		}
 		for _, w := range absent {
-			s.bringBack(ctx, w.ID)
+			s.awaitRoom(ctx, w.ID)
+			s.Executions.EnsureInMemory(w.ID)
 		}
 	}
 	if s.Results != nil {
@@ -157,26 +159,19 @@ func (s *Scanner) wakeOverdue(ctx context.Context) {
 	}
 }
 
-// wakeCallers brings back the executions whose callees have sent results. Those that are in memory were told, and those
-// that were not are brought back by the callee; this is for what a crash has come between.
+// wakeCallers has executions look into their inboxes whose callees have sent results. The callees have told them, as a
+// rule; this is for what a crash has come between.
 func (s *Scanner) wakeCallers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
 		var page []journal.ID
 		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Results.ResultReceivers(ctx, after, scanPage) })
 		for _, id := range page {
-			if !s.Executions.InMemory(id) {
-				s.bringBack(ctx, id)
-			}
+			s.awaitRoom(ctx, id)
+			s.WakeForResults(id)
 			after = id
 		}
 	}
-}
-
-// bringBack has an execution loaded, once there is room or it has waited for long.
-func (s *Scanner) bringBack(ctx context.Context, id journal.ID) {
-	s.awaitRoom(ctx, id)
-	s.Executions.EnsureInMemory(id)
 }
 
 // read reads a page of what is due.
