@@ -55,3 +55,26 @@ func TestCircleComesToRest(t *testing.T) {
 		require.Equal(t, before, slow.loads.Load(), "nothing is left to tell")
 	})
 }
+
+// TestUnheardTerminateIsToldToCallers ends a callee by a commit whose answer is lost, and cannot load it then. Its caller,
+// which is in memory, learns of the end.
+func TestUnheardTerminateIsToldToCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		row, callee := rowOf("w", "k"), rowOf("c", "child")
+		f.setScript([]string{"name=c"}, "sleep 1h\ndone c")
+		f.setScript(nil, "call c\ndone ok")
+		f.command(row, "start", nil, "")
+		f.x.evict(callee.ID)
+		synctest.Wait()
+		require.False(t, f.x.InMemory(callee.ID))
+		require.True(t, f.x.InMemory(row.ID))
+		f.command(row, "store", []string{"drop", "lose"}, "")
+		f.command(row, "loads-fail", []string{"1"}, "")
+		_ = f.x.Terminate(t.Context(), Ref{ID: callee.ID, Name: callee.Name()}, "enough") // in doubt
+		over, err := f.x.Wait(t.Context(), RefTo(row))
+		require.NoError(t, err)
+		require.Equal(t, journal.Completed, over.State)
+	})
+}
