@@ -85,3 +85,23 @@ func TestMessagesWithoutCodeAreCountedOneByOne(t *testing.T) {
 		})
 	})
 }
+
+// TestAttemptsOfAMessageThatIsGone are forgotten: the commit that parked it may have lost its answer, and it
+// has all attempts again if it is retried.
+func TestAttemptsOfAMessageThatIsGone(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		e := newEntity(f.x, refTo("a").ID())
+		f.fill(e.id, posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
+			parcel{Entity: refTo("a").String(), Namespace: "default"}))
+		reads(t, e)()
+		there := e.queue[0].position
+		e.misfits = map[uint64]int{there: 3, there + 1: maxMisfits}
+		reads(t, e)()
+		require.Equal(t, map[uint64]int{there: 3}, e.misfits)
+		e.startMisfits[there+2] = maxMisfits - 1
+		e.endStarts(nil)
+		require.Empty(t, e.startMisfits)
+	})
+}
