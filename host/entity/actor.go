@@ -31,7 +31,8 @@ type entity struct {
 	generation uint64         // counts what may make a row that is being read outdated
 	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
-	misfits    int            // see countMisfits
+	misfits    map[uint64]int // by position: see countMisfits
+	faulty     bool           // the host has failed at a message of misfits
 	wary       int            // batches that look for receipts of all their calls first
 	holding    holding        // who has locked it
 
@@ -47,8 +48,9 @@ type entity struct {
 	barren    bool            // reading the inbox brings nothing before something at work is over
 	starts    bool            // there are workflows to be started
 	starting  bool
-	// startMisfits counts how often starts were refused, one after the other, for a reason that does not pass.
-	startMisfits int
+	// startMisfits counts how often each start was refused for a reason that does not pass, by position; the
+	// task's while it is at work.
+	startMisfits map[uint64]int
 
 	mailbox, concurrency int
 	idleTime             time.Duration
@@ -64,6 +66,7 @@ var _ actor.Actor[message] = (*entity)(nil)
 func newEntity(x *Entities, id journal.ID) *entity {
 	e := &entity{
 		Entities: x, id: id, byOrigin: map[journal.Origin]*call{}, positions: map[uint64]*call{},
+		misfits: map[uint64]int{}, startMisfits: map[uint64]int{},
 		mailbox: defaultMailbox, concurrency: defaultConcurrency, idleTime: x.IdleTime,
 	}
 	if !x.recovered.Load() {

@@ -30,7 +30,6 @@ type batch struct {
 	unlocked bool          // it was deleted
 	locked   *journal.Lock // by this batch; or nil
 	fault    bool          // the host has failed: only the store tells what is true
-	misfits  int           // how often messages at the head of the inbox have failed for a reason that does not pass
 }
 
 // batchResult is what became of a batch.
@@ -61,7 +60,7 @@ func (e *entity) beginBatch() {
 		return
 	}
 	for _, c := range e.batch {
-		c.atWork, c.refused = true, e.holding.allows(c)
+		c.atWork, c.refused, c.misfits = true, e.holding.allows(c), e.misfits[c.position]
 		e.unqueue(c)
 		if c.kind == lock {
 			e.holders.add(c.from, e.id) // before it is made sure that its section lasts
@@ -70,7 +69,7 @@ func (e *entity) beginBatch() {
 	e.generation++
 	b := &batch{
 		Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{},
-		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock, misfits: e.misfits,
+		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock,
 	}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
 		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
@@ -83,7 +82,7 @@ func (e *entity) takeBatch() (batch []*call) {
 		batch, e.queue = takePassing(e.queue, func(c *call) bool { return e.holding.mayPass(c) || e.holding.allows(c) != nil })
 		return batch
 	}
-	n := cutBatch(e.queue, e.seen)
+	n := e.cutMisfits(cutBatch(e.queue, e.seen))
 	batch, e.queue = e.queue[:n:n], e.queue[n:]
 	return batch
 }
@@ -126,6 +125,9 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	} else if c.leavesReceipt() && !a.parked {
 		e.recent.add(c.origin)
 	}
+	if a.parked {
+		e.hear(c.position) // a retry may have put it back already: a page with it was taken for an old one
+	}
 	e.metrics.observe(c.kind.String(), a)
 	c.reply(a)
 }
@@ -167,7 +169,7 @@ func (b *batch) perform() batchResult {
 			b.state, b.fault = nil, true // what it knows may be half of the truth
 		}
 		coded := abi.AsError(journal.Coded("work on an entity", err))
-		if err = coded; b.givesUp(coded) {
+		if err = coded; isMisfit(coded, b.fault) && !b.Host.Over() {
 			b.parkOpen(coded)
 		}
 	}

@@ -202,6 +202,9 @@ func (e *entity) takeFetched(m fetched) {
 		}
 	}
 	e.taken = nil
+	if !m.more {
+		e.forgetMisfits()
+	}
 	e.joinFetched(!m.more)
 	e.barren = added == 0 && e.unread && !heard
 	e.see(&m.page)

@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -49,26 +50,24 @@ func (b *batch) parked(c *call, reason *abi.Error, now int64) journal.Parked {
 	if ref == (Ref{}) && b.state != nil && b.state.row != nil {
 		ref = Ref{Namespace: b.state.row.Namespace, Type: b.state.row.Type, Key: b.state.row.Key}
 	}
-	return parkedOf(ref, c.position, reason, now, b.misfits+1)
-}
-
-// givesUp tells whether the messages of a batch that failed as a whole are not tried again.
-func (b *batch) givesUp(reason *abi.Error) bool {
-	return b.misfits+1 >= maxMisfits && isMisfit(reason, b.fault) && !b.Host.Over()
+	return parkedOf(ref, c.position, reason, now, c.misfits+1)
 }
 
 // isMisfit tells whether a reason for which messages were not performed does not pass by itself.
 func isMisfit(reason error, fault bool) bool { return fault || !abi.IsTransient(reason) }
 
-// parkOpen parks the messages that have no answer. If that fails they are tried again.
+// parkOpen parks the messages that have no answer and no attempts left. If that fails they are tried again.
 func (b *batch) parkOpen(reason *abi.Error) {
 	w := journal.Write{ID: b.id}
 	var parked []*call
 	for _, c := range b.open() {
-		if c.sent {
+		if c.sent && c.misfits+1 >= maxMisfits {
 			parked = append(parked, c)
 			w.Park = append(w.Park, b.parked(c, reason, b.now()))
 		}
+	}
+	if len(parked) == 0 {
+		return
 	}
 	withWitness(&w, b.now())
 	if err := guarded(func() error { return b.commit(w) }); err != nil {
@@ -80,18 +79,42 @@ func (b *batch) parkOpen(reason *abi.Error) {
 	}
 }
 
-// countMisfits counts how often the messages at the head of the inbox have failed for a reason that does
-// not pass.
+// countMisfits counts how often each message of the inbox has failed for a reason that does not pass. A
+// missing type concerns all messages of a batch, so they are tried together, and parked together. A host
+// fault may be on account of one: the messages of its batch are tried one by one from then on.
 func (e *entity) countMisfits(done []*call, res batchResult) {
-	parked := func(c *call) bool { return res.answers[c].parked }
-	switch {
-	case res.err == nil:
-		e.misfits = 0
-	case slices.ContainsFunc(done, parked):
-		e.misfits, e.reading.failures = 0, 0
-	case isMisfit(res.err, res.fault) && slices.ContainsFunc(done, func(c *call) bool { return c.sent }):
-		e.misfits++
+	misfit := res.err != nil && isMisfit(res.err, res.fault)
+	for _, c := range done {
+		a, answered := res.answers[c]
+		switch {
+		case answered:
+			delete(e.misfits, c.position)
+		case misfit && c.sent:
+			e.misfits[c.position]++
+		}
+		if a.parked && res.err != nil {
+			e.reading.failures = 0
+		}
 	}
+	e.faulty = (e.faulty || res.fault) && len(e.misfits) > 0
+}
+
+// cutMisfits shortens a batch of the next n calls, if the host has failed at one of their messages: such a
+// message is alone in its batch, so that the attempts of the others are not used up.
+func (e *entity) cutMisfits(n int) int {
+	if !e.faulty {
+		return n
+	}
+	if i := slices.IndexFunc(e.queue[:n], func(c *call) bool { return e.misfits[c.position] > 0 }); i >= 0 {
+		return max(i, 1)
+	}
+	return n
+}
+
+// forgetMisfits forgets the attempts of messages that are not in the inbox, all of which is in memory. The
+// commit that parked one may have lost its answer, and a retry has all attempts again.
+func (e *entity) forgetMisfits() {
+	maps.DeleteFunc(e.misfits, func(position uint64, _ int) bool { return e.positions[position] == nil })
 }
 
 // parkCall parks the message of a call of an entity without a state.

@@ -13,9 +13,8 @@ func (e *entity) beginStarts() {
 	if !e.starts || e.starting || e.startPause.until != 0 {
 		return
 	}
-	attempts := e.startMisfits + 1
 	e.starting = e.begin(e.working, func() message {
-		return startsDone{guarded(func() error { return e.performStarts(e.id, attempts) })}
+		return startsDone{guarded(func() error { return e.performStarts(e.id, e.startMisfits) })}
 	})
 	e.starts = !e.starting
 }
@@ -23,12 +22,11 @@ func (e *entity) beginStarts() {
 // endStarts has starts that were not performed tried again later.
 func (e *entity) endStarts(err error) {
 	if err == nil {
-		e.startPause, e.startMisfits = pause{}, 0
+		e.startPause = pause{}
+		clear(e.startMisfits) // none is left, also if the answer to the commit that parked it was lost
 		return
 	}
-	if e.starts = true; !abi.IsTransient(err) {
-		e.startMisfits++
-	}
+	e.starts = true
 	e.setback(&e.startPause, "start workflows", err)
 }
 
@@ -36,8 +34,8 @@ func (e *entity) endStarts(err error) {
 // once it is started. A start is idempotent by its key: one that is performed again, after
 // a crash or a commit whose answer was lost, finds the first. One that cannot be started now stays,
 // and the others go on; if the host is in trouble, they would fare no better. One that cannot be
-// started at all, or not for long, is parked. Attempts counts this one and those before it.
-func (x *Entities) performStarts(id journal.ID, attempts int) (refused error) {
+// started at all, or not for long, is parked. Misfits counts how often each was refused, by position.
+func (x *Entities) performStarts(id journal.ID, misfits map[uint64]int) (refused error) {
 	for after, more := uint64(0), true; more && !x.Host.Over(); {
 		var messages []journal.Message
 		var err error
@@ -56,15 +54,17 @@ func (x *Entities) performStarts(id journal.ID, attempts int) (refused error) {
 				_, err = x.Committer.Commit(journal.Write{ID: id, Take: []uint64{m.Position}})
 			case abi.IsTransient(err):
 				return err
-			case abi.AsError(err).Code.Info().Retryable && attempts < maxMisfits:
+			case abi.AsError(err).Code.Info().Retryable && misfits[m.Position]+1 < maxMisfits:
+				misfits[m.Position]++
 				refused = err
 				continue
 			default:
-				err = x.parkStart(id, ref, m, abi.AsError(err), attempts)
+				err = x.parkStart(id, ref, m, abi.AsError(err), misfits[m.Position]+1)
 			}
 			if err != nil {
 				return err
 			}
+			delete(misfits, m.Position)
 		}
 	}
 	return refused
