@@ -35,7 +35,7 @@ func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
 	return p
 }
 
-// ParkedMessage makes a message of one that is parked.
+// ParkedMessage makes a protobuf message of a parked message of an inbox.
 func ParkedMessage(m *host.ParkedMessage) *crusterv1.ParkedMessage {
 	return &crusterv1.ParkedMessage{
 		Entity: rpcerror.Text(m.Type + "/" + m.Key), Namespace: m.Namespace, Position: m.Position,

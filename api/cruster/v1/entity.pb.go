@@ -1521,7 +1521,8 @@ func (x *ListParkedResponse) GetNextPageToken() string {
 	return ""
 }
 
-// ParkedMessage is one that was acknowledged and could not be performed.
+// ParkedMessage is a message of an inbox that was acknowledged and could not be
+// performed.
 type ParkedMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entity it is for: "deployment/Type/id".
@@ -1530,7 +1531,7 @@ type ParkedMessage struct {
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Its place among the messages of the entity, by which it is retried or dropped.
 	Position uint64 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
-	// What it asks for: "call" is an operation, "start" a workflow that the entity
+	// The kind of the message: "call" is an operation, "start" a workflow that the entity
 	// wants to have started.
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The name of the operation, or of the workflow.
@@ -1665,7 +1666,8 @@ type RetryParkedRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The entity: "deployment/Type/id".
 	Entity string `protobuf:"bytes,2,opt,name=entity,proto3" json:"entity,omitempty"`
-	// The positions of the messages. One that is not parked fails the request (CR-6017).
+	// The positions of the messages. A position without a parked message fails the
+	// request (CR-6017).
 	Positions []uint64 `protobuf:"varint,3,rep,packed,name=positions,proto3" json:"positions,omitempty"`
 	// All parked messages of the entity, in place of positions.
 	All           bool `protobuf:"varint,4,opt,name=all,proto3" json:"all,omitempty"`
@@ -1784,7 +1786,8 @@ type DropParkedRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The entity: "deployment/Type/id".
 	Entity string `protobuf:"bytes,2,opt,name=entity,proto3" json:"entity,omitempty"`
-	// The positions of the messages. One that is not parked fails the request (CR-6017).
+	// The positions of the messages. A position without a parked message fails the
+	// request (CR-6017).
 	Positions []uint64 `protobuf:"varint,3,rep,packed,name=positions,proto3" json:"positions,omitempty"`
 	// All parked messages of the entity, in place of positions.
 	All           bool `protobuf:"varint,4,opt,name=all,proto3" json:"all,omitempty"`

@@ -76,7 +76,7 @@ type EntityServiceClient interface {
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
 	ListParked(ctx context.Context, in *ListParkedRequest, opts ...grpc.CallOption) (*ListParkedResponse, error)
-	// RetryParked has parked messages of an entity performed, in their places. One that
+	// RetryParked has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
 	RetryParked(ctx context.Context, in *RetryParkedRequest, opts ...grpc.CallOption) (*RetryParkedResponse, error)
 	// DropParked gives parked messages of an entity up, for good. A sender that repeats
@@ -249,7 +249,7 @@ type EntityServiceServer interface {
 	// performed, by type, id and position. They are kept until they are retried or
 	// dropped.
 	ListParked(context.Context, *ListParkedRequest) (*ListParkedResponse, error)
-	// RetryParked has parked messages of an entity performed, in their places. One that
+	// RetryParked has parked messages of an entity performed, in their places. A message that
 	// cannot be performed is parked again.
 	RetryParked(context.Context, *RetryParkedRequest) (*RetryParkedResponse, error)
 	// DropParked gives parked messages of an entity up, for good. A sender that repeats

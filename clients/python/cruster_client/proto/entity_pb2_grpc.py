@@ -184,7 +184,7 @@ class EntityServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetryParked(self, request, context):
-        """RetryParked has parked messages of an entity performed, in their places. One that
+        """RetryParked has parked messages of an entity performed, in their places. A message that
         cannot be performed is parked again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -756,7 +756,8 @@ pub struct ListParkedResponse {
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
 }
-/// ParkedMessage is one that was acknowledged and could not be performed.
+/// ParkedMessage is a message of an inbox that was acknowledged and could not be
+/// performed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ParkedMessage {
     /// The entity it is for: "deployment/Type/id".
@@ -768,7 +769,7 @@ pub struct ParkedMessage {
     /// Its place among the messages of the entity, by which it is retried or dropped.
     #[prost(uint64, tag = "3")]
     pub position: u64,
-    /// What it asks for: "call" is an operation, "start" a workflow that the entity
+    /// The kind of the message: "call" is an operation, "start" a workflow that the entity
     /// wants to have started.
     #[prost(string, tag = "4")]
     pub kind: ::prost::alloc::string::String,
@@ -803,7 +804,8 @@ pub struct RetryParkedRequest {
     /// The entity: "deployment/Type/id".
     #[prost(string, tag = "2")]
     pub entity: ::prost::alloc::string::String,
-    /// The positions of the messages. One that is not parked fails the request (CR-6017).
+    /// The positions of the messages. A position without a parked message fails the
+    /// request (CR-6017).
     #[prost(uint64, repeated, tag = "3")]
     pub positions: ::prost::alloc::vec::Vec<u64>,
     /// All parked messages of the entity, in place of positions.
@@ -826,7 +828,8 @@ pub struct DropParkedRequest {
     /// The entity: "deployment/Type/id".
     #[prost(string, tag = "2")]
     pub entity: ::prost::alloc::string::String,
-    /// The positions of the messages. One that is not parked fails the request (CR-6017).
+    /// The positions of the messages. A position without a parked message fails the
+    /// request (CR-6017).
     #[prost(uint64, repeated, tag = "3")]
     pub positions: ::prost::alloc::vec::Vec<u64>,
     /// All parked messages of the entity, in place of positions.
@@ -1154,7 +1157,7 @@ pub mod entity_service_client {
                 .insert(GrpcMethod::new("cruster.v1.EntityService", "ListParked"));
             self.inner.unary(req, path, codec).await
         }
-        /// RetryParked has parked messages of an entity performed, in their places. One that
+        /// RetryParked has parked messages of an entity performed, in their places. A message that
         /// cannot be performed is parked again.
         pub async fn retry_parked(
             &mut self,

@@ -292,7 +292,10 @@ export interface ListParkedResponse {
   nextPageToken: string;
 }
 
-/** ParkedMessage is one that was acknowledged and could not be performed. */
+/**
+ * ParkedMessage is a message of an inbox that was acknowledged and could not be
+ * performed.
+ */
 export interface ParkedMessage {
   /** The entity it is for: "deployment/Type/id". */
   entity: string;
@@ -301,7 +304,7 @@ export interface ParkedMessage {
   /** Its place among the messages of the entity, by which it is retried or dropped. */
   position: bigint;
   /**
-   * What it asks for: "call" is an operation, "start" a workflow that the entity
+   * The kind of the message: "call" is an operation, "start" a workflow that the entity
    * wants to have started.
    */
   kind: string;
@@ -333,7 +336,10 @@ export interface RetryParkedRequest {
   namespace: string;
   /** The entity: "deployment/Type/id". */
   entity: string;
-  /** The positions of the messages. One that is not parked fails the request (CR-6017). */
+  /**
+   * The positions of the messages. A position without a parked message fails the
+   * request (CR-6017).
+   */
   positions: bigint[];
   /** All parked messages of the entity, in place of positions. */
   all: boolean;
@@ -351,7 +357,10 @@ export interface DropParkedRequest {
   namespace: string;
   /** The entity: "deployment/Type/id". */
   entity: string;
-  /** The positions of the messages. One that is not parked fails the request (CR-6017). */
+  /**
+   * The positions of the messages. A position without a parked message fails the
+   * request (CR-6017).
+   */
   positions: bigint[];
   /** All parked messages of the entity, in place of positions. */
   all: boolean;
@@ -2899,7 +2908,7 @@ export const EntityServiceService = {
     responseDeserialize: (value: Buffer): ListParkedResponse => ListParkedResponse.decode(value),
   },
   /**
-   * RetryParked has parked messages of an entity performed, in their places. One that
+   * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParked: {
@@ -2978,7 +2987,7 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    */
   listParked: handleUnaryCall<ListParkedRequest, ListParkedResponse>;
   /**
-   * RetryParked has parked messages of an entity performed, in their places. One that
+   * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParked: handleUnaryCall<RetryParkedRequest, RetryParkedResponse>;
@@ -3149,7 +3158,7 @@ export interface EntityServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListParkedResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RetryParked has parked messages of an entity performed, in their places. One that
+   * RetryParked has parked messages of an entity performed, in their places. A message that
    * cannot be performed is parked again.
    */
   retryParked(
