@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"os"
 	"sync"
 	"testing"
@@ -72,6 +73,46 @@ func Schema(t testing.TB) string {
 		}
 	})
 	return schema
+}
+
+// Database makes a database for one test and returns its connection string. When the test ends it is dropped.
+// A test that works on a whole database needs it: others create and drop their schemas in the shared one.
+func Database(t testing.TB) string {
+	t.Helper()
+	var b [6]byte
+	rand.Read(b[:])
+	name, dsn := "t_"+hex.EncodeToString(b[:]), DSN(t)
+	if err := execute(dsn, `CREATE DATABASE `+name); err != nil {
+		t.Fatalf("pgtest: create database %s: %v", name, err)
+	}
+	t.Cleanup(func() {
+		if err := execute(dsn, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+			t.Errorf("pgtest: drop database %s: %v", name, err)
+		}
+	})
+	return inDatabase(t, dsn, name)
+}
+
+// inDatabase is the connection string of another database of a server.
+func inDatabase(t testing.TB, dsn, name string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatalf("pgtest: connection string: %v", err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func execute(dsn, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
 }
 
 func drop(ctx context.Context, dsn, schema string) error {

@@ -44,3 +44,21 @@ func TestSchemaIsDroppedWithItsGuests(t *testing.T) {
 		+ (SELECT count(*) FROM pg_roles WHERE starts_with(rolname::text, $1))`, schema).Scan(&left))
 	require.Zero(t, left)
 }
+
+func TestDatabaseIsDropped(t *testing.T) {
+	t.Parallel()
+	var name string
+	t.Run("a test with a database of its own", func(t *testing.T) {
+		conn, err := pgx.Connect(t.Context(), Database(t))
+		require.NoError(t, err)
+		defer conn.Close(t.Context())
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_database()`).Scan(&name))
+		require.NotEqual(t, "postgres", name)
+	})
+	conn, err := pgx.Connect(t.Context(), DSN(t))
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var left int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&left))
+	require.Zero(t, left)
+}

@@ -99,11 +99,15 @@ func (p *page) run(t *testing.T, tools string) {
 		}
 	}
 	clone := clone(t, tools)
+	schema, database := pgtest.Schema(t), pgtest.DSN(t)
+	if p.name == "operations" { // it backs up the whole database
+		database = pgtest.Database(t)
+	}
 	grpc, http := harness.ReserveAddr(t), harness.ReserveAddr(t)
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `source "$1"; source "$2"`, "bash", prelude, script)
 	cmd.Dir = clone
 	cmd.Env = append(os.Environ(),
-		"BLOCKS="+blocks, "ROOT="+harness.Root(), "POSTGRES="+pgtest.DSN(t), "CRUSTER_SCHEMA="+pgtest.Schema(t),
+		"BLOCKS="+blocks, "ROOT="+harness.Root(), "POSTGRES="+database, "CRUSTER_SCHEMA="+schema,
 		"CRUSTER_ADDR="+grpc, "CRUSTER_GRPC_ADDR="+grpc, "CRUSTER_HTTP_ADDR="+http,
 		"PAYMENTS="+paytest.Start(t).URL,
 		"CRUSTER_CACHE_DIR="+harness.CacheDir(t), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
