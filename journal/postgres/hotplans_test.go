@@ -63,6 +63,33 @@ func TestHotPlans(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(queries)), shown)
 }
 
+// TestPlansOfANewStore shows that statements look rows up by an index before the server knows anything about the tables. It
+// makes each plan once, and a connection of a new store keeps its plans until the tables are analysed.
+func TestPlansOfANewStore(t *testing.T) {
+	t.Parallel()
+	store, _ := openInside(t)
+	conn, err := store.writes.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	var walks []string
+	for name, statement := range store.sql.prepared {
+		if !strings.Contains(statement, "unnest") {
+			continue // it is about no rows, or about one
+		}
+		plan := planOf(t, conn.Conn(), "new "+name, statement)
+		for _, node := range plan.scans() {
+			if node.Index == "inbox_held" {
+				continue // it has the messages that were delivered and not answered, which are few
+			}
+			columns := strings.Count(node.Condition, " = ")
+			if !strings.Contains(node.Condition, "shard") || columns < 2 && node.Table != "shards" {
+				walks = append(walks, fmt.Sprintf("%s: %s %s by %q", name, node.Table, node.Index, node.Condition))
+			}
+		}
+	}
+	require.Empty(t, walks)
+}
+
 // fill puts a few thousand rows into each table, and has the server count them. ANALYZE takes samples of larger tables only,
 // and nothing vacuums the tables meanwhile, so that the plans are the same each time.
 func (s *Store) fill(t *testing.T) {
@@ -122,6 +149,15 @@ type planNode struct {
 
 // explainGeneric explains a statement for any arguments.
 func explainGeneric(t *testing.T, conn *pgx.Conn, name, query string) string {
+	var out strings.Builder
+	plan := planOf(t, conn, name, query)
+	plan.show(&out, "")
+	return out.String()
+}
+
+// planOf is the plan of a statement for any arguments.
+func planOf(t *testing.T, conn *pgx.Conn, name, query string) planNode {
+	t.Helper()
 	statement, err := conn.Prepare(t.Context(), name, query)
 	require.NoError(t, err)
 	arguments := strings.TrimSuffix(strings.Repeat("NULL, ", len(statement.ParamOIDs)), ", ")
@@ -129,9 +165,18 @@ func explainGeneric(t *testing.T, conn *pgx.Conn, name, query string) string {
 	require.NoError(t, conn.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE `+quote(name)+` (`+arguments+`)`).Scan(&text))
 	var plans []struct{ Plan planNode }
 	require.NoError(t, json.Unmarshal(text, &plans))
-	var out strings.Builder
-	plans[0].Plan.show(&out, "")
-	return out.String()
+	return plans[0].Plan
+}
+
+// scans are the nodes that read a table or an index.
+func (n *planNode) scans() (all []*planNode) {
+	if strings.HasSuffix(n.NodeType, "Scan") && n.NodeType != "Bitmap Heap Scan" && (n.Table != "" || n.Index != "") {
+		all = append(all, n)
+	}
+	for i := range n.Plans {
+		all = append(all, n.Plans[i].scans()...)
+	}
+	return all
 }
 
 // arguments are what a statement is given, and what parts of it hand to each other; servers name the latter in several ways.

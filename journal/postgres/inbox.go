@@ -105,8 +105,8 @@ func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int
 
 func (st *statements) resultReceiversQuery() string {
 	return `SELECT id FROM (SELECT DISTINCT i.shard, i.id FROM ` + st.inbox + ` i
-			JOIN ` + st.executions + ` e ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
-			WHERE i.kind = 'result' AND (i.shard, i.id) > ($1, $2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain) AS r
+			JOIN ` + st.executions + ` e ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0 * i.shard
+			WHERE i.kind = 'result' AND (i.shard, i.id) > ($1, $2) AND ` + running + ` AND coalesce(e.chain, e.run) = i.chain) AS r
 		ORDER BY shard, id LIMIT $3`
 }
 

@@ -112,7 +112,7 @@ func (b *snapshotBatch) readExecutions(snap *snapshot, all *keys) {
 	b.each(`SELECT shard, epoch, token FROM `+b.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
 		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
 	b.each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+`
-		FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id) WHERE e.superseded = 0`,
+		FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+b.sql.executions+` e USING (shard, id) WHERE e.superseded = 0 * w.shard`,
 		[]any{all.shards, all.ids}, []any{&id, &run, &chain, &over},
 		func() {
 			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(run), journal.RunID(chain)

@@ -33,8 +33,8 @@ ALTER TABLE executions DROP CONSTRAINT executions_pkey, ADD COLUMN superseded bi
 UPDATE executions e SET shard = m.shard, id = m.id, superseded = m.superseded FROM moved m WHERE m.old_id = e.id;
 ALTER TABLE executions DROP COLUMN earlier_of, ADD PRIMARY KEY (shard, id, superseded);
 -- Who locks a row FOR KEY SHARE relies on these columns, which change only when the run is over or is another:
--- see guestTx.Commit.
-CREATE UNIQUE INDEX executions_run ON executions (shard, run, finished_at);
+-- see guestTx.Commit. The run comes first: an index that begins as the primary key does is taken for it while the table is new.
+CREATE UNIQUE INDEX executions_run ON executions (run, shard, finished_at);
 CREATE INDEX executions_wake ON executions (wake_at, id) WHERE state = 'running';
 CREATE INDEX executions_strand ON executions (namespace, workflow, state, created_at DESC, id DESC) WHERE superseded = 0;
 CREATE INDEX executions_parent ON executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
