@@ -242,38 +242,12 @@ func (l *living) end() {
 		}
 	}
 	l.verifyProgress()
-	for _, key := range lifeKeys {
-		for tries := 0; ; tries++ {
-			run := l.current(key)
-			if run == nil {
-				break
-			}
-			row, err := l.f.store.Load(context.Background(), run.row.ID)
-			require.NoError(l.f.t, err)
-			if row.State.Final() {
-				break
-			}
-			if tries == 100 {
-				l.wrong("%s does not end: %s", row.Name(), l.f.show(row))
-				return
-			}
-			if row.State == journal.Paused && abi.CodeOf(row.Error) == abi.CodeUnreadable {
-				l.counts.unreadable++
-				l.request(run, []string{"move", "m1"})
-			}
-			l.resumeAll()
-			l.request(run, []string{"interrupt"})
-			for i := range 2 {
-				l.signal(run, fmt.Sprint("s", i))
-			}
-			l.update(run, false)
-			for i := range promises {
-				if name := fmt.Sprint("d", i); run.settled[name] == "" {
-					l.settle(run, name)
-				}
-			}
-			l.pass(5 * time.Second)
+	for tries := 0; l.poke(); tries++ {
+		if tries == 100 {
+			l.wrong("not all executions end")
+			return
 		}
+		l.pass(5 * time.Second)
 	}
 	l.verifyGivenUp()
 	l.verifyFinal()
@@ -290,8 +264,50 @@ var lifeKeys = []string{"k", "f0", "f1"}
 // resumeAll lets all go on that are paused.
 func (l *living) resumeAll() {
 	for _, row := range l.all() {
-		if row.State == journal.Paused {
+		if row.State == journal.Paused && abi.CodeOf(row.Error) != abi.CodeUnreadable {
 			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, RefTo(&row)) })
+		}
+	}
+}
+
+// poke gives all that is not over what it may wait for, but not the callees that runs which are over have given up. It reports whether there was anything.
+func (l *living) poke() (open bool) {
+	l.resumeAll()
+	rows := l.all()
+	running := map[journal.RunID]bool{}
+	for i := range rows {
+		running[rows[i].Run] = !rows[i].State.Final()
+	}
+	for i := range rows {
+		row := &rows[i]
+		switch {
+		case row.State.Final():
+		case row.Workflow == "scripts/w":
+			open = true
+			l.pokeRun(row)
+		case row.Workflow == "scripts/back": // it may start its caller
+			open = true
+		case running[row.Parent.Run], row.Pinned.OnCancel == "":
+			l.ask(func(ctx context.Context) error { return l.f.x.Interrupt(ctx, RefTo(row), "its caller waits") })
+		}
+	}
+	return open
+}
+
+func (l *living) pokeRun(row *journal.Execution) {
+	run := l.current(row.Key)
+	if row.State == journal.Paused && abi.CodeOf(row.Error) == abi.CodeUnreadable {
+		l.counts.unreadable++
+		l.request(run, []string{"move", "m1"})
+	}
+	l.request(run, []string{"interrupt"})
+	for i := range 2 {
+		l.signal(run, fmt.Sprint("s", i))
+	}
+	l.update(run, false)
+	for i := range promises {
+		if name := fmt.Sprint("d", i); run.settled[name] == "" {
+			l.settle(run, name)
 		}
 	}
 }

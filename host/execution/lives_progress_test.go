@@ -54,6 +54,10 @@ func (l *living) stalled(row *journal.Execution, seen []journal.ID) string {
 func (l *living) ready(row *journal.Execution, o *op.Op, seen []journal.ID) string {
 	ctx := context.Background()
 	switch o.Kind {
+	case abi.OpSleep:
+		if due := o.IssuedAt + o.Body.(*abi.Sleep).Duration; due <= time.Now().UnixNano() {
+			return "its sleep is over"
+		}
 	case abi.OpDeferred:
 		if _, err := l.f.store.Deferred(ctx, row.RunKey(), o.Name); err == nil {
 			return "deferred " + o.Name + " is settled"

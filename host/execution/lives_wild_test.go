@@ -10,11 +10,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// children are the workflows that the one of a random life calls and sends. None of them runs for more than a minute
-// by itself.
+// children are the workflows that the one of a random life calls and sends. slow and nest do not end in a life unless they
+// are asked to, or ended.
 var children = map[string]threads{
 	"c":    {{{sleepOf(1)}}},
-	"slow": {{{sleepOf(30), {abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})}}}},
+	"slow": {{{sleepOf(3600), {abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})}}}},
 	// nest gives up its own callee when it is asked to stop, or ended.
 	"nest": {{{callOf("slow", "y", abi.OnCancelCancel), {abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})}}}},
 	// back finds its caller, and does not wait for long: nothing else would end the circle.
