@@ -131,30 +131,38 @@ func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Mod
 func (e *Engine) openExecutions(ctx context.Context, namespace, deployment string) (ids []journal.ID, err error) {
 	var slow []journal.ID
 	seen := map[journal.ID]bool{} // one that is paused meanwhile is in both lists
+	err = e.eachOpen(ctx, namespace, deployment, func(row *journal.Execution) {
+		switch {
+		case seen[row.ID]:
+		case row.State == journal.Paused && row.Error.RanTooLong():
+			slow = append(slow, row.ID)
+		default:
+			ids = append(ids, row.ID)
+		}
+		seen[row.ID] = true
+	})
+	return append(ids, slow...), err
+}
+
+// eachOpen goes through the open executions of a deployment: those that run, and those that are paused. One that is
+// paused meanwhile may come twice.
+func (e *Engine) eachOpen(ctx context.Context, namespace, deployment string, f func(row *journal.Execution)) error {
 	for _, state := range []journal.State{journal.Running, journal.Paused} {
 		filter := journal.Filter{Namespace: namespace, Workflow: deployment + "/", State: state, Limit: 1000}
 		for {
 			page, err := e.store.List(ctx, filter)
 			if err != nil {
-				return nil, journal.Coded("list the executions of "+deployment, err)
+				return journal.Coded("list the executions of "+deployment, err)
 			}
 			for i := range page.Executions {
-				row := &page.Executions[i]
-				switch {
-				case seen[row.ID]:
-				case state == journal.Paused && row.Error.RanTooLong():
-					slow = append(slow, row.ID)
-				default:
-					ids = append(ids, row.ID)
-				}
-				seen[row.ID] = true
+				f(&page.Executions[i])
 			}
 			if filter.After = page.Next; page.Next == "" {
 				break
 			}
 		}
 	}
-	return append(ids, slow...), nil
+	return nil
 }
 
 // checkOne replays one execution on a module; nil if it is over. One that continues as a new

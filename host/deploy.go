@@ -1,7 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
@@ -59,13 +63,25 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 
 func (e *Engine) usesOf(namespace, deployment string) catalog.Uses {
 	return catalog.Uses{
-		InUse: func(ctx context.Context, workflow string) (string, error) {
-			return e.openExecution(ctx, namespace, deployment+"/"+workflow)
-		},
+		InUse: func(ctx context.Context) (string, error) { return e.openExecution(ctx, namespace, deployment+"/") },
+		Pins:  func(ctx context.Context) ([]catalog.Pin, error) { return e.pins(ctx, namespace, deployment) },
 		HasState: func(ctx context.Context, entityType string) (string, error) {
 			return e.anyState(ctx, namespace, entityType)
 		},
 	}
+}
+
+// pins is the code that open executions of a deployment are pinned to, in an order that is the same each time.
+func (e *Engine) pins(ctx context.Context, namespace, deployment string) ([]catalog.Pin, error) {
+	type code struct{ digest, workflow string }
+	found := map[code]catalog.Pin{}
+	err := e.eachOpen(ctx, namespace, deployment, func(row *journal.Execution) {
+		workflow := strings.TrimPrefix(row.Workflow, deployment+"/")
+		found[code{row.Digest, workflow}] = catalog.Pin{Digest: row.Digest, Workflow: workflow, Execution: row.Name()}
+	})
+	return slices.SortedFunc(maps.Values(found), func(a, b catalog.Pin) int {
+		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Digest, b.Digest))
+	}), err
 }
 
 // openExecution names an open execution of a workflow, or of a deployment ("orders/"); it is empty if there is none.

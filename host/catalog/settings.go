@@ -150,7 +150,7 @@ func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest
 	if err != nil || len(gone) == 0 || req.Anyway || req.InUse == nil {
 		return config, allow, err
 	}
-	using, err := req.InUse(ctx, "")
+	using, err := req.InUse(ctx)
 	if err != nil || using == "" {
 		return config, allow, err
 	}

@@ -70,7 +70,7 @@ func TestSettingsStay(t *testing.T) {
 	push := func(s Settings) (*DeploymentInfo, error) {
 		return c.Push(t.Context(), PushRequest{
 			Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: s,
-			Uses: Uses{InUse: func(context.Context, string) (string, error) { return using, nil }},
+			Uses: Uses{InUse: func(context.Context) (string, error) { return using, nil }},
 		}, at(7))
 	}
 	_, err := push(Settings{Config: map[string]string{"rate": "1", "key": "secret"}, AllowHTTP: []string{"x.com"}})

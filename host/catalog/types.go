@@ -27,17 +27,29 @@ import (
 // Queries and updates are answered by the code that an execution began with, and read by programs that are written for the
 // types of the deployed code: these must be able to read the answers of open executions.
 //
-// The next push compares with the code of this one. So what there are states of is not dropped in one push, to come
-// back as something else with another.
+// States are compared with the code that is deployed: so what there are states of is not dropped in one push, to come
+// back as something else with another. Calls and answers are compared with all code that open executions are pinned to. The
+// deployed code alone would not do: a query that one push drops and the next one brings back with another type, or a type
+// that becomes any type and then another one, fits the code before it each time, and not the one that answers.
 
 // Uses tells what uses a deployment. What is not set is not asked.
 type Uses struct {
-	// InUse names an open execution of a workflow of the deployment, or of any if workflow is empty; empty if there is none. It is
-	// asked when settings are taken away, or calls and answers do not fit the code of open executions.
-	InUse func(ctx context.Context, workflow string) (execution string, err error)
+	// InUse names an open execution of the deployment; empty if there is none. It is asked when settings are taken away.
+	InUse func(ctx context.Context) (execution string, err error)
+	// Pins lists the code that open executions of the deployment are pinned to. It is asked if the code has operations,
+	// queries or updates.
+	Pins func(ctx context.Context) ([]Pin, error)
 	// HasState names an entity of a type that has a state; empty if there is none. It is
 	// asked when the code does not fit the states that the code before it wrote.
 	HasState func(ctx context.Context, entityType string) (key string, err error)
+}
+
+// Pin is code that open executions of a workflow are pinned to.
+type Pin struct {
+	Digest   string
+	Workflow string // without the name of the deployment
+	// Execution is one of them.
+	Execution string
 }
 
 // CheckTypes refuses a module whose types do not fit what is there. Old is the deployment that it would be pushed to.
@@ -45,31 +57,74 @@ func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updat
 	if old.Digest == "" {
 		return nil
 	}
-	before, err := c.description(ctx, old.Digest)
-	switch abi.CodeOf(err) {
-	case abi.CodeModuleNotFound, abi.CodeBadManifest, abi.CodeNotWasm:
-		return nil // it cannot be called: a push is what it needs
-	}
+	before, err := c.runnable(ctx, old.Digest)
 	if err != nil {
 		return err
 	}
-	for i := range before.manifest.Entities {
-		entity := &before.manifest.Entities[i]
-		now := &abi.EntityInfo{} // it is gone
-		if j := slices.IndexFunc(updated.Entities, func(e abi.EntityInfo) bool { return e.Name == entity.Name }); j >= 0 {
-			now = &updated.Entities[j]
-		}
-		if err := uses.checkState(ctx, old.Name, entity, now, fillsAbsent(updated)); err != nil {
-			return err
-		}
-		if err := uses.checkOperations(ctx, old.Name, entity, now); err != nil {
+	for i := range before.Entities {
+		entity := &before.Entities[i]
+		if err := uses.checkState(ctx, old.Name, entity, entityOf(updated, entity.Name), fillsAbsent(updated)); err != nil {
 			return err
 		}
 	}
-	for i := range before.manifest.Workflows {
-		if err := uses.checkAnswers(ctx, old.Name, &before.manifest.Workflows[i], updated); err != nil {
+	if uses.Pins == nil || len(before.Entities) == 0 && len(updated.Entities) == 0 && !slices.ContainsFunc(updated.Workflows, isAsked) {
+		return nil
+	}
+	pins, err := uses.Pins(ctx)
+	if err != nil {
+		return err
+	}
+	for _, pin := range pins {
+		pinned, err := c.runnable(ctx, pin.Digest)
+		if err != nil {
 			return err
 		}
+		if err := pin.check(old.Name, pinned, updated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runnable is the manifest of a module; an empty one if the module cannot be called: a push is what it needs.
+func (c *Catalog) runnable(ctx context.Context, digest string) (*abi.Manifest, error) {
+	about, err := c.description(ctx, digest)
+	switch abi.CodeOf(err) {
+	case abi.CodeModuleNotFound, abi.CodeBadManifest, abi.CodeNotWasm:
+		return &abi.Manifest{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return about.manifest, nil
+}
+
+// entityOf is the entity of a name; one without a name if it is gone.
+func entityOf(m *abi.Manifest, name string) *abi.EntityInfo {
+	if i := slices.IndexFunc(m.Entities, func(e abi.EntityInfo) bool { return e.Name == name }); i >= 0 {
+		return &m.Entities[i]
+	}
+	return &abi.EntityInfo{}
+}
+
+// isAsked tells whether a workflow gives answers.
+func isAsked(w abi.WorkflowInfo) bool { return len(w.Queries)+len(w.Updates) > 0 }
+
+// check refuses code that does not fit what executions with the pinned code send and answer.
+func (p *Pin) check(deployment string, pinned, updated *abi.Manifest) error {
+	for i := range pinned.Entities {
+		entity := &pinned.Entities[i]
+		if misfit := operationMisfit(entity, entityOf(updated, entity.Name)); misfit != "" {
+			return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit open executions, as %s: %s", deployment, entity.Name, p.Execution, misfit)
+		}
+	}
+	of := func(w abi.WorkflowInfo) bool { return w.Name == p.Workflow }
+	was, is := slices.IndexFunc(pinned.Workflows, of), slices.IndexFunc(updated.Workflows, of)
+	if was < 0 || is < 0 {
+		return nil // callers are told that there is none
+	}
+	if misfit := answerMisfit(&pinned.Workflows[was], &updated.Workflows[is], fillsAbsent(updated)); misfit != "" {
+		return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit the answers of open executions, as %s: %s", deployment, p.Workflow, p.Execution, misfit)
 	}
 	return nil
 }
@@ -107,18 +162,6 @@ func stateMisfit(before, now *abi.EntityInfo, fills bool) string {
 	return summary(reading{fills: fills, optional: true}.misfits(before.State, now.State, ""))
 }
 
-func (u Uses) checkOperations(ctx context.Context, deployment string, before, now *abi.EntityInfo) error {
-	misfit := operationMisfit(before, now)
-	if misfit == "" || u.InUse == nil {
-		return nil
-	}
-	using, err := u.InUse(ctx, "")
-	if err != nil || using == "" {
-		return err
-	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit open executions, as %s: %s", deployment, before.Name, using, misfit)
-}
-
 // operationMisfit names an operation that does not take the input that it took before, or whose result the code before
 // could not read, and says why; empty if there is none.
 func operationMisfit(before, now *abi.EntityInfo) string {
@@ -139,22 +182,6 @@ func operationMisfit(before, now *abi.EntityInfo) string {
 		}
 	}
 	return ""
-}
-
-func (u Uses) checkAnswers(ctx context.Context, deployment string, before *abi.WorkflowInfo, updated *abi.Manifest) error {
-	i := slices.IndexFunc(updated.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == before.Name })
-	if i < 0 || u.InUse == nil {
-		return nil // callers are told that there is none
-	}
-	misfit := answerMisfit(before, &updated.Workflows[i], fillsAbsent(updated))
-	if misfit == "" {
-		return nil
-	}
-	using, err := u.InUse(ctx, before.Name)
-	if err != nil || using == "" {
-		return err
-	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit the answers of open executions, as %s: %s", deployment, before.Name, using, misfit)
 }
 
 // answerMisfit names a query or an update whose answer by the code before a program for the types of now could not read,

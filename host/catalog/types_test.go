@@ -157,30 +157,51 @@ func TestOpenExecutionsCanCall(t *testing.T) {
 		"operation Book does not take any more what they may send": input,
 		"they cannot read the result of operation Book any more":   result,
 	} {
-		c := newCatalog(t, newStore())
-		open := ""
+		p := newPinned(t)
 		push := func(name string, anyway bool) error {
-			binary := wasmtest.Program{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{{Name: "Rooms", Operations: []abi.OperationInfo{of(name)}}}}}.Assemble()
-			_, err := c.Push(t.Context(), PushRequest{
-				Namespace: "default", Name: "hotel", Binary: binary, Settings: Settings{Anyway: anyway},
-				Uses: Uses{InUse: func(_ context.Context, workflow string) (string, error) {
-					require.Empty(t, workflow, "each may call")
-					return open, nil
-				}},
-			}, at(1))
-			return err
+			return p.push(&abi.Manifest{Entities: []abi.EntityInfo{{Name: "Rooms", Operations: []abi.OperationInfo{of(name)}}}}, anyway)
 		}
 		require.NoError(t, push(abi.TypeInt, false))
 		require.NoError(t, push(abi.TypeString, false), "there are no executions")
-		open = "hotel/Stay/7"
+		p.open()
 		err := push(abi.TypeInt, false)
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
 		require.ErrorContains(t, err, `hotel/Rooms does not fit open executions, as hotel/Stay/7: `+misfit+`: it is int, and was string`)
 		require.NoError(t, push(abi.TypeString, false), "it takes and answers what it did")
 		require.NoError(t, push(abi.TypeAny, false), "and more")
-		require.NoError(t, push(abi.TypeInt, false), "the type before is not known")
-		require.NoError(t, push(abi.TypeString, true))
+		require.ErrorContains(t, push(abi.TypeInt, false), misfit, "the code before it fits, and not that of the execution")
+		gone := &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Stay", Key: abi.KeyFromRequest}}}
+		require.ErrorContains(t, p.push(gone, false), "operation Book is gone")
+		require.NoError(t, push(abi.TypeInt, true))
+		require.NoError(t, push(abi.TypeString, false), "it is what the execution knows")
+		p.pins = nil
+		require.NoError(t, push(abi.TypeInt, false))
 	}
+}
+
+// pinned is a deployment with executions of some code.
+type pinned struct {
+	t      *testing.T
+	c      *Catalog
+	digest string // of the last push
+	pins   []Pin
+}
+
+func newPinned(t *testing.T) *pinned { return &pinned{t: t, c: newCatalog(t, newStore())} }
+
+func (p *pinned) push(m *abi.Manifest, anyway bool) error {
+	uses := Uses{Pins: func(context.Context) ([]Pin, error) { return p.pins, nil }}
+	req := PushRequest{Namespace: "default", Name: "hotel", Binary: wasmtest.Program{Manifest: m}.Assemble(), Settings: Settings{Anyway: anyway}, Uses: uses}
+	info, err := p.c.Push(p.t.Context(), req, at(1))
+	if err == nil {
+		p.digest = info.Digest
+	}
+	return err
+}
+
+// open begins an execution with the code that is deployed.
+func (p *pinned) open() {
+	p.pins = append(p.pins, Pin{Digest: p.digest, Workflow: "Stay", Execution: "hotel/Stay/7"})
 }
 
 // TestAnswersOfOpenExecutionsCanBeRead: what open executions answer can be read by programs for the types of the pushed code,
@@ -194,25 +215,27 @@ func TestAnswersOfOpenExecutionsCanBeRead(t *testing.T) {
 		return abi.WorkflowInfo{Name: "Stay", Key: abi.KeyFromRequest, Updates: []abi.UpdateInfo{{Name: "Room", Output: typeOf(output)}}}
 	}
 	for asked, of := range map[string]func(output string) abi.WorkflowInfo{"query": queried, "update": updated} {
-		c := newCatalog(t, newStore())
-		open := ""
+		p := newPinned(t)
 		push := func(output string, anyway bool) error {
-			binary := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{of(output)}}}.Assemble()
-			_, err := c.Push(t.Context(), PushRequest{
-				Namespace: "default", Name: "hotel", Binary: binary, Settings: Settings{Anyway: anyway},
-				Uses: Uses{InUse: func(_ context.Context, workflow string) (string, error) {
-					require.Equal(t, "Stay", workflow)
-					return open, nil
-				}},
-			}, at(1))
-			return err
+			return p.push(&abi.Manifest{Workflows: []abi.WorkflowInfo{of(output)}}, anyway)
 		}
 		require.NoError(t, push(abi.TypeInt, false))
 		require.NoError(t, push(abi.TypeString, false), "there are no executions")
-		open = "hotel/Stay/7"
+		p.open()
 		err := push(abi.TypeInt, false)
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
-		require.ErrorContains(t, err, "hotel/Stay does not fit the answers of open executions, as hotel/Stay/7: the answer to "+asked+" Room: it is int, and was string")
+		misfit := "hotel/Stay does not fit the answers of open executions, as hotel/Stay/7: the answer to " + asked + " Room: it is int, and was string"
+		require.ErrorContains(t, err, misfit)
+		require.NoError(t, p.push(&abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Stay", Key: abi.KeyFromRequest}}}, false), "it is not asked any more")
+		require.ErrorContains(t, push(abi.TypeInt, false), misfit, "it is back with another type")
+		require.NoError(t, push(abi.TypeAny, false))
+		require.ErrorContains(t, push(abi.TypeInt, false), misfit, "the code before it fits, and not that of the execution")
+		p.pins[0].Workflow = "Other"
+		require.NoError(t, push(abi.TypeInt, false), "executions of other workflows do not answer")
+		p.pins[0] = Pin{Digest: "gone", Workflow: "Stay", Execution: "hotel/Stay/8"}
+		require.NoError(t, push(abi.TypeString, false), "code that is not there answers nothing")
+		p.pins = nil
+		p.open()
 		require.NoError(t, push(abi.TypeInt, true))
 	}
 }

@@ -151,6 +151,7 @@ type Executions struct {
 	resident   *residency.List
 	heads      headStarts
 	updates    updateWaiters
+	answering  answering
 	starts     starts
 	settling   settling
 	stopping   *actor.FairQueue[journal.RunID] // what is being stopped because it was given up, by the run that did

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/host/recovery"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/watch"
 	"github.com/cruster/cruster/journal"
@@ -48,6 +50,11 @@ type fixture struct {
 	idle time.Duration
 	// hibernation says when states are saved: never, unless a test says otherwise.
 	hibernation hibernation.Policy
+	// memory is how many instances there may be.
+	memory int64
+	// scanning is a host that recovers as real ones do, from its beginning on and each minute.
+	scanning bool
+	scanned  chan struct{} // closed when the scans have ended; nil if there are none
 
 	guests     Opener
 	activities Activities
@@ -87,7 +94,7 @@ func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 func newFixtureOn(t *testing.T, store journal.Store, guests Opener, activities Activities) *fixture {
 	f := &fixture{
 		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
-		t: t, store: store, start: time.Now(), guests: guests, activities: activities,
+		memory: 100, t: t, store: store, start: time.Now(), guests: guests, activities: activities,
 		asked: map[journal.Caller]int{}, looked: map[string]func(){}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
@@ -110,7 +117,7 @@ func (f *fixture) boot() {
 	f.x = New(Deps{
 		Activities: f.activities, CheckSignal: checkSignal, Continue: continuation, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting,
 		NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
-		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(&guestLines{f: f}), MaxActivities: 100, Memory: budget.New(100),
+		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(&guestLines{f: f}), MaxActivities: 100, Memory: budget.New(f.memory),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, turnTimeout), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 		WorkflowOf: workflowOf,
@@ -121,6 +128,24 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+	f.scanned = nil
+	if f.scanning {
+		f.scan()
+	}
+}
+
+// scan has the host recover what is due.
+func (f *fixture) scan() {
+	scanned, ctx := make(chan struct{}), f.life.Context()
+	f.scanned = scanned
+	s := &recovery.Scanner{
+		Clock: clockwork.NewRealClock(), Executions: f.x, HasRoom: func() bool { return true }, Logger: slog.New(slog.DiscardHandler),
+		Results: f.store, Store: f.store, Timers: f.timers, WakeForResults: f.x.WakeForResults,
+	}
+	go func() {
+		defer close(scanned)
+		s.Run(ctx)
+	}()
 }
 
 // guestLines notes what guests log, and what the host logs of their failures.
@@ -218,6 +243,9 @@ func (f *fixture) end() {
 	f.x.Close()
 	f.life.End()
 	<-f.x.Idle()
+	if f.scanned != nil {
+		<-f.scanned
+	}
 	f.x.DropGuests()
 	// A caller whose start was in vain may be about to give its instance back.
 	require.Eventually(f.t, func() bool { return f.x.Memory.Used() == 0 }, time.Minute, time.Millisecond, "instances were lost")
@@ -278,7 +306,7 @@ func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, ste
 		case <-f.life.Context().Done():
 		}
 	}
-	row := rowOf(call.Workflow, "child")
+	row := rowOf(call.Workflow, cmp.Or(call.Key, "child"))
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	if awaited {
 		row.Pinned.ReplyTo = &parent.Chain

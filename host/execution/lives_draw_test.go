@@ -21,6 +21,9 @@ func drawLife(seed uint64) life {
 	if l.sql = random.IntN(3) == 0; l.sql {
 		l.useSQL(random)
 	}
+	if random.IntN(2) == 0 {
+		l.goWild(random)
+	}
 	return l
 }
 

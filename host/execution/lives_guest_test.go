@@ -43,6 +43,8 @@ type threadsGuest struct {
 	owner map[uint32]int // the thread of each op that is waited for
 	told  []string       // what it was told; one for each turn
 
+	issued map[uint32]*op.Op
+
 	updates map[uint32]bool   // the ops that wait for updates
 	signals map[uint32]string // the ops that wait for signals, with their names
 	asked   []string          // updates that it has not answered, by id
@@ -84,7 +86,7 @@ func (g *threadsGuest) clone() *threadsGuest {
 	c := *g
 	c.at, c.seen, c.owner, c.told = slices.Clone(g.at), maps.Clone(g.seen), maps.Clone(g.owner), slices.Clone(g.told)
 	c.updates, c.signals, c.asked = maps.Clone(g.updates), maps.Clone(g.signals), slices.Clone(g.asked)
-	c.carried = g.carried.clone()
+	c.issued, c.carried = maps.Clone(g.issued), g.carried.clone()
 	return &c
 }
 
@@ -98,12 +100,10 @@ func (w *world) instance(row *journal.Execution) *threadsGuest {
 }
 
 func (w *world) fresh(row *journal.Execution) *threadsGuest {
-	code := w.code
-	if row.Workflow != "scripts/w" {
-		code = threads{{{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Second)})}}}}
-	}
+	code := w.codeOf(row.Workflow)
 	return &threadsGuest{
-		world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{}, owner: map[uint32]int{},
+		world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{},
+		owner: map[uint32]int{}, issued: map[uint32]*op.Op{},
 		updates: map[uint32]bool{}, signals: map[uint32]string{}, carried: carriedBy(row),
 	}
 }
@@ -132,6 +132,9 @@ func (g *threadsGuest) Resume(_ context.Context, r abi.Resume) (guest.Turn, erro
 		g.world.wrong("%s: the clock runs backwards", g.row.Name())
 	}
 	g.clock = at
+	if g.unreadable(deliveries) {
+		return guest.Turn{}, abi.Errorf(abi.CodeUnreadable, "it cannot read what is delivered")
+	}
 	var turn guest.Turn
 	var told []string
 	var won []int
@@ -193,12 +196,12 @@ func (g *threadsGuest) issue(turn *guest.Turn, thread int) {
 // issueOp issues an op for a thread.
 func (g *threadsGuest) issueOp(turn *guest.Turn, c call, thread int) {
 	g.ops++
-	o, err := op.New(c.kind, c.body, g.ops, g.clock)
+	o, err := op.New(c.kind, g.dressed(c), g.ops, g.clock)
 	if err != nil {
 		panic(err)
 	}
 	g.seen.Count(o)
-	g.owner[g.ops] = thread
+	g.owner[g.ops], g.issued[g.ops] = thread, o
 	turn.Issued = append(turn.Issued, o)
 }
 
@@ -232,6 +235,7 @@ type world struct {
 	hasty     bool   // workflows end with the first of their threads
 	reliable  bool   // activities succeed at once
 	publishes bool   // workflows publish
+	picky     bool   // some code cannot read what some activities return
 	fixed     uint64 // the chance of all attempts, if it is not 0
 
 	mu        sync.Mutex

@@ -25,6 +25,29 @@ type living struct {
 	updates      int      // how many were sent
 	answered     int      // and answered
 	unanswered   int      // or not
+	counts       endings
+	forked       map[string]bool       // seeds of runs that may have forks
+	sealed       map[journal.RunID]int // the entries of runs whose end was acknowledged
+}
+
+// endings counts what ended runs, and what came behind that.
+type endings struct {
+	terminated, failed, deleted, startedOver, purged, flooded        int
+	childrenEnded, cancelled, terminatedChildren, byRuns, unreadable int
+}
+
+func (e *endings) add(other endings) {
+	e.terminated += other.terminated
+	e.failed += other.failed
+	e.deleted += other.deleted
+	e.startedOver += other.startedOver
+	e.purged += other.purged
+	e.flooded += other.flooded
+	e.childrenEnded += other.childrenEnded
+	e.cancelled += other.cancelled
+	e.terminatedChildren += other.terminatedChildren
+	e.byRuns += other.byRuns
+	e.unreadable += other.unreadable
 }
 
 // promised is what the host has acknowledged about a run.
@@ -41,10 +64,14 @@ type promised struct {
 type sent struct {
 	signals []string // values
 	updates []*sentUpdate
+	toEnd   bool // it was asked to be ended, or failed
 }
 
 func newLiving(w *world) *living {
-	return &living{world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{}}
+	return &living{
+		world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{},
+		sealed: map[journal.RunID]int{}, forked: map[string]bool{},
+	}
 }
 
 func (l *living) promise(row *journal.Execution) {
@@ -74,15 +101,9 @@ func (l *living) start() {
 	l.pass(0)
 }
 
-// pass lets time pass, and recovers what is due.
+// pass lets time pass. Meanwhile the host recovers what is due, as it always does.
 func (l *living) pass(d time.Duration) {
 	time.Sleep(d)
-	synctest.Wait()
-	due, err := l.f.store.Due(context.Background(), time.Now().UnixNano(), journal.Wake{}, 100)
-	require.NoError(l.f.t, err)
-	for _, w := range due {
-		l.f.x.EnsureInMemory(w.ID)
-	}
 	synctest.Wait()
 }
 
@@ -123,6 +144,8 @@ func (l *living) happen(event string) {
 		if l.current("k") == nil {
 			l.start()
 		}
+	case "terminate", "terminate-child", "fail", "delete", "start-over", "purge":
+		l.endRun(words)
 	default:
 		if run != nil {
 			l.request(run, words)
@@ -151,6 +174,10 @@ func (l *living) request(run *promised, words []string) {
 		l.update(run, len(words) > 1)
 	case "evict":
 		x.evict(run.row.ID)
+	case "flood":
+		l.flood(run)
+	case "drain":
+		l.drain(run)
 	case "move":
 		if l.ask(func(ctx context.Context) error { return x.Move(ctx, ref, words[1]) }) {
 			run.digest = words[1]
@@ -184,6 +211,7 @@ func (l *living) fork(run *promised, key, place string) {
 	}
 	fork := rowOf("w", key)
 	fork.Digest, fork.Input, fork.Pinned = source.Digest, forkedInput(source), source.Pinned
+	l.forked[seedText(source)] = true
 	var started bool
 	if l.ask(func(ctx context.Context) (err error) {
 		started, err = l.f.x.Fork(ctx, source, fork, at)
@@ -208,41 +236,78 @@ func (l *living) end() {
 	l.f.commits.mu.Lock()
 	l.f.commits.next = nil
 	l.f.commits.mu.Unlock()
-	for _, key := range []string{"k", "f0", "f1"} {
-		for tries := 0; ; tries++ {
-			run := l.current(key)
-			if run == nil {
-				break
-			}
-			row, err := l.f.store.Load(context.Background(), run.row.ID)
-			require.NoError(l.f.t, err)
-			if row.State.Final() {
-				break
-			}
-			if tries == 100 {
-				l.wrong("%s does not end: %s", row.Name(), l.f.show(row))
-				return
-			}
-			l.request(run, []string{"resume"})
-			callee := rowOf("c", "child")
-			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, Ref{ID: callee.ID, Name: callee.Name()}) })
-			l.request(run, []string{"interrupt"})
-			for i := range 2 {
-				l.signal(run, fmt.Sprint("s", i))
-			}
-			l.update(run, false)
-			for i := range promises {
-				if name := fmt.Sprint("d", i); run.settled[name] == "" {
-					l.settle(run, name)
-				}
-			}
-			l.pass(5 * time.Second)
+	for _, key := range lifeKeys {
+		if run := l.current(key); run != nil {
+			l.drain(run)
 		}
 	}
+	l.verifyProgress()
+	for tries := 0; l.poke(); tries++ {
+		if tries == 100 {
+			l.wrong("not all executions end")
+			return
+		}
+		l.pass(5 * time.Second)
+	}
+	l.verifyGivenUp()
 	l.verifyFinal()
 	for _, run := range l.acknowledged {
 		if l.told[run.row.Chain] == "" {
 			l.wrong("%s was acknowledged and is not there any more", run.row.Name())
+		}
+	}
+}
+
+// lifeKeys are the keys of the executions that the oracle watches.
+var lifeKeys = []string{"k", "f0", "f1"}
+
+// resumeAll lets all go on that are paused.
+func (l *living) resumeAll() {
+	for _, row := range l.all() {
+		if row.State == journal.Paused && abi.CodeOf(row.Error) != abi.CodeUnreadable {
+			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, RefTo(&row)) })
+		}
+	}
+}
+
+// poke gives all that is not over what it may wait for, but not the callees that runs which are over have given up. It reports whether there was anything.
+func (l *living) poke() (open bool) {
+	l.resumeAll()
+	rows := l.all()
+	running := map[journal.RunID]bool{}
+	for i := range rows {
+		running[rows[i].Run] = !rows[i].State.Final()
+	}
+	for i := range rows {
+		row := &rows[i]
+		switch {
+		case row.State.Final():
+		case row.Workflow == "scripts/w":
+			open = true
+			l.pokeRun(row)
+		case row.Workflow == "scripts/back": // it may start its caller
+			open = true
+		case running[row.Parent.Run], row.Pinned.OnCancel == "":
+			l.ask(func(ctx context.Context) error { return l.f.x.Interrupt(ctx, RefTo(row), "its caller waits") })
+		}
+	}
+	return open
+}
+
+func (l *living) pokeRun(row *journal.Execution) {
+	run := l.current(row.Key)
+	if row.State == journal.Paused && abi.CodeOf(row.Error) == abi.CodeUnreadable {
+		l.counts.unreadable++
+		l.request(run, []string{"move", "m1"})
+	}
+	l.request(run, []string{"interrupt"})
+	for i := range 2 {
+		l.signal(run, fmt.Sprint("s", i))
+	}
+	l.update(run, false)
+	for i := range promises {
+		if name := fmt.Sprint("d", i); run.settled[name] == "" {
+			l.settle(run, name)
 		}
 	}
 }

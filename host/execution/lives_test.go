@@ -23,7 +23,8 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 // activities, and what happens to them and to their host are drawn from a seed. Time is
 // virtual. Whatever happens, in the end
 //
-//   - each comes to its end once nothing is in its way any more;
+//   - each goes on by itself for as long as nothing is in its way and it waits for no one else, and comes to its
+//     end once others do what it waits for;
 //   - the sequence numbers of its journal ascend, and each step is delivered at most
 //     once;
 //   - a fresh instance that is given the journal does what the execution did, to the
@@ -35,7 +36,10 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 //   - each update that was accepted is delivered once at most; who asks, however often, gets
 //     the answer that the execution gave, or hears that it ended without one;
 //   - what is published is what the turns of the journal publish;
-//   - a run that has the name of an earlier one knows nothing of it.
+//   - a run that has the name of an earlier one knows nothing of it;
+//   - a run that was terminated or failed has no entry that was added after the acknowledgement, and none is ended
+//     without being asked to be;
+//   - what a run has started, and does not wait for any more, was asked to stop or ended, as its policy says.
 //
 // CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the
 // store that they are lived on. A life that goes wrong is made shorter as long as it still does.
@@ -95,6 +99,39 @@ func TestLivesCover(t *testing.T) {
 	require.Equal(t, tally{answered: 1, unanswered: 1}, seen)
 }
 
+// TestEndingsCover is TestLivesCover for what ends runs, comes behind that, or reaches another run.
+func TestEndingsCover(t *testing.T) {
+	t.Parallel()
+	open := livesStore(t)
+	deferred := call{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}
+	activity := call{abi.OpActivity, abi.MustMarshal(&abi.Activity{Name: "a1", Input: abi.Nil})}
+	receive := call{abi.OpReceive, abi.MustMarshal(&abi.Receive{Name: "s0"})}
+	signal := call{abi.OpSignal, abi.MustMarshal(&abi.Signal{Execution: "scripts/w/k", Name: "s0", Value: abi.Nil})}
+	for _, c := range []struct {
+		life life
+		want endings
+	}{
+		{life{code: threads{{{deferred}}}, events: []string{"terminate k"}}, endings{terminated: 1}},
+		{
+			life{code: threads{{{deferred}}}, events: []string{"terminate k", "start-over k", "terminate k", "delete k", "purge 10"}},
+			endings{terminated: 2, startedOver: 1, deleted: 1, purged: 1},
+		},
+		{life{code: threads{{{activity}}}, events: []string{"advance 1s", "fail k"}, activities: pauses}, endings{failed: 1}},
+		{life{code: threads{{{activity}}}, events: []string{"move m0"}, picky: true, activities: commitsAhead}, endings{unreadable: 1}},
+		{life{code: threads{{{callOf("slow", "x0", "")}}}, events: []string{"terminate-child slow/x0"}}, endings{childrenEnded: 1}},
+		{
+			life{code: threads{{{callOf("slow", "x0", abi.OnCancelCancel), sleepOf(1)}}, {{callOf("slow", "x1", abi.OnCancelTerminate), sleepOf(1)}}}},
+			endings{cancelled: 1, terminatedChildren: 1},
+		},
+		{life{code: threads{{{receive}}}, events: []string{"flood"}}, endings{flooded: 1}},
+		{life{code: threads{{{signal}, {receive}}}}, endings{byRuns: 1}},
+	} {
+		var seen tally
+		c.life.verify(t, open, &seen)
+		require.Equal(t, c.want, seen.endings)
+	}
+}
+
 func number(t *testing.T, name string, otherwise uint64) uint64 {
 	text := os.Getenv(name)
 	if text == "" {
@@ -104,6 +141,9 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	require.NoError(t, err, name)
 	return n
 }
+
+// pauses has an activity not initialise, whenever it is tried.
+const pauses = 7 * 2
 
 // life is a random life: code, and what happens to it.
 type life struct {
@@ -121,6 +161,8 @@ type life struct {
 	sql bool
 	// renewals is how often the workflow goes on as another run.
 	renewals int
+	// picky has code of one digest not read what some activities return, cramped leaves little memory for instances.
+	picky, cramped bool
 	// activities decides what becomes of all attempts of activities, in place of chance; 0 does not.
 	activities uint64
 }
@@ -152,26 +194,30 @@ func (l life) verify(t *testing.T, open func(*testing.T) journal.Store, seen *ta
 
 // tally counts what happened in lives: instances that were made from saved states, turns that were committed with a
 // transaction, and updates that were answered or not.
-type tally struct{ restored, ahead, answered, unanswered int }
+type tally struct {
+	restored, ahead, answered, unanswered int
+	endings
+}
 
 // live lives the life on a store, and returns what went wrong.
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities,
+			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, picky: l.picky,
 			begun: map[journal.Caller]int{}, publishes: true,
 		}
 		w.f = newFixtureOn(t, open(t), w.open, w)
-		if l.evicting || l.hibernating || l.leaving {
-			w.f.evicting = l.evicting
-			if l.leaving {
-				w.f.idle = time.Second
-			}
-			if l.hibernating {
-				w.f.hibernation.Entries = 0
-			}
-			w.f.restart(0)
+		w.f.scanning, w.f.evicting = true, l.evicting
+		if l.cramped {
+			w.f.memory = 3
 		}
+		if l.leaving {
+			w.f.idle = time.Second
+		}
+		if l.hibernating {
+			w.f.hibernation.Entries = 0
+		}
+		w.f.restart(0)
 		lived := newLiving(w)
 		lived.start()
 		for _, event := range l.events {
@@ -183,6 +229,7 @@ func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tall
 		seen.ahead += w.ahead
 		seen.answered += lived.answered
 		seen.unanswered += lived.unanswered
+		seen.add(lived.counts)
 	})
 	return faults
 }

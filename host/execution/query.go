@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -32,7 +33,7 @@ type queryReply struct {
 // itself cannot be asked: whatever the answer allocates, and each random number it draws,
 // such as for the order of a map, would be there in this instance and in none that is replayed.
 //
-// An answer is broken off when its caller stops waiting, and when the execution is ended while it occupies the run.
+// An answer is broken off when its caller stops waiting, and when the execution is ended.
 func (x *Executions) Query(ctx context.Context, ref Ref, q abi.Query) (abi.Outcome, error) {
 	if err := x.Host.Accepting(); err != nil {
 		return abi.Outcome{}, err
@@ -96,19 +97,68 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
 	}
 	row := *r.row
+	ctx, answering := r.answering.begin(r.Host.Context(), row.Run)
 	if !r.group.Go(func() {
 		defer r.querying.Release(1)
-		ctx, cancel := endWith(r.Host.Context(), m.caller)
+		defer answering()
+		ctx, cancel := endWith(ctx, m.caller)
 		defer cancel()
 		var reply queryReply
 		if f := guarded(func() { reply = r.askCopy(ctx, &row, saved, &m.query) }); f != nil {
 			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.What)
 		}
+		if reply.err != nil && errors.Is(context.Cause(ctx), errEnded) {
+			reply.err = abi.Errorf(abi.CodeAlreadyOver, "%s was ended while it answered", row.Name())
+		}
 		answer(m.reply, reply)
 	}) {
+		answering()
 		return queryReply{err: r.Host.EndReason()}, false
 	}
 	return queryReply{}, true
+}
+
+// errEnded says that an execution was ended while a copy of its guest answered.
+var errEnded = errors.New("execution: it was ended")
+
+// answering are the answers that copies of guests compute beside their runs, which may leave memory meanwhile.
+type answering struct {
+	mu  sync.Mutex
+	all map[journal.RunID]map[int]context.CancelCauseFunc // guarded by mu
+	n   int                                               // guarded by mu; answers so far
+}
+
+// begin is the context of an answer, until end is called.
+func (a *answering) begin(ctx context.Context, of journal.RunID) (answer context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = map[journal.RunID]map[int]context.CancelCauseFunc{}
+	}
+	if a.all[of] == nil {
+		a.all[of] = map[int]context.CancelCauseFunc{}
+	}
+	a.n++
+	n := a.n
+	a.all[of][n] = cancel
+	return ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		cancel(nil)
+		if delete(a.all[of], n); len(a.all[of]) == 0 {
+			delete(a.all, of)
+		}
+	}
+}
+
+// breakOff ends the answers of a run that was ended.
+func (a *answering) breakOff(of journal.RunID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, cancel := range a.all[of] {
+		cancel(errEnded)
+	}
 }
 
 // endWith is a context that ends also when the caller does.

@@ -46,21 +46,26 @@ type copyable struct{ Guest }
 
 func (copyable) Save() (*guest.Saved, error) { return &guest.Saved{}, nil }
 
+// copies has a fixture make copies of its guests.
+func (f *fixture) copies() {
+	open := f.x.OpenGuest
+	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		opening, err := open(ctx, row)
+		opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) {
+			return opening.Open(ctx, memory)
+		}
+		return opening, err
+	}
+	f.guestsAre(func(g Guest) Guest { return copyable{g} })
+}
+
 // TestACopyThatAnswersEndsWithItsCaller: what answers beside the run gives its place and its memory back when its caller is gone.
 func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 1h", "done ok"}
-		open := f.x.OpenGuest
-		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
-			opening, err := open(ctx, row)
-			opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) {
-				return opening.Open(ctx, memory)
-			}
-			return opening, err
-		}
-		f.guestsAre(func(g Guest) Guest { return copyable{g} })
+		f.copies()
 		row := rowOf("w", "k")
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
@@ -86,26 +91,53 @@ func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 	})
 }
 
-// TestTerminateBreaksOffAQuery: who ends an execution does not wait for an answer that never ends.
+// TestTerminateBreaksOffAQuery: an answer that never ends is ended with its execution, whether the guest itself computes it or a
+// copy, and also if the run has left memory meanwhile. Those of other executions go on.
 func TestTerminateBreaksOffAQuery(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		f.scripts["w"] = []string{"sleep 1h", "done ok"}
-		row := rowOf("w", "k")
+	for name, copies := range map[string]bool{"itself": false, "copy": true} {
+		for where, evict := range map[string]bool{"in memory": false, "absent": true} {
+			t.Run(name+", "+where, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { terminateAQuery(t, copies, evict) })
+			})
+		}
+	}
+}
+
+func terminateAQuery(t *testing.T, copies, evict bool) {
+	f := newFixture(t)
+	f.scripts["w"] = []string{"sleep 1h", "done ok"}
+	if copies {
+		f.copies()
+	}
+	begun := time.Now()
+	failed := map[string]chan error{"ended": make(chan error, 1), "other": make(chan error, 1)}
+	rows := map[string]*journal.Execution{}
+	for key, reply := range failed {
+		row := rowOf("w", key)
+		rows[key] = row
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-
-		begun := time.Now()
-		failed := make(chan error, 1)
 		go func() {
 			_, err := f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "endless"})
-			failed <- err
+			reply <- err
 		}()
+	}
+	synctest.Wait()
+	if evict && copies {
+		require.True(t, f.x.evict(rows["ended"].ID))
 		synctest.Wait()
-		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
-		require.Less(t, time.Since(begun), queryLimit)
-		require.Error(t, <-failed)
-	})
+		require.False(t, f.x.InMemory(rows["ended"].ID))
+	}
+	require.NoError(t, f.x.Terminate(t.Context(), RefTo(rows["ended"]), "enough"))
+	err := <-failed["ended"]
+	require.Error(t, err)
+	if copies {
+		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(err), "%v", err)
+	}
+	require.Less(t, time.Since(begun), queryLimit)
+	require.Error(t, <-failed["other"])
+	require.Equal(t, queryLimit, time.Since(begun))
 }

@@ -365,6 +365,9 @@ func (f *fixture) restart(down time.Duration) {
 	f.boot()
 	x, ctx := f.x, f.life.Context()
 	go x.SettleGivenUp(ctx)
+	if f.scanning {
+		return
+	}
 	due, err := f.store.Due(f.t.Context(), time.Now().UnixNano(), journal.Wake{}, 100)
 	require.NoError(f.t, err)
 	for _, w := range due {

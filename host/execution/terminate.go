@@ -104,6 +104,7 @@ func (x *Executions) ended(row *journal.Execution, w *journal.Write) {
 		x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
 	}
 	x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
+	x.answering.breakOff(row.Run)
 	x.Logger.Info("terminated", "execution", row.Name(), "reason", w.Interrupt.Reason)
 	x.settleDurable(w)
 	x.announce(w.Send)
@@ -134,6 +135,7 @@ func (n terminateNews) learned(r *run, w *journal.Write, _ journal.Result) {
 		r.row.Interrupt = w.Interrupt
 	}
 	r.rowWrites++
+	r.answering.breakOff(r.run)
 	r.log.Info("terminated", "reason", n.interrupt.Reason)
 	r.settleDurable(w)
 	r.finish()
