@@ -56,6 +56,18 @@ func isAway(input []byte) (size int64, away bool) {
 	return int64(binary.BigEndian.Uint32(input[1:])), true
 }
 
+// withoutValues is a row without its input and its result if they are large, for those that only look at the rest.
+func withoutValues(row *journal.Execution) *journal.Execution {
+	brief := *row
+	if len(brief.Input) > keptInput {
+		brief.Input = markOf(brief.Input)
+	}
+	if len(brief.Value) > keptInput {
+		brief.Value = markOf(brief.Value)
+	}
+	return &brief
+}
+
 // admitInput takes memory for the input of a start. An execution that another one calls does not
 // wait: the caller holds it already, and must be able to finish.
 func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*budget.Permit, error) {
