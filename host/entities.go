@@ -30,6 +30,9 @@ type EntityRequest struct {
 // durable. An error says that there is no outcome, as far as the host knows; if ctx ended
 // first it says whether the call was accepted.
 func (e *Engine) CallEntity(ctx context.Context, req EntityRequest) (abi.Outcome, error) {
+	if err := e.admission.AdmitMessage(); err != nil {
+		return abi.Outcome{}, err
+	}
 	call, err := callOf(req)
 	if err != nil {
 		return abi.Outcome{}, err
@@ -58,6 +61,9 @@ func (e *Engine) checkRepetition(ctx context.Context, ref entity.Ref, operation 
 // SendEntity has an operation performed without waiting for it. It returns once the message
 // is durable.
 func (e *Engine) SendEntity(ctx context.Context, req EntityRequest) error {
+	if err := e.admission.AdmitMessage(); err != nil {
+		return err
+	}
 	call, err := callOf(req)
 	if err != nil {
 		return err

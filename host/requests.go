@@ -13,6 +13,9 @@ import (
 // first settlement stands and the error says so. A settlement that names its origin
 // may be repeated: the same one is not another.
 func (e *Engine) Settle(ctx context.Context, namespace, name string, d journal.Deferred) error {
+	if err := e.admission.AdmitMessage(); err != nil {
+		return err
+	}
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Settle(ctx, ref, d) })
 }
 

@@ -34,6 +34,9 @@ func (req *SignalRequest) signal() (*message.Signal, error) {
 // Signal sends a signal to an execution. It returns once the signal is durable; the
 // workflow receives it when it asks for it.
 func (e *Engine) Signal(ctx context.Context, namespace, name string, req SignalRequest) error {
+	if err := e.admission.AdmitMessage(); err != nil {
+		return err
+	}
 	s, err := req.signal()
 	if err != nil {
 		return err

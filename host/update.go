@@ -24,6 +24,9 @@ type UpdateRequest struct {
 // answer may be an error; an error that is returned says that there is none, as far as the
 // host knows.
 func (e *Engine) Update(ctx context.Context, namespace, name string, req UpdateRequest) (abi.Outcome, error) {
+	if err := e.admission.AdmitMessage(); err != nil {
+		return abi.Outcome{}, err
+	}
 	origin, err := updateOrigin(req.RequestID)
 	if err != nil {
 		return abi.Outcome{}, err

@@ -39,13 +39,9 @@ func newWriter(cfg Config, state *hoststate.State, followers *follow.List) *writ
 
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
-	bytes := int64(write.Size())
 	w.underWay.Add(1)
-	w.bytes.Add(bytes)
-	defer func() {
-		w.underWay.Add(-1)
-		w.bytes.Add(-bytes)
-	}()
+	defer w.underWay.Add(-1)
+	defer w.count(write.Size())()
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
 	w.followers.Stir(write.ID)
@@ -59,6 +55,12 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 	return res, err
 }
 
+// count counts the bytes of a write until it is answered.
+func (w *writer) count(bytes int) (answered func()) {
+	w.bytes.Add(int64(bytes))
+	return func() { w.bytes.Add(-int64(bytes)) }
+}
+
 // crowd is how many writes are under way when the next one shares its commit with many.
 const crowd = 4
 
@@ -69,6 +71,7 @@ func (w *writer) Shares() bool { return !w.store.GuestsAlone() && w.underWay.Loa
 
 // CommitTx commits the transaction of an activity together with a write.
 func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {
+	defer w.count(write.Size())()
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	err := tx.Commit(ctx, write)
 	w.followers.Stir(write.ID)
@@ -86,6 +89,7 @@ func (w *writer) DropGivenUp(ctx context.Context, id journal.ID, run journal.Run
 
 // Deploy stores a module and points a deployment at it.
 func (w *writer) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	defer w.count(len(m.Binary))()
 	d, err := w.store.Deploy(ctx, w.ownership.Fence(d.Shard()), m, d, migrations)
 	w.checkFence(err)
 	return d, err

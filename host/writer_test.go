@@ -109,6 +109,51 @@ func TestWritesAreCountedInBytes(t *testing.T) {
 	})
 }
 
+// committingTx is a transaction that looks around while it commits.
+type committingTx struct {
+	journal.GuestTx
+	look func()
+}
+
+func (tx committingTx) Commit(context.Context, journal.Write) error {
+	tx.look()
+	return nil
+}
+
+// TestTransactionsAreCountedInBytes: so are the writes that transactions of activities carry.
+func TestTransactionsAreCountedInBytes(t *testing.T) {
+	t.Parallel()
+	w, _ := newTestWriter(t, memory.New())
+	write := startOf("a")
+	write.Start.Input = make([]byte, 1<<20)
+	looked := false
+	require.NoError(t, w.CommitTx(t.Context(), committingTx{look: func() {
+		looked = true
+		require.EqualValues(t, write.Size(), w.queuedBytes())
+	}}, write))
+	require.True(t, looked)
+	require.Zero(t, w.queuedBytes())
+}
+
+// TestMessagesArePutOffWhileWritesWait: what callers send is refused for now, and changes nothing.
+func TestMessagesArePutOffWhileWritesWait(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	w := e.writer
+	defer w.count(int(e.cfg.Memory))()
+	_, update := e.Update(t.Context(), "", "a/B/c", UpdateRequest{Name: "u"})
+	_, call := e.CallEntity(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"})
+	for what, err := range map[string]error{
+		"an update": update, "a call": call,
+		"a signal":     e.Signal(t.Context(), "", "a/B/c", SignalRequest{Name: "s"}),
+		"a settlement": e.Settle(t.Context(), "", "a/B/c", journal.Deferred{Name: "d"}),
+		"a send":       e.SendEntity(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"}),
+	} {
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), what)
+		require.NotZero(t, RetryDelay(err), what)
+	}
+}
+
 // fencedTx is a transaction whose commit is refused.
 type fencedTx struct{ journal.GuestTx }
 

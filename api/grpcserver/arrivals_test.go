@@ -1,16 +1,26 @@
 package grpcserver
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"pgregory.net/rapid"
 
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host/budget"
 )
@@ -37,12 +47,10 @@ func newCounted(t *testing.T, bytes int64) *counted {
 	t.Helper()
 	near, far := net.Pipe()
 	b := budget.New(bytes)
-	a := &arrivals{max: 1 << 20, memory: requestBudget{b}}
 	c := &counted{
-		countedConn: &countedConn{Conn: far, arrivals: a, calls: map[uint32]*arrival{}}, t: t, budget: b, caller: near,
+		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b})), t: t, budget: b, caller: near,
 		frames: http2.NewFramer(near, nil),
 	}
-	c.in.skip = len(clientPreface)
 	c.host = http2.NewFramer(c.countedConn, c.countedConn)
 	t.Cleanup(func() {
 		require.NoError(t, c.Close())
@@ -148,24 +156,129 @@ func TestUnfinishedMessagesEnd(t *testing.T) {
 	})
 }
 
-// TestCallsBeyondTheMemoryAreRefused: calls are begun until there is no memory for more.
-func TestCallsBeyondTheMemoryAreRefused(t *testing.T) {
+// tapped has the transport ask about the call that has just begun.
+func (c *counted) tapped(method string) (context.Context, error) {
+	ctx := peer.NewContext(c.t.Context(), &peer.Peer{Addr: c.RemoteAddr()})
+	return c.arrivals.tap(ctx, &tap.Info{FullMethodName: method})
+}
+
+// TestCallsAreRefusedForThemselves: a call that there is no memory for is refused. Others are not, once there is memory, also while
+// the caller has not read that.
+func TestCallsAreRefusedForThemselves(t *testing.T) {
 	t.Parallel()
-	c := newCounted(t, 3*callCost)
-	for stream := uint32(1); stream <= 5; stream += 2 {
+	c := newCounted(t, 2*callCost)
+	for stream := uint32(1); stream <= 3; stream += 2 {
 		c.open(stream)
+		_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+		require.NoError(t, err)
 	}
-	_, err := c.arrivals.tap(t.Context(), nil)
-	require.NoError(t, err)
-	c.open(7)
-	_, err = c.arrivals.tap(t.Context(), nil)
+	c.open(5)
+	_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
 	require.Error(t, err)
 	delay, ok := rpcerror.RetryDelay(err)
 	require.True(t, ok)
 	require.Equal(t, refusedFor, delay)
-	c.send(func(f *http2.Framer) error { return f.WriteRSTStream(7, http2.ErrCodeCancel) })
-	_, err = c.arrivals.tap(t.Context(), nil)
+
+	c.send(func(f *http2.Framer) error { return f.WriteRSTStream(1, http2.ErrCodeCancel) })
+	c.open(7)
+	_, err = c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+	require.NoError(t, err, "the refusal of the other is under way")
+}
+
+// TestLargeHeadersPay: headers beyond those of a usual call are paid for, or the call is refused.
+func TestLargeHeadersPay(t *testing.T) {
+	t.Parallel()
+	c := newCounted(t, callCost+32<<10)
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: c.RemoteAddr()})
+	large := &tap.Info{Header: metadata.Pairs("x", strings.Repeat("x", 20<<10))}
+	c.open(1)
+	_, err := c.arrivals.tap(ctx, large)
 	require.NoError(t, err)
+	require.Greater(t, c.budget.Used(), int64(callCost+16<<10))
+	c.open(3)
+	_, err = c.arrivals.tap(ctx, large)
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	c.send(func(f *http2.Framer) error { return f.WriteRSTStream(1, http2.ErrCodeCancel) })
+	c.open(5)
+	_, err = c.arrivals.tap(ctx, large)
+	require.NoError(t, err)
+}
+
+// TestHandlersKeepWhatTheyHave: a caller that gives up a call does not have its memory given back while the handler has its
+// message. A handler that begins after that does not run.
+func TestHandlersKeepWhatTheyHave(t *testing.T) {
+	t.Parallel()
+	c := newCounted(t, 1<<20)
+	c.open(1)
+	ctx, err := c.tapped(crusterv1.WorkflowService_Start_FullMethodName)
+	require.NoError(t, err)
+	c.data(1, prefixOf(100_000))
+	done, err := arrivalOf(ctx).handle()
+	require.NoError(t, err)
+	c.send(func(f *http2.Framer) error { return f.WriteRSTStream(1, http2.ErrCodeCancel) })
+	require.EqualValues(t, callCost+messageCopies*100_000, c.budget.Used())
+	done()
+	require.Zero(t, c.budget.Used())
+	_, err = arrivalOf(ctx).handle()
+	require.Equal(t, codes.Canceled, status.Code(err))
+
+	c.open(3)
+	ctx, err = c.tapped(crusterv1.WorkflowService_Start_FullMethodName)
+	require.NoError(t, err)
+	c.data(3, prefixOf(100_000))
+	done, err = arrivalOf(ctx).handle()
+	require.NoError(t, err)
+	done()
+	require.EqualValues(t, callCost, c.budget.Used(), "its answer is on its way")
+	done, err = arrivalOf(ctx).handle()
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.EqualValues(t, callCost, c.budget.Used())
+	done()
+	require.Zero(t, c.budget.Used())
+}
+
+// TestEachMethodHasItsLimit: a message that is too large for its method is refused by its length, before it arrives.
+func TestEachMethodHasItsLimit(t *testing.T) {
+	t.Parallel()
+	l := limitsOf(33 << 20)
+	for method, want := range map[string]int64{
+		crusterv1.ModuleService_Push_FullMethodName: 33 << 20, crusterv1.ModuleService_Check_FullMethodName: 33 << 20,
+		crusterv1.ModuleService_List_FullMethodName: envelope, crusterv1.WorkflowService_Poll_FullMethodName: envelope,
+		crusterv1.WorkflowService_Start_FullMethodName: maxRequest, crusterv1.EntityService_Calls_FullMethodName: maxRequest,
+		crusterv1.ScheduleService_Create_FullMethodName: maxRequest, crusterv1.DeferredService_Resolve_FullMethodName: maxRequest,
+		"/grpc.health.v1.Health/Check": envelope,
+	} {
+		bytes, _ := l.of(method)
+		require.Equal(t, want, bytes, method)
+	}
+	c := newCounted(t, 100<<20)
+	c.open(1)
+	_, err := c.tapped(crusterv1.WorkflowService_Poll_FullMethodName)
+	require.NoError(t, err)
+	refused := c.data(1, prefixOf(envelope+1))
+	require.Equal(t, uint32(rpcerror.TooLargeLength), binary.BigEndian.Uint32(refused[1:]))
+	c.data(1, make([]byte, 1000))
+	require.EqualValues(t, callCost, c.budget.Used())
+	st := status.Newf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", uint32(rpcerror.TooLargeLength), maxRequest)
+	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(rpcerror.From(st.Err())))
+}
+
+// TestUploadsThatWaitKeepTheirConnection: an upload may wait for its place for longer than a message may take. Its
+// handler limits the time, and ends the call alone.
+func TestUploadsThatWaitKeepTheirConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounted(t, 1<<20)
+		c.open(1)
+		_, err := c.tapped(crusterv1.ModuleService_Push_FullMethodName)
+		require.NoError(t, err)
+		c.data(1, append(prefixOf(100_000), 1))
+		time.Sleep(2 * messageTimeout)
+		synctest.Wait()
+		require.NotZero(t, c.budget.Used())
+		c.data(1, make([]byte, 1000))
+	})
 }
 
 // TestFramesInPieces: however a connection is cut into pieces, the same frames and data are
@@ -194,16 +307,22 @@ func TestFramesInPieces(t *testing.T) {
 				want += "r"
 			}
 		}
-		got, f := "", frames{}
+		got, f := "", frames{byCall: true}
 		for rest := []byte(sent); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
-			require.NoError(t, f.scan(rest[:n], func(f frame) {
+			headers := 0
+			scanned, err := f.scan(rest[:n], func(f frame) {
 				got += map[byte]string{frameHeaders: "h", frameReset: "r"}[f.kind]
+				if f.kind == frameHeaders {
+					headers++
+				}
 			}, func(_ uint32, piece []byte) error {
 				got += string(piece)
 				return nil
-			}))
-			rest = rest[n:]
+			})
+			require.NoError(t, err)
+			require.LessOrEqual(t, headers, 1)
+			rest = rest[scanned:]
 		}
 		require.Equal(t, want, got)
 	})

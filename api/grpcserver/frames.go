@@ -9,9 +9,10 @@ const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 const (
 	frameHeader = 9
 
-	frameData    = 0x0
-	frameHeaders = 0x1
-	frameReset   = 0x3
+	frameData         = 0x0
+	frameHeaders      = 0x1
+	frameReset        = 0x3
+	frameContinuation = 0x9
 
 	flagEndStream = 0x1
 	flagPadded    = 0x8
@@ -35,21 +36,28 @@ type frames struct {
 	left    int  // bytes of the frame that are to come
 	padding int  // of them at the end
 	padded  bool // the next byte is the length of the padding
+	byCall  bool // a scan ends behind each piece of the headers of a call
 }
 
-// scan goes on with the next piece of a connection. Began is told of each frame, data of each
-// piece of a message, which it may change in its place; an error of it ends the scan.
-func (f *frames) scan(p []byte, began func(frame), data func(stream uint32, piece []byte) error) error {
+// scan goes on with the next piece of a connection, and returns how much of it was scanned. Began is told of each frame, data of
+// each piece of a message, which it may change in its place; an error of it ends the scan.
+func (f *frames) scan(piece []byte, began func(frame), data func(stream uint32, piece []byte) error) (int, error) {
+	p := piece
 	for len(p) > 0 {
 		switch {
 		case f.skip > 0:
 			n := min(f.skip, len(p))
-			f.skip, p = f.skip-n, p[n:]
+			if f.skip, p = f.skip-n, p[n:]; f.endsHeaders() {
+				return len(piece) - len(p), nil
+			}
 		case f.left == 0:
 			n := copy(f.head[f.got:], p)
 			f.got, p = f.got+n, p[n:]
-			if f.got == frameHeader {
-				f.begin(began)
+			if f.got < frameHeader {
+				break
+			}
+			if f.begin(began); f.endsHeaders() {
+				return len(piece) - len(p), nil
 			}
 		case f.padded:
 			f.padded, f.left = false, f.left-1
@@ -60,14 +68,14 @@ func (f *frames) scan(p []byte, began func(frame), data func(stream uint32, piec
 			n := min(f.left-f.padding, len(p))
 			if data != nil {
 				if err := data(f.current.stream, p[:n]); err != nil {
-					return err
+					return len(piece) - len(p), err
 				}
 			}
 			f.left, p = f.left-n, p[n:]
 			f.skipPadding()
 		}
 	}
-	return nil
+	return len(piece), nil
 }
 
 // begin takes the head of a frame. Only data is looked at.
@@ -83,6 +91,11 @@ func (f *frames) begin(began func(frame)) {
 		return
 	}
 	f.left, f.padding, f.padded = f.current.length, 0, f.current.flags&flagPadded != 0 && f.current.length > 0
+}
+
+// endsHeaders tells whether the scan is behind a piece of headers, and ends there.
+func (f *frames) endsHeaders() bool {
+	return f.byCall && f.skip == 0 && (f.current.kind == frameHeaders || f.current.kind == frameContinuation)
 }
 
 // skipPadding passes over the end of a frame.

@@ -38,6 +38,11 @@ type interceptors struct {
 }
 
 func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	done, err := arrivalOf(ctx).handle()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	id := requestID(ctx)
 	// Failing to send a header means that the caller is gone, which shows soon
 	// enough.
@@ -61,6 +66,11 @@ func (in *interceptors) call(ctx context.Context, method, id string, handle func
 
 func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx := ss.Context()
+	done, err := arrivalOf(ctx).handle()
+	if err != nil {
+		return err
+	}
+	defer done()
 	id := requestID(ctx)
 	_ = ss.SetHeader(metadata.Pairs(RequestIDHeader, id))
 	return in.call(ctx, info.FullMethod, id, func() error { return handler(srv, namedStream{ss, id}) })

@@ -93,7 +93,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
-	s.arrivals = &arrivals{max: max(cfg.MaxModuleSize+envelope, maxRequest), memory: cfg.RequestMemory}
+	s.arrivals = newArrivals(cfg.MaxModuleSize+envelope, cfg.RequestMemory)
 	in := &interceptors{clock: cfg.Clock, lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),

@@ -237,6 +237,7 @@ type testBundle struct {
 	engine    *fakeEngine
 	server    *grpcserver.Server
 	registry  *prometheus.Registry
+	dial      func(context.Context) (net.Conn, error)
 	conn      *grpc.ClientConn
 	modules   crusterv1.ModuleServiceClient
 	workflows crusterv1.WorkflowServiceClient
@@ -247,18 +248,25 @@ const maxModule = 1 << 20
 
 func setup(t *testing.T) *testBundle {
 	t.Helper()
+	return setupWith(t, nil)
+}
+
+// setupWith is setup of a server whose calls take their memory from somewhere.
+func setupWith(t *testing.T, memory grpcserver.RequestMemory) *testBundle {
+	t.Helper()
 	b := &testBundle{engine: &fakeEngine{}, registry: prometheus.NewRegistry()}
 	var err error
 	b.server, err = grpcserver.New(grpcserver.Config{
-		Engine: b.engine, Registerer: b.registry, MaxModuleSize: maxModule, Logger: slog.New(slog.DiscardHandler),
+		Engine: b.engine, Registerer: b.registry, RequestMemory: memory, MaxModuleSize: maxModule, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- b.server.Serve(listener) }()
+	b.dial = listener.DialContext
 	b.conn, err = grpc.NewClient("passthrough:///test",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.dial(ctx) }))
 	require.NoError(t, err)
 	b.modules, b.workflows, b.deferreds = crusterv1.NewModuleServiceClient(b.conn), crusterv1.NewWorkflowServiceClient(b.conn), crusterv1.NewDeferredServiceClient(b.conn)
 	t.Cleanup(func() {

@@ -87,8 +87,11 @@ func From(err error) error {
 	case codes.Unavailable:
 		return abi.Errorf(abi.CodeUnreachable, "no host answers: %s", unwrapDial(st.Message()))
 	case codes.ResourceExhausted: // gRPC's own: a message over the limit of either side
-		if isRefused(st) {
+		switch {
+		case isRefused(st):
 			return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the message")
+		case hasLength(st, TooLargeLength):
+			return abi.Errorf(abi.CodePayloadTooLarge, "the request is larger than requests of this method may be")
 		}
 		return abi.Errorf(abi.CodePayloadTooLarge, "%s", st.Message())
 	case codes.InvalidArgument:
@@ -98,16 +101,22 @@ func From(err error) error {
 	}
 }
 
-// RefusedLength is the length that a host gives a message which it has no memory for: the
-// transport refuses it then, in words of its own.
-const RefusedLength = math.MaxUint32
+// RefusedLength is the length that a host gives a message which it has no memory for, and TooLargeLength the one of a message
+// that is too large for its method: the transport refuses it then, in words of its own.
+const (
+	RefusedLength  = math.MaxUint32
+	TooLargeLength = math.MaxUint32 - 1
+)
 
-// refusedFor is when to send such a message again.
+// refusedFor is when to send again what there was no memory for.
 const refusedFor = 250 * time.Millisecond
 
 // isRefused tells a message that was refused for lack of memory from one that is too large.
-func isRefused(st *status.Status) bool {
-	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), strconv.FormatUint(RefusedLength, 10))
+func isRefused(st *status.Status) bool { return hasLength(st, RefusedLength) }
+
+// hasLength tells whether a message was refused because of a length that the host has given it.
+func hasLength(st *status.Status, length uint64) bool {
+	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), strconv.FormatUint(length, 10))
 }
 
 // fromDetails makes an error of the details that Status and WithDiff gave a status;

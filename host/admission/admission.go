@@ -29,12 +29,18 @@ const retryAfter = time.Second
 
 // Decide tells whether another execution may start: nil, or why not.
 func Decide(load Load, limits Limits) *Overloaded {
-	switch {
-	case load.Executions >= limits.Executions:
+	if load.Executions >= limits.Executions {
 		return &Overloaded{
 			Reason: abi.Errorf(abi.CodeOverloaded, "the host holds %d executions, the limit is %d", load.Executions, limits.Executions),
 			After:  retryAfter,
 		}
+	}
+	return DecideWrite(load, limits)
+}
+
+// DecideWrite tells whether a message may be written: nil, or why not.
+func DecideWrite(load Load, limits Limits) *Overloaded {
+	switch {
 	case load.QueuedWrites >= limits.QueuedWrites:
 		return &Overloaded{
 			Reason: abi.Errorf(abi.CodeOverloaded, "%d writes wait for the store, the limit is %d", load.QueuedWrites, limits.QueuedWrites),
@@ -73,7 +79,7 @@ func RetryDelay(err error) time.Duration {
 	return 0
 }
 
-// Controller admits starts by the present load.
+// Controller admits starts and messages by the present load.
 type Controller struct {
 	// MakeRoom, if set, has an execution leave memory that only waits. It is called when there is no room for another.
 	MakeRoom func()
@@ -81,6 +87,7 @@ type Controller struct {
 	limits  Limits
 	load    func() Load
 	refused prometheus.Counter
+	unsent  prometheus.Counter
 }
 
 // NewController makes a controller that measures the load each time it is asked.
@@ -88,6 +95,7 @@ func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *
 	return &Controller{
 		limits: limits, load: load,
 		refused: metric.Counter(reg, "starts_refused_total", "Starts refused because the host was full."),
+		unsent:  metric.Counter(reg, "messages_refused_total", "Signals, updates, settlements and calls of entities refused because too many writes waited for the store."),
 	}
 }
 
@@ -96,6 +104,16 @@ func (c *Controller) Admit() error {
 	if refusal := Decide(c.load(), c.limits); refusal != nil {
 		c.HasRoom()
 		c.refused.Inc()
+		return refusal
+	}
+	return nil
+}
+
+// AdmitMessage refuses a message from outside while too much waits for the store, with an [*Overloaded]. Nothing else is asked
+// of it: an execution in memory can be sent something when the host is full.
+func (c *Controller) AdmitMessage() error {
+	if refusal := DecideWrite(c.load(), c.limits); refusal != nil {
+		c.unsent.Inc()
 		return refusal
 	}
 	return nil

@@ -48,12 +48,16 @@ func TestController(t *testing.T) {
 	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 	require.Equal(t, time.Second, admission.RetryDelay(err))
 	require.False(t, c.HasRoom())
+	require.NoError(t, c.AdmitMessage(), "it needs no place")
 	load = admission.Load{QueuedWrites: 2}
 	require.Error(t, c.Admit())
+	require.Equal(t, time.Second, admission.RetryDelay(c.AdmitMessage()))
 	require.True(t, c.HasRoom(), "recovery waits for memory, not for the store")
 	families, err := reg.Gather()
 	require.NoError(t, err)
-	require.Equal(t, "cruster_starts_refused_total", families[0].GetName())
-	require.InDelta(t, 2, families[0].GetMetric()[0].GetCounter().GetValue(), 0)
+	require.Equal(t, "cruster_messages_refused_total", families[0].GetName())
+	require.InDelta(t, 1, families[0].GetMetric()[0].GetCounter().GetValue(), 0)
+	require.Equal(t, "cruster_starts_refused_total", families[1].GetName())
+	require.InDelta(t, 2, families[1].GetMetric()[0].GetCounter().GetValue(), 0)
 	require.Zero(t, admission.RetryDelay(abi.Errorf(abi.CodeStore, "no")))
 }

@@ -40,7 +40,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	child, err := t.Store.Callee(ctx, step)
 	switch {
 	case err == nil:
-		return child, nil
+		return withoutValues(child), nil
 	case errors.Is(err, journal.ErrSwept):
 		return nil, calleeSwept(b.Workflow)
 	case !errors.Is(err, journal.ErrNotFound):
@@ -53,6 +53,9 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	}
 	for {
 		child, existed, err := t.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
+		if err == nil {
+			child = withoutValues(child)
+		}
 		switch {
 		case err != nil:
 			return nil, err

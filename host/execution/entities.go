@@ -38,11 +38,12 @@ func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
 		outcome, err = t.Entities.Call(ctx, t.row, step, b)
 		return err
 	})
-	switch {
-	case !decided:
-	case failure != nil:
-		t.done(abi.Outcome{Error: failure})
-	default:
-		t.done(outcome)
+	if !decided {
+		return
 	}
+	if failure != nil {
+		outcome = abi.Outcome{Error: failure}
+	}
+	t.came(outcome)
+	t.done(outcome)
 }

@@ -147,6 +147,7 @@ type Executions struct {
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
+	reading    *actor.FairQueue[journal.ID] // reads of outcomes of other executions, by the execution that reads
 	runs       *actor.Registry[journal.ID, notice, *run]
 	resident   *residency.List
 	heads      headStarts
@@ -168,6 +169,8 @@ func New(deps Deps) *Executions {
 	x.querying = semaphore.NewWeighted(maxQuerying)
 	x.stopping = actor.NewFairQueue[journal.RunID](&x.group, givenUpAtOnce)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
+	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
+	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.runs.RestBy(x.after)

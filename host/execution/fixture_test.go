@@ -313,7 +313,7 @@ func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, ste
 	}
 	existed, err := f.x.Start(ctx, row, nil)
 	if err == nil && existed {
-		row, err = f.store.Load(ctx, row.ID)
+		row, err = f.x.Store.Load(ctx, row.ID)
 	}
 	return row, existed, err
 }

@@ -3,6 +3,7 @@ package execution
 import (
 	"sync/atomic"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
@@ -13,13 +14,19 @@ import (
 // wait: for the store, for memory, or for a guest that computes.
 const maxUndelivered = 4 * maxBatchBytes
 
-// inHand counts the bytes of outcomes that a run has not delivered yet. An outcome is unread
-// from when its attempt has ended until the run ends the task, which it does once for every
+// maxReading bounds the outcomes of other executions that are read at the same time. A read waits for nothing but the store.
+const maxReading = 8
+
+// inHand counts the bytes of outcomes that a run has not delivered yet: of attempts, polls, calls of executions that were
+// over, and entities. An outcome is unread from when its task has it until the run ends the task, which it does once for every
 // task: so nothing is left over, whatever becomes of the message.
 //
-// Invariant: an attempt that finds too much in hand holds up the others of its run before it
+// Invariant: a task that finds too much in hand holds up the others of its run before it
 // posts its outcome. So the run receives something after that, and every time it has received
-// something it decides anew (see pace): attempts are not held up for ever.
+// something it decides anew (see pace): tasks are not held up for ever.
+//
+// What an entity answers holds up the others, and is not held up itself: an operation that keeps no receipt would run again if its answer
+// were let go of.
 type inHand struct {
 	unread atomic.Int64
 	known  atomic.Int64 // exact whenever the run has received something
@@ -28,48 +35,52 @@ type inHand struct {
 func (h *inHand) tooMuch() bool { return h.unread.Load()+h.known.Load() > maxUndelivered }
 
 // ended says that the attempt of a task has come to something.
-func (t *task) ended(r *run, report activity.Report) {
-	var bytes int64
+func (t *task) ended(report activity.Report) {
 	switch report := report.(type) {
 	case activity.Done:
-		bytes = op.Bytes(report.Outcome.Value, report.Outcome.Error)
+		t.came(report.Outcome)
 	case activity.Failed:
-		bytes = op.Bytes(nil, report.Err)
+		t.came(abi.Outcome{Error: report.Err})
 	case activity.Committed:
 		if !report.Delivered {
-			bytes = op.Bytes(report.Entry.Value, nil)
+			t.came(abi.Outcome{Value: report.Entry.Value})
 		}
-	}
-	if bytes == 0 || !t.unread.CompareAndSwap(0, bytes) {
-		return // the run has ended the task already
-	}
-	r.inHand.unread.Add(bytes)
-	if r.inHand.tooMuch() {
-		r.performing.Hold(r.id)
 	}
 }
 
-// read says that the run has ended the task of an attempt.
-func (r *run) read(t *task) {
-	if t == nil {
-		return
+// came says that a task has an outcome, which it is about to post.
+func (t *task) came(outcome abi.Outcome) {
+	bytes := op.Bytes(outcome.Value, outcome.Error)
+	if bytes == 0 || !t.unread.CompareAndSwap(0, bytes) {
+		return // the run has ended the task already
 	}
+	t.inHand.unread.Add(bytes)
+	if t.inHand.tooMuch() {
+		t.performing.Hold(t.id)
+		t.reading.Hold(t.id)
+	}
+}
+
+// read says that the run has ended the task.
+func (r *run) read(t *task) {
 	if bytes := t.unread.Swap(-1); bytes > 0 {
 		r.inHand.known.Add(bytes)
 		r.inHand.unread.Add(-bytes)
 	}
 }
 
-// pace lets attempts of the activities begin, unless there is too much in hand.
+// pace lets attempts of the activities and reads begin, unless there is too much in hand.
 func (r *run) pace() {
 	known := r.kept.bytes()
 	r.locked(func(l *ledger) { known += l.inHand() })
 	r.inHand.known.Store(known)
 	if !r.inHand.tooMuch() {
 		r.performing.Resume(r.id)
+		r.reading.Resume(r.id)
 	}
-	if r.inHand.tooMuch() { // also if an attempt has ended in between, and its hold was ended
+	if r.inHand.tooMuch() { // also if a task has ended in between, and its hold was ended
 		r.performing.Hold(r.id)
+		r.reading.Hold(r.id)
 	}
 }
 
@@ -80,6 +91,9 @@ func (l *ledger) inHand() int64 {
 		for i := range entries {
 			bytes += op.Bytes(entries[i].Value, entries[i].Error)
 		}
+	}
+	for i := range l.results {
+		bytes += op.Bytes(l.results[i].outcome.Value, l.results[i].outcome.Error)
 	}
 	return bytes
 }

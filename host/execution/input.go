@@ -22,7 +22,7 @@ import (
 // its caller, who waits for a moment and is refused then. Whatever is read from the store for a guest is paid for
 // out of Delivering, which is waited for in order, by a run that has the memory of its instance already. Who has a
 // part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
-// neither Memory nor Queued is needed for that.
+// neither Memory nor Queued is needed for that. A run whose guest crashes gives it back before it makes the next one.
 const (
 	// keptInput is the size up to which an input stays with the run.
 	keptInput = 64 << 10
@@ -54,6 +54,18 @@ func isAway(input []byte) (size int64, away bool) {
 		return 0, false
 	}
 	return int64(binary.BigEndian.Uint32(input[1:])), true
+}
+
+// withoutValues is a row without its input and its result if they are large, for those that only look at the rest.
+func withoutValues(row *journal.Execution) *journal.Execution {
+	brief := *row
+	if len(brief.Input) > keptInput {
+		brief.Input = markOf(brief.Input)
+	}
+	if len(brief.Value) > keptInput {
+		brief.Value = markOf(brief.Value)
+	}
+	return &brief
 }
 
 // admitInput takes memory for the input of a start. An execution that another one calls does not
@@ -177,28 +189,32 @@ func (r *run) loadRow(ctx context.Context) (*journal.Execution, error) {
 }
 
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest
-// that they are for. It reports false if the run cannot go on now: then none of them is read.
-func (r *run) admitDelivery(b *batch) (release func(), ok bool) {
+// that they are for. It reports false if the run cannot go on now: then none of them is read. If the guest crashes
+// on its way, that is the crash: the values are paid for all the same, because a pause journals them.
+func (r *run) admitDelivery(b *batch) (release func(), crash error, ok bool) {
 	free := func() {}
 	bytes := r.unreadBytes(b)
 	if bytes <= maxInHand {
-		return free, true
+		return free, nil, true
 	}
 	ctx, end := r.beginTurn()
 	defer end()
 	defer r.expect(bytes)()
-	if err := r.ensureGuest(ctx); err != nil {
+	if crash = r.ensureGuest(ctx); crash != nil {
 		if r.brokenOff(ctx, *b) {
-			return free, false
+			return free, nil, false
 		}
-		return free, !isBlameless(err) || r.crashed(*b, err) // the turn meets a crash again, and pauses with what it delivers
+		if isBlameless(crash) {
+			return free, nil, r.crashed(*b, crash)
+		}
+		r.dropGuest()
 	}
 	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
 	if err != nil {
 		r.brokenOff(ctx, *b) // or the host ends
-		return free, false
+		return free, nil, false
 	}
-	return paid.Release, true
+	return paid.Release, crash, true
 }
 
 // unreadBytes is how many bytes of a batch are in the store alone.

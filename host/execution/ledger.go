@@ -71,6 +71,19 @@ func (b *batch) inStore(i int) bool {
 	return b.unread != nil && b.unread[i] || b.messages != nil && b.messages[i] != nil
 }
 
+// empty drops what the store has of the batch, so that it is read again.
+func (b *batch) empty() {
+	for i := range b.entries {
+		if !b.inStore(i) {
+			continue
+		}
+		b.entries[i].Value, b.entries[i].Error = nil, nil
+		if b.messages != nil && b.messages[i] != nil {
+			b.messages[i] = &journal.Message{Envelope: b.messages[i].Envelope}
+		}
+	}
+}
+
 // write adds what the batch delivers to a write: entries, and that messages were delivered. Signals and updates
 // stay where they are until the turn, or a later one, says that they are done with.
 func (b *batch) write(w *journal.Write) {

@@ -16,7 +16,7 @@ import (
 const crashLimit = 3
 
 // crashed handles a turn that the guest did not survive, or a replay that was not
-// possible. It reports whether the run goes on.
+// possible. It reports whether the run goes on: then the caller has the guest try again.
 func (r *run) crashed(b batch, err error) bool {
 	r.dropGuest()
 	if r.Host.Over() {
@@ -38,9 +38,8 @@ func (r *run) crashed(b batch, err error) bool {
 	r.log.Warn("the workflow crashed; replaying", "crash", r.crashes, "error", coded)
 	if len(b.entries) == 0 {
 		r.begun = false
-		return true
 	}
-	return r.takeTurn(b)
+	return true
 }
 
 // isBlameless tells whether neither the guest nor the journal is to blame: the store is, or the host.

@@ -250,7 +250,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	case failure != nil:
 		t.done(abi.Outcome{Error: failure})
 	case child.State.Final():
-		t.post(calleeOver{result{callee: child.Run, step: t.step, at: child.FinishedAt, outcome: abi.Outcome{Value: child.Value, Error: child.Error}}})
+		t.readEnd(ctx, child)
 	default:
 		t.post(opAwaits{t.step})
 	}
@@ -270,5 +270,43 @@ func (t *task) reread(ctx context.Context, child *journal.Execution) (*journal.E
 	case err != nil:
 		return child, err
 	}
-	return row, nil
+	return withoutValues(row), nil
+}
+
+// readEnd posts how a callee has ended. A large value is read for that when it is the turn of the task: there may be thousands that
+// call one execution.
+func (t *task) readEnd(ctx context.Context, child *journal.Execution) {
+	if _, away := isAway(child.Value); !away {
+		t.calleeOver(child)
+		return
+	}
+	t.reading.Go(t.id, func() {
+		if f := guarded(func() { t.readCallee(ctx, child) }); f != nil {
+			t.post(taskFault{t.step, t.reserved, f})
+		}
+	})
+}
+
+func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
+	var row *journal.Execution
+	failure, decided := t.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
+		row, err = t.LoadRun(ctx, RefTo(child))
+		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+			err = calleeSwept(child.Name())
+		}
+		return err
+	})
+	switch {
+	case !decided:
+	case failure != nil:
+		t.done(abi.Outcome{Error: failure})
+	default:
+		t.calleeOver(row)
+	}
+}
+
+func (t *task) calleeOver(child *journal.Execution) {
+	outcome := abi.Outcome{Value: child.Value, Error: child.Error}
+	t.came(outcome)
+	t.post(calleeOver{result{callee: child.Run, step: t.step, at: child.FinishedAt, outcome: outcome}})
 }

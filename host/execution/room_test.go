@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -169,4 +170,38 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 		pages.release()
 		require.Equal(t, others.Bytes(), f.x.Delivering.Used())
 	})
+}
+
+// TestCrashesWaitWithNothingInHand: after a crash in a turn with a large value, the replay finds the memory for a large page, because
+// the run has given back what it had taken for the value. It takes that again for the next try, and for the pause if that crashes too.
+func TestCrashesWaitWithNothingInHand(t *testing.T) {
+	t.Parallel()
+	for crashes, want := range map[int]journal.State{1: journal.Completed, crashLimit: journal.Paused} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t)
+			const length = 4_000_000
+			f.x.Delivering = budget.New(deliveryCopies*length + 1<<20) // one at a time
+			f.onResume(func(guest.Memory) error {
+				require.Positive(t, f.x.Delivering.Used())
+				return nil
+			})
+			f.scripts["w"] = []string{"deferred d", "deferred e", "done ok"}
+			row := rowOf("w", "k")
+			_, err := f.x.Start(t.Context(), row, nil)
+			require.NoError(t, err)
+			synctest.Wait()
+			f.settleWith(row, "d", length)
+			f.traps = crashes
+			f.settleWith(row, "e", length)
+			require.Zero(t, f.x.Delivering.Waiting())
+			require.Zero(t, f.x.Delivering.Used())
+			now, err := f.store.Load(t.Context(), row.ID)
+			require.NoError(t, err)
+			require.Equal(t, want, now.State)
+			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10, Bytes: 100 << 20})
+			require.NoError(t, err)
+			require.Len(t, entries, 2)
+			require.Greater(t, len(entries[1].Value), length)
+		})
+	}
 }

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -41,20 +40,20 @@ type run struct {
 	log       *slog.Logger
 	deferreds settlements
 	received  message.Arrivals
-	told      map[journal.Origin]journal.Message    // results that are in the inbox, and not in the ledger
-	published *journal.Published                    // what it has published, if that is known: see publishedNow
-	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
-	attempts  map[journal.StepID]*task              // those of the tasks that are activities
-	kept      kept                                  // what is in hand during a reload
-	head      *headStart                            // the first turn, begun before the start was durable; or nil
-	owed      *owed                                 // a write that the store has not taken yet
-	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
-	fault     *abi.Error                            // set while it is quarantined: see quarantine
-	waiting   []notice                              // received, to be handled once no number is reserved
-	again     []notice                              // to be received again
-	reloaded  bool                                  // it was rebuilt, perhaps because the answer to a commit was lost
-	fresh     bool                                  // it has just continued another one: its journal is empty
-	begun     bool                                  // the guest has had its first turn, now or in the journal
+	told      map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
+	published *journal.Published                 // what it has published, if that is known: see publishedNow
+	tasks     map[journal.StepID]*task           // what the host does for ops; survives a reload
+	attempts  map[journal.StepID]*task           // those of the tasks that are activities
+	kept      kept                               // what is in hand during a reload
+	head      *headStart                         // the first turn, begun before the start was durable; or nil
+	owed      *owed                              // a write that the store has not taken yet
+	stuck     *abi.Error                         // why it is to be paused once nothing is left to deliver
+	fault     *abi.Error                         // set while it is quarantined: see quarantine
+	waiting   []notice                           // received, to be handled once no number is reserved
+	again     []notice                           // to be received again
+	reloaded  bool                               // it was rebuilt, perhaps because the answer to a commit was lost
+	fresh     bool                               // it has just continued another one: its journal is empty
+	begun     bool                               // the guest has had its first turn, now or in the journal
 	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
 	recovering bool
 	fuel       int64                    // what the turns of the guest have used, those of a replay included
@@ -81,7 +80,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		deferreds: newSettlements(),
 		received:  message.NewArrivals(maxInHand),
 		told:      map[journal.Origin]journal.Message{},
-		tasks:     map[journal.StepID]context.CancelFunc{},
+		tasks:     map[journal.StepID]*task{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
 	}

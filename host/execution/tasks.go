@@ -50,18 +50,20 @@ type task struct {
 	// reserved is the sequence number of a transaction that is under way; 0 if there is
 	// none.
 	reserved uint64
+	cancel   context.CancelFunc
+	inHand   *inHand      // of the run
 	begun    atomic.Bool  // it has begun an attempt of an activity
-	unread   atomic.Int64 // bytes that its attempt has come to: see inhand.go
+	unread   atomic.Int64 // bytes that it has come to: see inhand.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
-	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand}
+	r.tasks[o.StepID] = t
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
@@ -97,9 +99,12 @@ func (r *run) startTask(o *op.Op) {
 		}
 	}
 	joined := false
-	if o.Kind == abi.OpActivity && !suspect {
+	switch {
+	case o.Kind == abi.OpActivity && !suspect:
 		joined = r.performing.Go(r.id, work)
-	} else {
+	case o.Kind == abi.OpPoll:
+		joined = r.reading.Go(r.id, work)
+	default:
 		joined = r.group.Go(work)
 	}
 	if !joined {
@@ -111,9 +116,9 @@ func (r *run) startTask(o *op.Op) {
 // endTask ends the work for an op: it is done, or its outcome is not waited for any
 // more.
 func (r *run) endTask(step journal.StepID) {
-	if cancel := r.tasks[step]; cancel != nil {
-		cancel()
-		r.read(r.attempts[step])
+	if t := r.tasks[step]; t != nil {
+		t.cancel()
+		r.read(t)
 		delete(r.tasks, step)
 		delete(r.attempts, step)
 		r.locked(func(l *ledger) { l.ops.GiveBack(step) })
@@ -176,7 +181,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 			t.post(txVoid{seq})
 		},
 	})
-	t.ended(r, report)
+	t.ended(report)
 	switch report := report.(type) {
 	case activity.Done:
 		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
@@ -272,7 +277,9 @@ func (t *task) poll(ctx context.Context, b *abi.Poll) {
 		return nil
 	})
 	if decided {
-		t.done(outcomeOf(abi.MustMarshal(&reply), failure))
+		outcome := outcomeOf(abi.MustMarshal(&reply), failure)
+		t.came(outcome)
+		t.done(outcome)
 	}
 }
 

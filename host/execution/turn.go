@@ -40,23 +40,38 @@ func (r *run) advance() {
 	}
 }
 
-// fillAndTake takes the turn that a batch causes. It reports whether the run goes on.
+// fillAndTake takes the turn that a batch causes, and takes it again if the guest crashes in it. It reports whether the
+// run goes on. Each try is admitted by itself: it makes a guest, and no run may wait for that with large values in hand.
 func (r *run) fillAndTake(b batch) bool {
-	release, ok := r.admitDelivery(&b)
+	for r.fillAndTakeOnce(&b) {
+		if r.crashes == 0 { // a turn that was taken has set it back
+			return true
+		}
+		b.empty()
+	}
+	return false
+}
+
+// fillAndTakeOnce is one try to take the turn of a batch. It reports whether the run goes on; it does after a crash as well.
+func (r *run) fillAndTakeOnce(b *batch) bool {
+	release, crash, ok := r.admitDelivery(b)
 	defer release()
 	if !ok {
 		return false
 	}
-	if err := r.fill(r.Host.Context(), &b); err != nil {
+	if err := r.fill(r.Host.Context(), b); err != nil {
 		r.reload(batch{}) // its outcomes are in the ledger still
 		r.loadFailed(nil, err)
 		return false
 	}
 	if seq, limit := b.entries[0].Seq, r.EntryLimit(r.row); seq > limit {
-		r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
+		r.pause(*b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
 		return false
 	}
-	return r.takeTurn(b)
+	if crash != nil {
+		return r.crashed(*b, crash)
+	}
+	return r.takeTurn(*b)
 }
 
 func (r *run) nextBatch() (batch, bool) {
@@ -133,7 +148,7 @@ func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
 	return turn, true, err
 }
 
-// takeTurn delivers a batch. It reports whether the run goes on.
+// takeTurn delivers a batch. It reports whether the run goes on: see fillAndTake.
 func (r *run) takeTurn(b batch) bool {
 	ctx, end := r.beginTurn()
 	defer end()

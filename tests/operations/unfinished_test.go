@@ -36,11 +36,11 @@ func (u *unfinished) Read(p []byte) (int, error) {
 	return 0, u.end.Err()
 }
 
-// TestUnfinishedMessagesDoNotFillTheHost: sixty callers send as much of a message of 33 MB as
+// TestUnfinishedMessagesDoNotFillTheHost: many callers send as much of a message of 16 MiB as
 // the host takes, and do not finish it. It refuses those that it has no memory for, and goes on.
 func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 	t.Parallel()
-	const callers, length, machine = 60, 33 * mib, 1024 * mib
+	const callers, length, machine = 120, 16 * mib, 1024 * mib
 	group := harness.MemoryGroup(t, machine)
 	args := []string{}
 	if group == "" {

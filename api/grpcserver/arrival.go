@@ -1,0 +1,141 @@
+package grpcserver
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// arrival is a call that is open, or whose handler is at work. Nil is one that is not counted. Its
+// fields without a note belong to the goroutine that reads its connection.
+type arrival struct {
+	conn    *countedConn
+	prefix  [5]byte // of the next message
+	got     int     // bytes of the prefix
+	left    int64   // bytes of the message that are to come
+	limit   int64   // of a message
+	patient bool    // its handler limits the time of its messages
+	refused bool    // nothing more of it counts
+
+	over     bool        // guarded by the connection's mu; on the wire
+	handlers int         // guarded by the connection's mu; that are at work: one, or none
+	call     []func()    // guarded by the connection's mu; give back the memory of the call; none if it could not pay
+	message  func()      // guarded by the connection's mu; gives back that of its message; or nil
+	late     *time.Timer // guarded by the connection's mu; ends a connection whose message does not come; or nil
+}
+
+type arrivalKey struct{}
+
+// arrivalOf is the call that a handler handles; nil if it is not counted.
+func arrivalOf(ctx context.Context) *arrival {
+	a, _ := ctx.Value(arrivalKey{}).(*arrival)
+	return a
+}
+
+// paid tells whether there was memory for the call.
+func (a *arrival) paid() bool {
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	return len(a.call) > 0
+}
+
+// payHeaders takes memory for headers that are large. It reports false if there is none.
+func (a *arrival) payHeaders(bytes int64) bool {
+	if bytes <= freeHeaders {
+		return true
+	}
+	release, ok := a.conn.arrivals.memory.AdmitRequest(bytes - freeHeaders)
+	if !ok {
+		return false
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	if a.over {
+		release()
+		return false
+	}
+	a.call = append(a.call, release)
+	return true
+}
+
+// refuse has the transport refuse a message: length is where its length is on the way there.
+func (a *arrival) refuse(length []byte, as uint32) error {
+	a.refused = true
+	if len(length) < 4 {
+		return errMessageRefused
+	}
+	binary.BigEndian.PutUint32(length, as)
+	return nil
+}
+
+// arrived says that a message is complete.
+func (a *arrival) arrived() {
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	a.stopLocked()
+}
+
+// letGo says that no one has the message any more.
+func (a *arrival) letGo() {
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	a.letGoLocked()
+}
+
+func (a *arrival) stopLocked() {
+	if a.late != nil {
+		a.late.Stop()
+		a.late = nil
+	}
+}
+
+func (a *arrival) letGoLocked() {
+	a.stopLocked()
+	if a.message != nil {
+		a.message()
+		a.message = nil
+	}
+}
+
+// overLocked says that the call is over on the wire.
+func (a *arrival) overLocked() {
+	a.over = true
+	a.stopLocked()
+	a.settleLocked()
+}
+
+// settleLocked gives back what the call has, if no one has any of it.
+func (a *arrival) settleLocked() {
+	if !a.over || a.handlers > 0 {
+		return
+	}
+	a.letGoLocked()
+	for _, release := range a.call {
+		release()
+	}
+	a.call = nil
+}
+
+// handle says that a handler begins, which has the message until it calls done. A call that is over already is not
+// handled: nothing is paid for it any more.
+func (a *arrival) handle() (done func(), err error) {
+	if a == nil {
+		return func() {}, nil
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	if a.over {
+		return nil, status.Error(codes.Canceled, "the caller has given up the call")
+	}
+	a.handlers++
+	return func() {
+		a.conn.mu.Lock()
+		defer a.conn.mu.Unlock()
+		a.handlers--
+		a.letGoLocked()
+		a.settleLocked()
+	}, nil
+}

@@ -1,0 +1,154 @@
+package grpcserver_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/journal"
+)
+
+// requestMemory is the memory of a host for requests.
+type requestMemory struct{ *budget.Budget }
+
+func (m requestMemory) AdmitRequest(bytes int64) (func(), bool) {
+	permit := m.Empty()
+	return permit.Release, permit.Grow(bytes)
+}
+
+// rawCaller speaks in frames.
+type rawCaller struct {
+	t *testing.T
+	*http2.Framer
+}
+
+func (b *testBundle) rawCaller(t *testing.T) *rawCaller {
+	t.Helper()
+	conn, err := b.dial(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	require.NoError(t, err)
+	c := &rawCaller{t, http2.NewFramer(conn, conn)}
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	require.NoError(t, c.WriteSettings())
+	return c
+}
+
+// begin begins a call, and sends nothing more of it.
+func (c *rawCaller) begin(stream uint32, method string) {
+	c.t.Helper()
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "test"}, {"content-type", "application/grpc"}, {"te", "trailers"},
+	} {
+		require.NoError(c.t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
+	}
+	require.NoError(c.t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true}))
+}
+
+// answered reads until the host has answered a ping, and returns the statuses of the calls that it has ended by then.
+func (c *rawCaller) answered() map[uint32]string {
+	c.t.Helper()
+	require.NoError(c.t, c.WritePing(false, [8]byte{1}))
+	ended := map[uint32]string{}
+	for {
+		frame, err := c.ReadFrame()
+		require.NoError(c.t, err)
+		switch f := frame.(type) {
+		case *http2.PingFrame:
+			if f.IsAck() {
+				return ended
+			}
+		case *http2.MetaHeadersFrame:
+			for _, field := range f.RegularFields() {
+				if field.Name == "grpc-status" {
+					ended[f.StreamID] = field.Value
+				}
+			}
+		}
+	}
+}
+
+// TestCallsBeyondTheMemoryAreRefused: callers begin calls and send nothing of them. Those that there is no memory for are
+// refused, and so are those of others, for as long as the calls are open.
+func TestCallsBeyondTheMemoryAreRefused(t *testing.T) {
+	t.Parallel()
+	const callCost, places, calls = 8 << 10, 4, 50
+	memory := requestMemory{budget.New(places * callCost)}
+	b := setupWith(t, memory)
+	b.engine.deployments = func(context.Context, string) ([]host.DeploymentInfo, error) { return nil, nil }
+	caller := b.rawCaller(t)
+	for i := range uint32(calls) {
+		caller.begin(2*i+1, crusterv1.WorkflowService_Start_FullMethodName)
+	}
+	ended := caller.answered()
+	require.Len(t, ended, calls-places)
+	for i := range uint32(calls) {
+		require.Equal(t, i < places, ended[2*i+1] != "8", "call %d", i)
+	}
+	_, err := b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(rpcerror.From(err)))
+	_, ok := rpcerror.RetryDelay(err)
+	require.True(t, ok)
+
+	require.NoError(t, caller.WriteRSTStream(1, http2.ErrCodeCancel))
+	caller.answered()
+	_, err = b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	require.NoError(t, err)
+}
+
+// TestMessagesArePaidForWhileTheyAreHandled: the caller gives a call up, and its handler goes on.
+func TestMessagesArePaidForWhileTheyAreHandled(t *testing.T) {
+	t.Parallel()
+	memory := requestMemory{budget.New(64 << 20)}
+	b := setupWith(t, memory)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	b.engine.start = func(ctx context.Context, _ host.StartRequest) (*journal.Execution, bool, error) {
+		close(begun)
+		<-ctx.Done()
+		<-goOn
+		return nil, false, ctx.Err()
+	}
+	const length = 1 << 20
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.workflows.Start(ctx, &crusterv1.StartRequest{Start: &crusterv1.StartOptions{
+			Workflow: "a/B", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(strings.Repeat("x", length))}},
+		}})
+		failed <- err
+	}()
+	<-begun
+	cancel()
+	require.Equal(t, codes.Canceled, status.Code(<-failed))
+	b.rawCaller(t).answered()
+	require.Greater(t, memory.Used(), int64(2*length))
+	close(goOn)
+	b.server.Shutdown(context.Background())
+	require.Zero(t, memory.Used())
+}
+
+// TestMessagesOfNamesAreSmall: a message that is too large for its method is refused before it is received.
+func TestMessagesOfNamesAreSmall(t *testing.T) {
+	t.Parallel()
+	memory := requestMemory{budget.New(64 << 20)}
+	b := setupWith(t, memory)
+	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: strings.Repeat("x", 2<<20)})
+	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(rpcerror.From(err)))
+	require.Contains(t, rpcerror.From(err).Error(), "this method")
+}
