@@ -54,6 +54,8 @@ type task struct {
 	unread   atomic.Int64 // bytes that its attempt has come to: see inhand.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
+	left      <-chan struct{} // of the run
+	hasLeft   bool            // its op awaits an answer
 }
 
 func (r *run) startTask(o *op.Op) {
@@ -61,7 +63,7 @@ func (r *run) startTask(o *op.Op) {
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, left: r.left}
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
