@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
@@ -184,4 +186,61 @@ func TestLostResultsAreFound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// countedStore counts how often executions are looked up that steps have called.
+type countedStore struct {
+	journal.Store
+	callees atomic.Int64
+}
+
+func (s *countedStore) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
+	s.callees.Add(1)
+	return s.Store.Callee(ctx, step)
+}
+
+// TestParentsDoNotLookAtOtherChildren has the children of a parent end one by one, each while it is not in memory. It is
+// brought back for each, and reads nothing about the others.
+func TestParentsDoNotLookAtOtherChildren(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		const many = 6
+		counted, reg := &countedStore{Store: store}, prometheus.NewRegistry()
+		p := &parents{t: t, store: counted}
+		p.e = harness.Engine(t, counted, func(c *host.Config) { c.IdleTimeout, c.Registerer = 20*time.Millisecond, reg })
+		gate := wasmtest.ImportCall{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}
+		p.push("child", wasmtest.Program{Calls: []wasmtest.ImportCall{gate}})
+		parent := wasmtest.Program{Stays: true}
+		for i := range many {
+			parent.Calls = append(parent.Calls, calls("child/W", fmt.Sprint(i)).Calls...)
+		}
+		p.push("parent", parent)
+		name := p.start("parent/W", "1")
+		empty := func() bool { return p.asleep([]string{name}) == 1 && inMemory(t, reg) == 0 }
+		harness.Eventually(t, "all have left memory", empty)
+		counted.callees.Store(0)
+		row, err := store.Load(t.Context(), journal.IDOf(journal.DefaultNamespace, "parent/W", "1"))
+		require.NoError(t, err)
+		for i := range many - 1 {
+			require.NoError(t, p.e.Settle(t.Context(), "", fmt.Sprint("child/W/", i), journal.Deferred{Name: "gate", Value: abi.Nil}))
+			harness.Eventually(t, "the result is delivered, and the parent has left memory", func() bool {
+				entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 100, Bytes: 1 << 20})
+				require.NoError(t, err)
+				return len(entries) == i+1 && empty()
+			})
+		}
+		require.Zero(t, counted.callees.Load())
+	})
+}
+
+// inMemory counts the executions in the memory of a host.
+func inMemory(t *testing.T, reg prometheus.Gatherer) (n float64) {
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "cruster_executions_in_memory" {
+			n = f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return n
 }
