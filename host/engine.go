@@ -164,7 +164,7 @@ func (e *Engine) wire() {
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})
 	e.entities = entity.New(entity.Deps{
-		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
+		Callers: e.executions, Catalog: e.catalog, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
 		Guests: entity.NewInstances(entity.InstanceDeps{
 			CallFuel: cfg.ActivityFuel, CallTimeout: cfg.ActivityTimeout, Clock: e.clock, Egress: e.egress, Fuel: cfg.TurnFuel, Host: e.state,
 			Logger: cfg.Logger, Memory: memory, Registerer: cfg.Registerer, Slots: slots, Store: cfg.Store,

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -262,16 +263,28 @@ type entityCalls struct{ *Engine }
 var _ execution.Entities = entityCalls{}
 
 // Call implements [execution.Entities].
-func (c entityCalls) Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error) {
+func (c entityCalls) Call(
+	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{},
+) (abi.Outcome, error) {
 	req, err := requestOf(caller, step, call)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
-	return c.entities.Call(ctx, req)
+	req.Patience = entity.Patience{ReplyTo: caller.Chain, Left: left}
+	outcome, err := c.entities.Call(ctx, req)
+	return outcome, hasLeft(err)
+}
+
+// hasLeft is an error in the words of executions.
+func hasLeft(err error) error {
+	if errors.Is(err, entity.ErrLeft) {
+		return execution.ErrLeft
+	}
+	return err
 }
 
 // Lock implements [execution.Entities].
-func (c entityCalls) Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock) error {
+func (c entityCalls) Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error {
 	deployment, _, _ := strings.Cut(caller.Workflow, "/")
 	refs := make([]entity.Ref, len(lock.Entities))
 	for i, name := range lock.Entities {
@@ -281,7 +294,7 @@ func (c entityCalls) Lock(ctx context.Context, caller *journal.Execution, step j
 		}
 		refs[i] = ref
 	}
-	return c.entities.Lock(ctx, step, refs...)
+	return hasLeft(c.entities.Lock(ctx, step, entity.Patience{ReplyTo: caller.Chain, Left: left}, refs...))
 }
 
 // Unlocked implements [execution.Entities].

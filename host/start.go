@@ -96,6 +96,7 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 	if err != nil {
 		return nil, false, err
 	}
+	e.admission.HasRoom() // if not, one that only waits leaves
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	if awaited {
 		row.Pinned.ReplyTo = &parent.Chain

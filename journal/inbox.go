@@ -37,6 +37,7 @@ import (
 // waits need not be in memory. Its receiver is in another shard, and may be over: then the
 // result is garbage, which is purged with its receiver, or for itself if that is gone. A result is
 // not refused, however full the inbox of the caller is: the end of the callee does not depend on it.
+// An entity sends the answer to a step in the same way, if the run of the step has left memory.
 //
 // Settlements and interrupts are not messages here: there is one of each name at most, a
 // second one is refused to its sender's face, and they are kept for as long as the
@@ -55,8 +56,10 @@ const (
 	// StartMessage is a workflow that an entity wants to have started. The entity sends it
 	// to itself.
 	StartMessage MessageKind = "start"
-	// ResultMessage is the result of an execution, for a step of another that has called it. Its
-	// origin is that of the step ([OriginOf]). It is from the callee, for the step of the caller.
+	// LockMessage asks an entity to be locked by the step that it is from.
+	LockMessage MessageKind = "lock"
+	// ResultMessage is the result of an execution, or the answer of an entity, for a step that has called it. Its
+	// origin is that of the step ([OriginOf]). It is from the callee, for the step of the caller; an entity has no run.
 	ResultMessage MessageKind = "result"
 	// AwaitMessage asks an execution to send its result to a step that has found it, and has not
 	// started it. It has the origin that the result will have, and is from the step, for
@@ -66,7 +69,9 @@ const (
 
 // Bounded tells whether a full inbox refuses such a message. It does not refuse those that an execution waits for, or
 // by which it will be told: the callee could not end, or the caller could not leave memory.
-func (k MessageKind) Bounded() bool { return k != ResultMessage && k != AwaitMessage }
+func (k MessageKind) Bounded() bool {
+	return k != ResultMessage && k != AwaitMessage && k != LockMessage
+}
 
 // Bounds of an inbox.
 const (
@@ -90,6 +95,14 @@ type Message struct {
 	Envelope
 	// Value is what the message brings, canonical msgpack.
 	Value []byte
+}
+
+// ResultTo is the message that brings an outcome to a step: see [ResultMessage].
+func ResultTo(to Receiver, origin Origin, from Caller, at int64, outcome *abi.Outcome) Sent {
+	value := abi.MustMarshal(outcome)
+	return Sent{To: to.ID, Chain: to.Chain, Message: Message{
+		Envelope: Envelope{Kind: ResultMessage, At: at, Bytes: len(value), Origin: origin, From: from}, Value: value,
+	}}
 }
 
 // Envelope is a message without what it brings: that may be much.

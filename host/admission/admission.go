@@ -79,10 +79,17 @@ func RetryDelay(err error) time.Duration {
 	return 0
 }
 
+// crowded is from how many executions on those that only wait leave memory: there is room before it is needed.
+func (l Limits) crowded() int { return l.Executions - (l.Executions+7)/8 }
+
+// maxTries bounds the executions that are looked at to make room on a full host. Some do more than wait, and stay.
+const maxTries = 32
+
 // Controller admits starts and messages by the present load.
 type Controller struct {
-	// MakeRoom, if set, has an execution leave memory that only waits. It is called when there is no room for another.
-	MakeRoom func()
+	// MakeRoom, if set, has the execution leave memory that has waited longest, and reports whether another is to: that
+	// one stays, as it does more than wait. It is called when there is little room, or none.
+	MakeRoom func() (another bool)
 
 	limits  Limits
 	load    func() Load
@@ -101,8 +108,9 @@ func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *
 
 // Admit refuses a start when the host is full, with an [*Overloaded].
 func (c *Controller) Admit() error {
-	if refusal := Decide(c.load(), c.limits); refusal != nil {
-		c.HasRoom()
+	load := c.load()
+	c.makeRoom(load)
+	if refusal := Decide(load, c.limits); refusal != nil {
 		c.refused.Inc()
 		return refusal
 	}
@@ -121,11 +129,20 @@ func (c *Controller) AdmitMessage() error {
 
 // HasRoom tells whether another execution fits into memory. If not, it may when it is asked again.
 func (c *Controller) HasRoom() bool {
-	if c.load().Executions < c.limits.Executions {
-		return true
+	load := c.load()
+	c.makeRoom(load)
+	return load.Executions < c.limits.Executions
+}
+
+func (c *Controller) makeRoom(load Load) {
+	tries := 1
+	switch {
+	case c.MakeRoom == nil || load.Executions < c.limits.crowded():
+		return
+	case load.Executions >= c.limits.Executions:
+		tries = maxTries
 	}
-	if c.MakeRoom != nil {
-		c.MakeRoom()
+	for c.MakeRoom() && tries > 1 {
+		tries--
 	}
-	return false
 }

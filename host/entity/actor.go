@@ -245,20 +245,20 @@ func (e *entity) forget(c *call) {
 }
 
 // withdrawn takes out a caller that does not wait any more, and with the last one its call,
-// unless that is at work or durable. It reports whether the call was accepted.
-func (e *entity) withdrawn(m withdrawal) (accepted bool) {
+// unless that is at work or durable. It makes the reply.
+func (e *entity) withdrawn(m withdrawal) bool {
 	c := m.call.whole()
 	i := slices.Index(c.waiters, m.waiter)
 	if i < 0 {
 		return true // it has been answered
 	}
-	accepted = len(c.waiters) > 1 || c.atWork || c.position != 0 || c.joins
-	if accepted && m.unlessAccepted {
+	accepted := len(c.waiters) > 1 || c.atWork || c.position != 0 || c.joins
+	if accepted && m.unless == isAccepted || c.atWork && m.unless == isAtWork {
 		return true
 	}
 	c.waiters = slices.Delete(c.waiters, i, i+1)
 	if accepted {
-		return true
+		return m.unless != isAtWork
 	}
 	isCall := func(other *call) bool { return other == c }
 	e.queue, e.beside = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.beside, isCall)

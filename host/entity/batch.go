@@ -60,7 +60,8 @@ func (e *entity) beginBatch() {
 		return
 	}
 	for _, c := range e.batch {
-		c.atWork, c.refused, c.misfits = true, e.holding.allows(c), e.misfits[c.position]
+		c.beginWork()
+		c.refused, c.misfits = e.holding.allows(c), e.misfits[c.position]
 		e.unqueue(c)
 		if c.kind == lock {
 			e.holders.add(c.from, e.id) // before it is made sure that its section lasts

@@ -29,7 +29,7 @@ func (e *entity) beginBeside() {
 		}
 		e.beside = slices.Delete(e.beside, i, i+1)
 		e.unqueue(c)
-		c.atWork = true
+		c.beginWork()
 		e.running++
 		e.beginOne(c)
 	}

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
@@ -24,6 +25,15 @@ type CallRequest struct {
 	// Section is the step that began the critical section in which the workflow makes it; zero
 	// if it is in none.
 	Section journal.StepID
+	Patience
+}
+
+// Patience is how long a workflow waits in memory: see leave.go. The zero value waits for as long as it takes.
+type Patience struct {
+	// ReplyTo is the chain of runs of the workflow: it names the inbox that the answer is sent to.
+	ReplyTo journal.RunID
+	// Left is closed when the workflow wants to leave memory.
+	Left <-chan struct{}
 }
 
 // kind is how a call is performed.
@@ -63,6 +73,9 @@ type call struct {
 	position  uint64         // in the inbox; 0 if it came from its caller
 	awaited   bool           // it is to be in the inbox, and its caller waits
 	sent      bool           // no caller is told its outcome: it is parked if it cannot be performed
+	patience  Patience       // of the workflow that asks, if it may leave memory
+	replyTo   *journal.RunID // the chain of runs that the answer is sent to, if its message names one
+	replies   bool           // it is answered with a message, as no one waits in memory; set before it is at work
 	damaged   *abi.Error     // the message that it was does not decode
 	memory    *budget.Permit // or nil
 
@@ -144,7 +157,13 @@ func (x *Entities) Call(ctx context.Context, req CallRequest) (abi.Outcome, erro
 	if c.persisted {
 		return x.callPersisted(ctx, c)
 	}
-	return x.ask(ctx, c)
+	outcome, err := x.ask(ctx, c)
+	if errors.Is(err, ErrLeft) {
+		left := c.again()
+		left.origin = req.Origin // also of a read: it is a message like any other
+		return x.leaveBehind(ctx, left)
+	}
+	return outcome, err
 }
 
 // newCall checks a request. Nothing is stored.
@@ -162,6 +181,9 @@ func (x *Entities) newCall(ctx context.Context, req CallRequest) (*call, error) 
 	}
 	c := t.call(o)
 	c.input, c.origin, c.from, c.section, c.suspect = input, req.Origin, req.From, req.Section, req.Again
+	if req.Section == (journal.StepID{}) {
+		c.patience = req.Patience
+	}
 	if c.kind == read {
 		c.origin = journal.Origin{} // it may as well be performed twice
 	}
@@ -235,20 +257,22 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 	case <-ctx.Done():
 		return x.withdraw(id, c, w)
 	case <-drains:
-		return x.withdrawWaiting(ctx, id, c, w)
+		return x.withdrawUnless(ctx, id, c, w, isAccepted, x.Host.EndReason())
+	case <-c.patience.Left:
+		return x.withdrawUnless(ctx, id, c, w, isAtWork, ErrLeft)
 	}
 }
 
-// withdrawWaiting ends the waiting of a workflow on a host that stops, unless its call is at
-// work: what it waits for may be the end of a section that goes on on another host.
-func (x *Entities) withdrawWaiting(ctx context.Context, id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
-	accepted := make(chan bool, 1)
-	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted, unlessAccepted: true})
+// withdrawUnless ends the waiting of a workflow with an error, unless its call has come too far. On a host that stops,
+// what it waits for may be the end of a section that goes on on another host; one that is accepted is not asked for again there.
+func (x *Entities) withdrawUnless(ctx context.Context, id journal.ID, c *call, w *waiter, tooFar progress, otherwise error) (abi.Outcome, error) {
+	stays := make(chan bool, 1)
+	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: stays, unless: tooFar})
 	for {
 		select {
-		case was := <-accepted:
-			if !was {
-				return abi.Outcome{}, x.Host.EndReason()
+		case stay := <-stays:
+			if !stay {
+				return abi.Outcome{}, otherwise
 			}
 		case a := <-w.answer:
 			return a.outcome, a.err

@@ -31,6 +31,7 @@ func (b *batch) commit(w journal.Write) error {
 		return err
 	}
 	b.Fault.Pass(faultpoint.EntityAfterCommit)
+	b.tellCallers(&w)
 	return nil
 }
 

@@ -59,8 +59,15 @@ type Starts interface {
 	Start(ctx context.Context, namespace, deployment string, call *abi.Call) error
 }
 
+// Callers are the executions that have called entities, and left memory.
+type Callers interface {
+	// Answered says that answers are in their inboxes.
+	Answered(sent []journal.Sent)
+}
+
 // Deps is what entities stand on.
 type Deps struct {
+	Callers   Callers
 	Catalog   Catalog
 	Clock     clockwork.Clock
 	Committer Committer

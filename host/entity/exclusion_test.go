@@ -104,9 +104,9 @@ func (m *exclusion) lockAll(w *workflow, keys []string, givesUp bool) bool {
 		if givesUp && key == keys[len(keys)-1] {
 			cancel()
 		}
-		err := m.now().Lock(ctx, w.step, refTo(key))
+		err := m.now().Lock(ctx, w.step, Patience{}, refTo(key))
 		for err != nil && ctx.Err() == nil {
-			err = m.now().Lock(ctx, w.step, refTo(key))
+			err = m.now().Lock(ctx, w.step, Patience{}, refTo(key))
 		}
 		cancel()
 		if err != nil {

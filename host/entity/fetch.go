@@ -2,6 +2,7 @@ package entity
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -150,11 +151,17 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	defer func() {
 		c.from, c.message, c.position = m.From, m.Origin, m.Position
 		c.sent = damaged != nil || !p.Awaited
+		if p != nil {
+			c.replyTo = p.ReplyTo
+		}
+		if m.Kind == journal.LockMessage && c.damaged == nil {
+			c.kind = lock
+		}
 		if m.Repeatable {
 			c.origin = m.Origin
 		}
 	}()
-	if damaged == nil && m.Kind != journal.CallMessage {
+	if damaged == nil && m.Kind != journal.CallMessage && m.Kind != journal.LockMessage {
 		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
 	}
 	if damaged != nil {
@@ -235,6 +242,20 @@ func (e *entity) knowPast() {
 	}
 }
 
+// adopt makes a call that waits in memory the one of its message, which is in the inbox. It takes the place of
+// that: messages are in the order of their positions.
+func (e *entity) adopt(c, m *call) {
+	e.waiting--
+	e.waitingBytes -= len(c.input)
+	c.position, c.replyTo = m.position, m.replyTo
+	e.positions[c.position] = c
+	waiting := &e.queue
+	if !c.kind.serial() {
+		waiting = &e.beside
+	}
+	*waiting = insertMessage(slices.DeleteFunc(*waiting, func(other *call) bool { return other == c }), c)
+}
+
 // addMessage adds a call that is in the inbox. It reports false if it was there already, or
 // has to wait for the end of one of the same origin.
 func (e *entity) addMessage(c *call) bool {
@@ -248,9 +269,7 @@ func (e *entity) addMessage(c *call) bool {
 			e.unread = true
 			return false
 		}
-		first.position = c.position
-		e.positions[c.position] = first
-		e.waiting--
+		e.adopt(first, c)
 		return true
 	}
 	if c.damaged == nil {

@@ -121,7 +121,7 @@ func (f *fixture) boot() {
 	f.commits = &scriptedCommitter{store: f.store, fences: fences, group: journal.NewCommitter(f.store, journal.CommitterOptions{})}
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
-		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
+		Callers: f, Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
 		Logger: slog.New(warnings{slog.DiscardHandler, f}), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
 	})
 	f.life.MarkStarted()
@@ -239,6 +239,9 @@ func (f *fixture) Entity(_ context.Context, _, entityType string) (*catalog.Enti
 	}
 	return &catalog.Entity{EntityInfo: info}, nil
 }
+
+// Answered implements Callers.
+func (*fixture) Answered([]journal.Sent) {}
 
 // Check implements Starts.
 func (f *fixture) Check(_ context.Context, _, _ string, call *abi.Call) error {

@@ -28,9 +28,16 @@ type holding struct {
 }
 
 // mayPass tells whether a call may begin before the end of the section that holds the entity:
-// it is one of the holder's run. What that sent as a message waits as others do.
+// it is one of the holder's run. What that sent as a message waits as others do, except to be locked once more.
 func (h *holding) mayPass(c *call) bool {
-	return h.lock == nil || c.position == 0 && c.from.Run == h.lock.Holder.Run && c.kind != lock || c.kind == unlock
+	switch {
+	case h.lock == nil || c.kind == unlock:
+		return true
+	case c.kind == lock:
+		return c.from == h.lock.Holder
+	default:
+		return c.position == 0 && c.from.Run == h.lock.Holder.Run
+	}
 }
 
 // allows refuses a call that was made in a section which does not hold the entity.
@@ -154,7 +161,9 @@ func (e *entity) endLock(batch []*call, res batchResult) {
 	}
 	switch c := batch[0]; {
 	case c.kind == lock && res.lock == nil:
-		e.holders.remove(c.from, e.id)
+		if h.lock == nil || h.lock.Holder != c.from {
+			e.holders.remove(c.from, e.id)
+		}
 	case c.kind == lock:
 		h.lock, h.leftover = res.lock, false
 		e.metrics.lockWait.Observe(time.Duration(e.now() - c.since).Seconds())
@@ -196,7 +205,7 @@ func (e *entity) tellLocked() {
 		return
 	}
 	e.queue = slices.DeleteFunc(e.queue, func(c *call) bool {
-		if c.kind != lock || c.from != h.Holder {
+		if c.kind != lock || c.position != 0 || c.from != h.Holder {
 			return false
 		}
 		e.unqueue(c)
@@ -222,27 +231,35 @@ func (b *batch) performLock(c *call) error {
 		b.answers[c] = answer{outcome: abi.Outcome{Value: abi.Nil}} // it is another's by now
 		return nil
 	}
-	w := journal.Write{ID: b.id, Unlock: c.kind == unlock}
+	w, a := journal.Write{ID: b.id, Unlock: c.kind == unlock}, answer{outcome: abi.Outcome{Value: abi.Nil}}
 	if c.kind == lock {
-		held, err := b.Store.InSection(b.Host.Context(), c.from)
-		if err != nil {
+		lasts, err := b.Store.InSection(b.Host.Context(), c.from)
+		switch {
+		case err != nil:
 			return err
+		case !lasts:
+			a = answer{err: abi.Errorf(abi.CodeNotLocked, "%s was not locked: the critical section is over", c.ref)}
+		case b.lock == nil:
+			w.Lock = &journal.Lock{Entity: b.id, Namespace: c.ref.Namespace, Type: c.ref.Type, Key: c.ref.Key, Holder: c.from, Since: b.now()}
 		}
-		if !held {
-			b.answers[c] = answer{err: abi.Errorf(abi.CodeNotLocked, "%s was not locked: the critical section is over", c.ref)}
-			return nil
-		}
+	}
+	if c.position != 0 {
+		w.Take = []uint64{c.position}
+	}
+	if a.err == nil {
+		w.Send = c.answerTo(b.id, a.outcome, b.now())
+	}
+	if w.Lock != nil {
 		b.Fault.Pass(faultpoint.LockBeforeCommit)
-		w.Lock = &journal.Lock{Entity: b.id, Namespace: c.ref.Namespace, Type: c.ref.Type, Key: c.ref.Key, Holder: c.from, Since: b.now()}
 	}
 	withWitness(&w, b.now())
 	if err := b.commit(w); err != nil {
 		return err
 	}
-	if b.locked = w.Lock; c.kind == lock {
+	if b.locked = w.Lock; w.Lock != nil {
 		b.Fault.Pass(faultpoint.LockAfterCommit)
 	}
-	b.answers[c] = answer{outcome: abi.Outcome{Value: abi.Nil}}
+	b.answers[c] = a
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (w *workflow) end() {
 func (w *workflow) lock(keys ...string) {
 	w.f.t.Helper()
 	for _, key := range keys {
-		require.NoError(w.f.t, w.f.x.Lock(context.Background(), w.step, refTo(key)))
+		require.NoError(w.f.t, w.f.x.Lock(context.Background(), w.step, Patience{}, refTo(key)))
 	}
 }
 
@@ -74,7 +74,7 @@ func (w *workflow) lock(keys ...string) {
 func (w *workflow) goLock(ctx context.Context, key string) <-chan error {
 	done := make(chan error, 1)
 	x := w.f.x
-	go func() { done <- x.Lock(ctx, w.step, refTo(key)) }()
+	go func() { done <- x.Lock(ctx, w.step, Patience{}, refTo(key)) }()
 	return done
 }
 

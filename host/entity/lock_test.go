@@ -65,10 +65,10 @@ func TestCallsOutsideTheSection(t *testing.T) {
 		}
 		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
 		require.NoError(t, f.x.Send(ctx, w.asks(add("c", 1))))
-		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, mail.Entity)))
-		require.Equal(t, abi.CodeUnknownEntity, abi.CodeOf(f.x.Lock(ctx, w.step, Ref{"default", "bank/Unknown", "m"})))
+		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, Patience{}, mail.Entity)))
+		require.Equal(t, abi.CodeUnknownEntity, abi.CodeOf(f.x.Lock(ctx, w.step, Patience{}, Ref{"default", "bank/Unknown", "m"})))
 		v.endUnheard()
-		require.Equal(t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, refTo("c"))), "a run that is in no section locks nothing")
+		require.Equal(t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, Patience{}, refTo("c"))), "a run that is in no section locks nothing")
 	})
 }
 
@@ -185,7 +185,7 @@ func TestHeldEntityComesBack(t *testing.T) {
 		f.crash()
 		other := f.goCall(ctx, add("a", 1))
 		f.queuedCalls("a", 1)
-		require.NoError(t, f.x.Lock(ctx, w.step, refTo("a")), "it has it still")
+		require.NoError(t, f.x.Lock(ctx, w.step, Patience{}, refTo("a")), "it has it still")
 		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
 		f.settle()
 		require.Empty(t, other)
@@ -339,7 +339,7 @@ func TestLockWhoseAnswerIsLost(t *testing.T) {
 				w := f.newWorkflow("w")
 				if mishap == "panic" {
 					f.panicAt = faultpoint.LockAfterCommit
-					require.Error(t, f.x.Lock(ctx, w.step, refTo("a")))
+					require.Error(t, f.x.Lock(ctx, w.step, Patience{}, refTo("a")))
 				} else {
 					f.commits.script(mishap)
 				}

@@ -3,6 +3,7 @@ package entity
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -15,7 +16,9 @@ import (
 // the entity that a run waits for is behind all that it holds, and behind all that those it waits for wait
 // for: there is no circle, and no two runs ever wait for each other. Nothing is locked before all that
 // was asked for is known to be lockable.
-func (x *Entities) Lock(ctx context.Context, step journal.Caller, refs ...Ref) error {
+//
+// If the workflow leaves memory before it has all of them, it asks again, for all, when it is told that it has the next one.
+func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience Patience, refs ...Ref) error {
 	for _, ref := range refs {
 		t, err := x.target(ctx, ref)
 		if err == nil {
@@ -30,7 +33,7 @@ func (x *Entities) Lock(ctx context.Context, step journal.Caller, refs ...Ref) e
 		return err
 	}
 	for _, ref := range refs {
-		if err := x.lockOne(ctx, ref, step); err != nil {
+		if err := x.lockOne(ctx, ref, step, patience); err != nil {
 			return err
 		}
 	}
@@ -55,7 +58,7 @@ func inLockOrder(refs []Ref) ([]Ref, error) {
 // lockOne has an entity wait for a step of a workflow, until the section of the step is over: it
 // performs what the workflow's run asks for and nothing else. It returns once that is so. The
 // same step may ask again.
-func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller) error {
+func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller, patience Patience) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
@@ -67,8 +70,10 @@ func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller) er
 		return err
 	}
 	c := t.call(&abi.OperationInfo{Name: "lock"})
-	c.kind, c.from = lock, step
-	_, err = x.ask(ctx, c)
+	c.kind, c.from, c.patience = lock, step, patience
+	if _, err = x.ask(ctx, c); errors.Is(err, ErrLeft) {
+		_, err = x.leaveBehind(ctx, c.again())
+	}
 	return err
 }
 

@@ -12,14 +12,16 @@ type (
 	// arrival brings a call.
 	arrival struct{ call *call }
 	// withdrawal says that a caller does not wait any more. The reply tells whether its call
-	// has been accepted: it has run, runs, or will.
+	// has been accepted: it has run, runs, or will. To one who waits on if the call has come far, it tells whether he does.
 	withdrawal struct {
 		call   *call
 		waiter *waiter
 		reply  chan<- bool
-		// unlessAccepted says that it waits on if the call has been accepted.
-		unlessAccepted bool
+		// unless says that it waits on if the call has come so far.
+		unless progress
 	}
+	// progress is how far a call has come.
+	progress int
 	// roomRequest asks whether the mailbox has room for a call.
 	roomRequest struct {
 		call  *call
@@ -69,6 +71,12 @@ type (
 	tick struct{}
 )
 
+const (
+	_          progress = iota
+	isAccepted          // it has run, runs, or will
+	isAtWork            // it has run, or runs
+)
+
 func (arrival) isMessage()        {}
 func (withdrawal) isMessage()     {}
 func (roomRequest) isMessage()    {}
@@ -95,6 +103,8 @@ type parcel struct {
 	// Input of the operation, of a message of kind call.
 	Input     []byte `msgpack:"input"`
 	Namespace string `msgpack:"namespace"`
+	// ReplyTo is the chain of runs of the workflow that is sent the answer: see leave.go; nil if none is.
+	ReplyTo *journal.RunID `msgpack:"reply_to,omitempty"`
 }
 
 func (p *parcel) ref() (Ref, error) { return RefOf(p.Namespace, p.Entity) }

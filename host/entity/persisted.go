@@ -32,7 +32,11 @@ func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, err
 		return abi.Outcome{}, err
 	}
 	c.position, c.joins = res.Position, res.Existed
-	return x.awaitJoined(ctx, c)
+	outcome, err := x.awaitJoined(ctx, c)
+	if errors.Is(err, ErrLeft) && res.Existed {
+		return x.leftBefore(ctx, c.again())
+	}
+	return outcome, err
 }
 
 // awaitJoined waits for the outcome of a call whose message is in the inbox, or was.

@@ -34,7 +34,7 @@ func takePassing(queue []*call, passes func(*call) bool) (batch, rest []*call) {
 		switch bytes += len(c.input); {
 		case len(batch) == maxBatch, len(batch) > 0 && (bytes > maxBatchBytes || batch[0].kind.alone()):
 			return batch, append(rest, queue[i:]...)
-		case passes(c):
+		case passes(c) && (len(batch) == 0 || !c.kind.alone()):
 			batch = append(batch, c)
 		default:
 			bytes -= len(c.input)

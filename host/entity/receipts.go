@@ -34,7 +34,7 @@ func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 	if err != nil {
 		return err
 	}
-	var take []uint64
+	w := journal.Write{ID: b.id}
 	for _, c := range asked {
 		c.looked = true
 	}
@@ -44,16 +44,19 @@ func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 		b.answers[c] = answer{outcome: abi.Outcome{Value: r.Value, Error: r.Error}}
 		b.surprised = b.surprised || !c.suspect
 		if c.position != 0 {
-			take = append(take, c.position)
+			w.Take = append(w.Take, c.position)
+			w.Send = append(w.Send, c.answerTo(b.id, b.answers[c].outcome, b.now())...)
 		}
 	}
-	if len(take) == 0 {
+	if len(w.Take) == 0 {
 		return nil
 	}
 	// If that fails they are read again, and found to be repeated again.
-	if _, err := b.Committer.Commit(journal.Write{ID: b.id, Take: take}); err != nil {
+	if _, err := b.Committer.Commit(w); err != nil {
 		b.left = err
+		return nil
 	}
+	b.tellCallers(&w)
 	return nil
 }
 

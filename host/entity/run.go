@@ -247,7 +247,7 @@ func (r *run) write(calls []*call) journal.Write {
 		if c.leavesReceipt() {
 			w.Receipts = append(w.Receipts, journal.Receipt{Origin: c.origin, From: c.from, At: r.at, Value: rep.outcome.Value, Error: rep.outcome.Error})
 		}
-		w.Send = append(w.Send, rep.sent...)
+		w.Send = append(append(w.Send, rep.sent...), c.answerTo(r.id, rep.outcome, r.at)...)
 	}
 	w.Unlock = r.leftover && !isEmpty(&w)
 	withWitness(&w, r.at)
@@ -275,10 +275,12 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 		r.answers[c] = answer{outcome: r.replies[c].outcome}
 	}
 	for i := range w.Send {
-		if to := w.Send[i].To; w.Send[i].Kind == journal.StartMessage {
+		switch w.Send[i].Kind {
+		case journal.StartMessage:
 			r.starts = true
-		} else {
-			r.woken = append(r.woken, to)
+		case journal.ResultMessage: // its receiver is no entity: see commit
+		default:
+			r.woken = append(r.woken, w.Send[i].To)
 		}
 	}
 	r.writeLog(r.target.Ref, r.log)

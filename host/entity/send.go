@@ -118,10 +118,13 @@ func (x *Entities) receive(ctx context.Context, c *call) (journal.Result, error)
 // again: that has no effect if it is there, or has been taken and has left a receipt.
 func (x *Entities) commitMessage(ctx context.Context, c *call) (journal.Result, error) {
 	e := journal.Envelope{Kind: journal.CallMessage, Name: c.operation, At: x.now(), Origin: c.origin, Repeatable: c.leavesReceipt()}
-	if !e.Repeatable {
+	switch {
+	case c.kind == lock: // the section of its step tells whether it is to be performed
+		e.Kind, e.Origin = journal.LockMessage, journal.OriginOf(c.from.Run, c.from.Step)
+	case !e.Repeatable:
 		e.Origin = journal.NewOrigin()
 	}
-	m := posted(e, c.from, parcel{Awaited: c.awaited, Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace})
+	m := posted(e, c.from, parcel{Awaited: c.awaited, Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace, ReplyTo: c.patience.address()})
 	w := journal.Write{ID: c.ref.ID(), Receive: &m}
 	var res journal.Result
 	var err error

@@ -104,10 +104,13 @@ func (x *Entities) attempt(ctx context.Context, c *call) (answer, error) {
 	}
 	x.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
 	if err != nil {
-		outcome, err = x.afterFailure(c, err)
+		if outcome, err = x.afterFailure(c, err); err == nil {
+			x.tellCallers(&w)
+		}
 		return answer{outcome: outcome}, err
 	}
 	x.Fault.Pass(faultpoint.EntityAfterCommit)
+	x.tellCallers(&w)
 	return answer{outcome: outcome}, nil
 }
 
@@ -146,6 +149,7 @@ func statelessWrite(c *call, o abi.Outcome, now int64) journal.Write {
 		if c.leavesReceipt() {
 			w.Receipts = []journal.Receipt{{Origin: c.origin, From: c.from, At: now, Value: o.Value, Error: o.Error}}
 		}
+		w.Send = c.answerTo(w.ID, o, now)
 	}
 	return w
 }

@@ -2,23 +2,43 @@ package execution
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
+// ErrLeft says that an entity will send its answer, as the caller wanted to leave memory.
+var ErrLeft = errors.New("execution: the entity will send its answer")
+
 // Entities is what executions have entities do. What is asked for a step is done once, however
 // often it is asked for. The row of a caller has the critical section in which it asks, if any.
+// One that wants to leave memory while it waits closes left, and may get ErrLeft: then the answer comes as the result of a
+// callee does.
 type Entities interface {
 	// Call has an entity perform an operation, and returns the outcome.
-	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error)
+	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{}) (abi.Outcome, error)
 	// Lock locks entities for a step, one after the other. Those that are locked stay so, also
-	// if others are not, until the section of the step is over.
-	Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock) error
+	// if others are not, until the section of the step is over. If the answer comes later, it says that
+	// the step is to ask again.
+	Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error
 	// Unlocked says that the section of a step is over.
 	Unlocked(step journal.Caller)
 	// Send hands an operation over to an entity, and returns once that is durable.
 	Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error
+}
+
+// Answered tells callers that have left memory of answers of entities, which are in their inboxes.
+func (x *Executions) Answered(sent []journal.Sent) { x.announce(sent) }
+
+// awaits notes that the answer will be sent, if err says so.
+func (t *task) awaits(err error) error {
+	if !errors.Is(err, ErrLeft) {
+		return err
+	}
+	t.hasLeft = true
+	t.post(opAwaits{t.step})
+	return nil
 }
 
 // askEntity calls an entity for a workflow, or sends it something. The entity knows the step
@@ -35,10 +55,10 @@ func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
 			}
 			return err
 		}
-		outcome, err = t.Entities.Call(ctx, t.row, step, b)
-		return err
+		outcome, err = t.Entities.Call(ctx, t.row, step, b, t.left)
+		return t.awaits(err)
 	})
-	if !decided {
+	if !decided || t.hasLeft {
 		return
 	}
 	if failure != nil {

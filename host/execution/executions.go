@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -155,6 +156,7 @@ type Executions struct {
 	answering  answering
 	starts     starts
 	settling   settling
+	leaving    atomic.Int64                    // counts those that were evicted and leave memory
 	stopping   *actor.FairQueue[journal.RunID] // what is being stopped because it was given up, by the run that did
 }
 
@@ -184,8 +186,12 @@ func New(deps Deps) *Executions {
 // EvictIdle drops instances that were not used for a while, until ctx ends.
 func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 
-// MakeRoom has the execution leave memory that has waited longest, if one does nothing else.
-func (x *Executions) MakeRoom() { x.resident.EvictOldest() }
+// MakeRoom has the execution leave memory that has waited longest, or drop its instance if it does more than wait. It
+// reports whether that was so: then another may leave.
+func (x *Executions) MakeRoom() (another bool) {
+	before := x.leaving.Load()
+	return x.resident.EvictOldest() && x.leaving.Load() == before
+}
 
 // evict drops the instance of a run that is parked, and reports whether it did. One that
 // works keeps it.
@@ -194,7 +200,12 @@ func (x *Executions) evict(id journal.ID) bool {
 	var state *hibernating
 	x.runs.WhileParked(id, func(r *run) (notice, bool) {
 		state = r.hibernate(x.Hibernation.WhenDropped)
-		evicted = r.takeGuest()
+		if evicted = r.takeGuest(); evicted != nil {
+			r.wantToLeave()
+			if len(r.tasks) == 0 || r.wantsOut {
+				x.leaving.Add(1)
+			}
+		}
 		return wake{}, evicted != nil // without an instance it may leave memory altogether
 	})
 	if evicted == nil {

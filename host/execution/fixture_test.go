@@ -436,7 +436,7 @@ func (f *fixture) pendingText(in Inspection) string {
 }
 
 // Call implements Entities. The store is away when it is asked for a step for the first time.
-func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error) {
+func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, _ <-chan struct{}) (abi.Outcome, error) {
 	if err := f.Send(context.Background(), caller, step, call); err != nil {
 		return abi.Outcome{}, err
 	}
@@ -444,7 +444,7 @@ func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journa
 }
 
 // Lock implements Entities. Locks of "refused" are refused, and those of "held" wait.
-func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock) error {
+func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock, _ <-chan struct{}) error {
 	in, err := f.store.InSection(ctx, step)
 	require.NoError(f.t, err)
 	f.note("E", "entities %v are locked, in the section: %v", lock.Entities, in)

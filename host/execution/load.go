@@ -229,6 +229,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.hold(player.Held(), player.Attempts())
 	r.ledger.enterReplayed(player.Section())
 	r.mu.Unlock()
+	r.awaitAsBefore(c.issued)
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
 	if err := r.recoverTurns(&c, turn); err != nil {

@@ -54,7 +54,7 @@ type (
 	lookForResults struct{}
 	// calleeOver says how a callee has ended.
 	calleeOver struct{ result }
-	// opAwaits says that a callee will send its result: the host has nothing to do for the op.
+	// opAwaits says that a callee will send its result, or an entity its answer: the host has nothing to do for the op.
 	opAwaits struct{ step journal.StepID }
 	// attemptFailed says that an attempt of an activity failed.
 	attemptFailed struct {

@@ -41,6 +41,7 @@ import (
 type caused struct {
 	turns    []guest.Turn     // with the ops that the run performs itself, and no others
 	unwanted []journal.StepID // given up
+	issued   []journal.StepID // all ops
 }
 
 // note takes note of a turn of a replay. Once a turn has a commit, all before it have.
@@ -56,6 +57,9 @@ func (c *caused) note(player *replay.Player, turn guest.Turn) {
 		})
 	}
 	c.unwanted = append(c.unwanted, unwantedIn(player)...)
+	for _, o := range turn.Issued {
+		c.issued = append(c.issued, o.StepID)
+	}
 }
 
 // unwantedIn are the steps that the last turn of a replay has given up, and that are owed something.

@@ -31,14 +31,9 @@ import (
 
 // results are the messages that tell the end of an execution to the steps that wait for it.
 func results(row *journal.Execution, u *journal.Update, awaited []journal.Envelope) (sent []journal.Sent) {
-	value := abi.MustMarshal(&abi.Outcome{Value: u.Value, Error: u.Error})
 	send := func(to journal.Receiver, origin journal.Origin, step journal.StepID) {
-		sent = append(sent, journal.Sent{To: to.ID, Chain: to.Chain, Message: journal.Message{
-			Envelope: journal.Envelope{
-				Kind: journal.ResultMessage, At: u.FinishedAt, Bytes: len(value), Origin: origin, From: journal.Caller{ID: row.ID, Run: row.Run, Step: step},
-			},
-			Value: value,
-		}})
+		from := journal.Caller{ID: row.ID, Run: row.Run, Step: step}
+		sent = append(sent, journal.ResultTo(to, origin, from, u.FinishedAt, &abi.Outcome{Value: u.Value, Error: u.Error}))
 	}
 	givenUp := row.Interrupt != nil && row.Interrupt.GivenUp
 	if chain := row.Pinned.ReplyTo; chain != nil && !row.Parent.IsZero() && !givenUp {
@@ -99,6 +94,22 @@ type result struct {
 	outcome  abi.Outcome // if there is no envelope
 }
 
+// awaitAsBefore has ops wait for what their callees and entities send. The row tells which do: it is written before the
+// run leaves memory, and its wake time is not [journal.Now] if the host has done its part of all. That is so for what was issued by
+// turns that have commits of their own.
+func (r *run) awaitAsBefore(issued []journal.StepID) {
+	if r.row.WakeAt == journal.Now {
+		return
+	}
+	r.locked(func(l *ledger) {
+		for _, step := range l.ops.Steps() {
+			if !slices.Contains(issued, step) {
+				l.ops.Change(step, func(o *op.Op) { o.Awaiting = o.MayAwait() })
+			}
+		}
+	})
+}
+
 // resultOf is the result that a message in the inbox brings.
 func resultOf(e journal.Envelope) result {
 	return result{callee: e.From.Run, step: e.From.Step, at: e.At, envelope: &e}
@@ -107,12 +118,15 @@ func resultOf(e journal.Envelope) result {
 // settle gives the result to the op that waits for it. It reports false if that waits no more.
 func (res *result) settle(o *op.Op, run journal.RunID) bool {
 	switch {
-	case o.Settled() || o.Kind != abi.OpCall:
+	case o.Settled() || !o.MayAwait():
 		return false
 	case res.envelope == nil:
 		o.Settle(res.outcome, 0, res.at)
 	case res.envelope.Origin != journal.OriginOf(run, o.StepID):
 		return false // the step of a run before this one
+	case o.Kind == abi.OpLock:
+		o.Awaiting = false // it is asked for again, and the next one is locked
+		return false
 	default:
 		o.Receive(*res.envelope)
 		o.ReadyAt = max(res.at, o.IssuedAt)

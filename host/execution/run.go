@@ -69,6 +69,8 @@ type run struct {
 	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
 	turn       atomic.Pointer[underWay] // that turn; nil if none is
 	behind     bool                     // it takes no turns ahead of a transaction: see ahead.go
+	left       chan struct{}            // closed when it wants to leave memory: see wantToLeave
+	wantsOut   bool                     // it is closed
 }
 
 var _ actor.Actor[notice] = (*run)(nil)
@@ -83,6 +85,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		tasks:     map[journal.StepID]*task{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
+		left:      make(chan struct{}),
 	}
 }
 
@@ -228,9 +231,28 @@ func (r *run) prepare() {
 	}
 }
 
+// wantToLeave has tasks that wait for entities leave that to the inbox, if nothing else keeps the run in memory. The
+// run has no instance, and is parked.
+func (r *run) wantToLeave() {
+	waits := len(r.tasks) > 0 && !r.wantsOut
+	r.locked(func(l *ledger) {
+		for step := range r.tasks {
+			o := l.ops.Step(step)
+			waits = waits && o != nil && (o.Kind == abi.OpEntityCall || o.Kind == abi.OpLock)
+		}
+	})
+	if waits {
+		close(r.left)
+		r.wantsOut = true
+	}
+}
+
 // keepGuest counts a fresh instance in.
 func (r *run) keepGuest(g *admitted) {
 	r.guest = g
+	if r.wantsOut {
+		r.left, r.wantsOut = make(chan struct{}), false
+	}
 	r.resident.Use(r.id)
 }
 

@@ -114,8 +114,8 @@ func (r *run) setSection(section journal.StepID) {
 // lock locks entities for a workflow. What it has got before a crash it has still.
 func (t *task) lock(ctx context.Context, b *abi.Lock) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
-	failure, decided := t.retryUntilDecided(ctx, "lock entities", func() error { return t.Entities.Lock(ctx, t.row, step, b) })
-	if decided {
+	failure, decided := t.retryUntilDecided(ctx, "lock entities", func() error { return t.awaits(t.Entities.Lock(ctx, t.row, step, b, t.left)) })
+	if decided && !t.hasLeft {
 		t.done(outcomeOf(abi.Nil, failure))
 	}
 }

@@ -56,13 +56,15 @@ type task struct {
 	unread   atomic.Int64 // bytes that it has come to: see inhand.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
+	left      <-chan struct{} // of the run
+	hasLeft   bool            // its op awaits an answer
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
 	row, body, failed := *r.row, o.Body, o.Attempts
 	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand, left: r.left}
 	r.tasks[o.StepID] = t
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {

@@ -16,13 +16,16 @@ func (o *Op) NeedsHost() bool {
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.NextAt == 0
-	case abi.OpCall:
-		return !o.Awaiting
-	case abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock, abi.OpInterrupt:
+	case abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntitySend, abi.OpInterrupt:
 		return true
 	default:
-		return false
+		return o.MayAwait() && !o.Awaiting
 	}
+}
+
+// MayAwait tells whether the op can wait outside of memory for a message that ends it: see [Op.Awaiting].
+func (o *Op) MayAwait() bool {
+	return o.Kind == abi.OpCall || o.Kind == abi.OpEntityCall || o.Kind == abi.OpLock
 }
 
 // DueAt is when the op next needs the host because of the time; Never if no time

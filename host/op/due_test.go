@@ -19,9 +19,9 @@ import (
 // TestDue reads testdata/due. Each case is one op:
 //
 //	sleep issued=100 for=5
-//	activity [next=300] | deferred name=d | interrupted | call | send | resolve | poll
+//	activity [next=300] | deferred name=d | interrupted | call | send | resolve | poll | entity_call | entity_send | lock
 //
-// with the optional arguments outcome and journaled (it has its outcome), now=N (the
+// with the optional arguments outcome and journaled (it has its outcome), awaiting (its callee sends the result), now=N (the
 // time at which CompleteDue looks at it), settled=NAME (a deferred that is settled)
 // and interrupt=REASON. Rewrite the expectations with -rewrite.
 func TestDue(t *testing.T) {
@@ -84,13 +84,17 @@ func opOf(t *testing.T, d *datadriven.TestData) *op.Op {
 		o.Body = &abi.Resolve{}
 	case abi.OpPoll:
 		o.Body = &abi.Poll{}
+	case abi.OpEntityCall, abi.OpEntitySend:
+		o.Body = &abi.EntityMessage{}
+	case abi.OpLock:
+		o.Body = &abi.Lock{}
 	default:
 		d.Fatalf(t, "unknown op %q", d.Cmd)
 	}
 	if d.HasArg("outcome") {
 		o.Outcome = &abi.Outcome{Value: abi.MustMarshal("known")}
 	}
-	o.Journaled = d.HasArg("journaled")
+	o.Journaled, o.Awaiting = d.HasArg("journaled"), d.HasArg("awaiting")
 	return o
 }
 

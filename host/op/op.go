@@ -24,7 +24,7 @@ type Op struct {
 	Unread int
 	// Message is the one that the op was given, if it waited for a signal or an update.
 	Message *journal.Envelope
-	// Awaiting says that the host has done its part of a call: the callee sends its result.
+	// Awaiting says that the host has done its part of a call or a lock: the callee sends its result, the entity its answer.
 	Awaiting bool
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
 	// settled, an activity had ended. Outcomes are delivered in this order.

@@ -130,46 +130,69 @@ func (s *Scanner) fillTimers(ctx context.Context) {
 	}
 }
 
-// wakeOverdue wakes the executions that are due. Those that should be loaded at once should be in
+// wakeOverdue wakes the executions that are due, and beside them those that have results of callees: neither waits
+// for room for the other. Those that should be loaded at once should be in
 // memory: the run that wrote that wake time is there. They are looked for all the same, because a
 // wake-up that was lost would otherwise be lost for ever.
 func (s *Scanner) wakeOverdue(ctx context.Context) {
-	var after journal.Wake
-	for more := true; more; {
-		var page, absent []journal.Wake
-		page, more = s.read(ctx, s.Clock.Now().UnixNano(), after)
-		for _, w := range page {
-			if s.Executions.InMemory(w.ID) {
-				s.Executions.EnsureInMemory(w.ID)
-			} else {
-				absent = append(absent, w)
-			}
-			after = w
-		}
-		for _, w := range absent {
-			s.awaitRoom(ctx, w.ID)
-			s.Executions.EnsureInMemory(w.ID)
-		}
-	}
+	var callers sync.WaitGroup
 	if s.Results != nil {
-		s.wakeCallers(ctx)
+		callers.Go(func() { s.wakeCallers(ctx) })
 	}
+	until := s.Clock.Now().UnixNano()
+	absent := false
+	s.eachDue(ctx, until, func(id journal.ID) {
+		if s.Executions.InMemory(id) {
+			s.Executions.EnsureInMemory(id)
+		} else {
+			absent = true
+		}
+	})
+	if absent {
+		s.eachDue(ctx, until, func(id journal.ID) {
+			if !s.Executions.InMemory(id) {
+				s.awaitRoom(ctx, id)
+				s.Executions.EnsureInMemory(id)
+			}
+		})
+	}
+	callers.Wait()
 	if s.Scanned != nil && ctx.Err() == nil {
 		s.Scanned()
 	}
 }
 
+// eachDue goes through the executions that are due, page by page.
+func (s *Scanner) eachDue(ctx context.Context, until int64, do func(id journal.ID)) {
+	var after journal.Wake
+	for more := true; more; {
+		var page []journal.Wake
+		page, more = s.read(ctx, until, after)
+		for _, w := range page {
+			do(w.ID)
+			after = w
+		}
+	}
+}
+
 // wakeCallers has executions look into their inboxes whose callees have sent results. The callees have told them, as a
-// rule; this is for what a crash has come between.
+// rule; this is for what a crash has come between. Those in memory are told first.
 func (s *Scanner) wakeCallers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
-		var page []journal.ID
+		var page, absent []journal.ID
 		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Results.ResultReceivers(ctx, after, scanPage) })
 		for _, id := range page {
+			if s.Executions.InMemory(id) {
+				s.WakeForResults(id)
+			} else {
+				absent = append(absent, id)
+			}
+			after = id
+		}
+		for _, id := range absent {
 			s.awaitRoom(ctx, id)
 			s.WakeForResults(id)
-			after = id
 		}
 	}
 }

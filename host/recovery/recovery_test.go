@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,34 @@ type world struct {
 	timers map[journal.ID]int64 // guarded by mu
 	room   int                  // guarded by mu
 	held   map[journal.ID]bool  // guarded by mu; in memory already
+
+	receivers []journal.ID // guarded by mu; they have results, in order
+	told      []journal.ID // guarded by mu; to look for results
+}
+
+// ResultReceivers implements ResultReader.
+func (w *world) ResultReceivers(_ context.Context, after journal.ID, limit int) (page []journal.ID, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range w.receivers {
+		if string(id[:]) > string(after[:]) && len(page) < limit {
+			page = append(page, id)
+		}
+	}
+	return page, nil
+}
+
+func (w *world) wakeForResults(id journal.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, id)
+	w.receivers = slices.DeleteFunc(w.receivers, func(other journal.ID) bool { return other == id })
+}
+
+func (w *world) toldIDs() []journal.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.told)
 }
 
 func (w *world) Now() time.Time { return time.Now().Round(0).Add(time.Duration(w.offset.Load())) }
@@ -103,6 +132,7 @@ func (w *world) wokenIDs() []journal.ID {
 func (w *world) scanner() *Scanner {
 	return &Scanner{
 		Clock: w, Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
+		Results: w, WakeForResults: w.wakeForResults,
 	}
 }
 
@@ -189,6 +219,45 @@ func TestFullHostHoldsUpNothing(t *testing.T) {
 			require.Contains(t, w.wokenIDs(), due.ID)
 		}
 	})
+}
+
+// TestResultsWaitForNoOverdueRow is recovery on a host that stays full, with hundreds of executions that are overdue. Callers
+// that have results are told beside: at once if they are in memory, and if not as soon as the first of the overdue is brought
+// back.
+func TestResultsWaitForNoOverdueRow(t *testing.T) {
+	t.Parallel()
+	w := &world{timers: map[journal.ID]int64{}, held: map[journal.ID]bool{{9}: true}, receivers: []journal.ID{{8}, {9}}}
+	for n := range 300 {
+		w.due = append(w.due, journal.Wake{ID: journal.ID{1, byte(n >> 8), byte(n)}, At: journal.Now})
+	}
+	in(t, w, func(t *testing.T) {
+		require.Equal(t, []journal.ID{{9}}, w.toldIDs())
+		time.Sleep(2 * roomPatience)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{9}, {8}}, w.toldIDs())
+		require.Less(t, len(w.wokenIDs()), 10)
+	})
+}
+
+// TestResultsOfManyPages has more callers with results than fit into a page.
+func TestResultsOfManyPages(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 1 << 30, timers: map[journal.ID]int64{}}
+	for i := range 2*scanPage + 1 {
+		w.receivers = append(w.receivers, journal.ID{byte(i >> 8), byte(i), 1})
+	}
+	in(t, w, func(t *testing.T) { require.Len(t, w.toldIDs(), 2*scanPage+1) })
+}
+
+// TestInMemoryComesFirst has an execution that is in memory on a page behind many that are not, on a host that stays full.
+func TestInMemoryComesFirst(t *testing.T) {
+	t.Parallel()
+	w := &world{timers: map[journal.ID]int64{}, held: map[journal.ID]bool{{2}: true}}
+	for n := range scanPage {
+		w.due = append(w.due, journal.Wake{ID: journal.ID{1, byte(n >> 8), byte(n)}, At: journal.Now})
+	}
+	w.due = append(w.due, wakeIn(2, -time.Minute))
+	in(t, w, func(t *testing.T) { require.Equal(t, []journal.ID{{2}}, w.wokenIDs()) })
 }
 
 // TestRecoveryPassesWhatIsInMemory does not wait for room for an execution that has

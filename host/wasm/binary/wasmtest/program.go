@@ -15,6 +15,8 @@ type Program struct {
 	Manifest *abi.Manifest
 	Calls    []ImportCall
 	Outcome  *abi.Outcome
+	// Stays says that all its turns park.
+	Stays bool
 }
 
 // Assemble encodes the program.
@@ -40,7 +42,9 @@ func (p Program) Assemble() []byte {
 		m.Start, parked = Join(m.Start, output(p.Outcome)), I32Const(0)
 	}
 	m.Start = Join(m.Start, parked)
-	m.Resume = Join(output(&abi.Outcome{Value: abi.Nil}), I32Const(0))
+	if !p.Stays {
+		m.Resume = Join(output(&abi.Outcome{Value: abi.Nil}), I32Const(0))
+	}
 	m.Pages = uint32(len(m.Data)>>16 + 1)
 	return m.Assemble()
 }

@@ -1,0 +1,208 @@
+package entity
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// leaves is a workflow that may leave memory while it waits.
+type leaves struct {
+	*workflow
+	left chan struct{}
+}
+
+func (f *fixture) newLeaver(key string) *leaves {
+	return &leaves{f.newWorkflow(key), make(chan struct{})}
+}
+
+func (l *leaves) patience() Patience { return Patience{ReplyTo: l.step.Run, Left: l.left} }
+
+// calls is a call that it makes outside of a section.
+func (l *leaves) calls(req CallRequest) CallRequest {
+	req = l.asks(req)
+	req.Section, req.Patience = journal.StepID{}, l.patience()
+	return req
+}
+
+// answers are what it has been sent, by the steps that they are for.
+func (l *leaves) answers() map[journal.StepID]abi.Outcome {
+	l.f.t.Helper()
+	found, _, err := l.f.store.Messages(context.Background(), journal.Receiver{ID: l.step.ID, Chain: l.step.Run}, 0, journal.PageLimit{Entries: 100, Bytes: 1 << 20})
+	require.NoError(l.f.t, err)
+	answers := map[journal.StepID]abi.Outcome{}
+	for _, m := range found {
+		require.Equal(l.f.t, journal.ResultMessage, m.Kind)
+		require.Equal(l.f.t, journal.OriginOf(l.step.Run, m.From.Step), m.Origin)
+		require.NotContains(l.f.t, answers, m.From.Step)
+		outcome, damaged := abi.DecodeAs[abi.Outcome](m.Value)
+		require.Nil(l.f.t, damaged)
+		answers[m.From.Step] = *outcome
+	}
+	return answers
+}
+
+func (l *leaves) awaitAnswer(step journal.StepID) abi.Outcome {
+	l.f.t.Helper()
+	require.Eventually(l.f.t, func() bool {
+		_, is := l.answers()[step]
+		return is
+	}, testTimeout, testTick)
+	return l.answers()[step]
+}
+
+// mail is how many messages are in the inbox of an entity.
+func (f *fixture) mail(key string) int {
+	f.t.Helper()
+	found, err := f.store.Inbox(context.Background(), journal.Receiver{ID: refTo(key).ID()}, 0)
+	require.NoError(f.t, err)
+	return len(found)
+}
+
+// TestWorkflowsLeaveWhileTheyWait has workflows wait for an entity that another holds: for a call, a read and a lock. They leave,
+// and the host ends. Each is sent its answer when the section is over, and is answered the same if it asks again.
+func TestWorkflowsLeaveWhileTheyWait(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		ctx := context.Background()
+		holder, v, locker := f.newWorkflow("holder"), f.newLeaver("v"), f.newLeaver("locker")
+		holder.lock("a")
+		require.EqualValues(t, 1, f.value(f.x.Call(ctx, holder.asks(add("a", 1)))))
+		added, reading := v.calls(add("a", 10)), v.calls(operation("a", "get"))
+		call, read := f.goCall(ctx, added), f.goCall(ctx, reading)
+		locked := make(chan error, 1)
+		go func() { locked <- f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")) }()
+		f.queuedCalls("a", 3)
+		close(v.left)
+		close(locker.left)
+		require.ErrorIs(t, (<-call).err, ErrLeft)
+		require.ErrorIs(t, (<-read).err, ErrLeft)
+		require.ErrorIs(t, <-locked, ErrLeft)
+		require.Equal(t, 3, f.mail("a"))
+		again := f.goCall(ctx, added)
+		require.ErrorIs(t, (<-again).err, ErrLeft, "it is there already")
+		require.ErrorIs(t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), ErrLeft)
+		require.Equal(t, 3, f.mail("a"))
+		require.Empty(t, v.answers())
+
+		f.crash()
+		require.EqualValues(t, 2, f.value(f.x.Call(ctx, holder.asks(add("a", 1)))), "the section goes on")
+		holder.end()
+		locker.awaitAnswer(locker.step.Step)
+		row, err := f.store.Lock(ctx, refTo("a").ID())
+		require.NoError(t, err)
+		require.Equal(t, locker.step, row.Holder)
+		locker.left = make(chan struct{})
+		require.NoError(t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), "it goes on to lock the next one")
+		locker.end()
+		require.EqualValues(t, 12, f.value(v.awaitAnswer(added.From.Step), nil))
+		require.Contains(t, []int64{2, 12}, f.value(v.awaitAnswer(reading.From.Step), nil))
+		require.EqualValues(t, 12, f.value(f.x.Call(ctx, added)), "the receipt answers it")
+		require.Zero(t, f.mail("a"))
+		n, _ := f.stored("a")
+		require.EqualValues(t, 12, n)
+	})
+}
+
+// TestWhatIsAtWorkIsWaitedFor: a workflow whose call is at work is answered from memory, and sent nothing.
+func TestWhatIsAtWorkIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		ctx := context.Background()
+		v, w := f.newLeaver("v"), f.newLeaver("w")
+		f.hold()
+		first := f.goCall(ctx, v.calls(add("a", 1)))
+		<-f.began
+		queued := w.calls(add("a", 2))
+		second := f.goCall(ctx, queued)
+		f.queuedCalls("a", 1)
+		close(v.left)
+		close(w.left)
+		require.ErrorIs(t, (<-second).err, ErrLeft)
+		require.Equal(t, 1, f.mail("a"))
+		require.Empty(t, first)
+		f.release()
+		got := <-first
+		require.EqualValues(t, 1, f.value(got.outcome, got.err))
+		require.EqualValues(t, 3, f.value(w.awaitAnswer(queued.From.Step), nil))
+		require.Empty(t, v.answers())
+	})
+}
+
+// TestCallsOfASectionStay: what waits in the inbox waits for the end of the section.
+func TestCallsOfASectionStay(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		ctx := context.Background()
+		v := f.newLeaver("v")
+		v.lock("a")
+		req := v.asks(add("a", 1))
+		req.Patience = v.patience()
+		close(v.left)
+		require.EqualValues(t, 1, f.value(f.x.Call(ctx, req)))
+		require.Empty(t, v.answers())
+		require.Zero(t, f.mail("a"))
+	})
+}
+
+// TestAnswersAreSentOnce has the host end around each commit of a request that was left behind: of its message, and of its
+// answer. It is performed once, and its answer sent once; a lock is held, and its workflow told.
+func TestAnswersAreSentOnce(t *testing.T) {
+	t.Parallel()
+	for n, point := range []string{
+		faultpoint.EntityReceiveBefore, faultpoint.EntityReceiveAfter, faultpoint.EntityBeforeCommit, faultpoint.EntityAfterCommit,
+		faultpoint.LockBeforeCommit, faultpoint.LockAfterCommit,
+	} {
+		for _, kind := range stores {
+			t.Run(point+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, kind)
+				ctx := context.Background()
+				holder, v, locker := f.newWorkflow("holder"), f.newLeaver("v"), f.newLeaver("locker")
+				holder.lock("a")
+				req := v.calls(add("a", 10))
+				leave := func() { // as a run does that was loaded anew
+					v.left, locker.left = make(chan struct{}), make(chan struct{})
+					close(v.left)
+					close(locker.left)
+					req.Patience = v.patience()
+					go func() { _, _ = f.x.Call(ctx, req) }()
+					go func() { _ = f.x.Lock(ctx, locker.step, locker.patience(), refTo("a")) }()
+				}
+				died := make(chan struct{})
+				if n < 2 {
+					f.crashAt(point, died)
+					leave()
+					<-died
+					f.crash()
+				}
+				leave()
+				require.Eventually(t, func() bool { return f.mail("a") == 2 }, testTimeout, testTick)
+				f.settle()
+				if n >= 2 {
+					f.crashAt(point, died)
+				}
+				holder.end()
+				if n >= 2 {
+					<-died
+					f.crash()
+				}
+				locker.awaitAnswer(locker.step.Step)
+				locker.end()
+				require.EqualValues(t, 10, f.value(v.awaitAnswer(req.From.Step), nil))
+				row, _ := f.stored("a")
+				require.EqualValues(t, 10, row)
+				require.Zero(t, f.mail("a"))
+				require.Len(t, v.answers(), 1)
+			})
+		}
+	}
+}
