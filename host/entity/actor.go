@@ -15,7 +15,8 @@ import (
 // goroutine that the actor has, of which there is at most one. It never waits.
 type entity struct {
 	*Entities
-	id journal.ID
+	id   journal.ID
+	name Ref // as calls have called it; zero if none has
 
 	queue        []*call                  // that change the state, in the order in which they will
 	batch        []*call                  // those of them that are at work
@@ -188,6 +189,7 @@ func (e *entity) isFull(c *call) bool {
 
 // limitBy takes over the limits that the type of a call has now.
 func (e *entity) limitBy(c *call) {
+	e.name = c.ref
 	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
 	if c.idleTime > 0 {
 		e.idleTime = min(time.Duration(c.idleTime), maxIdleTime)

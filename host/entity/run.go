@@ -235,6 +235,14 @@ func (r *run) write(calls []*call) journal.Write {
 	case changed:
 		w.Entity = after.row
 	}
+	r.addReplies(&w, calls)
+	w.Unlock = r.leftover && !isEmpty(&w)
+	withWitness(&w, r.at)
+	return w
+}
+
+// addReplies adds to a write what each of some calls came to, beside the state that they left.
+func (r *run) addReplies(w *journal.Write, calls []*call) {
 	for _, c := range calls {
 		rep := r.replies[c]
 		if rep.parked != nil {
@@ -249,9 +257,6 @@ func (r *run) write(calls []*call) journal.Write {
 		}
 		w.Send = append(w.Send, rep.sent...)
 	}
-	w.Unlock = r.leftover && !isEmpty(&w)
-	withWitness(&w, r.at)
-	return w
 }
 
 // after is the snapshot once the write has taken effect.
@@ -267,13 +272,7 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 	}
 	r.metrics.batches.Inc()
 	r.metrics.batched.Add(float64(len(calls)))
-	for _, c := range calls {
-		if reason := r.replies[c].parked; reason != nil {
-			r.answers[c] = r.isParkedNow(c, reason)
-			continue
-		}
-		r.answers[c] = answer{outcome: r.replies[c].outcome}
-	}
+	r.answer(calls)
 	for i := range w.Send {
 		if to := w.Send[i].To; w.Send[i].Kind == journal.StartMessage {
 			r.starts = true
@@ -282,6 +281,17 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 		}
 	}
 	r.writeLog(r.target.Ref, r.log)
+}
+
+// answer says what became of calls, as soon as that is durable.
+func (r *run) answer(calls []*call) {
+	for _, c := range calls {
+		if reason := r.replies[c].parked; reason != nil {
+			r.answers[c] = r.isParkedNow(r.id, c, reason)
+			continue
+		}
+		r.answers[c] = answer{outcome: r.replies[c].outcome}
+	}
 }
 
 func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {
