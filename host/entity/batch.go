@@ -53,6 +53,8 @@ type batchResult struct {
 	fault    bool
 	// gaveUp says that messages were ended that had no attempts left.
 	gaveUp bool
+	// apart are calls that took too long together.
+	apart []*call
 }
 
 // beginBatch has the next batch performed, unless one is.
@@ -99,7 +101,7 @@ func (e *entity) endBatch(res batchResult) {
 	if e.wary = max(e.wary-1, 0); res.surprised {
 		e.wary = waryBatches
 	}
-	done := e.batch
+	done := e.putApart(e.batch, res.apart)
 	e.batch = nil
 	e.endLock(done, res)
 	for _, c := range done {
@@ -114,6 +116,17 @@ func (e *entity) endBatch(res batchResult) {
 	for _, id := range res.woken {
 		e.actors.Post(id, mail{})
 	}
+}
+
+// putApart puts calls of a batch back into the queue, where they were, each to have a batch of its own. It
+// returns the others.
+func (e *entity) putApart(batch, apart []*call) []*call {
+	for _, c := range apart {
+		c.atWork, c.apart = false, true
+		e.know(c)
+	}
+	e.queue = slices.Concat(apart, e.queue)
+	return slices.DeleteFunc(slices.Clone(batch), func(c *call) bool { return slices.Contains(apart, c) })
 }
 
 // end answers one call. A message without an answer stays in the inbox.
@@ -168,6 +181,10 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 // perform is the task.
 func (b *batch) perform() batchResult {
 	err := guarded(b.work)
+	var apart []*call
+	if errors.Is(err, errTooLong) {
+		err, apart = nil, b.open()
+	}
 	if err != nil {
 		var fault *hostfault.Fault
 		if errors.As(err, &fault) {
@@ -181,7 +198,7 @@ func (b *batch) perform() batchResult {
 	}
 	return batchResult{
 		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
-		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault, gaveUp: b.gaveUp,
+		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault, gaveUp: b.gaveUp, apart: apart,
 	}
 }
 

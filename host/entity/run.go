@@ -100,11 +100,14 @@ func (r *run) destroy(c *call) {
 	r.replies[c] = &reply{outcome: abi.Outcome{Value: abi.Nil}}
 }
 
+// errTooLong says that an invocation of several calls took too long: nothing of them has taken effect.
+var errTooLong = errors.New("entity: several calls took too long together")
+
 // operate runs calls, all at once; if that fails on account of one of them, in halves. An
 // invocation that took too long is not run in halves: each half with an endless loop in it would
 // take as long again, and the loop among 256 would be found after nine times the limit. Each call
-// is run by itself then, which costs the limit once for each that never ends, and little for the
-// others.
+// has a batch of its own then ([entity.putApart]), which costs the limit once for each that never
+// ends, and little for the others; those in front of it are answered before it begins.
 func (r *run) operate(calls []*call) error {
 	err := r.invoke(calls)
 	switch {
@@ -117,11 +120,10 @@ func (r *run) operate(calls []*call) error {
 		r.parkOrFail(calls[0], failure)
 		return nil
 	}
-	size := (len(calls) + 1) / 2
 	if abi.CodeOf(err) == abi.CodeGuestTimeout {
-		size = 1
+		return errTooLong
 	}
-	for part := range slices.Chunk(calls, size) {
+	for part := range slices.Chunk(calls, (len(calls)+1)/2) {
 		if err := r.operate(part); err != nil {
 			return err
 		}
