@@ -39,6 +39,7 @@ type entity struct {
 
 	acked     uint64 // the highest position that was acknowledged
 	past      bool   // there may be messages from before the host began
+	looked    func() // is called when nothing is at work; or nil
 	seen      uint64 // see fetch.go
 	overtaken bool   // a message was acknowledged at a position below what was seen
 	unread    bool   // there may be messages that are not in memory
@@ -117,6 +118,7 @@ func (e *entity) receive(m message) {
 	case mail:
 		e.hear(m.position)
 	case past:
+		e.looked = m.looked
 		e.lookBack()
 	case fetched:
 		e.takeFetched(m)
@@ -293,6 +295,10 @@ func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message)
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
 // forgotten.
 func (e *entity) Park() []message {
+	if e.looked != nil && len(e.batch)+e.running == 0 && !e.fetching && !e.starting && !e.holding.looking {
+		e.looked()
+		e.looked = nil
+	}
 	e.idle = false
 	due := e.retryAt()
 	if e.atRest() {
