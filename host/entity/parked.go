@@ -23,7 +23,8 @@ import (
 // full, its workflow is refused) parks it at once. A reason that may be the deployment's or the host's (there is
 // no such type, the code cannot read the state, the host panics) is tried maxMisfits times first: it
 // concerns all messages of the entity, and often passes with the next push. Reasons that pass by the
-// table of codes never park.
+// table of codes never park. A persisted call that a caller waits for, or waited for, fails where a message would be
+// parked: its receipt is for the caller that repeats it.
 
 // maxMisfits is how often a message is tried that fails for a reason which does not pass by itself, and
 // may not be its own. With the delays between them that is about half a minute.
