@@ -184,9 +184,12 @@ type ParkedMessage struct {
 	Sender string
 }
 
-// ParkedMessages pages through messages of entities that could not be performed, by type, id and position.
+// ParkedMessages pages through messages of entities that could not be performed: those of one entity by position,
+// those of a namespace by type, id and position.
 func (e *Engine) ParkedMessages(ctx context.Context, f journal.ParkedFilter) ([]ParkedMessage, error) {
-	f.Namespace = namespaceOf(f.Namespace)
+	if f.Entity.IsZero() {
+		f.Namespace = namespaceOf(f.Namespace)
+	}
 	found, err := e.entities.Parked(ctx, f)
 	if err != nil {
 		return nil, err
@@ -204,7 +207,7 @@ func (e *Engine) CountParked(ctx context.Context, namespace, name string) (int, 
 	if err != nil {
 		return 0, err
 	}
-	found, err := e.entities.Parked(ctx, journal.ParkedFilter{Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, Limit: journal.MaxParked})
+	found, err := e.entities.Parked(ctx, journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked})
 	return len(found), err
 }
 

@@ -129,6 +129,13 @@ type Envelope struct {
 	Repeatable bool
 }
 
+// FoundMessage is a message that was found by its origin.
+type FoundMessage struct {
+	Envelope
+	// Parked is why it is parked; nil if it is not.
+	Parked *abi.Error
+}
+
 // Receipt says that a message was taken, and what it was answered with.
 type Receipt struct {
 	Origin Origin
@@ -150,6 +157,9 @@ type InboxReader interface {
 	Messages(ctx context.Context, to Receiver, after uint64, limit PageLimit) (messages []Message, more bool, err error)
 	// Message reads one; ErrNotFound if it is not there.
 	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)
+	// FindMessage finds the message of an origin, parked or not, whatever else is in the inbox;
+	// ErrNotFound if there is none.
+	FindMessage(ctx context.Context, to Receiver, origin Origin) (*FoundMessage, error)
 	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
 	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
 	// Receipts reads those of several messages in one go, in no order; one that is not there

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -81,8 +80,9 @@ type ParkedFilter struct {
 	Namespace string
 	// Type is "deployment/Name", or "deployment/" for all of a deployment.
 	Type string
-	// Key is that of one entity. It comes with a namespace and the type of an entity.
-	Key string
+	// Entity is one entity: its messages are listed in the order of their positions, also those so
+	// damaged that they do not say which entity they are for. It comes without a namespace and a type.
+	Entity ID
 	// After is the last message of the page before, of which names and position matter; nil at
 	// first.
 	After *Parked
@@ -92,16 +92,16 @@ type ParkedFilter struct {
 
 // Size is how many messages a page has at most; a store's Parked begins with it.
 func (f *ParkedFilter) Size() (int, error) {
-	if f.Key != "" && (f.Namespace == "" || f.Type == "" || strings.HasSuffix(f.Type, "/")) {
-		return 0, abi.Errorf(abi.CodeBadRequest, "a key without a namespace and a type names no entity")
+	if !f.Entity.IsZero() && f.Namespace+f.Type != "" {
+		return 0, abi.Errorf(abi.CodeBadRequest, "the id of an entity comes without a namespace and a type")
 	}
 	return pageSize(f.Limit, "messages")
 }
 
 // Place is where a page begins: behind it in the order of the list.
 func (f *ParkedFilter) Place() Parked {
-	first := Parked{Namespace: f.Namespace, Type: f.Type, Key: f.Key}
-	if f.After != nil && CompareParked(f.After, &first) > 0 {
+	first := Parked{Namespace: f.Namespace, Type: f.Type}
+	if f.After != nil && (!f.Entity.IsZero() || CompareParked(f.After, &first) > 0) {
 		return *f.After
 	}
 	return first

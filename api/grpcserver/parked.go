@@ -14,7 +14,7 @@ import (
 )
 
 func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParkedRequest) (*crusterv1.ListParkedResponse, error) {
-	f, err := parkedFilter(req)
+	f, ref, err := parkedFilter(req)
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +24,9 @@ func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParke
 	}
 	resp := &crusterv1.ListParkedResponse{}
 	for i := range found {
+		if p := &found[i].Parked; p.Type == "" { // it is so damaged that it does not say
+			p.Namespace, p.Type, p.Key = ref.Namespace, ref.Type, ref.Key
+		}
 		resp.Messages = append(resp.Messages, convert.ParkedMessage(&found[i]))
 	}
 	if len(found) == f.Limit {
@@ -32,27 +35,27 @@ func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParke
 	return resp, nil
 }
 
-// parkedFilter is what a request asks for.
-func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, err error) {
-	if f.Namespace, err = convert.Namespace(req.GetNamespace()); err != nil {
-		return f, err
+// parkedFilter is what a request asks for, and the entity that it names, if it names one.
+func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref entity.Ref, err error) {
+	namespace, err := convert.Namespace(req.GetNamespace())
+	if err != nil {
+		return f, ref, err
 	}
 	if f.Limit, err = pageSize(req.GetPageSize()); err != nil {
-		return f, err
+		return f, ref, err
 	}
-	f.Type = req.GetType()
+	f.Namespace, f.Type = namespace, req.GetType()
 	if req.GetEntity() != "" {
 		if f.Type != "" {
-			return f, abi.Errorf(abi.CodeBadRequest, "the request names a type and an entity")
+			return f, ref, abi.Errorf(abi.CodeBadRequest, "the request names a type and an entity")
 		}
-		ref, err := entity.RefOf(f.Namespace, req.GetEntity())
-		if err != nil {
-			return f, err
+		if ref, err = entity.RefOf(namespace, req.GetEntity()); err != nil {
+			return f, ref, err
 		}
-		f.Type, f.Key = ref.Type, ref.Key
+		f.Namespace, f.Entity = "", ref.ID()
 	}
-	f.After, err = parkedOfToken(f.Namespace, req.GetPageToken())
-	return f, err
+	f.After, err = parkedOfToken(namespace, req.GetPageToken())
+	return f, ref, err
 }
 
 // parkedToken names the last message of a page. Names hold no zero byte.

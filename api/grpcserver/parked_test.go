@@ -59,9 +59,13 @@ func TestParkedMessages(t *testing.T) {
 	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken()})
 	require.NoError(t, err)
 	require.Equal(t, journal.ParkedFilter{
-		Namespace: "default", Type: "bank/Account", Key: "a/b", Limit: 100, After: &journal.Parked{Namespace: "default", Type: "bank/Account", Key: "ada", Position: 7},
+		Entity: journal.EntityID("default", "bank/Account", "a/b"), Limit: 100, After: &journal.Parked{Namespace: "default", Type: "bank/Account", Key: "ada", Position: 7},
 	}, fake.parkedOf)
 	require.Empty(t, resp.GetNextPageToken())
+	fake.parked[0].Namespace, fake.parked[0].Type, fake.parked[0].Key = "", "", ""
+	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b"})
+	require.NoError(t, err)
+	require.Equal(t, "bank/Account/a/b", resp.GetMessages()[0].GetEntity(), "a damaged message does not say whose it is")
 	for name, req := range map[string]*crusterv1.ListParkedRequest{
 		"token": {PageToken: "07"}, "page": {PageSize: 1001}, "both": {Type: "bank/Account", Entity: "bank/Account/ada"},
 	} {

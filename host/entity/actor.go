@@ -15,7 +15,8 @@ import (
 // goroutine that the actor has, of which there is at most one. It never waits.
 type entity struct {
 	*Entities
-	id journal.ID
+	id   journal.ID
+	name Ref // as calls have called it; zero if none has
 
 	queue        []*call                  // that change the state, in the order in which they will
 	batch        []*call                  // those of them that are at work
@@ -38,6 +39,7 @@ type entity struct {
 
 	acked     uint64 // the highest position that was acknowledged
 	past      bool   // there may be messages from before the host began
+	looked    func() // is called when nothing is at work; or nil
 	seen      uint64 // see fetch.go
 	overtaken bool   // a message was acknowledged at a position below what was seen
 	unread    bool   // there may be messages that are not in memory
@@ -116,6 +118,7 @@ func (e *entity) receive(m message) {
 	case mail:
 		e.hear(m.position)
 	case past:
+		e.looked = m.looked
 		e.lookBack()
 	case fetched:
 		e.takeFetched(m)
@@ -188,6 +191,7 @@ func (e *entity) isFull(c *call) bool {
 
 // limitBy takes over the limits that the type of a call has now.
 func (e *entity) limitBy(c *call) {
+	e.name = c.ref
 	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
 	if c.idleTime > 0 {
 		e.idleTime = min(time.Duration(c.idleTime), maxIdleTime)
@@ -291,6 +295,10 @@ func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message)
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
 // forgotten.
 func (e *entity) Park() []message {
+	if e.looked != nil && len(e.batch)+e.running == 0 && !e.fetching && !e.starting && !e.holding.looking {
+		e.looked()
+		e.looked = nil
+	}
 	e.idle = false
 	due := e.retryAt()
 	if e.atRest() {

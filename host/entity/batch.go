@@ -14,6 +14,7 @@ import (
 type batch struct {
 	*Entities
 	id    journal.ID
+	name  Ref // of the entity; zero if it is not known
 	calls []*call
 	state *snapshot // of the last commit; nil until it is loaded
 
@@ -30,6 +31,7 @@ type batch struct {
 	unlocked bool          // it was deleted
 	locked   *journal.Lock // by this batch; or nil
 	fault    bool          // the host has failed: only the store tells what is true
+	gaveUp   bool          // messages were ended that had no attempts left
 }
 
 // batchResult is what became of a batch.
@@ -49,6 +51,10 @@ type batchResult struct {
 	unlocked bool
 	lock     *journal.Lock
 	fault    bool
+	// gaveUp says that messages were ended that had no attempts left.
+	gaveUp bool
+	// apart are calls that took too long together.
+	apart []*call
 }
 
 // beginBatch has the next batch performed, unless one is.
@@ -69,7 +75,7 @@ func (e *entity) beginBatch() {
 	}
 	e.generation++
 	b := &batch{
-		Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{},
+		Entities: e.Entities, id: e.id, name: e.name, calls: e.batch, state: e.state, answers: map[*call]answer{},
 		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock,
 	}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
@@ -96,7 +102,7 @@ func (e *entity) endBatch(res batchResult) {
 	if e.wary = max(e.wary-1, 0); res.surprised {
 		e.wary = waryBatches
 	}
-	done := e.batch
+	done := e.putApart(e.batch, res.apart)
 	e.batch = nil
 	e.endLock(done, res)
 	for _, c := range done {
@@ -111,6 +117,17 @@ func (e *entity) endBatch(res batchResult) {
 	for _, id := range res.woken {
 		e.actors.Post(id, mail{})
 	}
+}
+
+// putApart puts calls of a batch back into the queue, where they were, each to have a batch of its own. It
+// returns the others.
+func (e *entity) putApart(batch, apart []*call) []*call {
+	for _, c := range apart {
+		c.atWork, c.apart = false, true
+		e.know(c)
+	}
+	e.queue = slices.Concat(apart, e.queue)
+	return slices.DeleteFunc(slices.Clone(batch), func(c *call) bool { return slices.Contains(apart, c) })
 }
 
 // end answers one call. A message without an answer stays in the inbox.
@@ -133,21 +150,23 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	c.reply(a)
 }
 
-// readAgain has messages of a batch that are in the inbox still read once more. If one was not
-// performed, all behind it are: those that wait already would overtake it.
+// readAgain has messages of a batch that are in the inbox still read once more. If some were not
+// performed, all behind the lowest of them are: those that wait already would overtake it. It need not be
+// the first of the batch: a call that a later message of its origin was joined to has the position of that.
 func (e *entity) readAgain(done []*call, res batchResult) {
 	if res.left != nil {
 		e.unread = true
 		e.setback(&e.reading, "take out messages that were performed before", res.left)
 	}
-	i := slices.IndexFunc(done, func(c *call) bool {
-		_, answered := res.answers[c]
-		return c.position != 0 && !answered
-	})
-	if i < 0 {
+	var first *call
+	for _, c := range done {
+		if _, answered := res.answers[c]; c.position != 0 && !answered && (first == nil || c.position < first.position) {
+			first = c
+		}
+	}
+	if first == nil {
 		return
 	}
-	first := done[i]
 	e.unread, e.seen = true, min(e.seen, first.position-1)
 	e.setback(&e.reading, "perform "+first.operation+" of "+first.ref.String(), res.err)
 	e.queue = slices.DeleteFunc(e.queue, func(c *call) bool {
@@ -163,6 +182,10 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 // perform is the task.
 func (b *batch) perform() batchResult {
 	err := guarded(b.work)
+	var apart []*call
+	if errors.Is(err, errTooLong) {
+		err, apart = nil, b.open()
+	}
 	if err != nil {
 		var fault *hostfault.Fault
 		if errors.As(err, &fault) {
@@ -171,12 +194,12 @@ func (b *batch) perform() batchResult {
 		}
 		coded := abi.AsError(journal.Coded("work on an entity", err))
 		if err = coded; isMisfit(coded, b.fault) && !b.Host.Over() {
-			b.parkOpen(coded)
+			b.endHopeless(coded)
 		}
 	}
 	return batchResult{
 		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
-		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault,
+		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault, gaveUp: b.gaveUp, apart: apart,
 	}
 }
 

@@ -87,6 +87,7 @@ type call struct {
 	after   uint64 // the position of the last message that was acknowledged before it came
 	joined  *call  // the one of the same origin that it became a part of
 	atWork  bool
+	apart   bool  // it is alone in its batch: those that it was with took too long together
 	refused error // by the section that holds the entity; set before it is at work
 	over    bool  // it is a lock, and its section is over
 	joins   bool  // its message is in the inbox, or was
@@ -97,6 +98,9 @@ type call struct {
 	suspect bool // there may be a receipt of its origin
 	looked  bool // it was looked for; the task's
 }
+
+// alone tells whether the call shares no batch with others.
+func (c *call) alone() bool { return c.apart || c.kind.alone() }
 
 // leavesReceipt tells whether its sender may ask for the outcome later.
 func (c *call) leavesReceipt() bool { return c.origin != (journal.Origin{}) }

@@ -50,7 +50,8 @@
 // again in halves, each against the state that the one before it left, until what fails is
 // one operation (run.go). That one has failed, with a receipt of its own, or is parked if it was
 // sent (parked.go); it has changed nothing. One such operation among n costs about log n more invocations. If the invocation took
-// too long each operation is run by itself instead: an endless loop costs the limit twice.
+// too long each operation has a batch of its own instead: an endless loop costs the limit twice, and
+// what is in front of it in the queue does not wait for that.
 //
 // # Receipts, and when an answer is lost
 //

@@ -109,11 +109,13 @@ type Entities struct {
 	holders holders
 	// recovered says that all entities that had messages when the host began know of them.
 	recovered atomic.Bool
+	// recovering has an element for each entity that looks for messages from before.
+	recovering chan struct{}
 }
 
 // New makes entities of which none is in memory.
 func New(deps Deps) *Entities {
-	x := &Entities{Deps: deps, metrics: newMetrics(deps.Registerer)}
+	x := &Entities{Deps: deps, metrics: newMetrics(deps.Registerer), recovering: make(chan struct{}, maxRecovering)}
 	x.working = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
 	x.calling = actor.NewFairQueue[journal.ID](&x.group, deps.MaxCalls)
 	x.actors = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork),

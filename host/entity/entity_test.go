@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,12 +104,54 @@ func TestOperationsThatNeverEndAreRunTwice(t *testing.T) {
 		}
 		n, _ := f.stored("a")
 		require.EqualValues(t, 39, n)
-		require.Len(t, f.commits.taken(), 2, "one for the first, one for the others")
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		long := slices.DeleteFunc(f.invocations, func(names string) bool { return !strings.Contains(names, "spin") })
 		require.Len(t, long, 3)
 		require.Equal(t, []string{"spin", "spin"}, long[1:])
+	})
+}
+
+// TestOperationThatNeverEndsKeepsFewWaiting: what is in front of it is durable and answered before it is run a second time.
+func TestOperationThatNeverEndsKeepsFewWaiting(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.hold()
+			first := f.goCall(t.Context(), add("a", 1))
+			<-f.began
+			var calls []<-chan result
+			for i, req := range []CallRequest{add("a", 2), operation("a", "spin"), add("a", 4)} {
+				calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+				synctest.Wait()
+			}
+			require.NoError(t, f.x.Send(t.Context(), add("a", 8)))
+			synctest.Wait()
+			f.mu.Lock()
+			f.heldOnly = "spin"
+			close(f.held)
+			f.held = make(chan struct{})
+			f.mu.Unlock()
+			<-first
+			r := <-calls[0]
+			require.EqualValues(t, 3, f.value(r.outcome, r.err))
+			synctest.Wait()
+			require.True(t, f.invoked("spin"), "by itself")
+			value, _ := f.stored("a")
+			require.EqualValues(t, 3, value)
+			require.Equal(t, 2, f.waits("a")+len(f.waitingMail("a")), "a call and a message wait behind it")
+			f.release()
+			r = <-calls[1]
+			require.NoError(t, r.err)
+			require.Equal(t, abi.CodeOperationCrashed, r.outcome.Error.Code)
+			r = <-calls[2]
+			require.EqualValues(t, 7, f.value(r.outcome, r.err))
+			synctest.Wait()
+			value, _ = f.stored("a")
+			require.EqualValues(t, 15, value)
+			require.Zero(t, f.waits("a"))
+		})
 	})
 }
 

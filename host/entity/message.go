@@ -29,8 +29,9 @@ type (
 	}
 	// mail says that there is a message in the inbox. Position is its, if it is known.
 	mail struct{ position uint64 }
-	// past says that there may be messages from before the host began.
-	past struct{}
+	// past says that there may be messages from before the host began. Looked is called when the entity has
+	// looked for them, and has nothing at work.
+	past struct{ looked func() }
 	// fetched brings messages of the inbox.
 	fetched struct {
 		page

@@ -105,3 +105,70 @@ func TestAttemptsOfAMessageThatIsGone(t *testing.T) {
 		require.Empty(t, e.startMisfits)
 	})
 }
+
+// TestPersistedCallIsNotTriedForEver: a persisted call that the host cannot perform fails in the end, also if its
+// caller, or the host of that, is gone. What waits behind it has its turn, and who repeats it is told.
+func TestPersistedCallIsNotTriedForEver(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, trouble := range []string{"host fault", "host fault after a crash", "no type after a crash"} {
+			t.Run(trouble, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f, l := newLedger(t, kind)
+					gatewayType := f.types["Gateway"]
+					gatewayType.Concurrency = 1
+					faulty := func(call StatelessCall) (*StatelessRan, error) {
+						if call.Operation == "save" {
+							panic("a bug of the host")
+						}
+						return l.run(call)
+					}
+					proceed, over := make(chan struct{}), f.life.Context().Done()
+					f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+						select {
+						case <-proceed:
+							return faulty(call)
+						case <-over:
+							return nil, context.Canceled
+						}
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					call := f.goCall(ctx, gateway("save").by(origin(1)))
+					synctest.Wait()
+					cancel()
+					require.Equal(t, abi.CodeDeadline, abi.CodeOf((<-call).err))
+					require.NoError(t, f.x.Send(t.Context(), gateway("look")))
+					want := abi.CodeInternal
+					if trouble == "no type after a crash" {
+						delete(f.types, "Gateway")
+						want = abi.CodeUnknownEntity
+					}
+					if trouble != "host fault" {
+						f.end()
+						f.stateless = faulty
+						f.boot()
+					}
+					close(proceed)
+					time.Sleep(10 * time.Minute)
+					synctest.Wait()
+					require.Zero(t, f.inbox())
+					receipt, err := f.store.Receipt(t.Context(), gateway("").Entity.ID(), origin(1))
+					require.NoError(t, err)
+					require.Equal(t, want, receipt.Error.Code)
+					found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+					require.NoError(t, err)
+					f.types["Gateway"] = gatewayType
+					o, err := f.x.Call(t.Context(), gateway("save").by(origin(1)))
+					require.NoError(t, err)
+					require.Equal(t, want, o.Error.Code)
+					if want == abi.CodeInternal {
+						require.Empty(t, found)
+						_, ran := l.counts()
+						require.Equal(t, 1, ran, "what was sent behind it")
+					}
+				})
+			})
+		}
+	})
+}

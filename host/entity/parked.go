@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -22,7 +23,8 @@ import (
 // full, its workflow is refused) parks it at once. A reason that may be the deployment's or the host's (there is
 // no such type, the code cannot read the state, the host panics) is tried maxMisfits times first: it
 // concerns all messages of the entity, and often passes with the next push. Reasons that pass by the
-// table of codes never park.
+// table of codes never park. A persisted call that a caller waits for, or waited for, fails where a message would be
+// parked: its receipt is for the caller that repeats it.
 
 // maxMisfits is how often a message is tried that fails for a reason which does not pass by itself, and
 // may not be its own. With the delays between them that is about half a minute.
@@ -44,39 +46,45 @@ func parkedOf(ref Ref, position uint64, reason *abi.Error, now int64, attempts i
 }
 
 // parked says why a message of the batch is parked. One that does not decode does not say whose it is; the
-// row of the entity does, if there is one.
+// row of the entity does, or other calls have. If not it is listed and dropped by the name of its entity all the
+// same: a name yields the id.
 func (b *batch) parked(c *call, reason *abi.Error, now int64) journal.Parked {
 	ref := c.ref
 	if ref == (Ref{}) && b.state != nil && b.state.row != nil {
 		ref = Ref{Namespace: b.state.row.Namespace, Type: b.state.row.Type, Key: b.state.row.Key}
 	}
+	ref = cmp.Or(ref, b.name)
 	return parkedOf(ref, c.position, reason, now, c.misfits+1)
 }
 
 // isMisfit tells whether a reason for which messages were not performed does not pass by itself.
 func isMisfit(reason error, fault bool) bool { return fault || !abi.IsTransient(reason) }
 
-// parkOpen parks the messages that have no answer and no attempts left. If that fails they are tried again.
-func (b *batch) parkOpen(reason *abi.Error) {
-	w := journal.Write{ID: b.id}
-	var parked []*call
+// endHopeless ends the messages that have no answer and no attempts left: they are parked, and a call whose
+// caller may be gone has failed. If that fails they are tried again.
+func (b *batch) endHopeless(reason *abi.Error) {
+	var hopeless []*call
 	for _, c := range b.open() {
-		if c.sent && c.misfits+1 >= maxMisfits {
-			parked = append(parked, c)
-			w.Park = append(w.Park, b.parked(c, reason, b.now()))
+		if c.position != 0 && c.misfits+1 >= maxMisfits {
+			hopeless = append(hopeless, c)
 		}
 	}
-	if len(parked) == 0 {
+	if len(hopeless) == 0 {
 		return
 	}
-	withWitness(&w, b.now())
+	r := &run{batch: b, at: b.now(), replies: map[*call]*reply{}} // what the state is may not be known
+	for _, c := range hopeless {
+		r.parkOrFail(c, reason)
+	}
+	w := journal.Write{ID: b.id}
+	r.addReplies(&w, hopeless)
+	withWitness(&w, r.at)
 	if err := guarded(func() error { return b.commit(w) }); err != nil {
 		b.Logger.Warn("messages that cannot be performed could not be parked; trying again", "id", b.id, "error", err)
 		return
 	}
-	for _, c := range parked {
-		b.answers[c] = b.isParkedNow(c, reason)
-	}
+	r.answer(hopeless)
+	b.gaveUp = true
 }
 
 // countMisfits counts how often each message of the inbox has failed for a reason that does not pass. A
@@ -85,16 +93,16 @@ func (b *batch) parkOpen(reason *abi.Error) {
 func (e *entity) countMisfits(done []*call, res batchResult) {
 	misfit := res.err != nil && isMisfit(res.err, res.fault)
 	for _, c := range done {
-		a, answered := res.answers[c]
+		_, answered := res.answers[c]
 		switch {
 		case answered:
 			delete(e.misfits, c.position)
-		case misfit && c.sent:
+		case misfit && c.position != 0:
 			e.misfits[c.position]++
 		}
-		if a.parked && res.err != nil {
-			e.reading.failures = 0
-		}
+	}
+	if res.gaveUp {
+		e.reading.failures = 0
 	}
 	e.faulty = (e.faulty || res.fault) && len(e.misfits) > 0
 }
@@ -129,12 +137,12 @@ func (x *Entities) parkCall(c *call, reason *abi.Error) (answer, error) {
 		}
 	}
 	x.Fault.Pass(faultpoint.EntityAfterCommit)
-	return x.isParkedNow(c, reason), nil
+	return x.isParkedNow(c.ref.ID(), c, reason), nil
 }
 
 // isParkedNow is the answer to those who wait for a message that was parked.
-func (x *Entities) isParkedNow(c *call, reason *abi.Error) answer {
-	x.notePark(c.ref, c.operation, reason)
+func (x *Entities) isParkedNow(id journal.ID, c *call, reason *abi.Error) answer {
+	x.notePark(id, c.ref, c.operation, reason)
 	return answer{err: parkedError(c, reason), parked: true}
 }
 
@@ -145,9 +153,9 @@ func parkedError(c *call, reason *abi.Error) *abi.Error {
 }
 
 // notePark counts a message that was parked, and logs why.
-func (x *Entities) notePark(ref Ref, what string, reason *abi.Error) {
+func (x *Entities) notePark(id journal.ID, ref Ref, what string, reason *abi.Error) {
 	x.metrics.parked.WithLabelValues(string(reason.Code)).Inc()
-	x.Logger.Warn("a message of an entity cannot be performed and is parked", "entity", ref.String(), "namespace", ref.Namespace,
+	x.Logger.Warn("a message of an entity cannot be performed and is parked", "id", id, "entity", ref.String(), "namespace", ref.Namespace,
 		"operation", what, "code", reason.Code, "error", guestlog.Error(reason))
 }
 
@@ -162,7 +170,7 @@ func (x *Entities) Parked(ctx context.Context, f journal.ParkedFilter) ([]journa
 
 // parkedOfEntity lists the parked messages of an entity: those at some positions, or all if there are none.
 func (x *Entities) parkedOfEntity(ctx context.Context, ref Ref, positions []uint64) (found []journal.ParkedMessage, err error) {
-	f := journal.ParkedFilter{Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, Limit: journal.MaxParked}
+	f := journal.ParkedFilter{Entity: ref.ID(), Limit: journal.MaxParked}
 	for {
 		page, err := x.Parked(ctx, f)
 		if err != nil {
@@ -248,22 +256,8 @@ func (x *Entities) unpark(ctx context.Context, ref Ref, positions []uint64, befo
 	return done, nil
 }
 
-// reasonParked is why the message of a call, which was sent before, is parked; nil if it is not.
-func (x *Entities) reasonParked(ctx context.Context, c *call) (*abi.Error, error) {
-	found, err := x.parkedOfEntity(ctx, c.ref, nil)
-	for i := range found {
-		if found[i].Message.Origin == c.origin {
-			return found[i].Reason, nil
-		}
-	}
-	return nil, err
-}
-
 // wasDropped is the error of a message that is sent again after an operator has dropped it.
-func (x *Entities) wasDropped(ctx context.Context, c *call, position uint64) error {
-	if position != 0 {
-		return nil
-	}
+func (x *Entities) wasDropped(ctx context.Context, c *call) error {
 	receipt, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):

@@ -16,8 +16,7 @@ import (
 // parked are the parked messages of a counter, each with the code of its reason.
 func (f *fixture) parked(key string) (names []string) {
 	f.t.Helper()
-	ref := refTo(key)
-	found, err := f.store.Parked(context.Background(), journal.ParkedFilter{Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key})
+	found, err := f.store.Parked(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
 	require.NoError(f.t, err)
 	for i := range found {
 		names = append(names, found[i].Message.Name+" "+string(found[i].Reason.Code))
@@ -85,9 +84,8 @@ func (f *fixture) sendParked(key string, origins ...journal.Origin) (positions [
 	for _, o := range origins {
 		require.NoError(f.t, f.x.Send(context.Background(), operation(key, "crash").by(o)))
 	}
-	ref := refTo(key)
 	require.Eventually(f.t, func() bool {
-		found, err := f.x.Parked(context.Background(), journal.ParkedFilter{Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key})
+		found, err := f.x.Parked(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
 		require.NoError(f.t, err)
 		positions = positions[:0]
 		for i := range found {

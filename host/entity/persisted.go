@@ -52,10 +52,10 @@ func (x *Entities) awaitJoined(ctx context.Context, c *call) (abi.Outcome, error
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
 	}
-	if reason, err := x.reasonParked(ctx, c); err != nil {
+	if m, err := x.findMessage(ctx, c); err != nil {
 		return abi.Outcome{}, err
-	} else if reason != nil {
-		return abi.Outcome{}, parkedError(c, reason)
+	} else if m != nil && m.Parked != nil {
+		return abi.Outcome{}, parkedError(c, m.Parked)
 	}
 	return abi.Outcome{}, abi.Errorf(abi.CodeMayHaveRun,
 		"%q of %s was performed, and what it came to is not known any more: its receipt is older than the request window", c.operation, c.ref)

@@ -19,7 +19,7 @@ func cutBatch(queue []*call, seen uint64) int {
 		switch {
 		case c.after > seen, n == maxBatch, n > 0 && bytes > maxBatchBytes:
 			return n
-		case c.kind.alone():
+		case c.alone():
 			return max(n, 1)
 		}
 		n++
@@ -32,7 +32,7 @@ func takePassing(queue []*call, passes func(*call) bool) (batch, rest []*call) {
 	bytes := 0
 	for i, c := range queue {
 		switch bytes += len(c.input); {
-		case len(batch) == maxBatch, len(batch) > 0 && (bytes > maxBatchBytes || batch[0].kind.alone()):
+		case len(batch) == maxBatch, len(batch) > 0 && (bytes > maxBatchBytes || (batch[0].alone() || c.alone())):
 			return batch, append(rest, queue[i:]...)
 		case passes(c) && (len(batch) == 0 || !c.kind.alone()):
 			batch = append(batch, c)

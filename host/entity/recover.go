@@ -11,15 +11,25 @@ import (
 // receiversPage is how many receivers are looked at together.
 const receiversPage = 500
 
+// maxRecovering is how many entities look into their inboxes, or work on the first page of them, at the same time
+// when a host starts. The first message of an inbox is read whatever memory others have taken.
+const maxRecovering = maxAtWork
+
 // Recover has all entities look into their inboxes that have messages there: those that a
 // host left behind. It tries until it is done, or ctx ends. It reads a list of receivers, a page at a
-// time, and no message: one that cannot be read is the trouble of its receiver alone.
+// time, and no message: one that cannot be read is the trouble of its receiver alone. A few entities at a
+// time are brought into memory; the next ones when those have nothing at work, for whatever reason.
 func (x *Entities) Recover(ctx context.Context) {
 	after, found := journal.ID{}, 0
 	for delay := 50 * time.Millisecond; ctx.Err() == nil; {
 		ids, err := x.Store.Receivers(ctx, after, receiversPage)
 		for _, id := range ids {
-			x.actors.Post(id, past{})
+			select {
+			case x.recovering <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			x.actors.Post(id, past{looked: func() { <-x.recovering }})
 			after = id
 		}
 		found += len(ids)

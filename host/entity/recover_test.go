@@ -36,6 +36,41 @@ func (h *halfReadable) Messages(ctx context.Context, to journal.Receiver, after 
 	return h.Store.Messages(ctx, to, after, limit)
 }
 
+// TestRecoveryBringsAFewIntoMemory has a host start over many inboxes, one of which cannot be read. Entities
+// that have work hold up the others, up to a bound; one that cannot work does not.
+func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+			for _, key := range keys {
+				call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
+				f.fill(refTo(key).ID(), posted(call, journal.Caller{},
+					parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
+			}
+			f.unrecovered = true
+			f.crash()
+			f.x.Store = &halfReadable{Store: f.store, stuck: refTo("h").ID()}
+			f.x.recovering = make(chan struct{}, 2)
+			f.hold()
+			recovered := make(chan struct{})
+			go func() { defer close(recovered); f.x.Recover(t.Context()) }()
+			synctest.Wait()
+			require.LessOrEqual(t, f.x.Count(), 4, "two at work, and what waits for nothing")
+			require.Len(t, f.began, 2)
+			f.release()
+			<-recovered
+			synctest.Wait()
+			for _, key := range keys[:7] {
+				value, _ := f.stored(key)
+				require.EqualValues(t, 5, value, key)
+			}
+			require.Empty(t, f.x.recovering)
+		})
+	})
+}
+
 // TestStuckInboxHoldsUpNoOther has a host start over inboxes of which the first cannot be read, and over
 // those of finished runs. Recovery lists receivers once, and reads no inbox but those of entities.
 func TestStuckInboxHoldsUpNoOther(t *testing.T) {

@@ -100,11 +100,14 @@ func (r *run) destroy(c *call) {
 	r.replies[c] = &reply{outcome: abi.Outcome{Value: abi.Nil}}
 }
 
+// errTooLong says that an invocation of several calls took too long: nothing of them has taken effect.
+var errTooLong = errors.New("entity: several calls took too long together")
+
 // operate runs calls, all at once; if that fails on account of one of them, in halves. An
 // invocation that took too long is not run in halves: each half with an endless loop in it would
 // take as long again, and the loop among 256 would be found after nine times the limit. Each call
-// is run by itself then, which costs the limit once for each that never ends, and little for the
-// others.
+// has a batch of its own then ([entity.putApart]), which costs the limit once for each that never
+// ends, and little for the others; those in front of it are answered before it begins.
 func (r *run) operate(calls []*call) error {
 	err := r.invoke(calls)
 	switch {
@@ -117,11 +120,10 @@ func (r *run) operate(calls []*call) error {
 		r.parkOrFail(calls[0], failure)
 		return nil
 	}
-	size := (len(calls) + 1) / 2
 	if abi.CodeOf(err) == abi.CodeGuestTimeout {
-		size = 1
+		return errTooLong
 	}
-	for part := range slices.Chunk(calls, size) {
+	for part := range slices.Chunk(calls, (len(calls)+1)/2) {
 		if err := r.operate(part); err != nil {
 			return err
 		}
@@ -235,6 +237,14 @@ func (r *run) write(calls []*call) journal.Write {
 	case changed:
 		w.Entity = after.row
 	}
+	r.addReplies(&w, calls)
+	w.Unlock = r.leftover && !isEmpty(&w)
+	withWitness(&w, r.at)
+	return w
+}
+
+// addReplies adds to a write what each of some calls came to, beside the state that they left.
+func (r *run) addReplies(w *journal.Write, calls []*call) {
 	for _, c := range calls {
 		rep := r.replies[c]
 		if rep.parked != nil {
@@ -249,9 +259,6 @@ func (r *run) write(calls []*call) journal.Write {
 		}
 		w.Send = append(append(w.Send, rep.sent...), c.answerTo(r.id, rep.outcome, r.at)...)
 	}
-	w.Unlock = r.leftover && !isEmpty(&w)
-	withWitness(&w, r.at)
-	return w
 }
 
 // after is the snapshot once the write has taken effect.
@@ -267,13 +274,7 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 	}
 	r.metrics.batches.Inc()
 	r.metrics.batched.Add(float64(len(calls)))
-	for _, c := range calls {
-		if reason := r.replies[c].parked; reason != nil {
-			r.answers[c] = r.isParkedNow(c, reason)
-			continue
-		}
-		r.answers[c] = answer{outcome: r.replies[c].outcome}
-	}
+	r.answer(calls)
 	for i := range w.Send {
 		switch w.Send[i].Kind {
 		case journal.StartMessage:
@@ -284,6 +285,17 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 		}
 	}
 	r.writeLog(r.target.Ref, r.log)
+}
+
+// answer says what became of calls, as soon as that is durable.
+func (r *run) answer(calls []*call) {
+	for _, c := range calls {
+		if reason := r.replies[c].parked; reason != nil {
+			r.answers[c] = r.isParkedNow(r.id, c, reason)
+			continue
+		}
+		r.answers[c] = answer{outcome: r.replies[c].outcome}
+	}
 }
 
 func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {

@@ -26,15 +26,27 @@ func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 		return err
 	}
 	if res.Existed {
-		if res.Position, err = x.positionOf(ctx, c); err != nil {
-			return err
-		}
-		if err := x.wasDropped(ctx, c, res.Position); err != nil {
+		if res.Position, err = x.positionBefore(ctx, c); err != nil {
 			return err
 		}
 	}
 	x.actors.Post(c.ref.ID(), mail{res.Position})
 	return nil
+}
+
+// positionBefore is the position of a message that was sent before, so that what its sender does next comes
+// behind it; 0 if it was taken or is parked.
+func (x *Entities) positionBefore(ctx context.Context, c *call) (uint64, error) {
+	switch m, err := x.findMessage(ctx, c); {
+	case err != nil:
+		return 0, err
+	case m == nil:
+		return 0, x.wasDropped(ctx, c)
+	case m.Parked != nil:
+		return 0, nil
+	default:
+		return m.Position, nil
+	}
 }
 
 // mayBeSent refuses a message to an entity that the section of its sender has locked: it would
@@ -64,33 +76,29 @@ func (x *Entities) isKnown(ctx context.Context, c *call) (bool, error) {
 	if c.origin == (journal.Origin{}) {
 		return false, nil
 	}
-	if position, err := x.positionOf(ctx, c); position != 0 || err != nil {
-		return position != 0, err
+	if m, err := x.findMessage(ctx, c); m != nil || err != nil {
+		return m != nil, err
 	}
 	_, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		reason, err := x.reasonParked(ctx, c)
-		return reason != nil, err
+		return false, nil
 	case err != nil:
 		return false, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}
 	return true, nil
 }
 
-// positionOf finds a message that was sent before, so that what its sender does next comes
-// behind it; 0 if it was taken.
-func (x *Entities) positionOf(ctx context.Context, c *call) (uint64, error) {
-	envelopes, err := x.Store.Inbox(ctx, journal.Receiver{ID: c.ref.ID()}, 0)
-	if err != nil {
-		return 0, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
+// findMessage finds the message of a call that was sent before, parked or not; nil if it was taken.
+func (x *Entities) findMessage(ctx context.Context, c *call) (*journal.FoundMessage, error) {
+	m, err := x.Store.FindMessage(ctx, journal.Receiver{ID: c.ref.ID()}, c.origin)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}
-	for i := range envelopes {
-		if envelopes[i].Origin == c.origin {
-			return envelopes[i].Position, nil
-		}
-	}
-	return 0, nil
+	return m, nil
 }
 
 // receive puts a call into the inbox of its entity. Existed says that it was there already,

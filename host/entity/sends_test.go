@@ -326,6 +326,41 @@ func TestDamagedMessage(t *testing.T) {
 	})
 }
 
+// TestDamagedMessageOfAnEntityWithoutARow is listed and dropped by the name of its entity, and counts as one of its
+// parked messages: nothing says in the store whose it is.
+func TestDamagedMessageOfAnEntityWithoutARow(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			damage := func(n byte) {
+				f.fill(refTo("a").ID(), journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(n), Bytes: 1}, Value: []byte{0xc1}})
+			}
+			damage(9)
+			f.x.actors.Post(refTo("a").ID(), mail{})
+			synctest.Wait()
+			found := f.parkedIn("a")
+			require.Len(t, found, 1)
+			require.Empty(t, found[0].Type)
+			n, err := f.x.Retry(t.Context(), refTo("a"), []uint64{found[0].Position})
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			synctest.Wait()
+			require.Len(t, f.parkedIn("a"), 1, "it is as damaged as before")
+			n, err = f.x.Drop(t.Context(), refTo("a"), nil)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			require.Empty(t, f.parkedIn("a"))
+			_, err = f.x.Call(t.Context(), operation("a", "get"))
+			require.NoError(t, err)
+			damage(8)
+			f.x.actors.Post(refTo("a").ID(), mail{})
+			synctest.Wait()
+			require.Equal(t, "bank/Counter", f.parkedIn("a")[0].Type, "a call has said whose it is")
+		})
+	})
+}
+
 // TestFullInboxOfAReceiver: of a batch in which one operation sends to an entity whose inbox is
 // full, that operation fails alone, and may be repeated. One that was sent is parked.
 func TestFullInboxOfAReceiver(t *testing.T) {

@@ -78,7 +78,7 @@ func (x *Entities) parkStart(id journal.ID, ref Ref, m *journal.Message, reason 
 		return err // if it took effect, it is not read again
 	}
 	x.Fault.Pass(faultpoint.EntityAfterCommit)
-	x.notePark(ref, "start "+m.Name, reason)
+	x.notePark(id, ref, "start "+m.Name, reason)
 	return nil
 }
 

@@ -60,23 +60,39 @@ func (x *Entities) callStateless(c *call) callDone {
 	if err != nil {
 		reason := abi.AsError(journal.Coded("call "+c.ref.String(), err))
 		done.answer, done.unanswered = answer{err: reason}, c.position != 0
-		if isMisfit(reason, fault != nil) && c.sent {
+		if done.unanswered && isMisfit(reason, fault != nil) {
 			x.tryLess(&done, reason)
 		}
 	}
 	return done
 }
 
-// tryLess counts an attempt of a message that failed for a reason which does not pass, and parks it after
-// many.
+// tryLess counts an attempt of a message that failed for a reason which does not pass, and ends it after
+// many: until then it holds up the messages behind it.
 func (x *Entities) tryLess(done *callDone, reason *abi.Error) {
 	c := done.call
 	if c.misfits++; c.misfits < maxMisfits || x.Host.Over() {
 		return
 	}
-	if parked, err := x.parkCall(c, reason); err == nil {
-		done.answer, done.unanswered = parked, false
+	var ended answer
+	err := guarded(func() (err error) {
+		ended, err = x.parkOrFail(c, reason)
+		return err
+	})
+	if err != nil {
+		x.Logger.Warn("a message that cannot be performed could not be parked; trying again", "entity", c.ref.String(), "operation", c.operation, "error", err)
+		return
 	}
+	done.answer, done.unanswered = ended, false
+}
+
+// parkOrFail ends a call that cannot be performed: a message is parked, and a call has failed, also
+// if its caller is gone.
+func (x *Entities) parkOrFail(c *call, reason *abi.Error) (answer, error) {
+	if c.sent {
+		return x.parkCall(c, reason)
+	}
+	return x.conclude(context.Background(), c, abi.Outcome{Error: reason}, nil)
 }
 
 // attempt runs a call once, and makes what it came to durable. An error says that it is to
@@ -85,13 +101,16 @@ func (x *Entities) attempt(ctx context.Context, c *call) (answer, error) {
 	outcome, tx, err := x.runStateless(ctx, c)
 	var unperformed *notPerformed
 	switch {
-	case errors.As(err, &unperformed) && c.sent:
-		return x.parkCall(c, unperformed.reason)
 	case errors.As(err, &unperformed):
-		outcome = abi.Outcome{Error: unperformed.reason}
+		return x.parkOrFail(c, unperformed.reason)
 	case err != nil:
 		return answer{}, err
 	}
+	return x.conclude(ctx, c, outcome, tx)
+}
+
+// conclude makes the outcome of a call durable, with its transaction if it has one.
+func (x *Entities) conclude(ctx context.Context, c *call, outcome abi.Outcome, tx journal.GuestTx) (_ answer, err error) {
 	w := statelessWrite(c, outcome, x.now())
 	if tx == nil && isEmpty(&w) {
 		return answer{outcome: outcome}, nil

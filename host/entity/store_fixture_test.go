@@ -11,6 +11,7 @@ import (
 type watchedStore struct {
 	journal.Store
 	receipts atomic.Int64 // reads of receipts
+	inboxes  atomic.Int64 // reads of envelopes of whole inboxes
 	// readInbox is called with each page that was read, before the entity gets it. Set before
 	// there is an entity.
 	readInbox func(id journal.ID)
@@ -22,6 +23,11 @@ func (s *watchedStore) Messages(ctx context.Context, to journal.Receiver, after 
 		s.readInbox(to.ID)
 	}
 	return messages, more, err
+}
+
+func (s *watchedStore) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
+	s.inboxes.Add(1)
+	return s.Store.Inbox(ctx, to, after)
 }
 
 func (s *watchedStore) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {

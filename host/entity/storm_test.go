@@ -68,6 +68,32 @@ func TestStormOfRepeatedCalls(t *testing.T) {
 	})
 }
 
+// TestStormOfRepeatedSends: a message that is sent again is found by its origin, or by its receipt, however many others
+// wait or are parked.
+func TestStormOfRepeatedSends(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(0))))
+		f.sendParked("a", stormOrigin(1))
+		f.hold()
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(2))))
+		<-f.began
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(stormOrigin(3))))
+		f.store.receipts.Store(0)
+		f.store.inboxes.Store(0)
+		for range 10 {
+			for n, req := range []CallRequest{add("a", 1), operation("a", "crash"), add("a", 1), add("a", 1)} {
+				require.NoError(t, f.x.Send(t.Context(), req.by(stormOrigin(n))))
+			}
+		}
+		require.Zero(t, f.store.inboxes.Load())
+		require.EqualValues(t, 10, f.store.receipts.Load(), "of the one that was performed")
+		f.release()
+		require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+	})
+}
+
 // TestStormWithoutMarks: the first commit finds out that calls are repeated. From then on batches
 // look first, with one read each.
 func TestStormWithoutMarks(t *testing.T) {

@@ -41,6 +41,38 @@ func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
 	})
 }
 
+// TestMessageOfAJoinedCallDoesNotHideALowerOne: a call that waits is joined to a message that was sent later
+// than one behind it. If the commit of both fails, both are read again before anything that came after the
+// lower one has its turn.
+func TestMessageOfAJoinedCallDoesNotHideALowerOne(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.hold()
+			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+			<-f.began
+			call := f.goCall(t.Context(), add("a", 10).by(origin(9)))
+			synctest.Wait()
+			require.NoError(t, f.x.Send(t.Context(), add("a", 2)))
+			synctest.Wait()
+			destroyed := make(chan error, 1)
+			go func() { destroyed <- f.x.Destroy(t.Context(), refTo("a"), origin(8)) }()
+			synctest.Wait()
+			require.NoError(t, f.x.Send(t.Context(), add("a", 10).by(origin(9))))
+			synctest.Wait()
+			f.commits.script("", "fail")
+			f.release()
+			require.Error(t, (<-call).err, "its commit has failed, and its message is in the inbox")
+			require.NoError(t, <-destroyed)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			value, _ := f.stored("a")
+			require.EqualValues(t, 10, value, "the entity was destroyed behind the message that was sent before")
+		})
+	})
+}
+
 // TestRepeatedMessageLeavesTheInbox also if it cannot be taken out at once.
 func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 	t.Parallel()

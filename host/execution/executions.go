@@ -35,6 +35,7 @@ type Store interface {
 	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
+	FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error)
 	Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error)
 	Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error)
 	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -52,6 +54,38 @@ func TestRequestsAreChecked(t *testing.T) {
 		}
 		_, err = f.x.Wait(t.Context(), nowhere)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+	})
+}
+
+// countedInboxes counts the inboxes that are read.
+type countedInboxes struct {
+	Store
+	read atomic.Int64
+}
+
+func (s *countedInboxes) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
+	s.read.Add(1)
+	return s.Store.Inbox(ctx, to, after)
+}
+
+// TestRepeatedUpdateReadsNoInbox: a request that is repeated is found by its origin, whatever else waits there.
+func TestRepeatedUpdateReadsNoInbox(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		row := rowOf("w", "k")
+		f.scripts["w"] = []string{"deferred d"}
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		counted := &countedInboxes{Store: f.x.Store}
+		f.x.Store = counted
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err = f.x.Update(ctx, RefTo(row), message.Update{Origin: journal.OriginOfRequest("1"), Name: "u", Input: abi.Nil})
+			cancel()
+			require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
+		}
+		require.Zero(t, counted.read.Load())
 	})
 }
 

@@ -143,6 +143,12 @@ func (s *failingLoads) Inbox(ctx context.Context, to journal.Receiver, from uint
 	return inbox, err
 }
 
+func (s *failingLoads) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+	found, err := s.Store.FindMessage(ctx, to, origin)
+	s.looked("inbox")
+	return found, err
+}
+
 func (s *failingLoads) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
 	receipt, err := s.Store.Receipt(ctx, id, origin)
 	s.looked("receipt")

@@ -43,7 +43,7 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 	receipt, err := x.receipt(ctx, row.ID, m.Origin)
 	var inbox []journal.Envelope
 	if err == nil && receipt == nil {
-		inbox, err = x.Store.Inbox(ctx, row.Receiver(), 0)
+		inbox, err = x.inboxOf(ctx, row.Receiver(), m.Origin)
 	}
 	if err != nil {
 		return journal.Coded("tell "+row.Name(), err)
@@ -55,6 +55,18 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 		return message.Unanswered(row)
 	}
 	return nil
+}
+
+// inboxOf is what an inbox has of one origin: others may be many, and repeated requests come in storms.
+func (x *Executions) inboxOf(ctx context.Context, to journal.Receiver, origin journal.Origin) ([]journal.Envelope, error) {
+	found, err := x.Store.FindMessage(ctx, to, origin)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return []journal.Envelope{found.Envelope}, nil
 }
 
 // receipt reads that of a message; nil if there is none.

@@ -54,7 +54,7 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 		return nil, false, err
 	}
 	// In this order: it leaves the inbox with its receipt.
-	inbox, err := x.Store.Inbox(ctx, asked.Receiver(), 0)
+	inbox, err := x.inboxOf(ctx, asked.Receiver(), origin)
 	if err != nil {
 		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
 	}

@@ -233,6 +233,30 @@ func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint6
 	return &m, nil
 }
 
+// FindMessage implements journal.Store.
+func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	b := s.boxes[to]
+	if b == nil {
+		return nil, journal.ErrNotFound
+	}
+	for _, m := range b.messages {
+		if m.Origin == origin {
+			return &journal.FoundMessage{Envelope: m.Envelope}, nil
+		}
+	}
+	for _, p := range b.parked {
+		if p.message.Origin == origin {
+			return &journal.FoundMessage{Envelope: p.message.Envelope, Parked: cloneError(p.Reason)}, nil
+		}
+	}
+	return nil, journal.ErrNotFound
+}
+
 // Receipt implements journal.Store.
 func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
 	leave, err := s.enter(ctx)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,13 +62,17 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.P
 		return nil, err
 	}
 	defer leave()
+	compare := journal.CompareParked
+	if !f.Entity.IsZero() {
+		compare = func(a, b *journal.Parked) int { return cmp.Compare(a.Position, b.Position) }
+	}
 	var found []journal.ParkedMessage
 	for to, b := range s.boxes {
 		for _, p := range b.parked {
-			if f.Namespace != "" && p.Namespace != f.Namespace || f.Type != "" && !ofType(p.Type, f.Type) || f.Key != "" && p.Key != f.Key {
+			if f.Namespace != "" && p.Namespace != f.Namespace || f.Type != "" && !ofType(p.Type, f.Type) || !f.Entity.IsZero() && to.ID != f.Entity {
 				continue
 			}
-			if f.After != nil && journal.CompareParked(&p.Parked, f.After) <= 0 {
+			if f.After != nil && compare(&p.Parked, f.After) <= 0 {
 				continue
 			}
 			m := journal.ParkedMessage{Entity: to.ID, Parked: p.Parked, Message: p.message.Envelope}
@@ -75,6 +80,6 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.P
 			found = append(found, m)
 		}
 	}
-	slices.SortFunc(found, func(a, b journal.ParkedMessage) int { return journal.CompareParked(&a.Parked, &b.Parked) })
+	slices.SortFunc(found, func(a, b journal.ParkedMessage) int { return compare(&a.Parked, &b.Parked) })
 	return found[:min(len(found), limit)], nil
 }

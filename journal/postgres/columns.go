@@ -39,6 +39,11 @@ func (k *receiverKeys) add(to journal.Receiver) {
 	k.chains = append(k.chains, chainColumn(to.Chain))
 }
 
+func (k *receiverKeys) dropLast() {
+	last := len(k.shards) - 1
+	k.shards, k.ids, k.chains = k.shards[:last], k.ids[:last], k.chains[:last]
+}
+
 // chainColumn is empty for the inbox of an entity.
 func chainColumn(chain journal.RunID) []byte {
 	if chain.IsZero() {

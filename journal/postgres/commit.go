@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -77,6 +78,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	case err != nil:
 		return nil, err
 	}
+	s.sieve.madeRoom(valid...)
 	for i, v := range outcomes {
 		results[index[i]] = v
 	}
@@ -85,11 +87,12 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 
 func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
 	if independent(writes) {
-		outcomes, err := s.commitOptimistic(ctx, conn, writes)
+		outcomes, err := s.commitTogether(ctx, conn, writes)
 		if !premiseFailed(err) {
 			return outcomes, err
 		}
 	}
+	s.decided.Add(1)
 	var lost error
 	for range maxRounds {
 		outcomes, err := s.commitDecided(ctx, conn, writes)
@@ -99,6 +102,19 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 		lost = err
 	}
 	return nil, fmt.Errorf("postgres: commit: %w: %w", journal.ErrConflict, lost)
+}
+
+// commitTogether commits writes that do not depend on each other in one transaction, as they are or sifted: see
+// [sieve].
+func (s *Store) commitTogether(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
+	if s.sieve.expects(writes) {
+		return s.commitSifted(ctx, conn, writes, nil)
+	}
+	outcomes, err := s.commitOptimistic(ctx, conn, writes)
+	if state := sqlState(err); (state == stateUniqueViolation || state == stateFull) && slices.ContainsFunc(writes, isSiftable) {
+		return s.commitSifted(ctx, conn, writes, err)
+	}
+	return outcomes, err
 }
 
 // premiseFailed tells whether a transaction stopped because a row was there, or
@@ -124,21 +140,27 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	}
 	outcomes := make([]journal.Result, len(writes))
 	for i, w := range writes {
-		if w.Receive != nil {
-			position, put := found.mailed[mailKey{w.Receiver(), w.Receive.Origin}]
-			outcomes[i] = journal.Result{Existed: !put, Position: position}
-		}
-		switch {
-		case !bare(w):
-		case w.Start != nil:
-			outcomes[i].Existed = !found.started[w.ID]
-		case w.Settle != nil:
-			outcomes[i].Existed = !found.settled[settlement{w.Run, w.Settle.Name}]
-		case w.Link != nil:
-			outcomes[i].Existed = !found.linked[linkKey{w.Run, w.Link.Step}]
-		}
+		outcomes[i] = found.result(w)
 	}
 	return outcomes, nil
+}
+
+// result is what became of a write that was tried with others.
+func (a *answers) result(w *journal.Write) (r journal.Result) {
+	if w.Receive != nil {
+		position, put := a.mailed[mailKey{w.Receiver(), w.Receive.Origin}]
+		r = journal.Result{Existed: !put, Position: position}
+	}
+	switch {
+	case !bare(w):
+	case w.Start != nil:
+		r.Existed = !a.started[w.ID]
+	case w.Settle != nil:
+		r.Existed = !a.settled[settlement{w.Run, w.Settle.Name}]
+	case w.Link != nil:
+		r.Existed = !a.linked[linkKey{w.Run, w.Link.Step}]
+	}
+	return r
 }
 
 // sendWithCommit sends a batch with a COMMIT behind it. If the server refuses, the

@@ -21,6 +21,7 @@ func (st *statements) hotQueries() map[string]string {
 		"lock family":        st.lockFamily(),
 		"due":                st.dueQuery(),
 		"entries page":       st.entriesQuery(),
+		"find message":       st.findQuery(),
 		"inbox":              st.inboxQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),

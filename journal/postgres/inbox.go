@@ -80,6 +80,27 @@ func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint6
 		int16(to.ID.Shard()), to.ID[:], int64(min(position, math.MaxInt64)), chainColumn(to.Chain))
 }
 
+// findQuery finds a message by its origin.
+func (st *statements) findQuery() string {
+	return `SELECT ` + envelopeColumns + `, parked FROM ` + st.inbox + ` WHERE shard = $1 AND id = $2 AND chain = $3 AND origin = $4`
+}
+
+// FindMessage implements journal.Store.
+func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+	scan := func(row pgx.CollectableRow) (m journal.FoundMessage, err error) {
+		var raw []byte
+		if m.Envelope, err = scanEnvelope(row, &raw); err != nil || raw == nil {
+			return m, err
+		}
+		parked, err := decode[journal.ParkedBody](raw)
+		if err == nil {
+			m.Parked = parked.Reason
+		}
+		return m, err
+	}
+	return readOne(ctx, s, scan, "a message to "+to.ID.String(), s.sql.findQuery(), int16(to.ID.Shard()), to.ID[:], chainColumn(to.Chain), origin[:])
+}
+
 // Receipt implements journal.Store.
 func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
 	scan := func(row pgx.CollectableRow) (journal.Receipt, error) {

@@ -58,7 +58,7 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	for i := range w.Receipts {
 		origin := w.Receipts[i].Origin
 		if left[origin] || m.answered[receiptOf(w.ID, origin)] {
-			return journal.Result{Err: fmt.Errorf("postgres: there is a receipt %x of %s", origin, w.ID)}
+			return journal.Result{Err: errReceiptThere(w.ID, origin)}
 		}
 		left[origin] = true
 	}

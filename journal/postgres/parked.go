@@ -79,25 +79,31 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.P
 		return nil, err
 	}
 	place := f.Place()
-	for _, v := range []string{f.Namespace, f.Type, f.Key, place.Namespace, place.Type, place.Key} {
+	if !f.Entity.IsZero() {
+		return readAll(ctx, s, scanParked, "parked messages", s.sql.parkedOfEntityQuery(), int16(f.Entity.Shard()), f.Entity[:], int64(place.Position), limit)
+	}
+	for _, v := range []string{f.Namespace, f.Type, place.Namespace, place.Type, place.Key} {
 		if !isText(v) {
 			return nil, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
 		}
 	}
-	if f.Namespace != "" && place.Namespace != f.Namespace || f.Key != "" && (place.Type != f.Type || place.Key != f.Key) {
+	if f.Namespace != "" && place.Namespace != f.Namespace {
 		return nil, nil
 	}
 	query, bound := s.sql.parkedQuery(&f)
 	return readAll(ctx, s, scanParked, "parked messages", query, place.Namespace, place.Type, place.Key, int64(place.Position), bound, f.Type, limit)
 }
 
-// parkedQuery lists what is behind a place: of one entity, of one namespace or of all.
+// parkedOfEntityQuery lists those of one entity. In their order the planner would walk through the inbox.
+func (st *statements) parkedOfEntityQuery() string {
+	return `SELECT * FROM (SELECT ` + envelopeColumns + `, id, namespace, type, key, parked FROM ` + st.inbox + `
+		WHERE shard = $1 AND id = $2 AND parked IS NOT NULL OFFSET 0) AS i WHERE position > $3 ORDER BY position LIMIT $4`
+}
+
+// parkedQuery lists what is behind a place: of one namespace or of all.
 func (st *statements) parkedQuery(f *journal.ParkedFilter) (query, bound string) {
 	behind := `namespace = $1 AND (type, key, position) > ($2, $3, $4)`
-	switch {
-	case f.Key != "":
-		behind = `namespace = $1 AND type = $2 AND key = $3 AND position > $4`
-	case f.Namespace == "":
+	if f.Namespace == "" {
 		behind = `(namespace, type, key, position) > ($1, $2, $3, $4)`
 	}
 	operator, bound := f.Bound()

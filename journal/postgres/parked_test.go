@@ -38,7 +38,6 @@ func TestParkedPlans(t *testing.T) {
 		"namespace":  {Namespace: "default"},
 		"deployment": {Namespace: "default", Type: "orders/"},
 		"type":       {Namespace: "default", Type: "orders/Rare"},
-		"entity":     {Namespace: "default", Type: "bank/Account", Key: "0020"},
 	} {
 		f.Limit = 20
 		page, err := store.Parked(t.Context(), f)
@@ -50,4 +49,11 @@ func TestParkedPlans(t *testing.T) {
 		requireIndexed(t, p, "inbox_parked_list", name)
 		require.LessOrEqual(t, p.walked(), 25.0, "%s: %+v", name, p)
 	}
+	id := journal.EntityID("default", "bank/Account", "0020")
+	page, err := store.Parked(t.Context(), journal.ParkedFilter{Entity: id, Limit: 20})
+	require.NoError(t, err)
+	require.Len(t, page, 20)
+	p := store.explain(t, store.sql.parkedOfEntityQuery(), int16(id.Shard()), id[:], int64(0), 20)
+	requireIndexed(t, p, "inbox_parked", "entity")
+	require.LessOrEqual(t, p.walked(), 105.0, "those that are parked, and not the inbox: %+v", p)
 }

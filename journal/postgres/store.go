@@ -27,7 +27,9 @@ type Store struct {
 
 	deploying chan struct{} // capacity 1: held by the deployment under way
 
+	sieve     sieve
 	committed atomic.Uint64
+	decided   atomic.Uint64 // batches whose writes were decided one by one
 
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu

@@ -18,6 +18,7 @@ const (
 	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position"
 	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position"
 	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL"
+	findMessage    = "SELECT " + envelopeColumns + ", parked FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	selectResultReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_results CROSS JOIN cruster_executions e
@@ -109,6 +110,30 @@ func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint6
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: message %d to %s: %w", position, to.ID, err)
+	}
+	return found, nil
+}
+
+// FindMessage implements journal.Store.
+func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (found *journal.FoundMessage, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, findMessage, func(stmt *sqlite.Stmt) {
+			bindReceiver(stmt, to)
+			stmt.BindBytes(4, origin[:])
+		}, func(row *sqlite.Stmt) error {
+			found = &journal.FoundMessage{Envelope: scanEnvelope(row)}
+			parked, err := packed[journal.ParkedBody](row, 10)
+			if parked != nil {
+				found.Parked = parked.Reason
+			}
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: message %x to %s: %w", origin, to.ID, err)
 	}
 	return found, nil
 }

@@ -83,19 +83,23 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) (found []jou
 		return nil, err
 	}
 	place := f.Place()
-	if f.Namespace != "" && place.Namespace != f.Namespace || f.Key != "" && (place.Type != f.Type || place.Key != f.Key) {
+	if f.Namespace != "" && place.Namespace != f.Namespace {
 		return nil, nil
 	}
 	query, bound := parkedQuery(&f)
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, query, func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(4, int64(place.Position))
+			stmt.BindInt64(7, int64(limit))
+			if !f.Entity.IsZero() {
+				bindID(stmt, 1, 2, f.Entity)
+				return
+			}
 			stmt.BindText(1, place.Namespace)
 			stmt.BindText(2, place.Type)
 			stmt.BindText(3, place.Key)
-			stmt.BindInt64(4, int64(place.Position))
 			stmt.BindText(5, bound)
 			stmt.BindText(6, f.Type)
-			stmt.BindInt64(7, int64(limit))
 		}, func(row *sqlite.Stmt) error {
 			m, err := scanParked(row)
 			found = append(found, m)
@@ -110,15 +114,16 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) (found []jou
 
 // parkedQuery lists what is behind a place: of one entity, of one namespace or of all.
 func parkedQuery(f *journal.ParkedFilter) (query, bound string) {
+	const columns = "SELECT " + envelopeColumns + ", id, namespace, type, key, parked FROM cruster_inbox "
+	if !f.Entity.IsZero() { // over its key it would walk through the inbox
+		return columns + "INDEXED BY cruster_inbox_parked WHERE shard = ?1 AND id = ?2 AND position > ?4 AND parked IS NOT NULL ORDER BY position LIMIT ?7", ""
+	}
 	behind := "namespace = ?1 AND (type, key, position) > (?2, ?3, ?4)"
-	switch {
-	case f.Key != "":
-		behind = "namespace = ?1 AND type = ?2 AND key = ?3 AND position > ?4"
-	case f.Namespace == "":
+	if f.Namespace == "" {
 		behind = "(namespace, type, key, position) > (?1, ?2, ?3, ?4)"
 	}
 	operator, bound := f.Bound()
-	return "SELECT " + envelopeColumns + ", id, namespace, type, key, parked FROM cruster_inbox WHERE parked IS NOT NULL AND " + behind +
+	return columns + "WHERE parked IS NOT NULL AND " + behind +
 		" AND type " + operator + " ?5 AND type >= ?6 ORDER BY namespace, type, key, position LIMIT ?7", bound
 }
 

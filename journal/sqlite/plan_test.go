@@ -57,6 +57,7 @@ func TestQueryPlans(t *testing.T) {
 		"messages":               selectMessages,
 		"message":                selectMessage,
 		"message of":             selectMessageOf,
+		"find message":           findMessage,
 		"tally":                  selectTally,
 		"next receiver":          selectNextReceiver,
 		"receipt":                selectReceipt,
@@ -95,10 +96,10 @@ func TestQueryPlans(t *testing.T) {
 		"parked":                 parked(journal.ParkedFilter{}),
 		"parked of namespace":    parked(journal.ParkedFilter{Namespace: "n"}),
 		"parked of deployment":   parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}),
-		"parked of entity":       parked(journal.ParkedFilter{Namespace: "n", Type: "bank/Account", Key: "k"}),
+		"parked of entity":       parked(journal.ParkedFilter{Entity: journal.ID{1}}),
 	}
 	// What a range yields is sorted, and all rows of these indexes fit.
-	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder"}
+	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder", "parked of entity"}
 	var shown []string
 	datadriven.RunTest(t, "testdata/plans", func(t *testing.T, d *datadriven.TestData) string {
 		require.Contains(t, slices.Collect(maps.Keys(queries)), d.Input)

@@ -220,6 +220,13 @@ func (m *model) compareMail(rt *rapid.T) {
 		m.compareReceiver(rt, receiverOf(m.ctx, m.oracle, id))
 		for n := range repeated + 4 {
 			same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, originOf(n)) }, m.store, m.oracle)
+			same(rt, "message", func(s journal.Store) (*journal.FoundMessage, error) {
+				found, err := s.FindMessage(m.ctx, receiverOf(m.ctx, m.oracle, id), originOf(n))
+				if found != nil {
+					found.Position = 0
+				}
+				return found, err
+			}, m.store, m.oracle)
 		}
 		same(rt, "lock", func(s journal.Store) (*journal.Lock, error) { return s.Lock(m.ctx, id) }, m.store, m.oracle)
 		same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
@@ -257,7 +264,7 @@ func (m *model) compareReceiver(rt *rapid.T, to journal.Receiver) {
 func (m *model) compareParked(rt *rapid.T, e *journal.Entity) {
 	positions := map[journal.Store][]uint64{}
 	same(rt, "parked", func(s journal.Store) ([]journal.ParkedMessage, error) {
-		found, err := s.Parked(m.ctx, journal.ParkedFilter{Namespace: e.Namespace, Type: e.Type, Key: e.Key, Limit: 1000})
+		found, err := s.Parked(m.ctx, journal.ParkedFilter{Entity: e.ID, Limit: 1000})
 		for i := range found {
 			positions[s] = append(positions[s], found[i].Position)
 			found[i].Position, found[i].Message.Position = 0, 0

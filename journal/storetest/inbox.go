@@ -37,6 +37,7 @@ var inboxTests = []test{
 	{"StartWithMessages", nil, testStartWithMessages},
 	{"ReceiptThere", nil, testReceiptThere},
 	{"Pages", nil, testMessagesPaged},
+	{"FindMessage", nil, testFindMessage},
 	{"Receivers", nil, testReceivers},
 	{"Results", nil, testResults},
 	{"ResultsAreNotRefused", nil, testResultsAreNotRefused},

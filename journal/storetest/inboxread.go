@@ -53,6 +53,36 @@ func testMessagesPaged(t *testing.T, b *bundle) {
 	}
 }
 
+// testFindMessage finds messages by their origins: each in its own inbox, until it is taken.
+func testFindMessage(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	of := map[journal.Receiver]uint64{}
+	for _, to := range []journal.ID{id, ada.ID} {
+		w := b.receive(id, 1)
+		if to == ada.ID {
+			w = b.entity(ada.ID)
+			w.Receive = newMessage(1)
+		}
+		of[w.Receiver()] = b.put(t, w)
+	}
+	for to, position := range of {
+		whole, err := b.store.Message(b.ctx, to, position)
+		require.NoError(t, err)
+		found, err := b.store.FindMessage(b.ctx, to, originOf(1))
+		require.NoError(t, err)
+		require.Equal(t, &journal.FoundMessage{Envelope: whole.Envelope}, found)
+		_, err = b.store.FindMessage(b.ctx, to, originOf(2))
+		require.ErrorIs(t, err, journal.ErrNotFound)
+	}
+	take := b.entity(ada.ID)
+	take.Take = []uint64{of[journal.Receiver{ID: ada.ID}]}
+	b.commit(t, take)
+	_, err := b.store.FindMessage(b.ctx, journal.Receiver{ID: ada.ID}, originOf(1))
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	_, err = b.store.FindMessage(b.ctx, b.receiver(id), originOf(1))
+	require.NoError(t, err)
+}
+
 // newCall is the n-th message as one for an entity.
 func newCall(n int) *journal.Message {
 	m := newMessage(n)

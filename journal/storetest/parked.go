@@ -18,6 +18,7 @@ var parkedTests = []test{
 	{"Drop", nil, testParkedDrop},
 	{"InABatch", nil, testParkInABatch},
 	{"List", nil, testParkedList},
+	{"Nameless", nil, testParkedNameless},
 	{"Bounded", nil, testParkedBounded},
 	{"LeavesRoom", nil, testParkedLeavesRoom},
 	{"Receivers", nil, testParkedReceivers},
@@ -68,7 +69,7 @@ func (b *bundle) parked(t testing.TB, f journal.ParkedFilter) []journal.ParkedMe
 // parkedPositions are those of the parked messages of an entity.
 func (b *bundle) parkedPositions(t testing.TB, e journal.Entity) (positions []uint64) {
 	t.Helper()
-	for _, m := range b.parked(t, journal.ParkedFilter{Namespace: e.Namespace, Type: e.Type, Key: e.Key}) {
+	for _, m := range b.parked(t, journal.ParkedFilter{Entity: e.ID}) {
 		positions = append(positions, m.Position)
 	}
 	return positions
@@ -83,6 +84,9 @@ func testPark(t *testing.T, b *bundle) {
 	to := journal.Receiver{ID: ada.ID}
 	_, err := b.store.Message(b.ctx, to, at[1])
 	require.ErrorIs(t, err, journal.ErrNotFound)
+	found, err := b.store.FindMessage(b.ctx, to, before[1].Origin)
+	require.NoError(t, err)
+	require.Equal(t, &journal.FoundMessage{Envelope: before[1].Envelope, Parked: parkedAt(ada, at[1]).Reason}, found)
 	page, more, err := b.store.Messages(b.ctx, to, at[0], journal.PageLimit{Entries: 1})
 	require.NoError(t, err)
 	require.False(t, more)
@@ -228,8 +232,8 @@ func testParkedList(t *testing.T, b *bundle) {
 		"deployment":   {journal.ParkedFilter{Namespace: "default", Type: "bank/"}, want[:6]},
 		"type":         {journal.ParkedFilter{Namespace: "default", Type: "bank/Account"}, want[:4]},
 		"another type": {journal.ParkedFilter{Namespace: "default", Type: "bank/Teller"}, want[4:6]},
-		"entity":       {journal.ParkedFilter{Namespace: "default", Type: "bank/Account", Key: "ž"}, want[2:4]},
-		"no entity":    {journal.ParkedFilter{Namespace: "default", Type: "bank/Account", Key: "bob"}, nil},
+		"entity":       {journal.ParkedFilter{Entity: other.ID}, want[2:4]},
+		"no entity":    {journal.ParkedFilter{Entity: newEntity("bank/Account", "bob").ID}, nil},
 		"no namespace": {journal.ParkedFilter{Namespace: "none"}, nil},
 	} {
 		for _, limit := range []int{1, 3, 100} {
@@ -249,11 +253,33 @@ func testParkedList(t *testing.T, b *bundle) {
 		}
 	}
 	for name, f := range map[string]journal.ParkedFilter{
-		"a key alone": {Key: "ada"}, "a key of a deployment": {Namespace: "default", Type: "bank/", Key: "ada"}, "a large page": {Limit: 1001},
+		"an id and a namespace": {Entity: ada.ID, Namespace: "default"}, "an id and a type": {Entity: ada.ID, Type: "bank/Account"}, "a large page": {Limit: 1001},
 	} {
 		_, err := b.store.Parked(b.ctx, f)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), name)
 	}
+}
+
+// testParkedNameless: a message that does not say which entity it is for is listed with the others of its entity, in
+// the order of their positions.
+func testParkedNameless(t *testing.T, b *bundle) {
+	at := b.receiveAt(t, ada, 1, 2, 3)
+	b.park(t, ada, at[0], at[2])
+	nameless := parkedAt(journal.Entity{ID: ada.ID}, at[1])
+	w := b.entity(ada.ID)
+	w.Park = []journal.Parked{nameless}
+	b.commit(t, w)
+	found := b.parked(t, journal.ParkedFilter{Entity: ada.ID})
+	require.Equal(t, at, b.parkedPositions(t, ada))
+	require.Equal(t, nameless, found[1].Parked)
+	require.Equal(t, ada.ID, found[1].Entity)
+	behind := b.parked(t, journal.ParkedFilter{Entity: ada.ID, After: &found[0].Parked, Limit: 1})
+	require.Equal(t, found[1:2], behind)
+	require.Equal(t, found[2:], b.parked(t, journal.ParkedFilter{Entity: ada.ID, After: &behind[0].Parked}))
+	drop := b.entity(ada.ID)
+	drop.Unpark, drop.Take = at[1:2], at[1:2]
+	b.commit(t, drop)
+	require.Len(t, b.parked(t, journal.ParkedFilter{Entity: ada.ID}), 2)
 }
 
 // testParkedBounded: an entity with as many parked messages as it may have takes no more, and says so;
