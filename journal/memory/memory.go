@@ -35,6 +35,7 @@ type Store struct {
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
 	givenUp    map[journal.Caller]journal.GiveUp    //
+	gone       map[journal.RunKey]bool              // runs that were deleted or continued, until Purge
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -62,6 +63,7 @@ func New() *Store {
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
 		givenUp:    map[journal.Caller]journal.GiveUp{},
+		gone:       map[journal.RunKey]bool{},
 	}
 }
 
@@ -133,6 +135,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if exists && !replaces(w, &before.row) {
 			return journal.Result{Existed: true}
 		}
+		if key := w.Start.RunKey(); s.gone[key] || s.runLocked(key) != nil {
+			return journal.Result{Err: journal.ErrSwept}
+		}
 		before = begun(*w.Start)
 	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain || len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
@@ -156,6 +161,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	}
 	after.update(w)
 	if w.Continue != nil {
+		s.gone[after.row.RunKey()] = true
 		after = continued(after, w.Continue)
 		boxes[w.Receiver()].release()
 	}
@@ -292,6 +298,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 			b.dropResults()
 		}
 	}
+	clear(s.gone)
 	return 0, nil
 }
 
@@ -326,6 +333,7 @@ func (s *Store) runLocked(key journal.RunKey) *execution {
 // removeLocked removes a run, and with the current one the receipts of its execution.
 func (s *Store) removeLocked(row *journal.Execution) {
 	delete(s.boxes, row.Receiver())
+	s.gone[row.RunKey()] = true
 	if row.Superseded > 0 {
 		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool { return e.row.Run == row.Run })
 		return

@@ -36,7 +36,7 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtContinue, stmtEntries, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
+	stmtContinue, stmtEntries, stmtFresh, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
 	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
 }
 

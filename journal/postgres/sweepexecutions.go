@@ -238,7 +238,7 @@ func (w *sweep) retire(ctx context.Context, tx pgx.Tx, gone []expired) error {
 			DELETE FROM `+sql.executions+` e USING unnest($1::int2[], $2::bytea[]) AS d (shard, run) WHERE e.shard = d.shard AND e.run = d.run
 			RETURNING e.shard, e.run, e.id, e.superseded, coalesce(e.chain, e.run) AS chain, e.holds),
 		nameless AS (DELETE FROM `+sql.attributes+` a USING gone g WHERE g.superseded = 0 AND a.shard = g.shard AND a.id = g.id)
-		INSERT INTO `+sql.retired+` (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`, k.shards, k.ids)
+		INSERT INTO `+sql.retired+` AS r (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`+retiredBefore, k.shards, k.ids)
 	return err
 }
 

@@ -84,6 +84,7 @@ func TestQueryPlans(t *testing.T) {
 		"entities of type":       entities(journal.EntityFilter{Namespace: "n", Type: "bank/Account"}),
 		"retired holder":         selectRetiredHolder,
 		"retired":                selectRetired,
+		"used run":               selectUsed,
 		"where <":                where("<"),
 		"where <=":               where("<="),
 		"where >":                where(">"),

@@ -241,7 +241,7 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 		}
 	}
 	for _, query := range []string{
-		"INSERT INTO cruster_retired (shard, run, id, chain, holds) SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2",
+		retireWhole,
 		"DELETE FROM cruster_executions WHERE shard = ?1 AND run = ?2",
 	} {
 		if err := run(conn, query, func(stmt *sqlite.Stmt) { bindRun(stmt, of) }, nil); err != nil {
@@ -250,6 +250,14 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 	}
 	return true, nil
 }
+
+// retireWhole leaves to Purge what a run has, and what its chain has in common. A store may have rows of a run that was started
+// twice, from before that was refused: then there may be a row of it already.
+const retireWhole = `INSERT INTO cruster_retired (shard, run, id, chain, holds)
+	SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2` + retiredBefore
+
+// retiredBefore adds to the row of a run that was retired before.
+const retiredBefore = ` ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(chain, excluded.chain), holds = max(holds, excluded.holds)`
 
 // leaveLink has the step that started a run find that the run was deleted, if the run of the step
 // is not over.
