@@ -254,15 +254,15 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	var expired []*journal.Execution
 	for e := range s.allLocked() {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
 			continue
 		}
-		if s.neededLocked(&e.row) {
+		if !journal.Owned(own).Has(e.row.ID.Shard()) || s.neededLocked(&e.row) {
 			continue
 		}
 		expired = append(expired, &e.row)
@@ -273,7 +273,10 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	if len(expired) > limit {
 		expired = expired[:max(limit, 0)]
 	}
-	for _, e := range expired {
+	for n, e := range expired {
+		if shard := e.ID.Shard(); own[shard] != s.fences[shard] {
+			return n, journal.ErrFenced
+		}
 		s.removeLocked(e)
 	}
 	return len(expired), nil
@@ -286,19 +289,22 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	chains := map[journal.Receiver]bool{}
 	for e := range s.allLocked() {
 		chains[e.row.Receiver()] = true
 	}
 	for to, b := range s.boxes {
-		if !to.Chain.IsZero() && !chains[to] {
+		if shard := to.ID.Shard(); !to.Chain.IsZero() && !chains[to] && journal.Owned(own).Has(shard) {
+			if own[shard] != s.fences[shard] {
+				return 0, journal.ErrFenced
+			}
 			b.dropResults()
 		}
 	}
-	clear(s.gone)
+	maps.DeleteFunc(s.gone, func(run journal.RunKey, _ bool) bool { return own[run.Shard] == s.fences[run.Shard] })
 	return 0, nil
 }
 

@@ -27,8 +27,8 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	}
 	store.start(t, fences, executions)
 	walked := func() float64 {
-		p := store.explain(t, store.sql.selectExpired(), journal.Never, int64(0), make([]byte, 16), int64(0), journal.SweepBatch)
-		require.True(t, p.has(func(p explained) bool { return p.IndexName == "executions_finished" }), "%+v", p)
+		p := store.explain(t, store.sql.selectExpired(), allShards, journal.Never, int16(0), int64(0), make([]byte, 16), int64(0), journal.SweepBatch)
+		require.True(t, p.has(func(p explained) bool { return p.IndexName == "executions_expired" }), "%+v", p)
 		return p.walked()
 	}
 	require.GreaterOrEqual(t, walked(), float64(journal.SweepBatch))
@@ -54,7 +54,7 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	_, err := store.main.Exec(t.Context(), `INSERT INTO `+store.sql.retired+` SELECT shard, run, id, NULL, key = 'swept' FROM `+store.sql.executions+` WHERE key <> 'other'`)
 	require.NoError(t, err)
 
-	require.NoError(t, store.Delete(t.Context(), fences, deleted.ID, deleted.Run, 0))
+	require.NoError(t, store.Delete(t.Context(), fences[deleted.ID.Shard()], deleted.ID, deleted.Run, 0))
 	w := journal.Write{ID: continued.ID, Run: continued.Run, Fence: fences[continued.ID.Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}
 	results, err := store.Commit(t.Context(), []journal.Write{w})
 	require.NoError(t, err)

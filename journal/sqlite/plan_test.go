@@ -62,6 +62,8 @@ func TestQueryPlans(t *testing.T) {
 		"receipt":                selectReceipt,
 		"receipt of":             selectReceiptOf,
 		"old receipts":           selectOldReceipts,
+		"delete receipts":        deleteReceipts,
+		"results":                selectResults,
 		"held receipts":          selectHeldReceipts,
 		"live run":               selectLiveRun,
 		"lock":                   selectLock,

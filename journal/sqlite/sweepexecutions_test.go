@@ -123,13 +123,13 @@ func TestPurgeInSmallPieces(t *testing.T) {
 	for _, r := range results {
 		require.NoError(t, r.Err)
 	}
-	require.NoError(t, store.Delete(t.Context(), fences, id, w.Run, 0))
+	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
 	transactions := 0
 	for more := true; more; transactions++ {
 		before := sizeOf(t, store, id)
 		room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
-		require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) (err error) {
-			more, err = purge(conn, &room)
+		require.NoError(t, store.writeOwned(t.Context(), fences, func(tx *ownedTx) (err error) {
+			more, err = purge(tx, &room)
 			return err
 		}))
 		require.LessOrEqual(t, before-sizeOf(t, store, id), int64(journal.SweepBytes+bytes+200))
@@ -180,7 +180,7 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	commit(writes)
 	require.NoError(t, run(store.writer, `INSERT INTO cruster_retired SELECT shard, run, id, NULL, key = 'swept' FROM cruster_executions WHERE key <> 'other'`, nil, nil))
 
-	require.NoError(t, store.Delete(t.Context(), fences, ids[1], journal.RunID(ids[1]), 0))
+	require.NoError(t, store.Delete(t.Context(), fences[ids[1].Shard()], ids[1], journal.RunID(ids[1]), 0))
 	commit([]journal.Write{{ID: ids[2], Run: journal.RunID(ids[2]), Fence: fences[ids[2].Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}})
 	n, err := store.Sweep(t.Context(), fences, journal.Never, 10)
 	require.NoError(t, err)
