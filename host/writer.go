@@ -104,7 +104,7 @@ func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (in
 
 // Delete deletes a finished run, unless it was superseded since it was read.
 func (w *writer) Delete(ctx context.Context, row *journal.Execution) error {
-	err := w.store.Delete(ctx, w.ownership.Fences(), row.ID, row.Run, row.Superseded)
+	err := w.store.Delete(ctx, w.ownership.Fence(row.ID.Shard()), row.ID, row.Run, row.Superseded)
 	w.checkFence(err)
 	return err
 }

@@ -34,3 +34,27 @@ type Fence struct {
 }
 
 func (f Fence) String() string { return fmt.Sprintf("%d/%.8s", f.Epoch, f.Token) }
+
+// Owned are the fences of a host by shard, one for each: zero for a shard that it does not own.
+type Owned []Fence
+
+// Check refuses fences that are not one for each shard.
+func (o Owned) Check() error {
+	if len(o) != NumShards {
+		return fmt.Errorf("%w: the owner names the fences of %d shards, not %d", ErrFenced, len(o), NumShards)
+	}
+	return nil
+}
+
+// Has tells whether the host owns a shard.
+func (o Owned) Has(s Shard) bool { return o[s] != Fence{} }
+
+// From are the shards that the host owns, from one on.
+func (o Owned) From(first Shard) (shards []Shard) {
+	for s := first; int(s) < len(o); s++ {
+		if o.Has(s) {
+			shards = append(shards, s)
+		}
+	}
+	return shards
+}

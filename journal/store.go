@@ -97,29 +97,33 @@ type GuestSQL interface {
 }
 
 // Maintenance is what a host does with a store besides its executions.
+//
+// Sweeps and purges are given the fences of their host: see [Owned]. They look at rows of its shards alone, and check the fences
+// of those that they delete from: if one is not the current, the answer is ErrFenced and nothing more is deleted. Rows go by
+// shards, in transactions that are small; in which order is the store's affair.
 type Maintenance interface {
 	// Sweep deletes at most limit runs that were finished before the given time and that no
 	// execution which is not over has started or is linked to: their rows in the table of
-	// executions; all else that they have is garbage then, for Purge. It returns how many. Own
-	// are the fences of all shards: if one is not the current, the answer is ErrFenced and nothing
-	// more is deleted.
+	// executions; all else that they have is garbage then, for Purge. It returns how many.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
 	// Delete deletes a run that is over, current or superseded, also if a step may still ask for it. A
 	// step that has started it and whose run is not over finds that it was deleted, and does not
 	// start it again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run, that
 	// it is not over, or that superseded is not its number: the current run, 0, may be superseded
-	// meanwhile. Own are the fences of all shards, as for Sweep. It is one small write: Purge deletes
-	// what the run has.
-	Delete(ctx context.Context, own []Fence, id ID, run RunID, superseded uint64) error
+	// meanwhile. It names the fence of the execution's shard.
+	//
+	// The receipts of the execution go with its current run, in as many transactions as they need, and before
+	// it: a next run would take them for its own. All else that the run has is left to Purge.
+	Delete(ctx context.Context, f Fence, id ID, run RunID, superseded uint64) error
 	// Purge deletes up to limit rows of runs that are gone: deleted, swept, or continued by
-	// another. It takes small transactions, and returns how many rows it deleted: fewer than limit
-	// if nothing is left. Own are the fences of all shards, as for Sweep.
+	// another. It returns how many rows it deleted: fewer than limit if nothing is left. It also deletes results that came
+	// for runs which were gone; of those it looks at [PurgeExamines] at most, and the next one goes on behind them.
 	Purge(ctx context.Context, own []Fence, limit int) (int, error)
 	// SweepReceipts deletes at most limit receipts from before the given time that no step of
-	// a run which is not over may ask for, and returns how many. Own are the fences of all shards, as for Sweep.
+	// a run which is not over may ask for, and returns how many.
 	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)
 	// SweepLocks deletes at most limit locks whose holders are not in their sections any
-	// more, and returns how many. Own are the fences of all shards, as for Sweep.
+	// more, and returns how many.
 	SweepLocks(ctx context.Context, own []Fence, limit int) (int, error)
 	// Ping tells whether the store can commit at this moment: ErrFenced if shards
 	// that were claimed through it have been claimed through another one since.

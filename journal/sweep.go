@@ -10,3 +10,6 @@ const (
 	SweepEntries = 1000
 	SweepBytes   = 4 << 20
 )
+
+// PurgeExamines bounds the results in inboxes that one Purge looks at; the next one goes on behind them.
+const PurgeExamines = 10 * SweepEntries

@@ -23,7 +23,8 @@ type Write struct {
 	Fence Fence
 
 	// Start inserts the execution. If it exists already nothing of this Write
-	// takes effect, and Result.Existed is set.
+	// takes effect, and Result.Existed is set. A run that was there before and is gone by now, or is superseded,
+	// is not started again: ErrSwept. The id of a run is used once, and what the run has left behind goes by it.
 	Start *Execution
 	// Replace is a run that is over and that the started one supersedes: see [EarlierReader]. If the
 	// row is of another run, or not over, nothing of this Write takes effect, and Result.Existed is

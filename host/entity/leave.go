@@ -93,14 +93,19 @@ func (x *Entities) leftBefore(ctx context.Context, c *call) (abi.Outcome, error)
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
 	}
-	position, err := x.positionOf(ctx, c)
+	found, err := x.findMessage(ctx, c)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
+	answered := abi.Errorf(abi.CodeOverloaded, "%q of %s is being answered", c.operation, c.ref)
+	if found == nil { // it was taken meanwhile, and has left a receipt
+		return abi.Outcome{}, answered
+	}
+	position := found.Position
 	m, err := x.Store.Message(ctx, journal.Receiver{ID: c.ref.ID()}, position)
 	switch {
-	case errors.Is(err, journal.ErrNotFound): // it was taken meanwhile, and has left a receipt
-		return abi.Outcome{}, abi.Errorf(abi.CodeOverloaded, "%q of %s is being answered", c.operation, c.ref)
+	case errors.Is(err, journal.ErrNotFound):
+		return abi.Outcome{}, answered
 	case err != nil:
 		return abi.Outcome{}, journal.Coded("call "+c.ref.String(), err)
 	}

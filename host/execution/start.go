@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/timer"
@@ -118,6 +119,9 @@ func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.
 		case lerr == nil || errors.Is(lerr, journal.ErrNotFound):
 			res, err = x.Committer.Commit(w)
 		}
+	}
+	if errors.Is(err, journal.ErrSwept) { // the commit that had no answer took effect
+		err = abi.Errorf(abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered", w.Start.Name())
 	}
 	return res, err
 }

@@ -50,6 +50,51 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 	})
 }
 
+// lostStart loses the answer to the first commit of a start, and does something before it is repeated.
+type lostStart struct {
+	Committer
+	do func()
+}
+
+func (c *lostStart) Commit(w journal.Write) (journal.Result, error) {
+	res, err := c.Committer.Commit(w)
+	if do := c.do; w.Start != nil && err == nil && do != nil {
+		c.do = nil
+		do()
+		return journal.Result{}, journal.ErrUndecided
+	}
+	return res, err
+}
+
+// TestStartThatIsDeletedFirst has an execution run to its end and be deleted before its start, whose answer was lost, is
+// repeated. It does not run again, and the next sweep goes through.
+func TestStartThatIsDeletedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done once"}
+		row := rowOf("w", "k")
+		sweep := func() int {
+			n, err := f.store.Sweep(t.Context(), f.commits.fences, journal.Never, 10)
+			require.NoError(t, err)
+			return n
+		}
+		f.x.Committer = &lostStart{f.x.Committer, func() {
+			end := journal.Write{ID: row.ID, Run: row.Run, Update: &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 1}}
+			_, err := f.x.Committer.Commit(end)
+			require.NoError(t, err)
+			require.Equal(t, 1, sweep())
+		}}
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+		synctest.Wait()
+		require.Zero(t, f.x.Count())
+		_, err = f.store.Load(t.Context(), row.ID)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+		require.Zero(t, sweep())
+	})
+}
+
 // TestStartThatRecoveryFinds has recovery find an execution before the caller of its
 // start goes on. It is not loaded: its start is about to bring it.
 func TestStartThatRecoveryFinds(t *testing.T) {

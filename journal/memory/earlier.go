@@ -67,13 +67,13 @@ func (s *Store) find(ctx context.Context, fits func(*journal.Execution) bool) (*
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
+	if f != s.fences[id.Shard()] {
 		return journal.ErrFenced
 	}
 	e := s.runLocked(journal.KeyOf(id, run))

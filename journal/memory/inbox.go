@@ -335,12 +335,12 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	var expired []receiptKey
 	for key, r := range s.receipts {
-		if r.At < before && !s.liveLocked(r.From) {
+		if r.At < before && journal.Owned(own).Has(key.id.Shard()) && !s.liveLocked(r.From) {
 			expired = append(expired, key)
 		}
 	}
@@ -348,7 +348,10 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 		return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
 	})
 	expired = expired[:min(len(expired), max(limit, 0))]
-	for _, key := range expired {
+	for n, key := range expired {
+		if shard := key.id.Shard(); own[shard] != s.fences[shard] {
+			return n, journal.ErrFenced
+		}
 		delete(s.receipts, key)
 	}
 	return len(expired), nil

@@ -87,11 +87,14 @@ func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) 
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.locks), compareIDs) {
-		if deleted < limit && !s.inSectionLocked(s.locks[id].Holder) {
+		if deleted < limit && journal.Owned(own).Has(id.Shard()) && !s.inSectionLocked(s.locks[id].Holder) {
+			if own[id.Shard()] != s.fences[id.Shard()] {
+				return deleted, journal.ErrFenced
+			}
 			delete(s.locks, id)
 			deleted++
 		}

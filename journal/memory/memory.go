@@ -35,6 +35,7 @@ type Store struct {
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
 	givenUp    map[journal.Caller]journal.GiveUp    //
+	gone       map[journal.RunKey]bool              // runs that were deleted or continued, until Purge
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -62,6 +63,7 @@ func New() *Store {
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
 		givenUp:    map[journal.Caller]journal.GiveUp{},
+		gone:       map[journal.RunKey]bool{},
 	}
 }
 
@@ -133,6 +135,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if exists && !replaces(w, &before.row) {
 			return journal.Result{Existed: true}
 		}
+		if key := w.Start.RunKey(); s.gone[key] || s.runLocked(key) != nil {
+			return journal.Result{Err: journal.ErrSwept}
+		}
 		before = begun(*w.Start)
 	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain || len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
@@ -156,6 +161,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	}
 	after.update(w)
 	if w.Continue != nil {
+		s.gone[after.row.RunKey()] = true
 		after = continued(after, w.Continue)
 		boxes[w.Receiver()].release()
 	}
@@ -248,15 +254,15 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	var expired []*journal.Execution
 	for e := range s.allLocked() {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
 			continue
 		}
-		if s.neededLocked(&e.row) {
+		if !journal.Owned(own).Has(e.row.ID.Shard()) || s.neededLocked(&e.row) {
 			continue
 		}
 		expired = append(expired, &e.row)
@@ -267,7 +273,10 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	if len(expired) > limit {
 		expired = expired[:max(limit, 0)]
 	}
-	for _, e := range expired {
+	for n, e := range expired {
+		if shard := e.ID.Shard(); own[shard] != s.fences[shard] {
+			return n, journal.ErrFenced
+		}
 		s.removeLocked(e)
 	}
 	return len(expired), nil
@@ -280,18 +289,22 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 		return 0, err
 	}
 	defer leave()
-	if !slices.Equal(own, s.fences[:]) {
-		return 0, journal.ErrFenced
+	if err := journal.Owned(own).Check(); err != nil {
+		return 0, err
 	}
 	chains := map[journal.Receiver]bool{}
 	for e := range s.allLocked() {
 		chains[e.row.Receiver()] = true
 	}
 	for to, b := range s.boxes {
-		if !to.Chain.IsZero() && !chains[to] {
+		if shard := to.ID.Shard(); !to.Chain.IsZero() && !chains[to] && journal.Owned(own).Has(shard) {
+			if own[shard] != s.fences[shard] {
+				return 0, journal.ErrFenced
+			}
 			b.dropResults()
 		}
 	}
+	maps.DeleteFunc(s.gone, func(run journal.RunKey, _ bool) bool { return own[run.Shard] == s.fences[run.Shard] })
 	return 0, nil
 }
 
@@ -326,6 +339,7 @@ func (s *Store) runLocked(key journal.RunKey) *execution {
 // removeLocked removes a run, and with the current one the receipts of its execution.
 func (s *Store) removeLocked(row *journal.Execution) {
 	delete(s.boxes, row.Receiver())
+	s.gone[row.RunKey()] = true
 	if row.Superseded > 0 {
 		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool { return e.row.Run == row.Run })
 		return

@@ -158,6 +158,9 @@ func (r *startRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
 		r.runs, r.waiting, r.pinned, r.moved, r.sections, r.chains, r.continued, r.requests)
 }
 
+// queueFresh appends the check that no run was there before.
+func (r *startRows) queueFresh(b *pgx.Batch) { b.Queue(stmtFresh, r.shards, r.runs) }
+
 // stepColumn is NULL if there is no step.
 func stepColumn(step journal.StepID) []byte {
 	if step == (journal.StepID{}) {

@@ -144,7 +144,7 @@ func TestDeleteTakesItsLocksInTheOrderOfBatches(t *testing.T) {
 	_, err = tx.Exec(t.Context(), `SELECT FROM `+pgx.Identifier{b.schema, "receipts"}.Sanitize()+` FOR UPDATE`)
 	require.NoError(t, err)
 	var group errgroup.Group
-	group.Go(func() error { return b.store.Delete(t.Context(), b.fences, child.ID, child.Run, 0) })
+	group.Go(func() error { return b.store.Delete(t.Context(), b.fences[child.ID.Shard()], child.ID, child.Run, 0) })
 	b.waitForWaiting(t, 1)
 	group.Go(func() error {
 		_, err := b.store.Commit(t.Context(), []journal.Write{caller, parent})

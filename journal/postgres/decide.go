@@ -63,6 +63,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	} else if write.Start == nil && (!exists || run != write.Run || snap.chains[write.ID] != write.Receiver().Chain || len(write.Entries) > 0 && snap.over[write.ID]) {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
+	if write.Start != nil && snap.used[write.Start.RunKey()] {
+		return journal.Result{Err: journal.ErrSwept}
+	}
 	if r := write.Receive; r != nil && !write.Replace.IsZero() && snap.mail.mailed[mailKey{journal.Receiver{ID: write.ID, Chain: snap.chains[write.ID]}, r.Origin}] {
 		return journal.Result{Existed: true} // the run that it supersedes has not taken it
 	}
@@ -105,6 +108,7 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 		snap.over[write.ID] = write.Update.State.Final()
 	}
 	if s := write.Start; s != nil {
+		snap.used[s.RunKey()] = true
 		snap.chains[write.ID] = cmp.Or(s.Chain, s.Run)
 	}
 	if write.Link != nil {

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -10,35 +10,52 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// fenced runs a transaction of the owner of all shards that is no batch of the
-// journal. The lock and the check are two statements, for the reason that Commit
-// gives; until the transaction is over no claim gets through.
-func (s *Store) fenced(ctx context.Context, pool *pgxpool.Pool, own []journal.Fence, call func(ctx context.Context, tx pgx.Tx) error) error {
-	if len(own) != journal.NumShards {
-		return fmt.Errorf("%w: the owner names %d fences, not %d", journal.ErrFenced, len(own), journal.NumShards)
-	}
-	var rows fenceRows
-	for shard, f := range own {
-		rows.add(journal.Shard(shard), f)
+// ownedTx is a transaction of the owner of shards that is no batch of the journal.
+type ownedTx struct {
+	pgx.Tx
+	own journal.Owned
+}
+
+// owned runs a transaction of the owner of shards. Until it is over no claim gets through: fences that it checks hold for as
+// long. The lock and the check are two statements, for the reason that Commit gives.
+func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own []journal.Fence, call func(ctx context.Context, tx *ownedTx) error) error {
+	if err := journal.Owned(own).Check(); err != nil {
+		return err
 	}
 	err := s.use(ctx, pool, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-			b := &pgx.Batch{}
-			b.Queue(stmtLock)
-			rows.queue(b)
-			if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			if _, err := tx.Exec(ctx, stmtLock); err != nil {
 				return err
 			}
-			return call(ctx, tx)
+			return call(ctx, &ownedTx{tx, own})
 		})
 	})
-	return fencedError(err)
-}
-
-// fencedError gives a fence that did not hold its name.
-func fencedError(err error) error {
 	if sqlState(err) == stateFenced {
 		return journal.ErrFenced
 	}
 	return err
+}
+
+// check fails if one of the shards has another owner by now. What is written for the owner comes behind it.
+func (tx *ownedTx) check(ctx context.Context, shards ...int16) error {
+	shards = slices.Clone(shards)
+	slices.Sort(shards)
+	var rows fenceRows
+	for _, shard := range slices.Compact(shards) {
+		rows.add(journal.Shard(shard), tx.own[shard])
+	}
+	if len(rows.shards) == 0 {
+		return nil
+	}
+	b := &pgx.Batch{}
+	rows.queue(b)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// shards are those that the owner has, from one on.
+func (tx *ownedTx) shards(first journal.Shard) (shards []int16) {
+	for _, shard := range tx.own.From(first) {
+		shards = append(shards, int16(shard))
+	}
+	return shards
 }

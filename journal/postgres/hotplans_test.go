@@ -16,15 +16,19 @@ import (
 
 // hotQueries are the statements that run all the time, besides those that are prepared under a name.
 func (st *statements) hotQueries() map[string]string {
-	entries, inbox := st.entriesOfRun(), st.inboxOfChain()
+	entries, inbox, holders := st.entriesOfRun(), st.inboxOfChain(), st.holders()
 	return map[string]string{
 		"lock family":        st.lockFamily(),
-		"due":                st.dueQuery(),
+		"due":                st.dueExecutions(),
+		"due schedules":      st.dueSchedules(),
 		"entries page":       st.entriesQuery(),
 		"find message":       st.findQuery(),
 		"inbox":              st.inboxQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),
+		"purge results":      st.selectResults(),
+		"over holders":       holders[0].find(),
+		"retired holders":    holders[1].find(),
 		"purge entries":      entries.deleteQuery(2),
 		"purge inbox":        inbox.deleteQuery(3),
 		"receipts by origin": st.receiptsQuery(),
@@ -37,7 +41,7 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtContinue, stmtEntries, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
+	stmtContinue, stmtEntries, stmtFresh, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
 	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
 }
 

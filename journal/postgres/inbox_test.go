@@ -111,10 +111,10 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 	_, err = store.main.Exec(t.Context(), "ANALYZE "+store.sql.receipts)
 	require.NoError(t, err)
 	look := func() explained {
-		return store.explain(t, store.sql.selectOldReceipts(), journal.Never, int64(-1), make([]byte, 16), make([]byte, 16), journal.SweepBatch)
+		return store.explain(t, store.sql.selectOldReceipts(), allShards, journal.Never, int16(0), int64(-1), make([]byte, 16), make([]byte, 16), journal.SweepBatch)
 	}
 	p := look()
-	requireIndexed(t, p, "receipts_at", "before")
+	requireIndexed(t, p, "receipts_old", "before")
 	require.GreaterOrEqual(t, p.walked(), float64(journal.SweepBatch))
 	n, err := store.SweepReceipts(t.Context(), fences, journal.Never, 500)
 	require.NoError(t, err)

@@ -167,7 +167,7 @@ func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) 
 }
 
 // deleteLocks looks at a few locks, and deletes those that are not held.
-func (w *sweep) deleteLocks(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+func (w *sweep) deleteLocks(ctx context.Context, tx *ownedTx) (more bool, err error) {
 	sql := &w.store.sql
 	rows, err := tx.Query(ctx, sql.locksQuery(""), int16(w.afterLock.Shard()), w.afterLock[:], journal.SweepBatch, "")
 	if err != nil {
@@ -184,10 +184,13 @@ func (w *sweep) deleteLocks(ctx context.Context, tx pgx.Tx) (more bool, err erro
 			break
 		}
 		w.afterLock = l.Entity
-		if !l.held {
+		if shard := l.Entity.Shard(); !l.held && tx.own.Has(shard) {
 			k.add(l.Entity)
 			holders.add(l.Holder)
 		}
+	}
+	if err := tx.check(ctx, k.shards...); err != nil {
+		return false, err
 	}
 	tag, err := tx.Exec(ctx, `DELETE FROM `+sql.locks+` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
 		WHERE l.shard = d.shard AND l.id = d.id AND l.holder_run = d.run AND l.holder_step = d.step`, k.shards, k.ids, holders.runs, holders.steps)

@@ -255,6 +255,7 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 func (p *plan) queueStarts(b *pgx.Batch, a *answers) {
 	if p.starts.len() > 0 {
 		p.starts.queue(b, stmtStarts)
+		p.starts.queueFresh(b)
 	}
 	if p.lenientStarts.len() > 0 {
 		p.lenientStarts.queue(b, stmtStartsLenient).Query(func(rows pgx.Rows) error {
@@ -265,6 +266,7 @@ func (p *plan) queueStarts(b *pgx.Batch, a *answers) {
 			})
 			return err
 		})
+		p.lenientStarts.queueFresh(b)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -53,13 +54,17 @@ type retired struct {
 
 // Purge implements journal.Store.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n int, err error) {
+	examined := 0
 	for more := true; more && n < limit; {
 		room := sweepRoom{rows: int64(min(journal.SweepEntries, limit-n)), bytes: journal.SweepBytes}
 		before := room.rows
-		err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
-			if more, err = s.purge(ctx, tx, &room); err == nil && !more && room.left() {
-				more, err = s.purgeResults(ctx, tx, &room)
+		err := s.owned(ctx, s.main, own, func(ctx context.Context, tx *ownedTx) (err error) {
+			if more, err = s.purge(ctx, tx, &room); err != nil || more || !room.left() || examined >= journal.PurgeExamines {
+				return err
 			}
+			var seen int
+			seen, more, err = s.purgeResults(ctx, tx, &room)
+			examined += seen
 			return err
 		})
 		if err != nil {
@@ -72,19 +77,27 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 
 // selectRetired finds runs that are gone, and hold nothing.
 func (st *statements) selectRetired() string {
-	return `SELECT shard, run, id, chain FROM ` + st.retired + ` r WHERE NOT holds
-		AND NOT EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = r.shard AND e.run = r.run) LIMIT $1 FOR UPDATE SKIP LOCKED`
+	return `SELECT r.* FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
+			SELECT x.shard, x.run, x.id, x.chain FROM ` + st.retired + ` x WHERE x.shard = s.shard AND NOT x.holds
+				AND NOT EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = x.shard AND e.run = x.run` + lookUp + ` LIMIT $2 FOR UPDATE SKIP LOCKED) AS r
+		LIMIT $2`
 }
 
 // purge deletes rows of runs that are gone, and tells whether there may be more.
-func (s *Store) purge(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
-	rows, err := tx.Query(ctx, s.sql.selectRetired(), journal.SweepBatch)
+func (s *Store) purge(ctx context.Context, tx *ownedTx, room *sweepRoom) (more bool, err error) {
+	rows, err := tx.Query(ctx, s.sql.selectRetired(), tx.shards(0), journal.SweepBatch)
 	if err != nil {
 		return false, err
 	}
+	var shards []int16
 	gone, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r retired, err error) {
-		return r, row.Scan(&r.shard, &r.run, &r.id, &r.chain)
+		err = row.Scan(&r.shard, &r.run, &r.id, &r.chain)
+		shards = append(shards, r.shard)
+		return r, err
 	})
+	if err == nil {
+		err = tx.check(ctx, shards...)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -101,14 +114,56 @@ func (s *Store) purge(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more boo
 	return len(gone) > 0, nil
 }
 
-// purgeResults deletes results whose receivers were gone when they came, and tells whether there may be more.
-func (s *Store) purgeResults(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
-	tag, err := tx.Exec(ctx, `DELETE FROM `+s.sql.inbox+` WHERE (shard, id, chain, position) IN (
-		SELECT i.shard, i.id, i.chain, i.position FROM `+s.sql.inbox+` i WHERE i.kind = 'result' AND NOT EXISTS (
-			SELECT FROM `+s.sql.executions+` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain) LIMIT $1)`, room.rows)
-	more = tag.RowsAffected() == room.rows
-	room.rows -= tag.RowsAffected()
-	return more && err == nil, err
+// selectResults lists results behind a place, each with whether the run that it is for is there.
+func (st *statements) selectResults() string {
+	return `SELECT i.id, i.chain, i.position, EXISTS (
+			SELECT FROM ` + st.executions + ` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
+		FROM ` + st.inbox + ` i WHERE i.kind = 'result' AND (i.shard, i.id, i.chain, i.position) > ($1::int2, $2, $3, $4) AND i.shard = ANY($5::int2[])
+		ORDER BY i.shard, i.id, i.chain, i.position LIMIT $6`
+}
+
+// purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
+// they came. It returns how many it has looked at, and whether there are more. There is a result for each caller that has not taken it yet: who looked at all of
+// them each time would do little else.
+func (s *Store) purgeResults(ctx context.Context, tx *ownedTx, room *sweepRoom) (seen int, more bool, err error) {
+	s.mu.Lock()
+	after := s.purged
+	s.mu.Unlock()
+	limit := int(room.rows)
+	rows, err := tx.Query(ctx, s.sql.selectResults(), int16(after.to.ID.Shard()), after.to.ID[:], chainColumn(after.to.Chain), int64(after.position),
+		tx.shards(0), room.rows)
+	if err != nil {
+		return 0, false, err
+	}
+	var id, chain []byte
+	var lost takeRows
+	var position int64
+	var there bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &chain, &position, &there}, func() error {
+		seen++
+		after = place{receiverOf(id, chain), uint64(position)}
+		if !there {
+			lost.add(after.to, after.position)
+		}
+		return nil
+	})
+	if more = seen == limit; !more {
+		after = place{} // from the beginning
+	}
+	if err == nil && lost.len() > 0 {
+		if err = tx.check(ctx, lost.shards...); err == nil {
+			var tag pgconn.CommandTag
+			tag, err = tx.Exec(ctx, `DELETE FROM `+s.sql.inbox+` i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS d (shard, id, chain, position)
+				WHERE i.shard = d.shard AND i.id = d.id AND i.chain = d.chain AND i.position = d.position`, lost.shards, lost.ids, lost.chains, lost.positions)
+			room.rows -= tag.RowsAffected()
+		}
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.purged = after
+		s.mu.Unlock()
+	}
+	return seen, more, err
 }
 
 // purge deletes the rows of a run that is gone, and reports whether none are left.

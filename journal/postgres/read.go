@@ -259,21 +259,3 @@ func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (
 	return readOne(ctx, s, scan, "a deferred of run "+run.Run.String(),
 		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 AND name = $3`, int16(run.Shard), run.Run[:], name)
 }
-
-// dueQuery lists executions in the order of their wake times. All of it is in the index.
-func (st *statements) dueQuery() string {
-	return `SELECT wake_at, id FROM ` + st.executions + ` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
-		ORDER BY wake_at, id LIMIT $4`
-}
-
-// Due implements journal.Store.
-func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
-		var id []byte
-		if err := row.Scan(&w.At, &id); err != nil {
-			return w, err
-		}
-		return w, decodeID(id, &w.ID)
-	}
-	return readAll(ctx, s, scan, "due executions", s.sql.dueQuery(), until, after.At, after.ID[:], max(limit, 0))
-}

@@ -125,17 +125,3 @@ func (s *Store) Schedules(ctx context.Context, namespace, after string, limit in
 		`SELECT namespace, name, version, wake_at, body, NULL::bytea FROM `+s.sql.schedules+` WHERE namespace = $1 AND name > $2 ORDER BY name LIMIT $3`,
 		namespace, after, max(limit, 0))
 }
-
-// DueSchedules implements journal.Store.
-func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
-		var id []byte
-		if err := row.Scan(&id, &w.At); err != nil {
-			return w, err
-		}
-		return w, decodeID(id, &w.ID)
-	}
-	return readAll(ctx, s, scan, "due schedules",
-		`SELECT id, wake_at FROM `+s.sql.schedules+` WHERE wake_at <= $1 AND (wake_at, id) > ($2, $3) ORDER BY wake_at, id LIMIT $4`,
-		until, after.At, after.ID[:], max(limit, 0))
-}

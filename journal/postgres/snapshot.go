@@ -17,6 +17,7 @@ type snapshot struct {
 	executions map[journal.ID]journal.RunID
 	chains     map[journal.ID]journal.RunID // of executions
 	over       map[journal.ID]bool          // executions
+	used       map[journal.RunKey]bool      // runs to be started that were there before
 	entries    map[entryKey]bool
 	settled    map[settlement]bool
 	linked     map[linkKey]bool
@@ -29,6 +30,7 @@ func newSnapshot() *snapshot {
 		executions: map[journal.ID]journal.RunID{},
 		chains:     map[journal.ID]journal.RunID{},
 		over:       map[journal.ID]bool{},
+		used:       map[journal.RunKey]bool{},
 		entries:    map[entryKey]bool{},
 		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
@@ -39,6 +41,7 @@ func newSnapshot() *snapshot {
 // dependencies are the rows that a batch of writes is decided by.
 type dependencies struct {
 	executions keys
+	starts     keys // runs
 	entries    entryNumbers
 	settles    settleRows
 	links      linkRows
@@ -50,6 +53,9 @@ func dependenciesOf(writes []*journal.Write) *dependencies {
 	for _, write := range writes {
 		d.mail.add(write)
 		d.executions.add(write.ID)
+		if write.Start != nil {
+			d.starts.addRun(write.Start.RunKey())
+		}
 		for i := range write.Entries {
 			d.entries.addRun(journal.KeyOf(write.ID, write.Run))
 			d.entries.seqs = append(d.entries.seqs, int64(write.Entries[i].Seq))
@@ -80,6 +86,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	b.Queue(stmtBegin)
 	b.Queue(stmtLock)
 	b.readExecutions(snap, &of.executions)
+	b.readUsed(snap, &of.starts)
 	b.readJournals(snap, of)
 	b.readOrigins(snap, &of.mail)
 	b.readInboxes(snap, &of.mail)
@@ -118,6 +125,19 @@ func (b *snapshotBatch) readExecutions(snap *snapshot, all *keys) {
 			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(run), journal.RunID(chain)
 			snap.over[journal.ID(id)] = over
 		})
+}
+
+// readUsed reads which runs there were before.
+func (b *snapshotBatch) readUsed(snap *snapshot, starts *keys) {
+	if starts.len() == 0 {
+		return
+	}
+	var shard int16
+	var run []byte
+	b.each(`SELECT shard, run FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run) JOIN `+b.sql.retired+` r USING (shard, run)
+		UNION ALL SELECT shard, run FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run) JOIN `+b.sql.executions+` e USING (shard, run)`,
+		[]any{starts.shards, starts.ids}, []any{&shard, &run},
+		func() { snap.used[runKeyOf(shard, run)] = true })
 }
 
 // readJournals reads which entries, settlements and links there are already.

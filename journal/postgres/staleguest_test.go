@@ -36,7 +36,7 @@ func TestGuestOfARunThatIsGone(t *testing.T) {
 		},
 		"deleted": func(t *testing.T, b *testBundle) {
 			end(t, b)
-			require.NoError(t, b.store.Delete(t.Context(), b.fences, b.id, b.run().Run, 0))
+			require.NoError(t, b.store.Delete(t.Context(), b.fences[b.id.Shard()], b.id, b.run().Run, 0))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

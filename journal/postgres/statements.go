@@ -30,6 +30,7 @@ const (
 	stmtFence          = "cruster_fence"
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
+	stmtFresh          = "cruster_fresh"
 	stmtGiveUps        = "cruster_give_ups"
 	stmtHibernate      = "cruster_hibernate"
 	stmtHoldMail       = "cruster_hold_mail"
@@ -119,6 +120,11 @@ const insertStarts = `
 		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::int8[], $17::int8[],
 		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[], $22::bytea[], $23::bytea[], $24::int8[], $25::bytea[])`
 
+// retiredBefore adds to the row of a run that was retired before: a store may have rows of a run that was started twice, from
+// before that was refused.
+const retiredBefore = `
+		ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(r.chain, excluded.chain), holds = r.holds OR excluded.holds`
+
 const insertSettles = `
 	INSERT INTO {deferreds} (shard, run, name, value, error, at, origin)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::int8[], $7::bytea[])`
@@ -182,6 +188,12 @@ var journalStatements = map[string]string{
 
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
+
+	// It is another statement than that of the starts, so that it sees what deleted the row which a start waited for.
+	stmtFresh: `
+	SELECT {expect}(count(*), 0, {taken}) FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run)
+	WHERE EXISTS (SELECT FROM {retired} r WHERE r.shard = n.shard AND r.run = n.run)
+		OR EXISTS (SELECT FROM {executions} e WHERE e.shard = n.shard AND e.run = n.run AND e.superseded > 0)`,
 
 	stmtPresent: `
 	SELECT {expect}(count(*), $5, {missing})
@@ -356,8 +368,8 @@ var journalStatements = map[string]string{
 			AS n (shard, id, run, next, input, digest, pinned, chain)
 	), released AS (UPDATE {inbox} x SET held = false FROM next n WHERE x.shard = n.shard AND x.id = n.id AND x.chain = n.chain AND x.held),
 	retired AS (
-		INSERT INTO {retired} (shard, run, id, holds)
-		SELECT e.shard, e.run, e.id, e.holds FROM {executions} e JOIN next n USING (shard, id, run) WHERE e.superseded = 0 * n.shard),
+		INSERT INTO {retired} AS r (shard, run, id, holds)
+		SELECT e.shard, e.run, e.id, e.holds FROM {executions} e JOIN next n USING (shard, id, run) WHERE e.superseded = 0 * n.shard` + retiredBefore + `),
 	changed AS (
 		UPDATE {executions} e SET chain = coalesce(e.chain, e.run), run = n.next, continued = e.continued + 1, input = n.input, digest = n.digest,
 			pinned = n.pinned, state = 'running', wake_at = {now}, waiting = $8, finished_at = 0, value = NULL, error = NULL, moved_at = 0,

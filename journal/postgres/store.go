@@ -34,6 +34,7 @@ type Store struct {
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
 	claimed []journal.Fence // of the latest claim, nil before the first; guarded by mu
+	purged  place           // the last result that Purge has looked at; guarded by mu
 }
 
 var _ journal.Store = (*Store)(nil)

@@ -35,10 +35,10 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 }
 
 // run repeats each step, in transactions of its own, until there is no more to do.
-func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(context.Context, pgx.Tx) (bool, error)) error {
+func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(context.Context, *ownedTx) (bool, error)) error {
 	for _, step := range steps {
 		for more := true; more && w.left > 0; {
-			err := w.store.fenced(ctx, w.store.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
+			err := w.store.owned(ctx, w.store.main, own, func(ctx context.Context, tx *ownedTx) (err error) {
 				more, err = step(ctx, tx)
 				return err
 			})
@@ -50,15 +50,33 @@ func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(cont
 	return nil
 }
 
+// holders are tables with runs that hold others, and the condition that they are over.
+func (st *statements) holders() []holders {
+	return []holders{{st.executions, ` AND finished_at > 0`}, {st.retired, ``}}
+}
+
+type holders struct{ table, over string }
+
+// find finds one that is over.
+func (h *holders) find() string {
+	return `SELECT shard, run FROM ` + h.table + ` WHERE shard = ANY($1::int2[]) AND holds` + h.over + ` LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`
+}
+
 // free gives back to retention what a run that is over has held.
-func (w *sweep) free(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+//
+// What it has held may be of other shards, as may be the holders that hold marks: who owns these does not matter. The marks are
+// retention's alone, and are changed with their rows locked.
+func (w *sweep) free(ctx context.Context, tx *ownedTx) (more bool, err error) {
 	sql := &w.store.sql
-	for _, holders := range []struct{ table, over string }{{sql.executions, ` AND finished_at > 0`}, {sql.retired, ``}} {
+	for _, holders := range sql.holders() {
 		var shard int16
 		var holder []byte
-		err := tx.QueryRow(ctx, `SELECT shard, run FROM `+holders.table+` WHERE holds`+holders.over+` LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`).Scan(&shard, &holder)
+		err := tx.QueryRow(ctx, holders.find(), tx.shards(0)).Scan(&shard, &holder)
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue
+		}
+		if err == nil {
+			err = tx.check(ctx, shard)
 		}
 		if err != nil {
 			return false, err
@@ -88,9 +106,13 @@ type expired struct {
 }
 
 // delete looks at a few runs, and deletes those that no other may ask for.
-func (w *sweep) delete(ctx context.Context, tx pgx.Tx) (more bool, err error) {
-	found, err := w.expired(ctx, tx)
+func (w *sweep) delete(ctx context.Context, tx *ownedTx) (more bool, err error) {
+	limit := min(w.left, journal.SweepBatch)
+	found, err := w.expired(ctx, tx, limit)
 	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	if err := tx.check(ctx, keysOfRuns(found).shards...); err != nil {
 		return false, err
 	}
 	linked, err := w.linkedMeanwhile(ctx, tx, found)
@@ -124,27 +146,38 @@ func (w *sweep) delete(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	case len(whole) > 0: // the rest is looked at again
 		w.after = whole[len(whole)-1]
 	}
-	return true, nil
+	return left > 0 || len(found) == limit, nil
 }
 
-// selectExpired finds what may be deleted, oldest first, each with a run that is alive and may
+// selectExpired finds what may be deleted, by shards and oldest first, each with a run that is alive and may
 // ask for it.
 func (st *statements) selectExpired() string {
 	return `SELECT e.id, e.superseded, e.run, e.finished_at, h.shard, h.run
-		FROM ` + st.executions + ` e LEFT JOIN LATERAL (
+		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
+			SELECT x.* FROM ` + st.executions + ` x
+			WHERE x.shard = s.shard AND x.finished_at > 0 AND x.held_by IS NULL AND NOT x.holds AND x.finished_at < $2 AND x.state IN ` + final + `
+				AND (x.finished_at, x.id, x.superseded) > (` + fromPlace("$4::int8", "0") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
+			ORDER BY x.finished_at, x.id, x.superseded LIMIT $7 FOR UPDATE SKIP LOCKED) AS e
+		LEFT JOIN LATERAL (
 			(SELECT p.shard, p.run FROM ` + st.executions + ` p
 				WHERE p.shard = ` + shardOf("e.parent") + ` AND p.run = e.parent_run AND p.state NOT IN ` + final + `)
 			UNION ALL
 			(SELECT p.shard, p.run FROM ` + st.links + ` l JOIN ` + st.executions + ` p ON p.shard = l.shard AND p.run = l.run
 				WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ` + final + ` LIMIT 1)
 			LIMIT 1) AS h ON true
-		WHERE e.finished_at > 0 AND e.held_by IS NULL AND NOT e.holds AND e.finished_at < $1 AND (e.finished_at, e.id, e.superseded) > ($2, $3, $4)
-			AND e.state IN ` + final + `
-		ORDER BY e.finished_at, e.id, e.superseded LIMIT $5 FOR UPDATE OF e SKIP LOCKED`
+		LIMIT $7`
 }
 
-func (w *sweep) expired(ctx context.Context, tx pgx.Tx) ([]expired, error) {
-	rows, err := tx.Query(ctx, w.store.sql.selectExpired(), w.before, w.after.at, w.after.id[:], w.after.superseded, min(w.left, journal.SweepBatch))
+// fromPlace is where the rows of a shard begin, of a scan that has come to shard $3: behind a place in that one, and at the
+// beginning of all others.
+func fromPlace(place, beginning string) string {
+	return `CASE WHEN s.shard = $3::int2 THEN ` + place + ` ELSE ` + beginning + ` END`
+}
+
+func (w *sweep) expired(ctx context.Context, tx *ownedTx, limit int) ([]expired, error) {
+	after := &w.after
+	shard := after.id.Shard()
+	rows, err := tx.Query(ctx, w.store.sql.selectExpired(), tx.shards(shard), w.before, int16(shard), after.at, after.id[:], after.superseded, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +271,7 @@ func (w *sweep) retire(ctx context.Context, tx pgx.Tx, gone []expired) error {
 			DELETE FROM `+sql.executions+` e USING unnest($1::int2[], $2::bytea[]) AS d (shard, run) WHERE e.shard = d.shard AND e.run = d.run
 			RETURNING e.shard, e.run, e.id, e.superseded, coalesce(e.chain, e.run) AS chain, e.holds),
 		nameless AS (DELETE FROM `+sql.attributes+` a USING gone g WHERE g.superseded = 0 AND a.shard = g.shard AND a.id = g.id)
-		INSERT INTO `+sql.retired+` (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`, k.shards, k.ids)
+		INSERT INTO `+sql.retired+` AS r (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`+retiredBefore, k.shards, k.ids)
 	return err
 }
 
@@ -251,10 +284,11 @@ func keysOfRuns(runs []expired) (k keys) {
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
-	w := &sweep{store: s}
+func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+	w, own := &sweep{store: s}, make([]journal.Fence, journal.NumShards)
+	own[id.Shard()] = f
 	for more := true; more; {
-		err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
+		err := s.owned(ctx, s.main, own, func(ctx context.Context, tx *ownedTx) (err error) {
 			more, err = w.deleteRun(ctx, tx, id, run, superseded)
 			return err
 		})
@@ -274,8 +308,11 @@ func (st *statements) lockFamily() string {
 }
 
 // deleteRun deletes a run, or some of its receipts if they are many. Its row is locked first.
-func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run journal.RunID, superseded uint64) (more bool, err error) {
+func (w *sweep) deleteRun(ctx context.Context, tx *ownedTx, id journal.ID, run journal.RunID, superseded uint64) (more bool, err error) {
 	sql := &w.store.sql
+	if err := tx.check(ctx, int16(id.Shard())); err != nil {
+		return false, err
+	}
 	this := expired{id: id, run: run}
 	if _, err := tx.Exec(ctx, sql.lockFamily(), int16(id.Shard()), run[:]); err != nil {
 		return false, err
@@ -291,7 +328,8 @@ func (w *sweep) deleteRun(ctx context.Context, tx pgx.Tx, id journal.ID, run jou
 	if left, err := w.deleteReceiptsOf(ctx, tx, []expired{this}); err != nil || left > 0 {
 		return true, err
 	}
-	// The step that has started it, if its run is not over, finds that it was deleted.
+	// The step that has started it, if its run is not over, finds that it was deleted. That run may be of a shard with another
+	// owner: as a message does in an inbox, the link decides nothing there.
 	_, err = tx.Exec(ctx, `INSERT INTO `+sql.links+` (shard, run, step, callee, callee_run)
 		SELECT p.shard, p.run, e.parent_step, e.id, coalesce(e.chain, e.run)
 		FROM `+sql.executions+` e JOIN `+sql.executions+` p ON p.shard = `+shardOf("e.parent")+` AND p.run = e.parent_run

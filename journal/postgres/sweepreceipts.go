@@ -34,15 +34,22 @@ type oldReceipt struct {
 }
 
 // deleteReceipts looks at a few receipts, and deletes those that no step may ask for.
-func (w *sweep) deleteReceipts(ctx context.Context, tx pgx.Tx) (more bool, err error) {
-	found, err := w.oldReceipts(ctx, tx)
+func (w *sweep) deleteReceipts(ctx context.Context, tx *ownedTx) (more bool, err error) {
+	limit := min(w.left, journal.SweepEntries)
+	found, err := w.oldReceipts(ctx, tx, limit)
 	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	owned, _, _ := receiptKeys(found)
+	if err := tx.check(ctx, owned...); err != nil {
 		return false, err
 	}
 	var held, free []oldReceipt
 	bytes := int64(0)
+	more = len(found) == limit
 	for _, r := range found {
 		if bytes > journal.SweepBytes {
+			more = true
 			break
 		}
 		w.afterReceipt = r.receiptPlace
@@ -59,7 +66,7 @@ func (w *sweep) deleteReceipts(ctx context.Context, tx pgx.Tx) (more bool, err e
 	shards, ids, origins := receiptKeys(free)
 	tag, err := tx.Exec(ctx, w.store.sql.deleteReceipts(), shards, ids, origins)
 	w.left -= int(tag.RowsAffected())
-	return true, err
+	return more, err
 }
 
 func (st *statements) deleteReceipts() string {
@@ -67,19 +74,23 @@ func (st *statements) deleteReceipts() string {
 		WHERE r.shard = d.shard AND r.id = d.id AND r.origin = d.origin`
 }
 
-// selectOldReceipts lists receipts, oldest first, each with an execution that is alive and
+// selectOldReceipts lists receipts, by shards and oldest first, each with an execution that is alive and
 // may ask for it.
 func (st *statements) selectOldReceipts() string {
 	return `SELECT r.at, r.id, r.origin, coalesce(octet_length(r.value), 0),
 			EXISTS (SELECT FROM ` + st.executions + ` e
 				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + `)
-		FROM ` + st.receipts + ` r WHERE NOT r.held AND r.at < $1 AND (r.at, r.id, r.origin) > ($2, $3, $4)
-		ORDER BY r.at, r.id, r.origin LIMIT $5`
+		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
+			SELECT x.* FROM ` + st.receipts + ` x WHERE x.shard = s.shard AND NOT x.held AND x.at < $2
+				AND (x.at, x.id, x.origin) > (` + fromPlace("$4::int8", "(-9223372036854775808)::int8") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::bytea", "''") + `)
+			ORDER BY x.at, x.id, x.origin LIMIT $7) AS r
+		LIMIT $7`
 }
 
-func (w *sweep) oldReceipts(ctx context.Context, tx pgx.Tx) ([]oldReceipt, error) {
+func (w *sweep) oldReceipts(ctx context.Context, tx *ownedTx, limit int) ([]oldReceipt, error) {
 	after := &w.afterReceipt
-	rows, err := tx.Query(ctx, w.store.sql.selectOldReceipts(), w.before, after.at, after.id[:], after.origin[:], min(w.left, journal.SweepEntries))
+	shard := after.id.Shard()
+	rows, err := tx.Query(ctx, w.store.sql.selectOldReceipts(), tx.shards(shard), w.before, int16(shard), after.at, after.id[:], after.origin[:], limit)
 	if err != nil {
 		return nil, err
 	}

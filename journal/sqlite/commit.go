@@ -148,6 +148,10 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 	switch {
 	case w.Start != nil && there != nil && !(there.run == w.Replace && there.state.Final()):
 		return journal.Result{Existed: true}, nil
+	case w.Start != nil:
+		if used, err := b.isUsed(w.Start.RunKey()); err != nil || used {
+			return journal.Result{Err: journal.ErrSwept}, err
+		}
 	case w.Start == nil && (there == nil || there.run != w.Run || there.chain != w.Receiver().Chain || len(w.Entries) > 0 && there.state.Final()):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
@@ -160,6 +164,14 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 		}
 	}
 	return journal.Result{}, nil
+}
+
+// selectUsed finds a run that is gone, or superseded.
+const selectUsed = `SELECT 1 FROM cruster_retired WHERE shard = ?1 AND run = ?2 UNION ALL SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2`
+
+// isUsed tells whether there was a run of that id before.
+func (b *batch) isUsed(run journal.RunKey) (bool, error) {
+	return b.found(selectUsed, func(stmt *sqlite.Stmt) { bindRun(stmt, run) })
 }
 
 // takenBefore tells whether what the write settles or links is there already.

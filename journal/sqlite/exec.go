@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"zombiezen.com/go/sqlite"
 
@@ -129,18 +128,32 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	return err
 }
 
-// writeFenced is write for the owner of all shards.
-func (s *Store) writeFenced(ctx context.Context, own []journal.Fence, use func(*sqlite.Conn) error) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error {
-		fences, err := readFences(conn)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(own, fences) {
-			return journal.ErrFenced
-		}
-		return use(conn)
-	})
+// ownedTx is a transaction of the owner of shards.
+type ownedTx struct {
+	*sqlite.Conn
+	own     journal.Owned
+	checked map[journal.Shard]bool
+}
+
+// writeOwned is write for the owner of shards.
+func (s *Store) writeOwned(ctx context.Context, own []journal.Fence, use func(*ownedTx) error) error {
+	if err := journal.Owned(own).Check(); err != nil {
+		return err
+	}
+	return s.write(ctx, func(conn *sqlite.Conn) error { return use(&ownedTx{conn, own, map[journal.Shard]bool{}}) })
+}
+
+// check fails if a shard has another owner by now. What is written for the owner comes behind it.
+func (tx *ownedTx) check(shard journal.Shard) error {
+	if tx.checked[shard] {
+		return nil
+	}
+	fence, err := readFence(tx.Conn, shard)
+	if err == nil && fence != tx.own[shard] {
+		err = journal.ErrFenced
+	}
+	tx.checked[shard] = err == nil
+	return err
 }
 
 // begin begins a transaction of the write handle.

@@ -143,7 +143,7 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 				*sum += stepsOf(t, store.writer, query)
 			}
 			if sum == &first {
-				require.GreaterOrEqual(t, int(store.Commits()-before), kept/journal.SweepBatch, "in small transactions")
+				require.GreaterOrEqual(t, int(store.Commits()-before), kept/journal.SweepEntries, "in small transactions")
 			}
 		}
 		return first, second

@@ -180,7 +180,8 @@ func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) 
 }
 
 // deleteLocks looks at a few locks, and deletes those that are not held.
-func (w *sweep) deleteLocks(conn *sqlite.Conn) (more bool, err error) {
+func (w *sweep) deleteLocks(tx *ownedTx) (more bool, err error) {
+	conn := tx.Conn
 	found, err := locksBehind(conn, "", w.afterLock, journal.SweepBatch)
 	for _, l := range found {
 		if err != nil || w.left == 0 {
@@ -188,7 +189,10 @@ func (w *sweep) deleteLocks(conn *sqlite.Conn) (more bool, err error) {
 		}
 		w.afterLock = l.Entity
 		in := false
-		if _, in, err = inSection(conn, l.Holder); err == nil && !in {
+		if _, in, err = inSection(conn, l.Holder); err != nil || in || !tx.own.Has(l.Entity.Shard()) {
+			continue
+		}
+		if err = tx.check(l.Entity.Shard()); err == nil {
 			err = exec(conn, "DELETE FROM cruster_locks WHERE shard = ?1 AND id = ?2", l.Entity)
 			w.left--
 		}

@@ -70,6 +70,9 @@ type Store struct {
 	diskFailed atomic.Bool // the disk failed the last commit
 	files      files       // are where they were
 
+	purging sync.Mutex
+	purged  resultPlace // the last result that Purge has looked at; guarded by purging
+
 	closing   chan struct{}
 	closeOnce sync.Once
 	closeErr  error

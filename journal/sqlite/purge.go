@@ -57,7 +57,7 @@ var (
 // selectRetired finds runs that are gone. A start whose answer was lost, and that is repeated after its run was
 // deleted, has the run again: that one is left alone.
 const selectRetired = `SELECT shard, run, id, chain FROM cruster_retired r WHERE holds = 0
-	AND NOT EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = r.shard AND e.run = r.run) LIMIT ?1`
+	AND NOT EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = r.shard AND e.run = r.run)`
 
 // retired is a run that is gone.
 type retired struct {
@@ -71,11 +71,9 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 	for more := true; more && n < limit; {
 		room := sweepRoom{rows: int64(min(journal.SweepEntries, limit-n)), bytes: journal.SweepBytes}
 		before := room.rows
-		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
+		err := s.writeOwned(ctx, own, func(tx *ownedTx) (err error) {
 			s.mail.forget()
-			if more, err = purge(conn, &room); err == nil && !more && room.left() {
-				more, err = purgeResults(conn, &room)
-			}
+			more, err = purge(tx, &room)
 			return err
 		})
 		if err != nil {
@@ -83,42 +81,105 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 		}
 		n += int(before - room.rows)
 	}
-	return n, nil
+	results, err := s.purgeResults(ctx, own, limit-n)
+	if err != nil {
+		return n, fmt.Errorf("sqlite: purge: %w", err)
+	}
+	return n + results, nil
 }
 
 // purge deletes rows of runs that are gone, and tells whether there may be more.
-func purge(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
+func purge(tx *ownedTx, room *sweepRoom) (more bool, err error) {
 	var gone []retired
-	err = run(conn, selectRetired, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, journal.SweepBatch) }, func(row *sqlite.Stmt) error {
+	err = run(tx.Conn, selectRetired, nil, func(row *sqlite.Stmt) error {
 		r := retired{key: columnRunKey(row, 0), id: columnID(row, 2)}
 		row.ColumnBytes(3, r.chain[:])
-		gone = append(gone, r)
+		if tx.own.Has(r.key.Shard) {
+			gone = append(gone, r)
+		}
+		if len(gone) == journal.SweepBatch {
+			return errEnough
+		}
 		return nil
 	})
 	for i := range gone {
 		if err != nil || !room.left() {
 			return true, err
 		}
-		var whole bool
-		if whole, err = gone[i].purge(conn, room); err == nil && whole {
+		whole := false
+		if err = tx.check(gone[i].key.Shard); err == nil {
+			whole, err = gone[i].purge(tx.Conn, room)
+		}
+		if err == nil && whole {
 			room.rows--
-			err = run(conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, gone[i].key) }, nil)
+			err = run(tx.Conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, gone[i].key) }, nil)
 		}
 	}
 	return len(gone) > 0, err
 }
 
-const deleteLostResults = `DELETE FROM cruster_inbox WHERE (shard, id, chain, position) IN (
-	SELECT i.shard, i.id, i.chain, i.position FROM cruster_inbox i INDEXED BY cruster_inbox_results WHERE i.kind = 'result' AND NOT EXISTS (
-		SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain) LIMIT ?1)`
+// selectResults lists results behind a place, each with whether the run that it is for is there.
+const selectResults = `SELECT i.id, i.chain, i.position, EXISTS (
+		SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
+	FROM cruster_inbox i INDEXED BY cruster_inbox_results
+	WHERE i.kind = 'result' AND (i.shard, i.id, i.chain, i.position) > (?1, ?2, ?3, ?4) ORDER BY i.shard, i.id, i.chain, i.position LIMIT ?5`
 
-// purgeResults deletes results whose receivers were gone when they came, and tells whether there may be more.
-func purgeResults(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
-	err = run(conn, deleteLostResults, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, room.rows) }, nil)
-	gone := int64(conn.Changes())
-	more = gone == room.rows
-	room.rows -= gone
-	return more && err == nil, err
+// resultPlace is where a result is.
+type resultPlace struct {
+	to       journal.Receiver
+	position uint64
+}
+
+// purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
+// they came. There is a result for each caller that has not taken it yet: who looked at all of them each time would do little
+// else. It looks without the writer.
+func (s *Store) purgeResults(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
+	s.purging.Lock()
+	defer s.purging.Unlock()
+	for seen, more := 0, true; more && n < limit && seen < journal.PurgeExamines; seen += journal.SweepEntries {
+		after, lost, page, found := s.purged, []resultPlace(nil), min(journal.SweepEntries, limit-n), 0
+		err := s.read(ctx, func(conn *sqlite.Conn) error {
+			return run(conn, selectResults, func(stmt *sqlite.Stmt) {
+				bindPlace(stmt, after.to, after.position)
+				stmt.BindInt64(5, int64(page))
+			}, func(row *sqlite.Stmt) error {
+				found++
+				after = resultPlace{to: journal.Receiver{ID: columnID(row, 0)}, position: uint64(row.ColumnInt64(2))}
+				row.ColumnBytes(1, after.to.Chain[:])
+				if !row.ColumnBool(3) && own.Has(after.to.ID.Shard()) {
+					lost = append(lost, after)
+				}
+				return nil
+			})
+		})
+		if err == nil && len(lost) > 0 {
+			err = s.writeOwned(ctx, own, func(tx *ownedTx) error { return s.deleteResults(tx, lost) })
+		}
+		if err != nil {
+			return n, err
+		}
+		n += len(lost)
+		if more = found == page; !more {
+			after = resultPlace{} // from the beginning
+		}
+		s.purged = after
+	}
+	return n, nil
+}
+
+// deleteResults deletes messages. A receiver that is gone does not come back.
+func (s *Store) deleteResults(tx *ownedTx, lost []resultPlace) error {
+	s.mail.forget()
+	for i := range lost {
+		if err := tx.check(lost[i].to.ID.Shard()); err != nil {
+			return err
+		}
+		err := run(tx.Conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, lost[i].to, lost[i].position) }, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // purge deletes the rows of a run that is gone, and reports whether none are left.

@@ -23,10 +23,10 @@ import (
 // holders by itself; the next sweep frees what it held. So each execution is looked at
 // once, and once more for each holder that it had.
 const (
-	selectOverHolder = "SELECT shard, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
+	selectOverHolder = "SELECT shard, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0"
 	updateHolder     = "UPDATE cruster_executions SET holds = ?3 WHERE shard = ?1 AND run = ?2 AND holds <> ?3"
 	// A run may be gone before what it holds is freed.
-	selectRetiredHolder = "SELECT shard, run FROM cruster_retired WHERE holds = 1 LIMIT 1"
+	selectRetiredHolder = "SELECT shard, run FROM cruster_retired WHERE holds = 1"
 	updateRetiredHolder = "UPDATE cruster_retired SET holds = ?3 WHERE shard = ?1 AND run = ?2"
 
 	selectHeld = "SELECT shard, run FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
@@ -66,11 +66,11 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 }
 
 // run repeats each step, in transactions of its own, until there is no more to do.
-func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*sqlite.Conn) (bool, error)) error {
+func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*ownedTx) (bool, error)) error {
 	for _, step := range steps {
 		for more := true; more && w.left > 0; {
-			err := w.store.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
-				more, err = step(conn)
+			err := w.store.writeOwned(ctx, own, func(tx *ownedTx) (err error) {
+				more, err = step(tx)
 				return err
 			})
 			if err != nil {
@@ -82,12 +82,15 @@ func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*sql
 }
 
 // free gives back to retention what a run that is over has held.
-func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
+func (w *sweep) free(tx *ownedTx) (more bool, err error) {
+	conn := tx.Conn
 	for _, holders := range []struct{ find, update string }{{selectOverHolder, updateHolder}, {selectRetiredHolder, updateRetiredHolder}} {
 		var holder *journal.RunKey
 		err := run(conn, holders.find, nil, func(row *sqlite.Stmt) error {
-			key := columnRunKey(row, 0)
-			holder = &key
+			if key := columnRunKey(row, 0); tx.own.Has(key.Shard) {
+				holder = &key
+				return errEnough
+			}
 			return nil
 		})
 		if err != nil {
@@ -95,6 +98,9 @@ func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
 		}
 		if holder == nil {
 			continue
+		}
+		if err := tx.check(holder.Shard); err != nil {
+			return false, err
 		}
 		executions, err := freeExecutions(conn, holder.Run)
 		if err != nil {
@@ -150,13 +156,21 @@ type expired struct {
 }
 
 // delete looks at a few runs, and deletes those that no other may ask for.
-func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
+func (w *sweep) delete(tx *ownedTx) (more bool, err error) {
+	conn := tx.Conn
 	found, err := w.expired(conn)
 	if err != nil {
 		return false, err
 	}
 	room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
 	for _, e := range found {
+		if !tx.own.Has(e.id.Shard()) {
+			w.after = e
+			continue
+		}
+		if err := tx.check(e.id.Shard()); err != nil {
+			return false, err
+		}
 		if e.holder != nil {
 			if err := hold(conn, e); err != nil {
 				return false, err
@@ -241,7 +255,7 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 		}
 	}
 	for _, query := range []string{
-		"INSERT INTO cruster_retired (shard, run, id, chain, holds) SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2",
+		retireWhole,
 		"DELETE FROM cruster_executions WHERE shard = ?1 AND run = ?2",
 	} {
 		if err := run(conn, query, func(stmt *sqlite.Stmt) { bindRun(stmt, of) }, nil); err != nil {
@@ -251,6 +265,14 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 	return true, nil
 }
 
+// retireWhole leaves to Purge what a run has, and what its chain has in common. A store may have rows of a run that was started
+// twice, from before that was refused: then there may be a row of it already.
+const retireWhole = `INSERT INTO cruster_retired (shard, run, id, chain, holds)
+	SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2` + retiredBefore
+
+// retiredBefore adds to the row of a run that was retired before.
+const retiredBefore = ` ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(chain, excluded.chain), holds = max(holds, excluded.holds)`
+
 // leaveLink has the step that started a run find that the run was deleted, if the run of the step
 // is not over.
 const leaveLink = `INSERT OR IGNORE INTO cruster_links (shard, run, step, callee, callee_run)
@@ -259,9 +281,16 @@ const leaveLink = `INSERT OR IGNORE INTO cruster_links (shard, run, step, callee
 	WHERE e.shard = ?1 AND e.run = ?2 AND p.state NOT IN ('completed', 'failed', 'interrupted')`
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, own []journal.Fence, id journal.ID, of journal.RunID, superseded uint64) error {
+func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, of journal.RunID, superseded uint64) error {
 	for whole := false; !whole; {
-		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) error {
+		err := s.write(ctx, func(conn *sqlite.Conn) error {
+			fence, err := readFence(conn, id.Shard())
+			if err == nil && fence != f {
+				err = journal.ErrFenced
+			}
+			if err != nil {
+				return err
+			}
 			e, err := finishedRun(conn, id, of, superseded)
 			if err != nil {
 				return err

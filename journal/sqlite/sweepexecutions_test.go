@@ -123,13 +123,13 @@ func TestPurgeInSmallPieces(t *testing.T) {
 	for _, r := range results {
 		require.NoError(t, r.Err)
 	}
-	require.NoError(t, store.Delete(t.Context(), fences, id, w.Run, 0))
+	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
 	transactions := 0
 	for more := true; more; transactions++ {
 		before := sizeOf(t, store, id)
 		room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
-		require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) (err error) {
-			more, err = purge(conn, &room)
+		require.NoError(t, store.writeOwned(t.Context(), fences, func(tx *ownedTx) (err error) {
+			more, err = purge(tx, &room)
 			return err
 		}))
 		require.LessOrEqual(t, before-sizeOf(t, store, id), int64(journal.SweepBytes+bytes+200))
@@ -151,4 +151,44 @@ func sizeOf(t *testing.T, store *Store, id journal.ID) (bytes int64) {
 		}))
 	}
 	return bytes
+}
+
+// A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no deletion and
+// no continuation.
+func TestSweepOfARunRetiredBefore(t *testing.T) {
+	t.Parallel()
+	store := openInside(t)
+	fences, err := store.ClaimShards(t.Context(), "test")
+	require.NoError(t, err)
+	var ids []journal.ID
+	var writes []journal.Write
+	for _, key := range []string{"swept", "deleted", "continued", "other"} {
+		id := journal.IDOf("default", "orders/Process", key)
+		e := journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Completed, FinishedAt: 1}
+		if key == "continued" {
+			e.State, e.FinishedAt = journal.Running, 0
+		}
+		ids, writes = append(ids, id), append(writes, journal.Write{ID: id, Run: e.Run, Fence: fences[id.Shard()], Start: &e})
+	}
+	commit := func(writes []journal.Write) {
+		results, err := store.Commit(t.Context(), writes)
+		require.NoError(t, err)
+		for _, r := range results {
+			require.NoError(t, r.Err)
+		}
+	}
+	commit(writes)
+	require.NoError(t, run(store.writer, `INSERT INTO cruster_retired SELECT shard, run, id, NULL, key = 'swept' FROM cruster_executions WHERE key <> 'other'`, nil, nil))
+
+	require.NoError(t, store.Delete(t.Context(), fences[ids[1].Shard()], ids[1], journal.RunID(ids[1]), 0))
+	commit([]journal.Write{{ID: ids[2], Run: journal.RunID(ids[2]), Fence: fences[ids[2].Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}})
+	n, err := store.Sweep(t.Context(), fences, journal.Never, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = store.Purge(t.Context(), fences, 1000)
+	require.NoError(t, err)
+	require.NoError(t, run(store.writer, "SELECT count(*) FROM cruster_retired WHERE holds = 0", nil, func(row *sqlite.Stmt) error {
+		require.Zero(t, row.ColumnInt(0))
+		return nil
+	}))
 }

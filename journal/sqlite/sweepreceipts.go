@@ -17,6 +17,7 @@ const (
 	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
 		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`
 	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+	deleteReceipts     = "DELETE FROM cruster_receipts WHERE held = 0 AND (at, id, origin) > (?1, ?2, ?3) AND (at, id, origin) <= (?4, ?5, ?6)"
 	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT ?2"
 	selectLiveRun      = `SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND state NOT IN ('completed', 'failed', 'interrupted')`
 )
@@ -44,37 +45,64 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 	return max(limit, 0) - w.left, nil
 }
 
-// deleteReceipts looks at a few receipts, and deletes those that no step may ask for.
-func (w *sweep) deleteReceipts(conn *sqlite.Conn) (more bool, err error) {
-	found, err := w.oldReceipts(conn)
-	bytes := 0
+// deleteReceipts looks at some receipts, and deletes those that no step may ask for: all of the range that are not held then, in
+// one statement. A range ends before a receipt of a shard that is another's.
+func (w *sweep) deleteReceipts(tx *ownedTx) (more bool, err error) {
+	limit := min(w.left, journal.SweepEntries)
+	found, err := w.oldReceipts(tx.Conn, limit)
+	bytes, begin := 0, w.afterReceipt
+	more = len(found) == limit
 	for _, r := range found {
-		if err != nil || bytes > journal.SweepBytes {
+		if err != nil {
+			return false, err
+		}
+		if bytes > journal.SweepBytes {
+			more = true
 			break
 		}
-		w.afterReceipt, more = r.receiptPlace, true
-		live := false
-		if live, err = isLive(conn, r.from); err != nil {
-			break
-		}
-		if live {
-			err = holdReceipt(conn, r)
+		if !tx.own.Has(r.id.Shard()) {
+			err = w.deleteRange(tx.Conn, begin)
+			w.afterReceipt, begin = r.receiptPlace, r.receiptPlace
 			continue
 		}
-		err = execReceipt(conn, deleteReceipt, r.receiptPlace)
+		w.afterReceipt = r.receiptPlace
+		live := false
+		if err = tx.check(r.id.Shard()); err == nil {
+			live, err = isLive(tx.Conn, r.from)
+		}
+		if err == nil && live {
+			err = holdReceipt(tx.Conn, r)
+		}
 		bytes += r.bytes
-		w.left--
+	}
+	if err == nil {
+		err = w.deleteRange(tx.Conn, begin)
 	}
 	return more, err
 }
 
-func (w *sweep) oldReceipts(conn *sqlite.Conn) (found []oldReceipt, err error) {
+// deleteRange deletes the receipts from behind a place on, up to the last that was looked at.
+func (w *sweep) deleteRange(conn *sqlite.Conn, begin receiptPlace) error {
+	last := &w.afterReceipt
+	err := run(conn, deleteReceipts, func(stmt *sqlite.Stmt) {
+		bindReceiptPlace(stmt, 1, &begin)
+		bindReceiptPlace(stmt, 4, last)
+	}, nil)
+	w.left -= conn.Changes()
+	return err
+}
+
+func bindReceiptPlace(stmt *sqlite.Stmt, first int, p *receiptPlace) {
+	stmt.BindInt64(first, p.at)
+	stmt.BindBytes(first+1, p.id[:])
+	stmt.BindBytes(first+2, p.origin[:])
+}
+
+func (w *sweep) oldReceipts(conn *sqlite.Conn, limit int) (found []oldReceipt, err error) {
 	err = run(conn, selectOldReceipts, func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, w.before)
-		stmt.BindInt64(2, w.afterReceipt.at)
-		stmt.BindBytes(3, w.afterReceipt.id[:])
-		stmt.BindBytes(4, w.afterReceipt.origin[:])
-		stmt.BindInt64(5, int64(min(w.left, journal.SweepBatch)))
+		bindReceiptPlace(stmt, 2, &w.afterReceipt)
+		stmt.BindInt64(5, int64(limit))
 	}, func(row *sqlite.Stmt) error {
 		r := oldReceipt{receiptPlace: receiptPlace{at: row.ColumnInt64(0), id: columnID(row, 1)}, from: columnCaller(row, 3), bytes: row.ColumnInt(6)}
 		row.ColumnBytes(2, r.origin[:])

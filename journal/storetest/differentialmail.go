@@ -298,7 +298,7 @@ func (m *model) listParked(rt *rapid.T) {
 }
 
 func (m *model) sweepReceipts(rt *rapid.T) {
-	before, limit := rapid.Int64Range(-2, 7).Draw(rt, "before"), rapid.IntRange(0, 4).Draw(rt, "limit")
+	before, limit := rapid.Int64Range(-2, 7).Draw(rt, "before"), drawSweepLimit(rt)
 	same(rt, "sweep receipts", func(s journal.Store) (int, error) { return s.SweepReceipts(m.ctx, m.fencesOf(s), before, limit) }, m.store, m.oracle)
 	m.compareMail(rt)
 }

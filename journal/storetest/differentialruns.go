@@ -152,7 +152,9 @@ func (m *model) deleteRun(rt *rapid.T) {
 	if rows, err := m.oracle.Earlier(m.ctx, id, 0, 1); err == nil && len(rows) > 0 && rapid.Bool().Draw(rt, "earlier") {
 		run, superseded = rows[0].Run, rows[0].Superseded-rapid.Uint64Range(0, 1).Draw(rt, "another")
 	}
-	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), id, run, superseded) }, m.store, m.oracle)
+	same(rt, "delete", func(s journal.Store) (any, error) {
+		return nil, s.Delete(m.ctx, m.fencesOf(s)[id.Shard()], id, run, superseded)
+	}, m.store, m.oracle)
 	m.purge(rt)
 	m.compareExecution(rt, id)
 	m.compareEarlier(rt, id)

@@ -345,7 +345,7 @@ func (b *bundle) delete(id journal.ID, run journal.RunID) error {
 	if e, err := b.store.FindRun(b.ctx, id, run); err == nil {
 		superseded = e.Superseded
 	}
-	return b.store.Delete(b.ctx, b.fences, id, run, superseded)
+	return b.store.Delete(b.ctx, b.fences[id.Shard()], id, run, superseded)
 }
 
 func testDelete(t *testing.T, b *bundle) {
@@ -354,8 +354,8 @@ func testDelete(t *testing.T, b *bundle) {
 	b.finishRun(t, id, journal.RunID{1}, 60)
 
 	first := journal.KeyOf(id, journal.RunID(id))
-	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences, id, first.Run, 0), journal.ErrNotFound, "it is not the current run any more")
-	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences, id, journal.RunID{1}, 1), journal.ErrNotFound, "it is the current run")
+	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, first.Run, 0), journal.ErrNotFound, "it is not the current run any more")
+	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, journal.RunID{1}, 1), journal.ErrNotFound, "it is the current run")
 	require.NoError(t, b.delete(id, first.Run))
 	_, err := b.store.FindRun(b.ctx, id, first.Run)
 	require.ErrorIs(t, err, journal.ErrNotFound)
@@ -403,7 +403,7 @@ func testDeleteAnotherRun(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.delete(newExecution("missing").ID, journal.RunID{1}), journal.ErrNotFound)
 	stale := b.fences
 	b.claim(t, "second")
-	require.ErrorIs(t, b.store.Delete(b.ctx, stale, id, journal.RunID(id), 0), journal.ErrFenced)
+	require.ErrorIs(t, b.store.Delete(b.ctx, stale[id.Shard()], id, journal.RunID(id), 0), journal.ErrFenced)
 	require.True(t, b.exists(t, id))
 }
 

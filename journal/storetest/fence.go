@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -17,6 +18,7 @@ var fenceTests = []test{
 	{"SecondHandleFences", needsShared, testSecondHandleFences},
 	{"GuestCommitIsFenced", needsGuest, testGuestCommitIsFenced},
 	{"StaleOwnerSweepsNothing", nil, testStaleSweep},
+	{"SweepsItsOwnShards", nil, testSweepOwnShards},
 	{"StaleOwnerDeploysNothing", nil, testStaleDeploy},
 	{"StaleReplica", nil, testStaleReplica},
 	{"GuestCommitOnAStaleReplica", needsGuest, testGuestOnAStaleReplica},
@@ -112,7 +114,9 @@ func testStaleSweep(t *testing.T, b *bundle) {
 	b.finish(t, id, 5)
 	stale := b.fences
 	b.claim(t, "second")
-	for _, own := range [][]journal.Fence{stale, nil, b.fences[1:], append(slices.Clone(stale[:1]), b.fences[1:]...)} {
+	mixed := slices.Clone(b.fences)
+	mixed[id.Shard()] = stale[id.Shard()]
+	for _, own := range [][]journal.Fence{stale, nil, b.fences[1:], mixed} {
 		n, err := b.store.Sweep(b.ctx, own, 10, 10)
 		require.ErrorIs(t, err, journal.ErrFenced)
 		require.Zero(t, n)
@@ -125,6 +129,56 @@ func testStaleSweep(t *testing.T, b *bundle) {
 	_, err := b.store.Sweep(b.ctx, b.forget(t), 10, 10)
 	require.ErrorIs(t, err, journal.ErrFenced, "also if both claims count to one epoch")
 	require.True(t, b.exists(t, again))
+}
+
+// A host that owns some of the shards sweeps and purges what is in these, whoever owns the others.
+func testSweepOwnShards(t *testing.T, b *bundle) {
+	var ids []journal.ID
+	for i := range 3 {
+		callee, gone := b.start(t, newExecution(fmt.Sprint("callee ", i))), b.start(t, newExecution(fmt.Sprint(i)))
+		w := b.write(gone)
+		w.Entries = []journal.Entry{newEntry(1)}
+		b.commit(t, w)
+		lost := b.receiver(gone)
+		lost.Chain[0] ^= 1
+		b.commit(t, b.sendResult(t, callee, gone, lost.Chain, i))
+		b.finish(t, gone, 5)
+		entity := newEntity("bank/Account", fmt.Sprint(i))
+		b.commit(t, b.lock(entity, callerOf(gone, 1)))
+		w = b.entity(entity.ID)
+		w.Receipts = []journal.Receipt{{Origin: originOf(1), At: 1}}
+		b.commit(t, w)
+		ids = append(ids, gone, entity.ID, callee)
+	}
+	all := b.fences
+	for i, id := range ids {
+		if slices.ContainsFunc(ids[:i], func(other journal.ID) bool { return other.Shard() == id.Shard() }) {
+			continue
+		}
+		own := make([]journal.Fence, journal.NumShards)
+		own[id.Shard()] = all[id.Shard()]
+		b.fences = own
+		executions, receipts := b.sweep(t, 10, 10), b.sweepReceipts(t, 10, 10)
+		locks, err := b.store.SweepLocks(b.ctx, own, 10)
+		require.NoError(t, err)
+		b.purge(t)
+		switch i % 3 {
+		case 0:
+			require.Equal(t, []int{1, 0, 0}, []int{executions, receipts, locks})
+			lost := journal.Receiver{ID: id, Chain: journal.RunID(id)}
+			lost.Chain[0] ^= 1
+			left, err := b.store.Inbox(b.ctx, lost, 0)
+			require.NoError(t, err)
+			require.Empty(t, left)
+			require.Empty(t, b.entries(t, id))
+		case 1:
+			require.Equal(t, []int{0, 1, 1}, []int{executions, receipts, locks})
+		default:
+			require.Equal(t, []int{1, 0, 0}, []int{executions, receipts, locks}, "the callee, which has sent a result")
+		}
+	}
+	b.fences = all
+	require.Zero(t, b.sweep(t, 100, 10), "nothing is left")
 }
 
 func testStaleDeploy(t *testing.T, b *bundle) {

@@ -14,13 +14,14 @@ import (
 )
 
 var sweepTests = []test{
-	{"DeletesOldest", nil, testSweepOldest},
+	{"DeletesUpToALimit", nil, testSweepLimit},
 	{"KeepsWhatIsNotOver", nil, testSweepKeeps},
 	{"KeepsChildrenOfTheLiving", nil, testSweepChildren},
 	{"KeyCanBeUsedAgain", nil, testSweepReuse},
 	{"PassesOverWhatIsKept", nil, testSweepPassesOver},
 	{"HoldersChange", nil, testSweepHolders},
 	{"LongJournals", nil, testSweepLong},
+	{"RunIsStartedOnce", nil, testRunIsStartedOnce},
 	{"AgainstEnds", nil, testSweepAgainstEnds},
 	{"AgainstLinks", nil, testSweepAgainstLinks},
 	{"KeepsWhatTheLivingAreLinkedTo", nil, testSweepLinked},
@@ -42,7 +43,7 @@ func (b *bundle) exists(t testing.TB, id journal.ID) bool {
 	return err == nil
 }
 
-func testSweepOldest(t *testing.T, b *bundle) {
+func testSweepLimit(t *testing.T, b *bundle) {
 	var ids []journal.ID
 	for i := range 6 {
 		id := b.start(t, newExecution(fmt.Sprint(i)))
@@ -54,9 +55,9 @@ func testSweepOldest(t *testing.T, b *bundle) {
 		ids = append(ids, id)
 	}
 	require.Equal(t, 2, b.sweep(t, 105, 2))
-	for i, id := range ids {
-		require.Equal(t, i >= 2, b.exists(t, id), "execution %d", i)
-	}
+	left := slices.DeleteFunc(slices.Clone(ids), func(id journal.ID) bool { return !b.exists(t, id) })
+	require.Len(t, left, 4)
+	require.Contains(t, left, ids[5])
 	require.Equal(t, 3, b.sweep(t, 105, 100), "finished before, not at")
 	require.Equal(t, 0, b.sweep(t, 105, 100))
 	require.True(t, b.exists(t, ids[5]))
@@ -301,5 +302,46 @@ func testSweepAgainstLinks(t *testing.T, b *bundle) {
 	b.sweep(t, 1000, callees)
 	for id, kept := range linked {
 		require.Equal(t, kept, b.exists(t, id))
+	}
+}
+
+// A start is repeated if its answer was lost. It starts nothing if its run is over by then and was superseded, swept or
+// deleted: what that run has left behind goes by the same key.
+func testRunIsStartedOnce(t *testing.T, b *bundle) {
+	for name, forget := range map[string]func(id journal.ID){
+		"swept":   func(journal.ID) { b.sweep(t, 100, 10) },
+		"deleted": func(id journal.ID) { require.NoError(t, b.delete(id, journal.RunID(id))) },
+		"superseded": func(id journal.ID) {
+			b.commit(t, b.startOver("superseded", journal.RunID(id), journal.RunID{1}))
+			b.finishRun(t, id, journal.RunID{1}, 1000)
+			require.NoError(t, b.delete(id, journal.RunID{1}))
+		},
+	} {
+		e := newExecution(name)
+		start := b.write(e.ID)
+		start.Start = &e
+		b.commit(t, start)
+		w := b.write(e.ID)
+		w.Entries = []journal.Entry{newEntry(1)}
+		b.commit(t, w)
+		b.finish(t, e.ID, 10)
+		forget(e.ID)
+
+		neighbour := newExecution("beside " + name)
+		beside := b.write(neighbour.ID)
+		beside.Start = &neighbour
+		require.ErrorIs(t, b.result(t, start).Err, journal.ErrSwept, name)
+		results, err := b.store.Commit(b.ctx, []journal.Write{start, beside})
+		require.NoError(t, err)
+		require.ErrorIs(t, results[0].Err, journal.ErrSwept, name)
+		require.NoError(t, results[1].Err, name)
+		require.False(t, b.exists(t, e.ID), name)
+
+		again := newExecution(name)
+		again.Run, again.Chain = journal.RunID{7}, journal.RunID{7}
+		next := b.write(e.ID)
+		next.Run, next.Start = again.Run, &again
+		b.commit(t, next)
+		require.Empty(t, b.entries(t, e.ID), "another run is started under the name")
 	}
 }
