@@ -192,8 +192,8 @@ var journalStatements = map[string]string{
 	// It is another statement than that of the starts, so that it sees what deleted the row which a start waited for.
 	stmtFresh: `
 	SELECT {expect}(count(*), 0, {taken}) FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run)
-	WHERE EXISTS (SELECT FROM {retired} r WHERE r.shard = n.shard AND r.run = n.run)
-		OR EXISTS (SELECT FROM {executions} e WHERE e.shard = n.shard AND e.run = n.run AND e.superseded > 0)`,
+	WHERE EXISTS (SELECT FROM {retired} r WHERE r.shard = n.shard AND r.run = n.run` + lookUp + `
+		OR EXISTS (SELECT FROM {executions} e WHERE e.shard = n.shard AND e.run = n.run AND e.superseded > 0` + lookUp,
 
 	stmtPresent: `
 	SELECT {expect}(count(*), $5, {missing})
