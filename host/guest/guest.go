@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type Guest struct {
 	format uint32 // of the journal
 	ops    uint32 // issued so far
 	seen   op.Occurrences
+
+	continued bool // the run has taken the place of another one
 
 	memory    Memory
 	starved   *abi.Error     // the host had no memory for an op
@@ -101,7 +104,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	g := &Guest{
-		format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
+		continued: row.Continued > 0, format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
 			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time, Unread: pinned.Unread,
@@ -251,7 +254,23 @@ func (g *Guest) Start(ctx context.Context) (Turn, error) {
 	input := abi.MustMarshal(&g.invoke)
 	g.invoke.Body = nil // the guest has it from here on
 	t, err := g.inst.Start(ctx, input)
-	return g.finishTurn(t, err)
+	turn, err := g.finishTurn(t, err)
+	if err == nil && g.continued && refusesRequest(&turn) {
+		refusal := turn.Outcome.Error
+		turn.Outcome = nil
+		return turn, abi.Errorf(abi.CodeUnreadable, "the run that this one continues has handed over a request that its code cannot read: %s", refusal.Message)
+	}
+	return turn, err
+}
+
+// refusesRequest tells whether code could not decode its request: it says so before it does anything. To a caller who starts an
+// execution that is the answer. A run that continues another has no such caller, and what it is about is not to be lost: it is
+// paused, as one that cannot read what is delivered to it.
+func refusesRequest(first *Turn) bool {
+	if first.Outcome == nil || first.Outcome.Error == nil || first.Outcome.Error.Code != abi.CodeBadInput {
+		return false
+	}
+	return !slices.ContainsFunc(first.Issued, func(o *op.Op) bool { return o.Kind != abi.OpInterrupted }) // which SDKs issue
 }
 
 // Resume takes a turn: it delivers, at a journal time.

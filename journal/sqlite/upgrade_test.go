@@ -68,7 +68,9 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	require.Equal(t, callee.Run, found.Chain)
 }
 
-// A program that is older than the schema is refused, and changes nothing.
+// A program that is older than the schema is refused, and changes nothing. The program is that of today, and the schema has a step
+// that it does not know: a binary that was built before today's schema is in no checkout, and those that are older than the check
+// itself could not be refused. The other direction, a store that an older binary wrote, is TestAStoreOfAnEarlierVersionGoesOn.
 func TestOldProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	config := Config{Dir: t.TempDir()}
