@@ -18,7 +18,7 @@ func TestTheBudgetIsOfTheNestedGroup(t *testing.T) {
 	half, group := budget.OfMachine(), harness.MemoryGroup(t, 512*mib)
 	if group == "" {
 		require.Equal(t, "none", os.Getenv("CRUSTER_TEST_CGROUPS"),
-			"no control group with a limit of memory can be made here, so the test would compare the machine with itself; set CRUSTER_TEST_CGROUPS=none to have it do that")
+			"no control group can be made here: the test would compare the machine with itself; CRUSTER_TEST_CGROUPS=none has it do that")
 		t.Log("CRUSTER_TEST_CGROUPS=none: nested groups are not tested")
 	} else {
 		half = 256 * mib
