@@ -45,6 +45,7 @@ type Engine struct {
 	egress     *egress.Client
 	queued     *budget.Budget
 	requests   *budget.Budget
+	answers    *budget.Budget
 	writer     *writer
 	catalog    *catalog.Catalog
 	keys       *guest.KeyDeriver
@@ -87,21 +88,6 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Shares of the memory, as divisors. Each is for what must not wait for the others; the rest is for
-// instances. docs/tuning.md has the table.
-const (
-	// queuedShare is for what is held until it is worked on: ops that executions wait for,
-	// inputs of starts, calls of entities and their states, and uploads.
-	queuedShare = 4
-	// deliveringShare is for large values on their way from the store to a guest.
-	deliveringShare = 16
-	// requestShare is for the messages of callers.
-	requestShare = 16
-	// writeLimit is how much writes may have that wait for the store before starts are refused. It is no share: a write
-	// must not wait for memory, since what it has to make durable holds some.
-	writeLimit = 8
-)
-
 // Permit is a part of the memory of the host, at first of no bytes: see host/budget.
 type Permit interface {
 	// Grow makes it larger, before that much is taken; false says that there is no room.
@@ -123,18 +109,35 @@ func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
 	return permit.Release, permit.Grow(min(bytes, e.requests.Total()/2))
 }
 
+// AdmitAnswer waits for the memory of an answer. One that would need more than there is for answers has all of it.
+func (e *Engine) AdmitAnswer(ctx context.Context, bytes int64) (AnswerPermit, error) {
+	permit, err := e.answers.Acquire(ctx, min(bytes, e.answers.Total()))
+	if err != nil {
+		return nil, journal.Coded("wait for memory for the answer", err)
+	}
+	return permit, nil
+}
+
+// AnswerPermit is the memory of an answer.
+type AnswerPermit = interface {
+	// ShrinkTo gives back all but so much.
+	ShrinkTo(bytes int64)
+	// Release gives all of it back.
+	Release()
+}
+
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
-	e.queued, e.requests = budget.New(cfg.Memory/queuedShare), budget.New(cfg.Memory/requestShare)
-	delivering := budget.New(cfg.Memory / deliveringShare)
-	memory := budget.New(cfg.Memory - e.queued.Total() - e.requests.Total() - delivering.Total())
+	e.queued, e.requests, e.answers = queuedShare.budgetOf(cfg.Memory), requestShare.budgetOf(cfg.Memory), answerShare.budgetOf(cfg.Memory)
+	delivering, memory := deliveringShare.budgetOf(cfg.Memory), instanceShare.budgetOf(cfg.Memory)
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued), memoryOfDeliveries(delivering), memoryOfRequests(e.requests))
+		cfg.Registerer.MustRegister(instances{e.wasm}, instanceShare.use(memory), queuedShare.use(e.queued), deliveringShare.use(delivering),
+			requestShare.use(e.requests), answerShare.use(e.answers))
 	}
 	e.writer = newWriter(cfg, e.state, &e.followers)
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(memoryOfWrites(e.writer))
+		cfg.Registerer.MustRegister(memoryOfWrites(e.writer, cfg.Memory)...)
 	}
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.DefaultNamespace = DefaultNamespace
@@ -173,7 +176,7 @@ func (e *Engine) wire() {
 		Registerer: cfg.Registerer, ShardGroups: cfg.ShardGroups, Starts: entityStarts{e}, Store: cfg.Store, Transactions: e.writer,
 	})
 	e.admission = admission.NewController(
-		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites, WriteBytes: max(1, cfg.Memory/writeLimit)},
+		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites, WriteBytes: writeBytes(cfg.Memory)},
 		func() admission.Load {
 			return admission.Load{Executions: e.executions.Count(), QueuedWrites: e.writer.queued(), WriteBytes: e.writer.queuedBytes()}
 		}, cfg.Registerer)

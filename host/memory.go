@@ -6,6 +6,66 @@ import (
 	"github.com/cruster/cruster/host/budget"
 )
 
+// share is a part of the memory of a host. Each is for what must not wait for the others: so nothing waits for
+// memory that is held by what waits for it. The table of docs/tuning.md has one row for each.
+type share struct {
+	// parts of shareParts are its size. The share of instances is what the others leave.
+	parts int64
+	// metric begins the names of its metrics.
+	metric string
+	// total and waiting are their help.
+	total, waiting string
+}
+
+const shareParts = 32
+
+var (
+	instanceShare = share{
+		parts: 19, metric: "memory",
+		total: "How much memory instances may have together.", waiting: "Instances that wait until there is memory for them.",
+	}
+	queuedShare = share{
+		parts: 8, metric: "queued_memory",
+		total:   "How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.",
+		waiting: "Requests that wait for a part of it.",
+	}
+	deliveringShare = share{
+		parts: 2, metric: "delivered_memory",
+		total: "How much memory large values may have together on their way from the store to workflows.", waiting: "Executions that wait for a part of it.",
+	}
+	requestShare = share{
+		parts: 2, metric: "request_memory",
+		total: "How much memory calls and their messages may have together.", waiting: "Requests that wait for a part of it; they are refused instead.",
+	}
+	answerShare = share{
+		parts: 1, metric: "answer_memory",
+		total: "How much memory histories, lists and descriptions may have together while they are made and sent.", waiting: "Calls that wait for a part of it.",
+	}
+	// shares are all of them; together they are the whole.
+	shares = []share{instanceShare, queuedShare, deliveringShare, requestShare, answerShare}
+)
+
+// writeLimit is the part of the memory that writes may have which wait for the store, before starts and messages are refused. It is no share:
+// a write must not wait for memory, since what it has to make durable holds some.
+const writeLimit = 8
+
+// writeBytes is how many bytes that is.
+func writeBytes(memory int64) int64 { return max(1, memory/writeLimit) }
+
+// budgetOf makes the budget of a share.
+func (s share) budgetOf(memory int64) *budget.Budget {
+	if s != instanceShare {
+		return budget.New(memory * s.parts / shareParts)
+	}
+	rest := memory
+	for _, other := range shares {
+		if other != instanceShare {
+			rest -= memory * other.parts / shareParts
+		}
+	}
+	return budget.New(rest)
+}
+
 // memoryUse are the metrics of a budget of memory, which knows nothing of Prometheus.
 type memoryUse struct {
 	total, used, waiting *prometheus.Desc
@@ -14,52 +74,27 @@ type memoryUse struct {
 
 var _ prometheus.Collector = memoryUse{}
 
-// memoryOfInstances is for the budget of instances.
-func memoryOfInstances(b *budget.Budget) memoryUse {
+// use are the metrics of the budget of a share.
+func (s share) use(b *budget.Budget) memoryUse {
+	name := "cruster_" + s.metric
 	return memoryUse{
-		total:   prometheus.NewDesc("cruster_memory_budget_bytes", "How much memory instances may have together.", nil, nil),
-		used:    prometheus.NewDesc("cruster_memory_used_bytes", "How much of that is given out.", nil, nil),
-		waiting: prometheus.NewDesc("cruster_memory_waiting", "Instances that wait until there is memory for them.", nil, nil),
+		total:   prometheus.NewDesc(name+"_budget_bytes", s.total, nil, nil),
+		used:    prometheus.NewDesc(name+"_used_bytes", "How much of that is given out.", nil, nil),
+		waiting: prometheus.NewDesc(name+"_waiting", s.waiting, nil, nil),
 		budget:  b,
 	}
 }
 
-// memoryOfQueues is for the budget of what is held until it is worked on.
-func memoryOfQueues(b *budget.Budget) memoryUse {
-	return memoryUse{
-		total: prometheus.NewDesc("cruster_queued_memory_budget_bytes",
-			"How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.", nil, nil),
-		used:    prometheus.NewDesc("cruster_queued_memory_used_bytes", "How much of that is given out.", nil, nil),
-		waiting: prometheus.NewDesc("cruster_queued_memory_waiting", "Requests that wait for a part of it.", nil, nil),
-		budget:  b,
+// memoryOfWrites is for writes that wait for the store, of a host with so much memory.
+func memoryOfWrites(w *writer, memory int64) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cruster_write_memory_used_bytes", Help: "How much memory writes have that the store has not answered.",
+		}, func() float64 { return float64(w.queuedBytes()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cruster_write_memory_limit_bytes", Help: "How much that may be before starts and messages are refused.",
+		}, func() float64 { return float64(writeBytes(memory)) }),
 	}
-}
-
-// memoryOfDeliveries is for the budget of large values that guests are handed.
-func memoryOfDeliveries(b *budget.Budget) memoryUse {
-	return memoryUse{
-		total:   prometheus.NewDesc("cruster_delivered_memory_budget_bytes", "How much memory large values may have together on their way from the store to workflows.", nil, nil),
-		used:    prometheus.NewDesc("cruster_delivered_memory_used_bytes", "How much of that is given out.", nil, nil),
-		waiting: prometheus.NewDesc("cruster_delivered_memory_waiting", "Executions that wait for a part of it.", nil, nil),
-		budget:  b,
-	}
-}
-
-// memoryOfRequests is for the budget of messages of callers.
-func memoryOfRequests(b *budget.Budget) memoryUse {
-	return memoryUse{
-		total:   prometheus.NewDesc("cruster_request_memory_budget_bytes", "How much memory calls and their messages may have together.", nil, nil),
-		used:    prometheus.NewDesc("cruster_request_memory_used_bytes", "How much of that is given out.", nil, nil),
-		waiting: prometheus.NewDesc("cruster_request_memory_waiting", "Requests that wait for a part of it; they are refused instead.", nil, nil),
-		budget:  b,
-	}
-}
-
-// memoryOfWrites is for writes that wait for the store.
-func memoryOfWrites(w *writer) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "cruster_write_memory_used_bytes", Help: "How much memory writes have that the store has not answered.",
-	}, func() float64 { return float64(w.queuedBytes()) })
 }
 
 // Describe implements [prometheus.Collector].

@@ -2,6 +2,10 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -16,7 +20,7 @@ func TestMetricsOfMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(100)
 		reg := prometheus.NewPedanticRegistry()
-		reg.MustRegister(memoryOfInstances(b), memoryOfQueues(budget.New(7)))
+		reg.MustRegister(instanceShare.use(b), queuedShare.use(budget.New(7)))
 		_, err := b.Acquire(t.Context(), 70)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -36,6 +40,32 @@ func TestMetricsOfMemory(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, valuesOf(t, reg)["cruster_memory_waiting"])
 	})
+}
+
+// TestSharesOfTheMemory: the shares are the whole, and docs/tuning.md has a row for each, with its size and its metrics.
+func TestSharesOfTheMemory(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/tuning.md")
+	require.NoError(t, err)
+	var parts, bytes int64
+	const memory = 1<<30 + 17
+	for _, s := range shares {
+		parts += s.parts
+		bytes += s.budgetOf(memory).Total()
+		row := fmt.Sprintf("| %d/%d |", s.parts, shareParts)
+		require.True(t, slices.ContainsFunc(strings.Split(string(page), "\n"), func(line string) bool {
+			metrics := true
+			for _, end := range []string{"used_bytes", "budget_bytes", "waiting"} {
+				metrics = metrics && strings.Contains(line, "`cruster_"+s.metric+"_"+end+"`")
+			}
+			return strings.HasPrefix(line, row) && metrics
+		}), "the page has no row %s with the metrics of cruster_%s", row, s.metric)
+	}
+	require.EqualValues(t, shareParts, parts)
+	require.EqualValues(t, memory, bytes)
+	for _, text := range []string{fmt.Sprintf("1/%d of `--memory`", writeLimit), "`cruster_write_memory_used_bytes`", "`cruster_write_memory_limit_bytes`"} {
+		require.Contains(t, string(page), text)
+	}
 }
 
 // valuesOf are the counters and gauges of a registry, by name and labels.

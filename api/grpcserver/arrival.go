@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // arrival is a call that is open, or whose handler is at work. Nil is one that is not counted. Its
@@ -20,11 +21,12 @@ type arrival struct {
 	patient bool    // its handler limits the time of its messages
 	refused bool    // nothing more of it counts
 
-	over     bool        // guarded by the connection's mu; on the wire
-	handlers int         // guarded by the connection's mu; that are at work: one, or none
-	call     []func()    // guarded by the connection's mu; give back the memory of the call; none if it could not pay
-	message  func()      // guarded by the connection's mu; gives back that of its message; or nil
-	late     *time.Timer // guarded by the connection's mu; ends a connection whose message does not come; or nil
+	over     bool         // guarded by the connection's mu; on the wire
+	handlers int          // guarded by the connection's mu; that are at work: one, or none
+	call     []func()     // guarded by the connection's mu; give back the memory of the call; none if it could not pay
+	message  func()       // guarded by the connection's mu; gives back that of its message; or nil
+	answer   AnswerPermit // guarded by the connection's mu; the memory of its answer; or nil
+	late     *time.Timer  // guarded by the connection's mu; ends a connection whose message does not come, or whose answer is not taken; or nil
 }
 
 type arrivalKey struct{}
@@ -94,6 +96,10 @@ func (a *arrival) stopLocked() {
 
 func (a *arrival) letGoLocked() {
 	a.stopLocked()
+	a.letGoMessageLocked()
+}
+
+func (a *arrival) letGoMessageLocked() {
 	if a.message != nil {
 		a.message()
 		a.message = nil
@@ -117,6 +123,46 @@ func (a *arrival) settleLocked() {
 		release()
 	}
 	a.call = nil
+	if a.answer != nil {
+		a.answer.Release()
+		a.answer = nil
+	}
+}
+
+// admitPage waits for the memory of a page, before any of it is read.
+func (a *arrival) admitPage(ctx context.Context) error {
+	if a == nil {
+		return nil
+	}
+	permit, err := a.conn.arrivals.memory.AdmitAnswer(ctx, pageCopies*maxMessage)
+	if err != nil {
+		return err
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	a.answer = permit // a handler asks once
+	return nil
+}
+
+// answered says how large the answer has become.
+func (a *arrival) answered(resp any) {
+	if a == nil {
+		return
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	if a.answer == nil {
+		return
+	}
+	var bytes int64
+	if m, ok := resp.(proto.Message); ok {
+		bytes = int64(proto.Size(m))
+	}
+	a.answer.ShrinkTo(messageCopies * bytes)
+	a.stopLocked()
+	if !a.over {
+		a.late = time.AfterFunc(messageTimeout, func() { _ = a.conn.Close() })
+	}
 }
 
 // handle says that a handler begins, which has the message until it calls done. A call that is over already is not
@@ -135,7 +181,10 @@ func (a *arrival) handle() (done func(), err error) {
 		a.conn.mu.Lock()
 		defer a.conn.mu.Unlock()
 		a.handlers--
-		a.letGoLocked()
+		if a.answer == nil {
+			a.stopLocked()
+		}
+		a.letGoMessageLocked()
 		a.settleLocked()
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/host"
 )
 
 // # Messages pay before they arrive
@@ -30,24 +31,34 @@ import (
 // Invariants: a call is refused for what it could not pay itself, whatever others hold, have left unread or were refused. What was
 // taken is given back when the call is over, which the frames of either side tell, or with the connection; but not
 // while its handler works, which has the message in hand also after the caller has given it up. And a message that does
-// not come to its end in messageTimeout ends its connection, unless its handler limits the time itself. So nothing
-// is held for ever by those who begin and do not finish.
+// not come to its end in messageTimeout ends its connection, unless its handler limits the time itself; so does a page that is not
+// taken in that time. So nothing is held for ever by those who begin and do not finish.
+//
+// Histories, lists and descriptions take the memory of a page before they read it, and wait for it in order, with nothing in hand. What
+// the page does not need they give back once it is made.
 const (
 	// callCost is about what the transport keeps of a call that is open, with headers of freeHeaders.
 	callCost    = 8 << 10
 	freeHeaders = 4 << 10
 	// freeMessage is the size up to which messages are not counted by themselves.
 	freeMessage = 4 << 10
-	// messageCopies is how often a message is in memory: as it came, and decoded.
+	// messageCopies is how often a message is in memory: as it came, and decoded. pageCopies is how often a page is while it
+	// is made: as it was read, as a message, and encoded.
 	messageCopies = 2
+	pageCopies    = 3
 )
 
-// RequestMemory is the part of the host's memory that calls and their messages have: see
+// RequestMemory is the part of the host's memory that calls, their messages and their answers have: see
 // host/budget.
 type RequestMemory interface {
 	// AdmitRequest takes memory for a call or its message, if there is some.
 	AdmitRequest(bytes int64) (release func(), ok bool)
+	// AdmitAnswer waits for the memory of an answer.
+	AdmitAnswer(ctx context.Context, bytes int64) (AnswerPermit, error)
 }
+
+// AnswerPermit is the memory of an answer.
+type AnswerPermit = host.AnswerPermit
 
 // arrivals looks after what arrives on all connections.
 type arrivals struct {
@@ -68,6 +79,12 @@ func newArrivals(upload int64, memory RequestMemory) *arrivals {
 type unlimited struct{}
 
 func (unlimited) AdmitRequest(int64) (release func(), ok bool) { return func() {}, true }
+
+func (unlimited) AdmitAnswer(context.Context, int64) (AnswerPermit, error) { return unlimited{}, nil }
+
+func (unlimited) ShrinkTo(int64) {}
+
+func (unlimited) Release() {}
 
 // tap is asked about each call before the transport has anything of it but its headers.
 func (a *arrivals) tap(ctx context.Context, info *tap.Info) (context.Context, error) {

@@ -33,6 +33,10 @@ func (b requestBudget) AdmitRequest(bytes int64) (func(), bool) {
 	return permit.Release, permit.Grow(bytes)
 }
 
+func (b requestBudget) AdmitAnswer(ctx context.Context, bytes int64) (AnswerPermit, error) {
+	return b.Acquire(ctx, bytes)
+}
+
 // counted is a connection of a host whose caller speaks in frames, and the host's side of it.
 type counted struct {
 	*countedConn

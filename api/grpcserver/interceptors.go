@@ -38,7 +38,8 @@ type interceptors struct {
 }
 
 func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
-	done, err := arrivalOf(ctx).handle()
+	arrival := arrivalOf(ctx)
+	done, err := arrival.handle()
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,7 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 		resp, err = handler(ctx, req)
 		return err
 	})
+	arrival.answered(resp)
 	return resp, err
 }
 

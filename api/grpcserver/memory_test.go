@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/grpcserver"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/budget"
@@ -27,6 +29,10 @@ type requestMemory struct{ *budget.Budget }
 func (m requestMemory) AdmitRequest(bytes int64) (func(), bool) {
 	permit := m.Empty()
 	return permit.Release, permit.Grow(bytes)
+}
+
+func (m requestMemory) AdmitAnswer(ctx context.Context, bytes int64) (grpcserver.AnswerPermit, error) {
+	return m.Acquire(ctx, bytes)
 }
 
 // rawCaller speaks in frames.
@@ -151,4 +157,31 @@ func TestMessagesOfNamesAreSmall(t *testing.T) {
 	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: strings.Repeat("x", 2<<20)})
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(rpcerror.From(err)))
 	require.Contains(t, rpcerror.From(err).Error(), "this method")
+}
+
+// TestPagesArePaidForBeforeTheyAreRead: a history waits for the memory of a page, and what of it is not needed is free for others while
+// the answer is on its way.
+func TestPagesArePaidForBeforeTheyAreRead(t *testing.T) {
+	t.Parallel()
+	memory := requestMemory{budget.New(16 << 20)}
+	b := setupWith(t, memory)
+	read := make(chan int64, 1)
+	b.engine.history = func(context.Context, string, string, uint64, int) ([]journal.Entry, bool, error) {
+		read <- memory.Used()
+		return nil, false, nil
+	}
+	others := memory.Empty()
+	require.True(t, others.Grow(8<<20))
+	answered := make(chan error, 1)
+	go func() {
+		_, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c"})
+		answered <- err
+	}()
+	require.Eventually(t, func() bool { return memory.Waiting() == 1 }, time.Minute, time.Millisecond)
+	require.Empty(t, read)
+	others.Release()
+	require.NoError(t, <-answered)
+	require.Greater(t, <-read, int64(12<<20-1<<13))
+	b.rawCaller(t).answered()
+	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
 }

@@ -30,6 +30,9 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	if err != nil {
 		return nil, err
 	}
+	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
+		return nil, err
+	}
 	resp := &crusterv1.HistoryResponse{}
 	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for after, more := req.GetAfter(), true; more; {
@@ -93,6 +96,9 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	}
 	where, err := w.conditions(ctx, ns, req)
 	if err != nil {
+		return nil, err
+	}
+	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
 		return nil, err
 	}
 	page, err := w.engine.List(ctx, journal.Filter{Namespace: ns, Workflow: req.GetWorkflow(), State: state, Where: where, After: req.GetPageToken(), Limit: size})

@@ -152,6 +152,9 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	if err != nil {
 		return nil, err
 	}
+	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
+		return nil, err
+	}
 	d, err := w.engine.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *
 	return &Controller{
 		limits: limits, load: load,
 		refused: metric.Counter(reg, "starts_refused_total", "Starts refused because the host was full."),
-		unsent:  metric.Counter(reg, "messages_refused_total", "Signals, updates, settlements and calls of entities refused because too many writes waited for the store."),
+		unsent:  metric.Counter(reg, "messages_refused_total", "Messages of callers refused because too many writes waited for the store."),
 	}
 }
 

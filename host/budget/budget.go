@@ -60,7 +60,7 @@ func (b *Budget) Waiting() int {
 func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	if bytes > b.total {
 		never := abi.Errorf(abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
-			WithHint("Start the host with a larger --memory; instances have five eighths of it.")
+			WithHint("Start the host with a larger --memory; instances have more than half of it.")
 		never.Retryable = false
 		return nil, never
 	}
@@ -248,6 +248,9 @@ func (p *Permit) Shrink(bytes int64) {
 	p.budget.used -= bytes
 	p.budget.lookLocked()
 }
+
+// ShrinkTo gives back all of the permit but so many bytes.
+func (p *Permit) ShrinkTo(bytes int64) { p.Shrink(p.Bytes() - bytes) }
 
 // Bytes is the size of the permit; 0 once it was given back.
 func (p *Permit) Bytes() int64 {

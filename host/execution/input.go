@@ -90,10 +90,10 @@ func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*b
 }
 
 // takeInputs takes over what was paid for the inputs of starts. If the run does not adopt the row of
-// one, it has none of its input either.
+// one, it has none of its input either. A start that is received again brings the same.
 func (r *run) takeInputs(notices []notice) {
 	for _, n := range notices {
-		if s, ok := n.(started); ok {
+		if s, ok := n.(started); ok && s.input != r.input {
 			r.releaseInput()
 			r.input = s.input
 		}

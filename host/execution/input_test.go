@@ -128,3 +128,26 @@ func TestDeliveriesWaitForTheirMemory(t *testing.T) {
 		require.Equal(t, journal.Completed, now.State)
 	})
 }
+
+// TestInputsStayPaidWhenTheyAreReceivedAgain: the run of an execution that is started over is in memory still, and receives the start once
+// more after it has let go of the finished run.
+func TestInputsStayPaidWhenTheyAreReceivedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		over, next := rowOf("w", "k"), rowWithLargeInput()
+		over.State = journal.Completed
+		r := newRun(f.x, over.ID)
+		r.adopt(over)
+		input, err := f.x.admitInput(t.Context(), next)
+		require.NoError(t, err)
+		again := r.Receive([]notice{started{row: next, input: input}})
+		require.Len(t, again, 1)
+		require.EqualValues(t, inputCopies*len(next.Input), input.Bytes())
+		r.takeInputs(again)
+		r.takeInputs(again) // it may be received more than once
+		require.EqualValues(t, inputCopies*len(next.Input), f.x.Queued.Used())
+		r.releaseInput()
+		require.Zero(t, f.x.Queued.Used())
+	})
+}

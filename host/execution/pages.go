@@ -46,7 +46,7 @@ func (p *pages) read(ctx context.Context, after uint64) ([]journal.Entry, bool, 
 		}
 		return p.x.Store.Entries(ctx, p.run, after, journal.PageLimit{})
 	}
-	p.paid.Shrink(p.paid.Bytes() - cost)
+	p.paid.ShrinkTo(cost)
 	return entries, more, nil
 }
 

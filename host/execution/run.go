@@ -328,6 +328,9 @@ func (r *run) receive(m notice) {
 	case started:
 		if r.chain != m.row.Chain {
 			// It is another one than that of the same name which was here before.
+			if r.input == m.input {
+				r.input = nil // it is received again with the start
+			}
 			r.unload()
 			r.requeue(m)
 			return

@@ -46,7 +46,7 @@ func (i *Instance) starvedLocked(where string) error {
 	never := abi.Errorf(abi.CodeGuestMemory,
 		"in %s the module needs %d KiB of memory, its native stack included, and the host has less than that for all instances together", where, i.needed>>10).
 		WithHint("Use less memory or recurse less deeply, or start the host with a larger --memory. " +
-			"Instances have five eighths of it, and --guest-memory, the limit of one of them, should fit into that.")
+			"Instances have more than half of it, and --guest-memory, the limit of one of them, should fit into that.")
 	never.Retryable = false
 	return never
 }

@@ -16,8 +16,8 @@ const ownHeap = 112 << 20
 // is told none). What is admitted by bytes is no more than the budget, but the collector knows
 // nothing of it: left alone, it begins when the heap has doubled, and on a busy machine it ends
 // later still. It is a bound of garbage, not of what lives: a host that needs more gets it, at the
-// price of up to half of its processor time. Instances have five eighths of the budget and are not on
+// price of up to half of its processor time. Instances have 19 of 32 parts of the budget and are not on
 // the heap: their memory is mapped. If the heap had as much beside them, both together could be more than the machine has.
 func LimitHeap(memory int64) {
-	debug.SetMemoryLimit(cmp.Or(memory, budget.OfMachine())*3/8 + ownHeap)
+	debug.SetMemoryLimit(cmp.Or(memory, budget.OfMachine())*13/32 + ownHeap)
 }
