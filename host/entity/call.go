@@ -267,8 +267,9 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 	}
 }
 
-// withdrawUnless ends the waiting of a workflow with an error, unless its call has come too far. On a host that stops,
-// what it waits for may be the end of a section that goes on on another host; one that is accepted is not asked for again there.
+// withdrawUnless ends the waiting of a workflow with an error, unless its call has come too far. On a host that stops, a
+// call that is accepted is waited for. Any other is made again on the next host: it may wait for the end of a section that
+// goes on there.
 func (x *Entities) withdrawUnless(ctx context.Context, id journal.ID, c *call, w *waiter, tooFar progress, otherwise error) (abi.Outcome, error) {
 	stays := make(chan bool, 1)
 	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: stays, unless: tooFar})

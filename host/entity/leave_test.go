@@ -33,7 +33,8 @@ func (l *leaves) calls(req CallRequest) CallRequest {
 // answers are what it has been sent, by the steps that they are for.
 func (l *leaves) answers() map[journal.StepID]abi.Outcome {
 	l.f.t.Helper()
-	found, _, err := l.f.store.Messages(context.Background(), journal.Receiver{ID: l.step.ID, Chain: l.step.Run}, 0, journal.PageLimit{Entries: 100, Bytes: 1 << 20})
+	inbox := journal.Receiver{ID: l.step.ID, Chain: l.step.Run}
+	found, _, err := l.f.store.Messages(context.Background(), inbox, 0, journal.PageLimit{Entries: 100, Bytes: 1 << 20})
 	require.NoError(l.f.t, err)
 	answers := map[journal.StepID]abi.Outcome{}
 	for _, m := range found {
@@ -205,4 +206,46 @@ func TestAnswersAreSentOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWorkflowsLeaveEntitiesWithoutAState: a call that waits for its turn is left behind, persisted or not, and one that is at work
+// is waited for. The answer of a persisted one commits with its SQL.
+func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f, l := newLedger(t, kind)
+		ctx := context.Background()
+		gate := make(chan struct{})
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			<-gate
+			return l.run(call)
+		}
+		f.types["Gateway"].Concurrency = 1
+		v, w := f.newLeaver("v"), f.newLeaver("w")
+		first := f.goCall(ctx, v.calls(gateway("save")))
+		<-f.began
+		persisted, once := w.calls(gateway("save")), w.calls(gateway("look"))
+		second, third := f.goCall(ctx, persisted), f.goCall(ctx, once)
+		require.Eventually(t, func() bool {
+			waiting := 0
+			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) { waiting = len(e.beside); return nil, false })
+			return waiting == 2
+		}, testTimeout, testTick)
+		close(v.left)
+		close(w.left)
+		require.ErrorIs(t, (<-second).err, ErrLeft)
+		require.ErrorIs(t, (<-third).err, ErrLeft)
+		again := f.goCall(ctx, persisted)
+		require.ErrorIs(t, (<-again).err, ErrLeft)
+		close(gate)
+		got := <-first
+		require.EqualValues(t, 1, f.value(got.outcome, got.err))
+		sums := []int64{f.value(w.awaitAnswer(persisted.From.Step), nil), f.value(w.awaitAnswer(once.From.Step), nil)}
+		require.ElementsMatch(t, []int64{2, 3}, sums)
+		require.Empty(t, v.answers())
+		require.Zero(t, f.inbox())
+		require.EqualValues(t, sums[0], f.value(f.x.Call(ctx, persisted)), "the receipt answers it")
+		total, _ := l.counts()
+		require.Equal(t, 3, total)
+	})
 }

@@ -31,7 +31,9 @@ func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, err
 		c.reply(answer{})
 		return abi.Outcome{}, err
 	}
-	c.position, c.joins = res.Position, res.Existed
+	if c.position, c.joins = res.Position, res.Existed; !c.joins {
+		c.replyTo = c.patience.address() // as its message says
+	}
 	outcome, err := x.awaitJoined(ctx, c)
 	if errors.Is(err, ErrLeft) && res.Existed {
 		return x.leftBefore(ctx, c.again())

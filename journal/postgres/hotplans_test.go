@@ -33,6 +33,7 @@ func (st *statements) hotQueries() map[string]string {
 		"purge inbox":        inbox.deleteQuery(3),
 		"receipts by origin": st.receiptsQuery(),
 		"receivers":          st.receiversQuery(),
+		"result receivers":   st.resultReceiversQuery(),
 		"sweep":              st.selectExpired(),
 		"sweep receipts":     st.selectOldReceipts(),
 		"delete receipts":    st.deleteReceipts(),
