@@ -59,7 +59,8 @@ func TestParkedMessages(t *testing.T) {
 	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken()})
 	require.NoError(t, err)
 	require.Equal(t, journal.ParkedFilter{
-		Entity: journal.EntityID("default", "bank/Account", "a/b"), Limit: 100, After: &journal.Parked{Namespace: "default", Type: "bank/Account", Key: "ada", Position: 7},
+		Entity: journal.EntityID("default", "bank/Account", "a/b"), Limit: 100,
+		After: &journal.Parked{Namespace: "default", Type: "bank/Account", Key: "ada", Position: 7},
 	}, fake.parkedOf)
 	require.Empty(t, resp.GetNextPageToken())
 	fake.parked[0].Namespace, fake.parked[0].Type, fake.parked[0].Key = "", "", ""

@@ -334,7 +334,8 @@ func TestDamagedMessageOfAnEntityWithoutARow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			damage := func(n byte) {
-				f.fill(refTo("a").ID(), journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(n), Bytes: 1}, Value: []byte{0xc1}})
+				e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(n), Bytes: 1}
+				f.fill(refTo("a").ID(), journal.Message{Envelope: e, Value: []byte{0xc1}})
 			}
 			damage(9)
 			f.x.actors.Post(refTo("a").ID(), mail{})

@@ -44,6 +44,9 @@ type sieve struct {
 func (s *sieve) expects(writes []*journal.Write) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.storm == 0 && len(s.full) == 0 {
+		return false
+	}
 	for _, w := range writes {
 		if _, full := s.full[w.ID]; isSiftable(w) && (s.storm > 0 || full) {
 			return true

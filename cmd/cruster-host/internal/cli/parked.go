@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -88,7 +89,7 @@ type parkedFlags struct {
 
 func (f *parkedFlags) add(cmd *cobra.Command) {
 	cmd.Flags().UintSliceVar(&f.positions, "position", nil, "the position of a message, as 'entity parked' shows it; may be repeated")
-	cmd.Flags().BoolVar(&f.all, "all", false, "all parked messages of the entity")
+	cmd.Flags().BoolVar(&f.all, "all", false, "all parked messages of the entity, or of the type")
 }
 
 // places are the positions that the flags name; none if they name all messages.
@@ -103,60 +104,91 @@ func (f *parkedFlags) places() (places []uint64, err error) {
 }
 
 func (a *app) entityRetry() *cobra.Command {
-	var f parkedFlags
-	cmd := &cobra.Command{
-		Use:   "retry ENTITY",
-		Short: "Have parked messages of an entity performed",
+	return a.unparkCommand("retried", &cobra.Command{
+		Use:   "retry ENTITY|TYPE",
+		Short: "Have parked messages performed, of an entity or of a type",
 		Long: `Have parked messages of an entity performed, after the reason for which they were parked is
 removed: push fixed code first. They keep their places before messages that were sent after them and
-wait still. One that cannot be performed is parked again.`,
-		Example: "  cruster-host entity retry bank/Account/ada --all\n  cruster-host entity retry bank/Account/ada --position 17",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			places, err := f.places()
+wait still. One that cannot be performed is parked again. Name a type, or a deployment with a slash at
+its end, to have those of all of its entities performed.`,
+		Example: "  cruster-host entity retry bank/Account/ada --all\n  cruster-host entity retry bank/Account/ada --position 17\n" +
+			"  cruster-host entity retry bank/Account --all",
+	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
+		req := &crusterv1.RetryParkedRequest{Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0}
+		resp, err := c.Entities().RetryParked(ctx, req)
+		return resp.GetMessages(), err
+	})
+}
+
+func (a *app) entityDrop() *cobra.Command {
+	return a.unparkCommand("dropped", &cobra.Command{
+		Use:   "drop ENTITY|TYPE",
+		Short: "Give parked messages up for good, of an entity or of a type",
+		Long: `Give parked messages of an entity up, for good: they are never performed. A sender that
+repeats one under its request id is told that it was dropped. Name a type, or a deployment with a
+slash at its end, to give those of all of its entities up.`,
+		Example: "  cruster-host entity drop bank/Account/ada --position 17\n  cruster-host entity drop bank/Account --all",
+	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
+		req := &crusterv1.DropParkedRequest{Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0}
+		resp, err := c.Entities().DropParked(ctx, req)
+		return resp.GetMessages(), err
+	})
+}
+
+// unpark does something to parked messages of an entity: those at some places, or all if there are none.
+type unpark func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error)
+
+// unparkCommand completes a command that does something to parked messages.
+func (a *app) unparkCommand(done string, cmd *cobra.Command, do unpark) *cobra.Command {
+	var f parkedFlags
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		places, err := f.places()
+		if err != nil {
+			return err
+		}
+		ofType := strings.Count(args[0], "/") == 1
+		if ofType && len(places) > 0 {
+			return usage.Errorf("%q names a type: positions are those of an entity", args[0])
+		}
+		return a.withClient(func(c *client.Client) error {
+			var n int32
+			var err error
+			if ofType {
+				n, err = a.unparkType(cmd, c, args[0], do)
+			} else {
+				n, err = do(cmd.Context(), c, args[0], places)
+			}
 			if err != nil {
 				return err
 			}
-			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.RetryParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: places, All: f.all}
-				resp, err := c.Entities().RetryParked(cmd.Context(), req)
-				if err != nil {
-					return err
-				}
-				return a.printUnparked(view.Unparked{Done: "retried", Entity: args[0], Messages: resp.GetMessages()})
-			})
-		},
+			return a.printUnparked(view.Unparked{Done: done, Entity: args[0], Messages: n})
+		})
 	}
 	f.add(cmd)
 	return cmd
 }
 
-func (a *app) entityDrop() *cobra.Command {
-	var f parkedFlags
-	cmd := &cobra.Command{
-		Use:   "drop ENTITY",
-		Short: "Give parked messages of an entity up, for good",
-		Long: `Give parked messages of an entity up, for good: they are never performed. A sender that
-repeats one under its request id is told that it was dropped.`,
-		Example: "  cruster-host entity drop bank/Account/ada --position 17",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			places, err := f.places()
-			if err != nil {
-				return err
+// unparkType does something to the messages of a type that are parked by now, entity by entity.
+func (a *app) unparkType(cmd *cobra.Command, c *client.Client, entityType string, do unpark) (total int32, err error) {
+	for after, more := "", true; more; more = after != "" {
+		var messages []*crusterv1.ParkedMessage
+		if messages, after, err = a.listParked(cmd, c, []string{entityType}, after, pageLimit); err != nil {
+			return total, err
+		}
+		for len(messages) > 0 {
+			entity, places := messages[0].GetEntity(), []uint64(nil)
+			for len(messages) > 0 && messages[0].GetEntity() == entity {
+				places, messages = append(places, messages[0].GetPosition()), messages[1:]
 			}
-			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.DropParkedRequest{Namespace: a.namespace, Entity: args[0], Positions: places, All: f.all}
-				resp, err := c.Entities().DropParked(cmd.Context(), req)
-				if err != nil {
-					return err
-				}
-				return a.printUnparked(view.Unparked{Done: "dropped", Entity: args[0], Messages: resp.GetMessages()})
-			})
-		},
+			n, err := do(cmd.Context(), c, entity, places)
+			if err != nil {
+				return total, err
+			}
+			total += n
+		}
 	}
-	f.add(cmd)
-	return cmd
+	return total, nil
 }
 
 func (a *app) printUnparked(v view.Unparked) error {
