@@ -52,7 +52,7 @@ func (l *living) endRun(words []string) {
 		if !row.State.Final() {
 			return
 		}
-		require.NoError(l.f.t, l.f.store.Delete(context.Background(), l.f.commits.fences, row.ID, row.Run, row.Superseded))
+		require.NoError(l.f.t, l.f.store.Delete(context.Background(), l.f.commits.fences[row.ID.Shard()], row.ID, row.Run, row.Superseded))
 		l.counts.deleted++
 		if words[1] == "k" {
 			l.start()
