@@ -103,7 +103,7 @@ func (s *Store) purge(ctx context.Context, tx *ownedTx, room *sweepRoom) (more b
 	}
 	for i := range gone {
 		whole, err := gone[i].purge(ctx, tx, &s.sql, room)
-		if err != nil || !whole {
+		if err != nil || !whole || !room.left() {
 			return true, err
 		}
 		room.rows--

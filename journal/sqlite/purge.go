@@ -110,7 +110,7 @@ func purge(tx *ownedTx, room *sweepRoom) (more bool, err error) {
 		if err = tx.check(gone[i].key.Shard); err == nil {
 			whole, err = gone[i].purge(tx.Conn, room)
 		}
-		if err == nil && whole {
+		if err == nil && whole && room.left() {
 			room.rows--
 			err = run(tx.Conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, gone[i].key) }, nil)
 		}
