@@ -16,7 +16,8 @@ func TestHotTablesAreVacuumed(t *testing.T) {
 	t.Parallel()
 	store, _ := openInside(t)
 	rows, err := store.main.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'
-		AND NOT coalesce(reloptions::text LIKE '%autovacuum_vacuum_scale_factor=%' AND reloptions::text LIKE '%autovacuum_vacuum_threshold=%', false)`, quote(store.config.Schema))
+		AND NOT coalesce(reloptions::text LIKE '%autovacuum_vacuum_scale_factor=%' AND reloptions::text LIKE '%autovacuum_vacuum_threshold=%', false)`,
+		quote(store.config.Schema))
 	require.NoError(t, err)
 	without, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
