@@ -222,7 +222,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(e.entities.ScanInboxes)
 	if e.cfg.Retention > 0 {
 		finished := retention.Sweeper{
-			After: e.schedules.Recovered(), Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
+			Begin: e.schedules.Recovered(), Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
+			Fault: injector, Before: faultpoint.SweepBeforeCommit, After: faultpoint.SweepAfterCommit,
 		}
 		e.goBackground(finished.Run)
 	}
@@ -230,7 +231,13 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(receipts.Run)
 	locks := retention.Sweeper{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
 	e.goBackground(locks.Run)
-	garbage := retention.Sweeper{Clock: e.clock, Keep: purgeEvery, Logger: e.log, Sweep: e.writer.Purge, What: "rows of runs that are gone"}
+	garbage := retention.Sweeper{
+		Clock: e.clock, Keep: purgeEvery, Logger: e.log, Sweep: e.writer.Purge, What: "rows of runs that are gone",
+		Fault: injector, Before: faultpoint.PurgeBeforeCommit, After: faultpoint.PurgeAfterCommit,
+	}
+	if e.cfg.Retention > 0 {
+		garbage.Keep = min(purgeEvery, e.cfg.Retention)
+	}
 	e.goBackground(garbage.Run)
 	return nil
 }

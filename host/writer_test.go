@@ -169,7 +169,7 @@ func TestTransactionsAreFenced(t *testing.T) {
 func TestSweepsAndDeploymentsAreFenced(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]func(w *writer) error{
-		"a sweep": func(w *writer) error { _, err := w.Sweep(t.Context(), journal.Never, 10); return err },
+		"a sweep": func(w *writer) error { _, err := w.Sweep(t.Context(), journal.Never, 1); return err },
 		"a deployment": func(w *writer) error {
 			_, err := w.Deploy(t.Context(), journal.Module{Digest: "m"}, journal.Deployment{Namespace: "default", Name: "d", Digest: "m"}, nil)
 			return err
@@ -177,6 +177,12 @@ func TestSweepsAndDeploymentsAreFenced(t *testing.T) {
 	} {
 		store := memory.New()
 		w, state := newTestWriter(t, store)
+		for _, key := range []string{"a", "b"} { // one for each sweep
+			over := startOf(key)
+			over.Start.State, over.Start.FinishedAt = journal.Completed, 1
+			_, err := w.Commit(over)
+			require.NoError(t, err)
+		}
 		require.NoError(t, call(w), name)
 		_, err := store.ClaimShards(t.Context(), "another")
 		require.NoError(t, err)

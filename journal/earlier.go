@@ -11,8 +11,8 @@ import "context"
 //
 // Invariants:
 //
-//  1. The finished run is superseded and the new one begins in one commit, which changes one row
-//     and inserts another, however long the finished one is.
+//  1. The finished run is superseded and the new one begins in one commit, which changes its row, deletes
+//     its attributes and inserts the other, however long the finished one is.
 //  2. The store decides who restarts: the write names the run that its caller has seen finished.
 //     If another run is there by then, nothing takes effect, and the caller looks again. So of
 //     any number of callers one starts, and the others find its run.

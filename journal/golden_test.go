@@ -41,6 +41,35 @@ var goldenEntries = []struct {
 
 const goldenFile = "testdata/entries.golden"
 
+// goldenRow is a row of a journal with the entries of one commit. As the entries: never change it.
+const goldenRow = "testdata/row.golden"
+
+// TestGoldenRow reads a row that holds several entries, as it was written.
+func TestGoldenRow(t *testing.T) {
+	t.Parallel()
+	var entries []journal.Entry
+	for i, g := range goldenEntries[1:] {
+		entry := g.entry
+		entry.Seq = uint64(i + 7)
+		entries = append(entries, entry)
+	}
+	rows := journal.PackEntries(entries)
+	require.Len(t, rows, 1)
+	if rewriting() {
+		require.NoError(t, os.WriteFile(goldenRow, []byte(hex.EncodeToString(rows[0].Body)+"\n"), 0o644))
+	}
+	data, err := os.ReadFile(goldenRow)
+	require.NoError(t, err)
+	body, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	require.NoError(t, err)
+	page := journal.NewEntryPage(0, journal.PageLimit{Entries: 100})
+	more, err := page.Add(7, 10, body)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Equal(t, entries, page.Entries)
+	require.Equal(t, journal.EntryRow{First: 7, Last: 10, Body: body}, rows[0])
+}
+
 func TestGoldenEntries(t *testing.T) {
 	t.Parallel()
 	if rewriting() {

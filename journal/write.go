@@ -34,7 +34,7 @@ type Write struct {
 	// Deferreds are settled from the start; they come with a Start only.
 	Deferreds []Deferred
 	// Entries are appended to the journal. A sequence number that is taken already fails the
-	// Write. A run that is over takes none: ErrNotFound.
+	// Write. A run that is over takes none: ErrNotFound. All else that is written of it is taken, and wakes nothing.
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update

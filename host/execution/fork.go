@@ -109,7 +109,7 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 			return nil, err
 		}
 	}
-	// All of it was read by name. If the run is still there, it was this run's.
+	// If the run is still there, nothing of it was purged while it was read.
 	if _, err := x.loadRun(ctx, source); err != nil {
 		return nil, err
 	}

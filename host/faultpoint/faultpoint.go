@@ -112,6 +112,10 @@ const (
 	SweepBeforeCommit = "sweep.before-commit"
 	// A page of finished executions is gone.
 	SweepAfterCommit = "sweep.after-commit"
+	// Rows of runs that are gone are about to be deleted.
+	PurgeBeforeCommit = "purge.before-commit"
+	// Rows of runs that are gone are deleted; there may be more.
+	PurgeAfterCommit = "purge.after-commit"
 	// A schedule is about to start an execution; nothing is durable.
 	ScheduleBeforeStart = "schedule.before-start"
 	// The execution of a schedule is durable; the schedule does not know of it.
@@ -165,7 +169,7 @@ var Points = []string{
 	PauseBeforeCommit, PauseAfterCommit,
 	ResumeBeforeCommit, ResumeAfterCommit,
 	FailBeforeCommit, FailAfterCommit,
-	SweepBeforeCommit, SweepAfterCommit,
+	SweepBeforeCommit, SweepAfterCommit, PurgeBeforeCommit, PurgeAfterCommit,
 	ScheduleBeforeStart, ScheduleAfterStart, ScheduleBeforeCommit, ScheduleAfterCommit,
 	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
 	LockBeforeCommit, LockAfterCommit, ReleaseBeforeCommit, ReleaseAfterCommit,

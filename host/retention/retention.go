@@ -13,15 +13,19 @@ import (
 const (
 	// sweepEvery is how often what is over is looked over.
 	sweepEvery = time.Minute
-	sweepPage  = 500
+	// sweepPage is how much one call deletes, in small transactions. A call begins with the oldest, and on Postgres walks over
+	// what calls before it have deleted, as far as that is not vacuumed yet: so pages are large.
+	sweepPage = 100_000
 )
 
 // Sweeper deletes what was over for long enough: finished executions, or receipts.
 type Sweeper struct {
-	// After is closed once executions may be deleted; nil means at once.
-	After <-chan struct{}
+	// Begin is closed once executions may be deleted; nil means at once.
+	Begin <-chan struct{}
 	Clock clockwork.Clock
 	Fault faultpoint.Injector
+	// Before and After are the fault points around each page.
+	Before, After string
 	// Keep is how long it is kept.
 	Keep   time.Duration
 	Logger *slog.Logger
@@ -34,11 +38,11 @@ type Sweeper struct {
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	if s.After != nil {
+	if s.Begin != nil {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.After:
+		case <-s.Begin:
 		}
 	}
 	every := s.Clock.NewTicker(min(sweepEvery, s.Keep))
@@ -56,13 +60,13 @@ func (s *Sweeper) Run(ctx context.Context) {
 // sweep deletes page by page.
 func (s *Sweeper) sweep(ctx context.Context) {
 	for {
-		s.Fault.Pass(faultpoint.SweepBeforeCommit)
+		s.Fault.Pass(s.Before)
 		n, err := s.Sweep(ctx, s.Clock.Now().Add(-s.Keep).UnixNano(), sweepPage)
 		if err != nil {
 			s.Logger.Warn("deleting "+s.What+" failed", "error", err)
 			return
 		}
-		s.Fault.Pass(faultpoint.SweepAfterCommit)
+		s.Fault.Pass(s.After)
 		if n < sweepPage {
 			return
 		}

@@ -76,7 +76,7 @@ func TestRetentionWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, after := &sweeps{}, make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		r := Sweeper{After: after, Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}
+		r := Sweeper{Begin: after, Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}
 		var running sync.WaitGroup
 		running.Go(func() { r.Run(ctx) })
 		time.Sleep(10 * sweepEvery) // virtual

@@ -42,8 +42,9 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtContinue, stmtEntries, stmtFresh, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
-	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
+	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtInterrupts, stmtLinks,
+	stmtLinksLenient, stmtLockRows, stmtMailLenient, stmtPark, stmtPresent, stmtPublish, stmtReceipts, stmtRoom,
+	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtWakes,
 }
 
 // TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The
@@ -117,9 +118,10 @@ func (s *Store) fill(t *testing.T) {
 		s.sql.hibernated: {`shard, run, seq, body`, shard + `, ` + id("-i") + `, i, ''`},
 		s.sql.retired:    {`shard, run, id, holds`, shard + `, ` + id("-i - 100000") + `, ` + id("i") + `, i % 100 = 0`},
 		s.sql.inbox: {
-			`shard, id, chain, origin, kind, name, at, repeatable, held, bytes`,
+			`shard, id, chain, origin, kind, name, at, repeatable, held, bytes, parked`,
 			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, CASE WHEN i % 200 < 100 THEN ''::bytea ELSE ` + id("-(i / 100)") + ` END,
-				` + id("i") + `, 'signal', 'n', i, false, i % 50 = 0, 0`,
+				` + id("i") + `, CASE WHEN i % 200 > 180 THEN 'result' ELSE 'signal' END, 'n', i, false, i % 50 = 0, 0,
+				CASE WHEN i % 200 = 7 THEN ''::bytea END`,
 		},
 		s.sql.receipts: {
 			`shard, id, origin, at, sender, sender_run, held`,

@@ -103,7 +103,7 @@ func (s *Store) purge(ctx context.Context, tx *ownedTx, room *sweepRoom) (more b
 	}
 	for i := range gone {
 		whole, err := gone[i].purge(ctx, tx, &s.sql, room)
-		if err != nil || !whole {
+		if err != nil || !whole || !room.left() {
 			return true, err
 		}
 		room.rows--
@@ -123,8 +123,8 @@ func (st *statements) selectResults() string {
 }
 
 // purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
-// they came. It returns how many it has looked at, and whether there are more. There is a result for each caller that has not taken it yet: who looked at all of
-// them each time would do little else.
+// they came. It returns how many it has looked at, and whether there are more. There is a result for each caller that has not
+// taken it yet: to look at all of them each time would leave time for little else.
 func (s *Store) purgeResults(ctx context.Context, tx *ownedTx, room *sweepRoom) (seen int, more bool, err error) {
 	s.mu.Lock()
 	after := s.purged

@@ -45,13 +45,16 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	store, fences := openInside(t)
 	execution := func(key string, state journal.State) journal.Execution {
 		id := journal.IDOf("default", "orders/Process", key)
-		return journal.Execution{ID: id, Run: journal.RunID(id), Chain: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: state, FinishedAt: 1}
+		return journal.Execution{
+			ID: id, Run: journal.RunID(id), Chain: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: state, FinishedAt: 1,
+		}
 	}
 	swept, deleted, continued := execution("swept", journal.Completed), execution("deleted", journal.Completed), execution("continued", journal.Running)
 	continued.FinishedAt = 0
 	other := execution("other", journal.Completed)
 	store.start(t, fences, []journal.Execution{swept, deleted, continued, other})
-	_, err := store.main.Exec(t.Context(), `INSERT INTO `+store.sql.retired+` SELECT shard, run, id, NULL, key = 'swept' FROM `+store.sql.executions+` WHERE key <> 'other'`)
+	_, err := store.main.Exec(t.Context(), `INSERT INTO `+store.sql.retired+`
+		SELECT shard, run, id, NULL, key = 'swept' FROM `+store.sql.executions+` WHERE key <> 'other'`)
 	require.NoError(t, err)
 
 	require.NoError(t, store.Delete(t.Context(), fences[deleted.ID.Shard()], deleted.ID, deleted.Run, 0))

@@ -82,7 +82,8 @@ func (st *statements) selectOldReceipts() string {
 				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + `)
 		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
 			SELECT x.* FROM ` + st.receipts + ` x WHERE x.shard = s.shard AND NOT x.held AND x.at < $2
-				AND (x.at, x.id, x.origin) > (` + fromPlace("$4::int8", "(-9223372036854775808)::int8") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::bytea", "''") + `)
+				AND (x.at, x.id, x.origin) > (` + fromPlace("$4::int8", "(-9223372036854775808)::int8") + `, ` +
+		fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::bytea", "''") + `)
 			ORDER BY x.at, x.id, x.origin LIMIT $7) AS r
 		LIMIT $7`
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // retireRun leaves the rows of a run to Purge, and has a sweep free what the run holds.
-const retireRun = "INSERT INTO cruster_retired (shard, run, id, holds) SELECT shard, run, id, holds FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0" + retiredBefore
+const retireRun = `INSERT INTO cruster_retired (shard, run, id, holds)
+	SELECT shard, run, id, holds FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0` + retiredBefore
 
 // continueAs has another run take the place of the one of a write, in the same row.
 func (b *batch) continueAs(w *journal.Write) error {

@@ -110,7 +110,7 @@ func purge(tx *ownedTx, room *sweepRoom) (more bool, err error) {
 		if err = tx.check(gone[i].key.Shard); err == nil {
 			whole, err = gone[i].purge(tx.Conn, room)
 		}
-		if err == nil && whole {
+		if err == nil && whole && room.left() {
 			room.rows--
 			err = run(tx.Conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, gone[i].key) }, nil)
 		}
@@ -131,8 +131,8 @@ type resultPlace struct {
 }
 
 // purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
-// they came. There is a result for each caller that has not taken it yet: who looked at all of them each time would do little
-// else. It looks without the writer.
+// they came. There is a result for each caller that has not taken it yet: to look at all of them each time would leave time
+// for little else. It looks without the writer.
 func (s *Store) purgeResults(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
 	s.purging.Lock()
 	defer s.purging.Unlock()

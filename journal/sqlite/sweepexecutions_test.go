@@ -178,7 +178,8 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 		}
 	}
 	commit(writes)
-	require.NoError(t, run(store.writer, `INSERT INTO cruster_retired SELECT shard, run, id, NULL, key = 'swept' FROM cruster_executions WHERE key <> 'other'`, nil, nil))
+	require.NoError(t, run(store.writer, `INSERT INTO cruster_retired
+		SELECT shard, run, id, NULL, key = 'swept' FROM cruster_executions WHERE key <> 'other'`, nil, nil))
 
 	require.NoError(t, store.Delete(t.Context(), fences[ids[1].Shard()], ids[1], journal.RunID(ids[1]), 0))
 	commit([]journal.Write{{ID: ids[2], Run: journal.RunID(ids[2]), Fence: fences[ids[2].Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}})

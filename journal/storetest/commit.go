@@ -29,6 +29,8 @@ var commitTests = []test{
 	{"StartWithDeferreds", nil, testStartWithDeferreds},
 	{"SettleOnce", nil, testSettleOnce},
 	{"InterruptFirstStands", nil, testInterruptFirstStands},
+	{"EndedRunTakesNoEntries", nil, testEndedRunEntries},
+	{"WhatIsWrittenOfAnEndedRun", nil, testEndedRun},
 	{"BatchIsolation", nil, testBatchIsolation},
 	{"MalformedWrites", nil, testMalformedWrites},
 	{"EmptyBatch", nil, testEmptyBatch},

@@ -22,6 +22,7 @@ var sweepTests = []test{
 	{"HoldersChange", nil, testSweepHolders},
 	{"LongJournals", nil, testSweepLong},
 	{"RunIsStartedOnce", nil, testRunIsStartedOnce},
+	{"PurgeInPieces", nil, testPurgeInPieces},
 	{"AgainstEnds", nil, testSweepAgainstEnds},
 	{"AgainstLinks", nil, testSweepAgainstLinks},
 	{"KeepsWhatTheLivingAreLinkedTo", nil, testSweepLinked},
