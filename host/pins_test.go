@@ -52,7 +52,7 @@ func TestAPushFitsAllPinnedCode(t *testing.T) {
 		require.NoError(t, err)
 		harness.Pending(t, e, row.Name(), abi.OpDeferred, "gate")
 
-		require.NoError(t, push(nil, whole), "nobody asks any more")
+		require.NoError(t, push(nil, whole), "the answer is that of the open run again")
 		err = push(whole, whole)
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err), "%v", err)
 		require.ErrorContains(t, err, "as hotel/Stay/7: the answer to query Room: it is int, and was string")

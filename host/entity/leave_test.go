@@ -244,7 +244,7 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		require.ElementsMatch(t, []int64{2, 3}, sums)
 		require.Empty(t, v.answers())
 		require.Zero(t, f.inbox())
-		require.EqualValues(t, sums[0], f.value(f.x.Call(ctx, persisted)), "the receipt answers it")
+		require.Equal(t, sums[0], f.value(f.x.Call(ctx, persisted)), "the receipt answers it")
 		total, _ := l.counts()
 		require.Equal(t, 3, total)
 	})

@@ -191,30 +191,30 @@ func (r *run) loadRow(ctx context.Context) (*journal.Execution, error) {
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest
 // that they are for. It reports false if the run cannot go on now: then none of them is read. If the guest crashes
 // on its way, that is the crash: the values are paid for all the same, because a pause journals them.
-func (r *run) admitDelivery(b *batch) (release func(), crash error, ok bool) {
+func (r *run) admitDelivery(b *batch) (release func(), ok bool, crash error) {
 	free := func() {}
 	bytes := r.unreadBytes(b)
 	if bytes <= maxInHand {
-		return free, nil, true
+		return free, true, nil
 	}
 	ctx, end := r.beginTurn()
 	defer end()
 	defer r.expect(bytes)()
 	if crash = r.ensureGuest(ctx); crash != nil {
 		if r.brokenOff(ctx, *b) {
-			return free, nil, false
+			return free, false, nil
 		}
 		if isBlameless(crash) {
-			return free, nil, r.crashed(*b, crash)
+			return free, r.crashed(*b, crash), nil
 		}
 		r.dropGuest()
 	}
 	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
 	if err != nil {
 		r.brokenOff(ctx, *b) // or the host ends
-		return free, nil, false
+		return free, false, nil
 	}
-	return paid.Release, crash, true
+	return paid.Release, true, crash
 }
 
 // unreadBytes is how many bytes of a batch are in the store alone.

@@ -54,7 +54,7 @@ func (r *run) fillAndTake(b batch) bool {
 
 // fillAndTakeOnce is one try to take the turn of a batch. It reports whether the run goes on; it does after a crash as well.
 func (r *run) fillAndTakeOnce(b *batch) bool {
-	release, crash, ok := r.admitDelivery(b)
+	release, ok, crash := r.admitDelivery(b)
 	defer release()
 	if !ok {
 		return false

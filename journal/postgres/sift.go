@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -35,6 +36,8 @@ const (
 
 // sieve remembers what was refused.
 type sieve struct {
+	clock clockwork.Clock
+
 	mu    sync.Mutex
 	storm int                      // batches that are still to be sifted; guarded by mu
 	full  map[journal.ID]time.Time // entities → until when their inboxes are taken for full; guarded by mu
@@ -60,7 +63,7 @@ func (s *sieve) isFull(id journal.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	until, full := s.full[id]
-	if full && !time.Now().Before(until) {
+	if full && !s.clock.Now().Before(until) {
 		delete(s.full, id)
 		return false
 	}
@@ -74,7 +77,7 @@ func (s *sieve) setFull(id journal.ID) {
 	if s.full == nil || len(s.full) >= maxFull {
 		s.full = map[journal.ID]time.Time{}
 	}
-	s.full[id] = time.Now().Add(fullFor)
+	s.full[id] = s.clock.Now().Add(fullFor)
 }
 
 // sifted notes how many writes of a batch were refused.

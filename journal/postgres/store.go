@@ -54,7 +54,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := migrate(ctx, base.ConnConfig, &c, migrations.Postgres); err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}}
+	s := &Store{
+		config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}, sieve: sieve{clock: c.Clock},
+	}
 	if err := s.openPools(ctx, base); err != nil {
 		return nil, err
 	}

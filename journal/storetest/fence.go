@@ -131,7 +131,7 @@ func testStaleSweep(t *testing.T, b *bundle) {
 	require.True(t, b.exists(t, again))
 }
 
-// A host that owns some of the shards sweeps and purges what is in these, whoever owns the others.
+// A host that owns some of the shards sweeps and purges these, and leaves all others alone.
 func testSweepOwnShards(t *testing.T, b *bundle) {
 	var ids []journal.ID
 	for i := range 3 {
