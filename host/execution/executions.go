@@ -30,7 +30,6 @@ import (
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
-	GivenUp(ctx context.Context, after journal.Caller, limit int) ([]journal.GivenUp, error)
 	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
@@ -46,8 +45,6 @@ type Store interface {
 // Committer makes one write durable, fenced by the epoch of its shard.
 type Committer interface {
 	Commit(w journal.Write) (journal.Result, error)
-	// DropGivenUp deletes what a run has given up: see [journal.Store].
-	DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error
 	// Shares tells whether a write would share its commit with many others, so that it
 	// would cost less than as a part of the transaction of an activity.
 	Shares() bool
@@ -152,8 +149,6 @@ type Executions struct {
 	heads      headStarts
 	updates    updateWaiters
 	starts     starts
-	settling   settling
-	stopping   *actor.FairQueue[journal.RunID] // what is being stopped because it was given up, by the run that did
 }
 
 // New makes executions of which none is in memory.
@@ -165,7 +160,6 @@ func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.querying = semaphore.NewWeighted(maxQuerying)
-	x.stopping = actor.NewFairQueue[journal.RunID](&x.group, givenUpAtOnce)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })

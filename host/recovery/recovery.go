@@ -31,9 +31,9 @@ type DueReader interface {
 	Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error)
 }
 
-// ResultReader lists executions that have results of callees: see [journal.Store].
-type ResultReader interface {
-	ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
+// MailReader lists executions that have mail which their owners have not looked at: see [journal.Store].
+type MailReader interface {
+	MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
 }
 
 // Executions takes what is due.
@@ -64,9 +64,9 @@ type Scanner struct {
 	// HasRoom tells whether another execution fits into memory.
 	HasRoom func() bool
 	Logger  *slog.Logger
-	// Results, if set, tells which executions have results of callees, and WakeForResults has one look for them.
-	Results        ResultReader
-	WakeForResults func(id journal.ID)
+	// Mail, if set, tells which executions have mail that they have not looked at, and WakeForMail has one look for it.
+	Mail        MailReader
+	WakeForMail func(id journal.ID)
 	// Scanned, if set, is told when a scan has woken all that was due.
 	Scanned func()
 	Store   DueReader
@@ -151,24 +151,24 @@ func (s *Scanner) wakeOverdue(ctx context.Context) {
 			s.Executions.EnsureInMemory(w.ID)
 		}
 	}
-	if s.Results != nil {
-		s.wakeCallers(ctx)
+	if s.Mail != nil {
+		s.wakeReceivers(ctx)
 	}
 	if s.Scanned != nil && ctx.Err() == nil {
 		s.Scanned()
 	}
 }
 
-// wakeCallers has executions look into their inboxes whose callees have sent results. The callees have told them, as a
-// rule; this is for what a crash has come between.
-func (s *Scanner) wakeCallers(ctx context.Context) {
+// wakeReceivers has executions look into their inboxes to which results or requests to stop were sent. The senders have told
+// them, as a rule; this is for what a crash has come between.
+func (s *Scanner) wakeReceivers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
 		var page []journal.ID
-		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Results.ResultReceivers(ctx, after, scanPage) })
+		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Mail.MailReceivers(ctx, after, scanPage) })
 		for _, id := range page {
 			s.awaitRoom(ctx, id)
-			s.WakeForResults(id)
+			s.WakeForMail(id)
 			after = id
 		}
 	}

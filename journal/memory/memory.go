@@ -34,7 +34,6 @@ type Store struct {
 	migrated   map[migrationKey]string              // checksum
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
-	givenUp    map[journal.Caller]journal.GiveUp    //
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -61,7 +60,6 @@ func New() *Store {
 		migrated:   map[migrationKey]string{},
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
-		givenUp:    map[journal.Caller]journal.GiveUp{},
 	}
 }
 
@@ -163,7 +161,6 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		s.supersedeLocked(w.ID)
 	}
 	s.executions[w.ID] = after
-	s.giveUpLocked(w)
 	return s.deliverLocked(w, boxes, position)
 }
 
@@ -273,7 +270,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// Purge implements journal.Store: what a run had is gone with it. Results that came later are left.
+// Purge implements journal.Store: what a run had is gone with it. Messages that nobody takes any more are left.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -289,7 +286,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 	}
 	for to, b := range s.boxes {
 		if !to.Chain.IsZero() && !chains[to] {
-			b.dropResults()
+			b.dropLost()
 		}
 	}
 	return 0, nil

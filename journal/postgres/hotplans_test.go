@@ -22,6 +22,7 @@ func (st *statements) hotQueries() map[string]string {
 		"due":                st.dueQuery(),
 		"entries page":       st.entriesQuery(),
 		"inbox":              st.inboxQuery(),
+		"mail receivers":     st.mailReceiversQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),
 		"purge entries":      entries.deleteQuery(2),
@@ -36,7 +37,7 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtContinue, stmtEntries, stmtHoldMail, stmtInterrupts, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
+	stmtContinue, stmtEntries, stmtHoldMail, stmtLockRows, stmtMailLenient, stmtPresent, stmtReceipts, stmtRoom,
 	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUpdates, stmtWakes,
 }
 

@@ -98,15 +98,16 @@ func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origi
 		int16(id.Shard()), id[:], origin[:])
 }
 
-// ResultReceivers implements journal.Store.
-func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return readAll(ctx, s, scanID, "receivers of results", s.sql.resultReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+// MailReceivers implements journal.Store.
+func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	return readAll(ctx, s, scanID, "receivers of mail", s.sql.mailReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
-func (st *statements) resultReceiversQuery() string {
+func (st *statements) mailReceiversQuery() string {
 	return `SELECT id FROM (SELECT DISTINCT i.shard, i.id FROM ` + st.inbox + ` i
 			JOIN ` + st.executions + ` e ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
-			WHERE i.kind = 'result' AND (i.shard, i.id) > ($1, $2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain) AS r
+			WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > ($1, $2) AND coalesce(e.chain, e.run) = i.chain
+				AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')) AS r
 		ORDER BY shard, id LIMIT $3`
 }
 

@@ -58,7 +58,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 		before := room.rows
 		err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
 			if more, err = s.purge(ctx, tx, &room); err == nil && !more && room.left() {
-				more, err = s.purgeResults(ctx, tx, &room)
+				more, err = s.purgeMail(ctx, tx, &room)
 			}
 			return err
 		})
@@ -101,10 +101,10 @@ func (s *Store) purge(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more boo
 	return len(gone) > 0, nil
 }
 
-// purgeResults deletes results whose receivers were gone when they came, and tells whether there may be more.
-func (s *Store) purgeResults(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
+// purgeMail deletes results and requests whose receivers were gone when they came, and tells whether there may be more.
+func (s *Store) purgeMail(ctx context.Context, tx pgx.Tx, room *sweepRoom) (more bool, err error) {
 	tag, err := tx.Exec(ctx, `DELETE FROM `+s.sql.inbox+` WHERE (shard, id, chain, position) IN (
-		SELECT i.shard, i.id, i.chain, i.position FROM `+s.sql.inbox+` i WHERE i.kind = 'result' AND NOT EXISTS (
+		SELECT i.shard, i.id, i.chain, i.position FROM `+s.sql.inbox+` i WHERE i.kind IN ('result', 'interrupt', 'terminate') AND NOT EXISTS (
 			SELECT FROM `+s.sql.executions+` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain) LIMIT $1)`, room.rows)
 	more = tag.RowsAffected() == room.rows
 	room.rows -= tag.RowsAffected()

@@ -88,7 +88,7 @@ func TestQueryPlans(t *testing.T) {
 		"where <=":               where("<="),
 		"where >":                where(">"),
 		"where >=":               where(">="),
-		"result receivers":       selectResultReceivers,
+		"mail receivers":         selectMailReceivers,
 		"park message":           parkMessage,
 		"unpark message":         unparkMessage,
 		"parked tally":           selectParkedTally,

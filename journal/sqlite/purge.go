@@ -74,7 +74,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 		err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
 			s.mail.forget()
 			if more, err = purge(conn, &room); err == nil && !more && room.left() {
-				more, err = purgeResults(conn, &room)
+				more, err = purgeMail(conn, &room)
 			}
 			return err
 		})
@@ -108,13 +108,13 @@ func purge(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
 	return len(gone) > 0, err
 }
 
-const deleteLostResults = `DELETE FROM cruster_inbox WHERE (shard, id, chain, position) IN (
-	SELECT i.shard, i.id, i.chain, i.position FROM cruster_inbox i INDEXED BY cruster_inbox_results WHERE i.kind = 'result' AND NOT EXISTS (
+const deleteLostMail = `DELETE FROM cruster_inbox WHERE (shard, id, chain, position) IN (
+	SELECT i.shard, i.id, i.chain, i.position FROM cruster_inbox i INDEXED BY cruster_inbox_mail WHERE i.kind IN ('result', 'interrupt', 'terminate') AND NOT EXISTS (
 		SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain) LIMIT ?1)`
 
-// purgeResults deletes results whose receivers were gone when they came, and tells whether there may be more.
-func purgeResults(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
-	err = run(conn, deleteLostResults, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, room.rows) }, nil)
+// purgeMail deletes results and requests whose receivers were gone when they came, and tells whether there may be more.
+func purgeMail(conn *sqlite.Conn, room *sweepRoom) (more bool, err error) {
+	err = run(conn, deleteLostMail, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, room.rows) }, nil)
 	gone := int64(conn.Changes())
 	more = gone == room.rows
 	room.rows -= gone
