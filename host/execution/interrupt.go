@@ -64,13 +64,22 @@ func (x *Executions) sendStop(ctx context.Context, ref Ref, kind journal.Message
 
 func (x *Executions) putStop(row *journal.Execution, m journal.Message, reply chan<- error) error {
 	x.runs.Hold(row.ID)
-	x.Fault.Pass(faultpoint.InterruptBeforeCommit)
-	res, err := x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m})
+	var res journal.Result
+	var err error
+	f := guarded(func() {
+		x.Fault.Pass(faultpoint.InterruptBeforeCommit)
+		if res, err = x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m}); err == nil {
+			x.Fault.Pass(faultpoint.InterruptAfterCommit)
+		}
+	})
+	if f != nil {
+		x.Logger.Error("the host failed while it asked an execution to stop", "execution", row.Name(), "fault", f.What)
+		err = journal.ErrUndecided
+	}
 	if err != nil {
 		x.runs.Unhold(row.ID)
 		return err
 	}
-	x.Fault.Pass(faultpoint.InterruptAfterCommit)
 	m.Position = res.Position
 	x.runs.Unhold(row.ID, ofChain{row.Chain, stopArrived{m, reply}})
 	return nil
