@@ -92,6 +92,9 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 			row.Error = abi.AsError(fault) // it is about to be paused with it
 		}
 	}
+	if row.Interrupt, err = e.executions.Asked(ctx, row); err != nil {
+		return nil, err
+	}
 	d.Execution, d.EntryLimit = *row, e.executions.EntryLimit(row)
 	e.describeFamily(ctx, d)
 	if row.Superseded == 0 {

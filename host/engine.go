@@ -209,13 +209,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
 	scanner := recovery.Scanner{
-		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Results: e.store, Store: e.store, Timers: e.timers,
-		WakeForResults: e.executions.WakeForResults,
+		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Mail: e.store, Store: e.store, Timers: e.timers,
+		WakeForMail: e.executions.WakeForMail,
 	}
 	e.goBackground(e.timers.Run)
 	e.goBackground(scanner.Run)
 	e.goBackground(e.executions.EvictIdle)
-	e.goBackground(e.executions.SettleGivenUp)
 	e.startSchedules()
 	e.goBackground(e.entities.Run)
 	e.goBackground(e.entities.Recover)

@@ -147,7 +147,7 @@ func TestParentsThatWaitTakeNoRoom(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, left)
 		}
-		ids, err := store.ResultReceivers(t.Context(), journal.ID{}, 10)
+		ids, err := store.MailReceivers(t.Context(), journal.ID{}, 10)
 		require.NoError(t, err)
 		require.Empty(t, ids)
 	})

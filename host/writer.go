@@ -80,13 +80,6 @@ func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal
 	return err
 }
 
-// DropGivenUp deletes what a run has given up.
-func (w *writer) DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error {
-	err := w.store.DropGivenUp(ctx, w.ownership.Fence(id.Shard()), id, run, steps)
-	w.checkFence(err)
-	return err
-}
-
 // Deploy stores a module and points a deployment at it.
 func (w *writer) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
 	defer w.count(len(m.Binary))()

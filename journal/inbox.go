@@ -8,7 +8,7 @@ import (
 
 // # The inbox
 //
-// Messages of others (signals, updates, calls of entities, results of callees) reach their
+// Messages of others (signals, updates, requests to stop, calls of entities, results of callees) reach their
 // receiver, an execution or an entity, through a row in the receiver's inbox.
 //
 // Invariants:
@@ -39,9 +39,23 @@ import (
 // not refused, however full the inbox of the caller is: the end of the callee does not depend on it.
 // An entity sends the answer to a step in the same way, if the run of the step has left memory.
 //
-// Settlements and interrupts are not messages here: there is one of each name at most, a
-// second one is refused to its sender's face, and they are kept for as long as the
-// execution.
+// # Requests to stop
+//
+// An interrupt asks an execution to stop, a terminate ends it. They come from callers outside, from other
+// workflows, and from the run that has called the execution and does not wait for it any more: it gives the
+// call up, in the commit of the turn that does, or in that of its own end.
+//
+//  1. A run that gives up sends the requests in that commit, or neither is durable. By then no start by a
+//     step that it gives up is under way, so it finds all that there is to be stopped: see
+//     host/execution/giveup.go.
+//  2. In one inbox there is one request of each kind at most: [OriginToStop]. A second one is the first.
+//  3. The receiver's owner takes it in the commit that says what came of it: the row then has the interrupt
+//     ([Update.Interrupt]), or is over. The first interrupt stands, whatever else asks.
+//  4. They overtake nothing of the same sender: a run that ends sends the requests in front of its result.
+//  5. A request whose receiver is over by then is garbage, as a result is.
+//
+// Settlements are not messages here: there is one of each name at most, a second one is refused to its
+// sender's face, and they are kept for as long as the execution.
 
 // MessageKind tells what a message is about.
 type MessageKind string
@@ -65,13 +79,20 @@ const (
 	// started it. It has the origin that the result will have, and is from the step, for
 	// whose run stands the first of its chain: the result goes to the inbox of that.
 	AwaitMessage MessageKind = "await"
+	// InterruptMessage asks an execution to stop: its value is an [Interrupt].
+	InterruptMessage MessageKind = "interrupt"
+	// TerminateMessage ends an execution, whatever it does: its value is an [Interrupt].
+	TerminateMessage MessageKind = "terminate"
 )
 
 // Bounded tells whether a full inbox refuses such a message. It does not refuse those that an execution waits for, or
 // by which it will be told: the callee could not end, or the caller could not leave memory.
 func (k MessageKind) Bounded() bool {
-	return k != ResultMessage && k != AwaitMessage && k != LockMessage
+	return k != ResultMessage && k != AwaitMessage && k != LockMessage && !k.Stops()
 }
+
+// Stops tells whether such a message asks an execution to stop.
+func (k MessageKind) Stops() bool { return k == InterruptMessage || k == TerminateMessage }
 
 // Bounds of an inbox.
 const (
@@ -165,9 +186,10 @@ type InboxReader interface {
 	// Receipts reads those of several messages in one go, in no order; one that is not there
 	// is left out.
 	Receipts(ctx context.Context, id ID, origins []Origin) ([]Receipt, error)
-	// ResultReceivers lists, in the order of their ids, the executions that are running and have
-	// results in their inboxes: at most limit, behind the id after. Pass the zero ID at first.
-	ResultReceivers(ctx context.Context, after ID, limit int) ([]ID, error)
+	// MailReceivers lists, in the order of their ids, the executions whose owners have not looked at what has
+	// come: those that are running and have results in their inboxes, and those that are running or paused
+	// and have requests to stop there. At most limit, behind the id after. Pass the zero ID at first.
+	MailReceivers(ctx context.Context, after ID, limit int) ([]ID, error)
 	// Receivers lists, in the order of their ids, the entities that have messages which are not
 	// parked: at most limit, behind the id after. Pass the zero ID at first.
 	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)

@@ -121,6 +121,14 @@ func OriginOf(run RunID, step StepID) Origin {
 	return Origin(h.Sum(nil)[:16])
 }
 
+// OriginToStop is that of a request to stop the runs of a chain: there is one of a kind at a time.
+func OriginToStop(chain RunID, kind MessageKind) Origin {
+	h := sha256.New()
+	h.Write([]byte("cruster " + kind))
+	h.Write(chain[:])
+	return Origin(h.Sum(nil)[:16])
+}
+
 // Move is the value of a Moved entry.
 type Move struct {
 	// Declined are the ids of changes that the code asked for while it was replayed,

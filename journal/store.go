@@ -17,7 +17,6 @@ type Store interface {
 	EarlierReader
 	EntityReader
 	ExecutionReader
-	GivenUpStore
 	GuestSQL
 	InboxReader
 	LockReader
@@ -54,6 +53,9 @@ type ExecutionReader interface {
 	// Callee finds the execution that a step started, or found and linked, also if its run was
 	// superseded since. ErrNotFound says that there is none, ErrSwept that it was deleted.
 	Callee(ctx context.Context, step Caller) (*Execution, error)
+	// Children lists the executions that steps of a run have started and that are not over, in
+	// the order of their ids, at most limit, that come behind after.
+	Children(ctx context.Context, run RunID, after ID, limit int) ([]Execution, error)
 	// Due lists running executions with WakeAt at or before until, earliest
 	// first, at most limit, that come behind the wake after in the order of
 	// (At, ID): pass the last one of the page before, or the zero Wake.

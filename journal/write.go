@@ -42,9 +42,6 @@ type Write struct {
 	// Now. If it was settled before, nothing of this Write takes effect, and Result.Existed
 	// is set.
 	Settle *Deferred
-	// Interrupt records a request to stop, and has a running execution loaded. An earlier
-	// one stands.
-	Interrupt *Interrupt
 	// Receive puts a message into the inbox, and has a running execution loaded. If there is
 	// one of its origin, parked or not, or a receipt, nothing of this Write takes effect, and
 	// Result.Existed is set. A full inbox is ErrInboxFull, and so is one of an entity with
@@ -65,7 +62,7 @@ type Write struct {
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
-	// Send puts messages into inboxes of entities, results into those of executions, and
+	// Send puts messages into inboxes of entities, results and requests to stop into those of executions, and
 	// messages into that of the execution that it starts, as long as there are none of their
 	// origins there, and no receipts. Only the last may be held. They are not fenced, and wake
 	// nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then, the
@@ -86,8 +83,6 @@ type Write struct {
 	// Continue has another run take the place of this one, in the same row: see
 	// [Continuation]. It comes without an Update, and without what it would delete.
 	Continue *Continuation
-	// GiveUp says what the run does not wait for any more. One that is there already stands.
-	GiveUp []GiveUp
 	// Lock replaces the lock of an entity, or inserts it.
 	Lock *Lock
 	// Unlock deletes it, if there is one.
@@ -126,7 +121,7 @@ func (w *Write) ReceiverOf(sent *Sent) Receiver {
 func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 
 // Wakes tells whether the Write has a running execution loaded.
-func (w *Write) Wakes() bool { return w.Settle != nil || w.Interrupt != nil || w.Receive != nil }
+func (w *Write) Wakes() bool { return w.Settle != nil || w.Receive != nil }
 
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
@@ -141,6 +136,8 @@ type Update struct {
 	// MovedAt is the entry that records it.
 	Digest  string
 	MovedAt uint64
+	// Interrupt is a request to stop that the run has taken; nil leaves the row as it is, and so does one that is there.
+	Interrupt *Interrupt
 }
 
 // Result is what became of one Write of a batch.
@@ -226,8 +223,8 @@ func (w *Write) Check() error {
 
 // fitsEntity tells whether the Write has nothing that only executions have.
 func (w *Write) fitsEntity() bool {
-	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil &&
-		len(w.Hold)+len(w.GiveUp) == 0 && w.Publish == nil && w.Continue == nil
+	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Link == nil && w.Hibernate == nil &&
+		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // ofOneRun tells whether the Write has something that a run which continues another does not
@@ -288,8 +285,8 @@ func (m *Message) check() error {
 // savesState tells whether all that the Write asks for is that the saved state of the
 // guest is replaced.
 func (w *Write) savesState() bool {
-	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil &&
-		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send)+len(w.GiveUp) == 0 && w.Publish == nil && w.Continue == nil
+	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Link == nil &&
+		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // Size estimates how many bytes a Write adds to the store: close enough to
@@ -343,9 +340,6 @@ func (w *Write) Size() int {
 	}
 	if w.Lock != nil {
 		n += row
-	}
-	for i := range w.GiveUp {
-		n += row + len(w.GiveUp[i].Reason)
 	}
 	for i := range w.Park {
 		p := &w.Park[i]

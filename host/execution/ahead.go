@@ -85,7 +85,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		r.dropGuest()
 		return false, nil
 	}
-	d := r.decideTurn(b, turn, did)
+	d := r.decideTurn(b, turn, did, nil)
 	r.Fault.Pass(faultpoint.TurnBeforeCommit)
 	r.Fault.Pass(faultpoint.AheadBeforeCommit)
 	did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
@@ -109,7 +109,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 
 // mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
 func (r *run) mayRunAhead(entry journal.Entry) bool {
-	if r.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting) > 0 {
+	if r.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting)+len(r.stops) > 0 {
 		return false
 	}
 	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.EntryLimit(r.row) {
@@ -118,6 +118,15 @@ func (r *run) mayRunAhead(entry journal.Entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ledger.isNext(entry, entry.Op.Step())
+}
+
+// isToStop tells whether a turn gives up calls.
+func (r *run) isToStop(turn guest.Turn) (stops bool) {
+	r.locked(func(l *ledger) {
+		steps, everything := l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)
+		stops = everything || len(steps) > 0
+	})
+	return stops
 }
 
 // turnAhead gives the guest its turn, if there is a slot at once. If the guest does not
@@ -131,8 +140,8 @@ func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
 		return turn, false
 	}
 	r.fuel = turn.FuelSoFar
-	if err == nil && turn.Continues() {
-		// With which code it goes on, the store tells.
+	if err == nil && (turn.Continues() || r.isToStop(turn)) {
+		// With which code it goes on, and what the calls that it gives up have started, the store tells.
 		r.dropGuest()
 		return turn, false
 	}

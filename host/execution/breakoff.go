@@ -12,8 +12,8 @@ import (
 // A run receives nothing while its code computes, and code that never returns computes until
 // its time is over, which is tried a few times. A caller that ends such an execution would wait for that. So
 // while a request to end it waits, the turns of the run are broken off. What a turn has done counts for
-// nothing until it is committed, so the run is unloaded. The request is then done without loading it
-// (endUnloaded), because that would take the turn again. If the request fails the run is loaded, and goes on.
+// nothing until it is committed, so the run is unloaded. When it is loaded it finds the
+// request in its inbox, and ends without a replay, which would take the turn again.
 
 // breakOffEvery is how often a turn is looked for that is to be broken off. One may have begun just after
 // the last look.

@@ -14,27 +14,23 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// endlessLater computes in later turns until it is stopped, unless it has been told to go on.
+// endlessLater computes in later turns until it is stopped.
 type endlessLater struct {
 	Guest
 	turns *atomic.Int32
-	goOn  *atomic.Bool
 }
 
-func (g endlessLater) Resume(ctx context.Context, r abi.Resume) (guest.Turn, error) {
-	if g.goOn.Load() {
-		return g.Guest.Resume(ctx, r)
-	}
+func (g endlessLater) Resume(ctx context.Context, _ abi.Resume) (guest.Turn, error) {
 	g.turns.Add(1)
 	<-ctx.Done()
 	return guest.Turn{}, ctx.Err()
 }
 
-// endlessLater has guests compute in later turns. It returns how many of these were begun, and what lets guests go on.
-func (f *fixture) endlessLater() (turns *atomic.Int32, goOn *atomic.Bool) {
-	turns, goOn = &atomic.Int32{}, &atomic.Bool{}
-	f.guestsAre(func(g Guest) Guest { return endlessLater{g, turns, goOn} })
-	return turns, goOn
+// endlessLater has guests compute in later turns. It returns how many of these were begun.
+func (f *fixture) endlessLater() *atomic.Int32 {
+	turns := &atomic.Int32{}
+	f.guestsAre(func(g Guest) Guest { return endlessLater{g, turns} })
+	return turns
 }
 
 // reboot has the host end and another one begin.
@@ -65,8 +61,7 @@ func TestTerminateBreaksOffATurn(t *testing.T) {
 		},
 		"in a later turn": func(f *fixture) *atomic.Int32 {
 			f.scripts["w"] = []string{"sleep 1s", "done ok"}
-			turns, _ := f.endlessLater()
-			return turns
+			return f.endlessLater()
 		},
 		"while it is loaded": func(f *fixture) *atomic.Int32 { return f.endless() },
 	} {
@@ -103,35 +98,37 @@ func TestTerminateBreaksOffATurn(t *testing.T) {
 					over, err := f.x.Load(t.Context(), RefTo(row))
 					require.NoError(t, err)
 					require.Equal(t, journal.Interrupted, over.State)
-					left, err := f.store.GivenUp(t.Context(), journal.Caller{}, 10)
-					require.NoError(t, err)
-					require.Empty(t, left, "what it had called is given up")
 				})
 			})
 		}
 	}
 }
 
-// TestTurnThatIsBrokenOffInVain has the request fail: the execution goes on, and nothing is a crash of its code.
-func TestTurnThatIsBrokenOffInVain(t *testing.T) {
+// TestEndThatTheStoreRefuses has the end of an execution be refused once its request is durable: it is tried again, and the
+// turn that was broken off for it is not taken again.
+func TestEndThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 1s", "done ok"}
 		crashes := f.countCrashes()
-		turns, goOn := f.endlessLater()
+		turns := f.endlessLater()
 		row := rowOf("w", "k")
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.EqualValues(t, 1, turns.Load())
-		goOn.Store(true)
 		f.nextCommits("fail")
 		require.Error(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
-		time.Sleep(time.Minute)
+		f.nextCommits("ok", "fail")
+		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+		over, err := f.x.Load(t.Context(), RefTo(row))
+		require.NoError(t, err)
+		require.Equal(t, journal.Interrupted, over.State)
 		synctest.Wait()
-		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+		require.Contains(t, f.takeNotes(), "watchers are told: interrupted CR-2046: enough")
+		require.EqualValues(t, 1, turns.Load())
 		require.Zero(t, crashes.Load())
 	})
 }

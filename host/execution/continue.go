@@ -66,7 +66,6 @@ func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d dec
 		r.Fault.Pass(faultpoint.ContinueAfterCommit)
 		d.did.pass(r.Fault, faultpoint.AnswerAfterCommit)
 		r.tellCallers(d.did)
-		r.settleDurable(&w)
 		r.logTurn(turn)
 		r.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next.Run)

@@ -31,7 +31,6 @@ import (
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
-	GivenUp(ctx context.Context, after journal.Caller, limit int) ([]journal.GivenUp, error)
 	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
@@ -48,8 +47,6 @@ type Store interface {
 // Committer makes one write durable, fenced by the epoch of its shard.
 type Committer interface {
 	Commit(w journal.Write) (journal.Result, error)
-	// DropGivenUp deletes what a run has given up: see [journal.Store].
-	DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error
 	// Shares tells whether a write would share its commit with many others, so that it
 	// would cost less than as a part of the transaction of an activity.
 	Shares() bool
@@ -156,9 +153,7 @@ type Executions struct {
 	updates    updateWaiters
 	answering  answering
 	starts     starts
-	settling   settling
-	leaving    atomic.Int64                    // counts those that were evicted and leave memory
-	stopping   *actor.FairQueue[journal.RunID] // what is being stopped because it was given up, by the run that did
+	leaving    atomic.Int64 // counts those that were evicted and leave memory
 }
 
 // New makes executions of which none is in memory.
@@ -170,7 +165,6 @@ func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.querying = semaphore.NewWeighted(maxQuerying)
-	x.stopping = actor.NewFairQueue[journal.RunID](&x.group, givenUpAtOnce)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
 	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)

@@ -95,7 +95,7 @@ func build() string {
 // quarantine stops the work on an execution after a fault. What the run knew may be
 // half of the truth, so it is all forgotten; the journal is not touched. The row is
 // paused. As long as that is not possible the run stays in memory and refuses all
-// requests but to resume, also for a stop, and nothing is done for it but to try the pause again.
+// requests but to resume, and nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
@@ -108,7 +108,8 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.guest, r.row, r.begun, r.recovering, r.published = nil, nil, false, false, nil
 	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
-	r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) }) // it may have had something to say of it
+	r.tellStops(r.untold)
+	r.untold, r.stops = nil, nil
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
@@ -162,12 +163,6 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.requeue(wake{})
 			r.requeue(notices[i+1:]...)
 			return
-		case stopRequest: // it goes on as a paused one does, once it is one
-			if r.pauseFaulty(); r.fault == nil {
-				r.requeue(notices[i:]...)
-				return
-			}
-			refuse(m, r.fault)
 		case wake:
 			if r.pauseFaulty(); r.fault == nil {
 				r.requeue(notices[i+1:]...)

@@ -70,13 +70,14 @@ type fixture struct {
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	// startOverAt is the fault point at which startOverOf, which is over, starts over, once.
-	startOverAt string             // guarded by mu
-	startOverOf *journal.Execution // guarded by mu
-	opening     func()             // guarded by mu; what happens while the next guest is opened
-	looked      map[string]func()  // guarded by mu; what happens behind the next look for an inbox or a receipt
-	slow        int                // guarded by mu; calls of guests that take 200ms from now on
-	crowd       chan struct{}      // closed to have other guests end; nil if there are none
-	starts      chan struct{}      // guarded by mu; closed to have calls start what they call; nil if they may
+	startOverAt  string             // guarded by mu
+	startOverOf  *journal.Execution // guarded by mu
+	opening      func()             // guarded by mu; what happens while the next guest is opened
+	looked       map[string]func()  // guarded by mu; what happens behind the next look for an inbox or a receipt
+	slow         int                // guarded by mu; calls of guests that take 200ms from now on
+	crowd        chan struct{}      // closed to have other guests end; nil if there are none
+	starts       chan struct{}      // guarded by mu; closed to have calls start what they call; nil if they may
+	startsBehind chan struct{}      // if set, calls wait until it is closed once they have started what they call
 	// committing is what happens while the next transaction of an activity commits.
 	committing func()                 // guarded by mu
 	asked      map[journal.Caller]int // guarded by mu; what entities were asked for
@@ -140,7 +141,7 @@ func (f *fixture) scan() {
 	f.scanned = scanned
 	s := &recovery.Scanner{
 		Clock: clockwork.NewRealClock(), Executions: f.x, HasRoom: func() bool { return true }, Logger: slog.New(slog.DiscardHandler),
-		Results: f.store, Store: f.store, Timers: f.timers, WakeForResults: f.x.WakeForResults,
+		Mail: f.store, Store: f.store, Timers: f.timers, WakeForMail: f.x.WakeForMail,
 	}
 	go func() {
 		defer close(scanned)
@@ -303,15 +304,25 @@ func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, ste
 	if held != nil {
 		select {
 		case <-held:
-		case <-f.life.Context().Done():
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
 		}
 	}
+	f.mu.Lock()
+	behind := f.startsBehind
+	f.mu.Unlock()
 	row := rowOf(call.Workflow, cmp.Or(call.Key, "child"))
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	if awaited {
 		row.Pinned.ReplyTo = &parent.Chain
 	}
 	existed, err := f.x.Start(ctx, row, nil)
+	if behind != nil {
+		select {
+		case <-behind:
+		case <-f.life.Context().Done():
+		}
+	}
 	if err == nil && existed {
 		row, err = f.x.Store.Load(ctx, row.ID)
 	}
@@ -401,21 +412,6 @@ func (f *fixture) showChild(workflow string) string {
 		text += "; asked to stop: " + row.Interrupt.Reason
 	}
 	return text + "\n"
-}
-
-// givenUpText renders what is given up and has not been worked off.
-func (f *fixture) givenUpText() string {
-	given, err := f.store.GivenUp(f.t.Context(), journal.Caller{}, 100)
-	require.NoError(f.t, err)
-	steps, all := 0, 0
-	for _, g := range given {
-		if g.Step == (journal.StepID{}) {
-			all++
-		} else {
-			steps++
-		}
-	}
-	return fmt.Sprintf("steps: %d, whole runs: %d\n", steps, all)
 }
 
 // pendingText renders what a run waits for.

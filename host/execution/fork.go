@@ -101,8 +101,12 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	if err != nil {
 		return nil, err
 	}
+	asked, err := x.Asked(ctx, now)
+	if err != nil {
+		return nil, err
+	}
 	if at > 0 {
-		if err := x.readDeferreds(ctx, source, b, b.takeOver(settled, now.Interrupt)); err != nil {
+		if err := x.readDeferreds(ctx, source, b, b.takeOver(settled, asked)); err != nil {
 			return nil, err
 		}
 		if err := x.readSignals(ctx, source, b); err != nil {

@@ -3,11 +3,12 @@ package execution
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -16,30 +17,35 @@ import (
 //
 // A run gives up a call when its guest cancels the op, or when the run ends while the op is
 // pending. If the call has started the callee, the call's policy says what becomes of it: it is
-// asked to stop, it is ended, or nothing. journal/giveup.go has what is true of the rows by
-// which that is durable. What is true here:
+// asked to stop, it is ended, or nothing. The request to the callee is a message
+// (journal/inbox.go) in the commit by which the run gives up.
 //
-//  1. Nothing is told before the commit of the turn that gave up: a turn that is thrown away has
-//     interrupted no one.
-//  2. After that commit it is told, whatever becomes of the host. The commit leaves a row; the
-//     run has it worked off at once, and a host that starts works off all that it finds. A
-//     commit whose answer was lost may have left rows: then they are looked for once the
-//     run is loaded.
-//  3. No start by a step comes behind the look for what it has started. The task that starts a
-//     callee is known before its op can be given up ([starts]), and the look waits for its end;
-//     those of hosts before this one are fenced.
-//  4. A callee that waits for its caller hears that it was given up before it hears how the caller
-//     has ended ([run.heedCaller]). In a circle of more than two, the one that waits for the first is
-//     not its callee: whether it fails, or its own caller gives it up before, is a matter of luck.
-//  5. All of it may be done twice: an interrupt that is there stands, and who is over is left
-//     alone. So rows are dropped after the fact, and that may be lost.
+// Invariants:
 //
-// The naive way, to interrupt the callee from the task of its call when that is cancelled, is
-// lost with the host; and a journal does not tell which ops were given up, only a replay does.
+//  1. A turn that is thrown away has stopped no one: the requests are durable with the turn, or
+//     neither is.
+//  2. No start by a step that is given up comes behind the look for what it has started. The task
+//     that starts a callee is known before its op can be given up ([starts]). Its work is ended
+//     before the look, and the look waits for that. If the turn is thrown away after all, the op is
+//     performed again. Starts of hosts before this one are fenced.
+//  3. Hence the commit has a request for each callee that is to be stopped. Callees that the step
+//     has found are linked, not started, and go on.
+//  4. Whoever was sent a request is told, also if the answer to the commit was lost ([run.untold]).
+//     It is found after a crash: see [journal.InboxReader.MailReceivers].
+//  5. A request may be sent again, by a replay of a turn without a commit of its own. A callee
+//     that was asked to stop before does not notice; one that is over has garbage in its inbox.
+//  6. A callee that waits for its own caller is asked to stop before it is given the result: one commit
+//     sends both, the request first.
 //
 // Only the run knows its pending ops, and one that is paused does not run: so the policy stands
 // with the callee ([journal.Pinned]), and the end of a run gives up all that it has started and
-// that is not over. Callees that it has found are linked, not started, and go on.
+// that is not over.
+//
+// The naive way, to interrupt the callee from the task of its call when that is cancelled, is
+// lost with the host; and a journal does not tell which ops were given up, only a replay does.
+
+// childrenPage is how many children are read at once.
+const childrenPage = 100
 
 // stops tells whether what an op has started is owed something when the op is given up. One
 // that has its outcome has nothing under way.
@@ -56,40 +62,107 @@ func policyOf(call *abi.Call) string {
 	return call.OnCancel
 }
 
-// givesUp is what a turn gives up of the ops that were issued before it. Others have not been
-// performed. Code that a run was moved to may have forgotten calls of the code before it: the end of
-// such a run gives up what they have started.
-func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.StepID) {
-	if over && moved {
-		return []journal.StepID{{}}
-	}
+// givesUp is what a turn gives up of the ops that were issued before it; everything says that it is all that the
+// run has started. Others have not been performed. Code that a run was moved to may have forgotten calls of the code before
+// it: the end of such a run gives up what they have started.
+func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.StepID, everything bool) {
 	if over {
+		everything = moved
 		for o := range l.ops.All() {
-			if stops(o) {
-				return []journal.StepID{{}} // all of them
-			}
+			everything = everything || stops(o)
 		}
-		return nil
+		return nil, everything
 	}
 	for _, number := range cancelled {
 		if o := l.ops.Numbered(number); o != nil && stops(o) {
 			steps = append(steps, o.StepID)
 		}
 	}
-	return steps
+	return steps, false
 }
 
-// giveUps says of steps that they are given up now, and why.
-func (r *run) giveUps(steps []journal.StepID) []journal.GiveUp {
-	all := make([]journal.GiveUp, len(steps))
-	for i, step := range steps {
-		all[i] = journal.GiveUp{Step: step, At: r.now(), Reason: givesUpBecause(r.row)}
+// stopsOf are the requests to stop that a turn sends, if it is committed. Unwanted are steps that turns before it have given up.
+func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journal.Sent, err error) {
+	everything := false
+	r.locked(func(l *ledger) {
+		var steps []journal.StepID
+		steps, everything = l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)
+		unwanted = append(slices.Clip(unwanted), steps...)
+	})
+	if everything {
+		return r.stopAll()
 	}
-	return all
+	return r.stopSteps(unwanted)
 }
 
-// everything gives up all that the run has started.
-func (r *run) everything() []journal.GiveUp { return r.giveUps([]journal.StepID{{}}) }
+// stopSteps are the requests to what steps have started.
+func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
+	for _, step := range steps {
+		r.endTask(step)
+	}
+	for _, step := range steps {
+		caller := journal.Caller{ID: r.id, Run: r.row.Run, Step: step}
+		if err := r.starts.await(r.Host.Context(), caller); err != nil {
+			return nil, err
+		}
+		child, err := r.Store.Callee(r.Host.Context(), caller)
+		switch {
+		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
+		case err != nil:
+			return nil, journal.Coded("look for the callee", err)
+		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or is over
+			sent = r.appendStop(sent, child)
+		}
+	}
+	r.passStops(sent)
+	return sent, nil
+}
+
+// stopAll are the requests to all that the run has started.
+func (r *run) stopAll() (sent []journal.Sent, err error) {
+	for step := range r.tasks {
+		r.endTask(step)
+	}
+	if err := r.starts.await(r.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
+		return nil, err
+	}
+	var after journal.ID
+	for more := true; more; {
+		children, err := r.Store.Children(r.Host.Context(), r.row.Run, after, childrenPage)
+		if err != nil {
+			return nil, journal.Coded("look for the children of a run", err)
+		}
+		for i := range children {
+			sent = r.appendStop(sent, &children[i])
+			after = children[i].ID
+		}
+		more = len(children) == childrenPage
+	}
+	r.passStops(sent)
+	return sent, nil
+}
+
+// appendStop adds the request that a child is owed, if it is owed one.
+func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journal.Sent {
+	kind := journal.InterruptMessage
+	switch child.Pinned.OnCancel {
+	case abi.OnCancelCancel:
+	case abi.OnCancelTerminate:
+		kind = journal.TerminateMessage
+	default:
+		return sent
+	}
+	m := stopMessage(kind, child.Chain, journal.Interrupt{At: r.now(), GivenUp: true, Reason: givesUpBecause(r.row)})
+	m.From = child.Parent
+	return append(sent, journal.Sent{To: child.ID, Chain: child.Chain, Message: m})
+}
+
+// passStops tells the injector that callees are about to be given up, if there are any.
+func (r *run) passStops(sent []journal.Sent) {
+	if len(sent) > 0 {
+		r.Fault.Pass(faultpoint.GiveUpBefore)
+	}
+}
 
 // givesUpBecause is why an execution does not wait for what it has started.
 func givesUpBecause(row *journal.Execution) string {
@@ -98,176 +171,6 @@ func givesUpBecause(row *journal.Execution) string {
 		reason += ": " + i.Reason
 	}
 	return abi.ClampReason(reason)
-}
-
-// settleDurable has what a durable write has given up worked off.
-func (x *Executions) settleDurable(w *journal.Write) {
-	for _, g := range w.GiveUp {
-		x.settleGivenUp(journal.GivenUp{ID: w.ID, Run: w.Run, GiveUp: g})
-	}
-}
-
-const (
-	// givenUpPage is how much that was given up is read at once, givenUpAtOnce how much is worked off.
-	givenUpPage   = 500
-	givenUpAtOnce = 64
-	childrenPage  = 100
-	// stopPatience is how long one try to stop what was given up may take: a callee that computes does not answer.
-	// Then it is the turn of others, and it is tried again after a while.
-	stopPatience = 5 * time.Second
-	maxStopDelay = time.Minute
-)
-
-// settling is what has been given up and is being worked off, so that it is not twice.
-type settling struct {
-	mu  sync.Mutex
-	all map[journal.Caller]bool // guarded by mu
-}
-
-// begin reports false if it is being worked off already.
-func (s *settling) begin(step journal.Caller) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all[step] {
-		return false
-	}
-	if s.all == nil {
-		s.all = map[journal.Caller]bool{}
-	}
-	s.all[step] = true
-	return true
-}
-
-func (s *settling) end(step journal.Caller) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, step)
-}
-
-// SettleGivenUp has all worked off that has been given up.
-func (x *Executions) SettleGivenUp(ctx context.Context) {
-	var after journal.Caller
-	for {
-		var page []journal.GivenUp
-		failure, decided := x.retryUntilDecided(ctx, "look for what was given up", func() (err error) {
-			if page, err = x.Store.GivenUp(ctx, after, givenUpPage); err != nil {
-				return journal.Coded("look for what was given up", err)
-			}
-			return nil
-		})
-		if failure != nil || !decided || len(page) == 0 {
-			return
-		}
-		for _, g := range page {
-			x.settleGivenUp(g)
-		}
-		after = page[len(page)-1].Caller()
-	}
-}
-
-// settleGivenUp works off what has been given up, and drops it, beside others. If the host ends before, the next one does.
-func (x *Executions) settleGivenUp(g journal.GivenUp) {
-	if x.settling.begin(g.Caller()) {
-		x.trySettle(g, 100*time.Millisecond)
-	}
-}
-
-// trySettle tries once, and after a delay again.
-func (x *Executions) trySettle(g journal.GivenUp, delay time.Duration) {
-	joined := x.stopping.Go(g.Run, func() {
-		settled := false
-		f := guarded(func() { settled = x.stopAndDrop(&g) })
-		if f != nil {
-			x.Logger.Error("the host failed while it stopped what was given up; the next one tries again", "execution", g.ID, "fault", f.What)
-		}
-		if settled || f != nil || x.Host.Draining() {
-			x.settling.end(g.Caller())
-			return
-		}
-		x.after(delay, func() { x.trySettle(g, min(2*delay, maxStopDelay)) })
-	})
-	if !joined {
-		x.settling.end(g.Caller())
-	}
-}
-
-// stopAndDrop does what is owed to what one step has started, or all of a run, and drops the row that says so. It reports
-// whether there is nothing left to do.
-func (x *Executions) stopAndDrop(g *journal.GivenUp) bool {
-	ctx, cancel := context.WithTimeout(x.Host.Context(), stopPatience)
-	defer cancel()
-	if !x.starts.await(ctx, g.Caller()) {
-		return false
-	}
-	x.Fault.Pass(faultpoint.GiveUpBefore)
-	stop := x.stopChild
-	if g.Step == (journal.StepID{}) {
-		stop = x.stopAll
-	}
-	switch err := stop(ctx, g); {
-	case err == nil:
-	case ctx.Err() != nil || abi.IsTransient(err):
-		return false
-	default:
-		x.Logger.Error("what was given up could not be stopped; the next host tries again", "execution", g.ID, "error", err)
-		return true
-	}
-	x.Fault.Pass(faultpoint.GiveUpAfter)
-	if err := x.Committer.DropGivenUp(ctx, g.ID, g.Run, []journal.StepID{g.Step}); err != nil {
-		x.Logger.Warn("what was given up is stopped and could not be dropped; the next host does", "execution", g.ID, "error", err)
-	}
-	return true
-}
-
-// stopAll stops all that a run has started.
-func (x *Executions) stopAll(ctx context.Context, g *journal.GivenUp) error {
-	var after journal.ID
-	for {
-		children, err := x.Store.Children(ctx, g.Run, after, childrenPage)
-		if err != nil {
-			return journal.Coded("look for the children of a run", err)
-		}
-		for i := range children {
-			if err := x.stop(ctx, &children[i], g); err != nil {
-				return err
-			}
-			after = children[i].ID
-		}
-		if len(children) < childrenPage {
-			return nil
-		}
-	}
-}
-
-// stopChild stops what a step has started.
-func (x *Executions) stopChild(ctx context.Context, g *journal.GivenUp) error {
-	child, err := x.Store.Callee(ctx, g.Caller())
-	switch {
-	case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
-		return nil
-	case err != nil:
-		return journal.Coded("look for the callee", err)
-	case child.Parent != g.Caller():
-		return nil // it belongs to another caller
-	}
-	return x.stop(ctx, child, g)
-}
-
-// stop does to a child what its caller has said.
-func (x *Executions) stop(ctx context.Context, child *journal.Execution, g *journal.GivenUp) error {
-	i := journal.Interrupt{At: x.now(), GivenUp: true, Reason: g.Reason}
-	var err error
-	switch child.Pinned.OnCancel {
-	case abi.OnCancelCancel:
-		err = x.tell(ctx, RefTo(child), interruptNews{i})
-	case abi.OnCancelTerminate:
-		err = x.tell(ctx, RefTo(child), terminateNews{i})
-	}
-	switch abi.CodeOf(err) {
-	case abi.CodeAlreadyOver, abi.CodeExecutionNotFound:
-		return nil
-	}
-	return err
 }
 
 // starts are the tasks that may be starting a callee.
@@ -300,17 +203,16 @@ func (s *starts) begin(step journal.Caller) (end func()) {
 	}
 }
 
-// await waits until no task is at work for a step, or for any of a run if there is no step. It
-// reports false if ctx ended before.
-func (s *starts) await(ctx context.Context, of journal.Caller) bool {
+// await waits until no task is at work for a step, or for any of a run if there is no step.
+func (s *starts) await(ctx context.Context, of journal.Caller) error {
 	for _, over := range s.of(of) {
 		select {
 		case <-over:
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		}
 	}
-	return true
+	return nil
 }
 
 func (s *starts) of(of journal.Caller) (all []<-chan struct{}) {

@@ -2,50 +2,240 @@ package execution
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
+
+// # Requests to stop
+//
+// An interrupt and a terminate are messages: see journal/inbox.go. Whoever sends one puts it into the inbox, whatever the
+// run does at the moment, and tells the run. The run heeds it: in memory it is asked to stop from then on. It takes the
+// message with the turn that this causes, or at once if it causes none: a workflow need not look at it, and a
+// paused one takes no turns. A terminate is taken by the commit that ends the execution.
+//
+// From when the message is durable until the run is told, the run is held: if it comes to memory meanwhile, and takes the
+// message, it knows by its position that what it is told is no news.
 
 // Interrupt asks an execution to stop. It returns once the request is durable; the
 // execution then runs its cleanup.
 func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) error {
+	return x.sendStop(ctx, ref, journal.InterruptMessage, reason, nil)
+}
+
+// sendStop puts a request to stop into the inbox of an execution, and tells its run. It may be repeated until it is known
+// to be there: there is one of a kind at most. The reply comes once the run has taken it.
+func (x *Executions) sendStop(ctx context.Context, ref Ref, kind journal.MessageKind, reason string, reply chan<- error) error {
 	reason, err := checkReason(reason)
 	if err != nil {
 		return err
 	}
+	if err := x.Host.Accepting(); err != nil {
+		return err
+	}
 	i := journal.Interrupt{At: x.now(), Reason: reason}
-	return x.tell(ctx, ref, interruptNews{i})
-}
-
-// isInterrupted tells whether an execution was asked to stop before. One that is over cannot be.
-func isInterrupted(row *journal.Execution) (bool, error) {
-	if row.State.Final() {
-		return false, alreadyOver(row)
+	for range timer.Tries(ctx, x.Clock) {
+		row, err := x.Load(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if row.State.Final() {
+			return alreadyOver(row)
+		}
+		if kind == journal.InterruptMessage && row.Interrupt != nil {
+			return nil // the first one stands
+		}
+		ref.Chain = row.Chain
+		err = x.putStop(row, stopMessage(kind, row.Chain, i), reply)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, journal.ErrUndecided) && !errors.Is(err, journal.ErrNotFound) || x.Host.Over(): // else it may have continued as another run
+			return journal.Coded(string(kind)+" "+row.Name(), err)
+		}
 	}
-	return row.Interrupt != nil, nil
+	return journal.Coded(string(kind)+" "+ref.Name, ctx.Err())
 }
 
-// interruptNews is that an execution is to stop.
-type interruptNews struct{ interrupt journal.Interrupt }
-
-func (n interruptNews) write(_ context.Context, _ *Executions, k knowledge) (*journal.Write, error) {
-	if known, err := isInterrupted(k.row); known || err != nil {
-		return nil, err
+func (x *Executions) putStop(row *journal.Execution, m journal.Message, reply chan<- error) error {
+	x.runs.Hold(row.ID)
+	var res journal.Result
+	var err error
+	f := guarded(func() {
+		x.Fault.Pass(faultpoint.InterruptBeforeCommit)
+		if res, err = x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m}); err == nil {
+			x.Fault.Pass(faultpoint.InterruptAfterCommit)
+		}
+	})
+	if f != nil {
+		x.Logger.Error("the host failed while it asked an execution to stop", "execution", row.Name(), "fault", f.What)
+		err = journal.ErrUndecided
 	}
-	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Interrupt: &n.interrupt}, nil
+	if err != nil {
+		x.runs.Unhold(row.ID)
+		return err
+	}
+	m.Position = res.Position
+	x.runs.Unhold(row.ID, ofChain{row.Chain, stopArrived{m, reply}})
+	return nil
 }
 
-func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }
+// stopMessage is a request to stop the runs of a chain.
+func stopMessage(kind journal.MessageKind, chain journal.RunID, i journal.Interrupt) journal.Message {
+	value := abi.MustMarshal(&i)
+	return journal.Message{
+		Envelope: journal.Envelope{Kind: kind, At: i.At, Bytes: len(value), Origin: journal.OriginToStop(chain, kind)}, Value: value,
+	}
+}
 
-func (n interruptNews) learned(r *run, _ *journal.Write, _ journal.Result) {
-	r.row.Interrupt = &n.interrupt
+// tellStops tells executions that requests to stop are in their inboxes.
+func (x *Executions) tellStops(sent []journal.Sent) {
+	if slices.ContainsFunc(sent, func(s journal.Sent) bool { return s.Kind.Stops() }) {
+		x.Fault.Pass(faultpoint.GiveUpAfter)
+	}
+	for i := range sent {
+		switch s := &sent[i]; s.Kind {
+		case journal.InterruptMessage:
+			x.runs.Post(s.To, ofChain{s.Chain, lookForMail{}})
+		case journal.TerminateMessage:
+			x.group.Go(func() {
+				taken := make(chan error, 1)
+				x.runs.Post(s.To, ofChain{s.Chain, stopArrived{reply: taken}})
+				_ = x.awaitEnd(x.Host.Context(), Ref{ID: s.To, Chain: s.Chain}, taken)
+			})
+		}
+	}
+}
+
+// Asked is the request to stop that an execution has in its row or in its inbox; nil if there is none.
+func (x *Executions) Asked(ctx context.Context, row *journal.Execution) (*journal.Interrupt, error) {
+	if row.Interrupt != nil || row.State.Final() {
+		return row.Interrupt, nil
+	}
+	inbox, err := x.Store.Inbox(ctx, row.Receiver(), 0)
+	if err != nil {
+		return nil, journal.Coded("look for what "+row.Name()+" was asked", err)
+	}
+	for _, e := range inbox {
+		if !e.Kind.Stops() {
+			continue
+		}
+		m, err := x.Store.Message(ctx, row.Receiver(), e.Position)
+		if errors.Is(err, journal.ErrNotFound) { // it has been taken meanwhile
+			now, err := x.LoadRun(ctx, RefTo(row))
+			if err != nil {
+				return nil, err
+			}
+			return now.Interrupt, nil
+		}
+		if err != nil {
+			return nil, journal.Coded("look for what "+row.Name()+" was asked", err)
+		}
+		return interruptIn(m)
+	}
+	return nil, nil
+}
+
+func interruptIn(m *journal.Message) (*journal.Interrupt, error) {
+	var i journal.Interrupt
+	if err := abi.Unmarshal(m.Value, &i); err != nil {
+		return nil, fmt.Errorf("%w: a request to stop does not decode: %w", journal.ErrCorrupt, err)
+	}
+	return &i, nil
+}
+
+// receiveStop takes in a request that the run is told of.
+func (r *run) receiveStop(m stopArrived) {
+	heeded := true
+	switch {
+	case r.row.State.Final():
+	case m.message.Position == 0: // it was there before, or came with the commit of another
+		r.look = true
+		heeded = r.readMail()
+	case !r.heeded[m.message.Position]:
+		if err := r.heed(&m.message); err != nil {
+			r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
+		}
+	}
+	switch {
+	case m.reply == nil:
+	case !heeded || r.row == nil || r.owed != nil:
+		r.requeue(ofChain{r.chain, m}) // its end is not durable yet
+	default:
+		m.reply <- nil
+	}
+}
+
+// heedAll heeds requests to stop that are in the inbox. It reports whether the run goes on.
+func (r *run) heedAll(stops []journal.Envelope) (bool, error) {
+	for _, e := range stops {
+		m, err := r.Store.Message(r.Host.Context(), r.row.Receiver(), e.Position)
+		if err != nil {
+			return false, err
+		}
+		if err := r.heed(m); err != nil {
+			return false, err
+		}
+		if r.row == nil || r.owed != nil || r.row.State.Final() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// heed does what a request in the inbox asks for. The first interrupt stands; later ones are taken and forgotten.
+func (r *run) heed(m *journal.Message) error {
+	i, err := interruptIn(m)
+	if err != nil {
+		return err
+	}
+	r.heeded[m.Position] = true
+	r.stops = append(r.stops, m.Position)
 	r.wokenByNews()
-	r.locked(func(l *ledger) { l.ops.Interrupted() })
+	if m.Kind == journal.TerminateMessage {
+		r.end(*i)
+		return nil
+	}
+	if r.row.Interrupt == nil {
+		r.row.Interrupt = i
+		r.locked(func(l *ledger) { l.ops.Interrupted() })
+	}
+	return nil
 }
 
-func (interruptNews) points() (before, after string) {
-	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
+// takeStops adds to a write, with its update, that requests were heeded.
+func (r *run) takeStops(w *journal.Write) {
+	if len(r.stops) > 0 {
+		w.Take = append(w.Take, r.stops...)
+		w.Update.Interrupt = r.row.Interrupt
+	}
 }
 
-func (interruptNews) doing() string { return "interrupt" }
+// tookStops notes that a write is durable.
+func (r *run) tookStops(w *journal.Write) {
+	if w.Update != nil && w.Update.Interrupt != nil {
+		r.stops = slices.DeleteFunc(r.stops, func(position uint64) bool { return slices.Contains(w.Take, position) })
+	}
+}
+
+// commitStops takes requests that have caused no turn.
+func (r *run) commitStops() {
+	u := journal.Update{
+		State: r.row.State, WakeAt: r.row.WakeAt, Value: r.row.Value, Error: r.row.Error, FinishedAt: r.row.FinishedAt,
+		Waiting: r.waitingNow(), Section: r.row.Section,
+	}
+	if r.begun && u.State == journal.Running {
+		r.locked(func(l *ledger) { u.WakeAt = l.ops.WakeAt() })
+	}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
+	r.takeStops(&w)
+	r.commit("take a request to stop", w, batch{}, func() bool {
+		r.applyUpdate(u)
+		return true
+	})
+}

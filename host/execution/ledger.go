@@ -333,8 +333,8 @@ func (l *ledger) pending() map[uint32]*op.Op {
 	return pending
 }
 
-// open takes in the inbox as it is stored.
-func (l *ledger) open(inbox []journal.Envelope) {
+// open takes in the inbox as it is stored. It returns the requests to stop.
+func (l *ledger) open(inbox []journal.Envelope) (stops []journal.Envelope) {
 	var mail []journal.Envelope
 	l.results, l.unwanted, l.awaited = nil, nil, nil
 	for _, e := range inbox {
@@ -343,11 +343,14 @@ func (l *ledger) open(inbox []journal.Envelope) {
 			l.results = append(l.results, resultOf(e))
 		case journal.AwaitMessage:
 			l.awaited = append(l.awaited, e)
+		case journal.InterruptMessage, journal.TerminateMessage:
+			stops = append(stops, e)
 		default:
 			mail = append(mail, e)
 		}
 	}
 	l.inbox = message.NewInbox(mail)
+	return stops
 }
 
 // arrived takes in a message that is durable, and that no op has.

@@ -64,7 +64,9 @@ func (l *living) verifySignals(run *promised, row *journal.Execution, g *threads
 		}
 	}
 	unread, _, err := l.f.store.Messages(context.Background(), row.Receiver(), 0, journal.PageLimit{Entries: 10_000})
-	unread = slices.DeleteFunc(unread, func(m journal.Message) bool { return m.Kind == journal.ResultMessage || m.Kind == journal.AwaitMessage })
+	unread = slices.DeleteFunc(unread, func(m journal.Message) bool {
+		return m.Kind == journal.ResultMessage || m.Kind == journal.AwaitMessage || m.Kind.Stops()
+	})
 	require.NoError(l.f.t, err)
 	for _, m := range unread {
 		if m.Kind == journal.UpdateMessage || m.Held || m.Name == floodName {

@@ -39,7 +39,6 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 			return notices[1:], true
 		}
 	}
-	notices = r.endUnloaded(notices)
 	ctx, end := r.breakable()
 	defer end()
 	err := r.load(ctx)
@@ -107,7 +106,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 		return
 	}
 	for _, m := range notices {
-		if !refuse(m, journal.Coded("load the execution", err)) {
+		if isStop(m) || !refuse(m, journal.Coded("load the execution", err)) {
 			r.requeue(m)
 		}
 	}
@@ -177,12 +176,17 @@ func (r *run) load(ctx context.Context) error {
 	r.received.LetGo()
 	clear(r.told)
 	r.look = false
-	r.locked(func(l *ledger) { l.open(inbox) })
+	var stops []journal.Envelope
+	r.locked(func(l *ledger) { stops = l.open(inbox) })
 	r.tellAnswered(r.Host.Context(), row)
 	unheard := r.reloaded
-	if unheard {
-		r.reloaded = false
-		r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) })
+	r.reloaded = false
+	r.tellStops(r.untold)
+	r.untold, r.stops = nil, nil
+	if !row.State.Final() {
+		if goesOn, err := r.heedAll(stops); err != nil || !goesOn {
+			return err
+		}
 	}
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its

@@ -246,13 +246,15 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
 	did.write(&w, r.now())
-	w.GiveUp = r.giveUps(did.unwanted)
-	r.Fault.Pass(faultpoint.MoveBeforeCommit)
-	_, err := r.Committer.Commit(w)
+	stops, err := r.stopSteps(did.unwanted)
 	if err != nil {
 		return err
 	}
-	r.settleDurable(&w)
+	w.Send = append(w.Send, stops...)
+	r.Fault.Pass(faultpoint.MoveBeforeCommit)
+	if err := r.commitSends(w); err != nil {
+		return err
+	}
 	r.Fault.Pass(faultpoint.MoveAfterCommit)
 	r.log.Info("moved", "from", r.row.Digest, "to", digest)
 	r.reload(batch{})

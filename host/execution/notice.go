@@ -50,8 +50,14 @@ type (
 	}
 	// resultSent brings the result of a callee, which is in the inbox.
 	resultSent struct{ message journal.Message }
-	// lookForResults says that there are results in the inbox.
-	lookForResults struct{}
+	// lookForMail says that there are results, or requests to stop, in the inbox.
+	lookForMail struct{}
+	// stopArrived brings a request to stop that is in the inbox. Without a position the run looks for it. The reply, if one is
+	// waited for, comes when the execution is over.
+	stopArrived struct {
+		message journal.Message
+		reply   chan<- error // or nil
+	}
 	// calleeOver says how a callee has ended.
 	calleeOver struct{ result }
 	// opAwaits says that a callee will send its result, or an entity its answer: the host has nothing to do for the op.
@@ -88,11 +94,6 @@ type (
 	}
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
-	// stopRequest asks for the execution to be interrupted, and to go on for that if it is paused.
-	stopRequest struct {
-		interrupt journal.Interrupt
-		reply     chan<- error
-	}
 	// failRequest asks for a paused execution to be failed; at is when that was
 	// asked, and tells the request from others.
 	failRequest struct {
@@ -128,7 +129,8 @@ func (wake) isNotice()           {}
 func (soon) isNotice()           {}
 func (opDone) isNotice()         {}
 func (resultSent) isNotice()     {}
-func (lookForResults) isNotice() {}
+func (lookForMail) isNotice()    {}
+func (stopArrived) isNotice()    {}
 func (calleeOver) isNotice()     {}
 func (opAwaits) isNotice()       {}
 func (attemptFailed) isNotice()  {}
@@ -139,7 +141,6 @@ func (opStuck) isNotice()        {}
 func (taskFault) isNotice()      {}
 func (newsRequest) isNotice()    {}
 func (resumeRequest) isNotice()  {}
-func (stopRequest) isNotice()    {}
 func (failRequest) isNotice()    {}
 func (moveRequest) isNotice()    {}
 func (waitingRequest) isNotice() {}
@@ -147,7 +148,7 @@ func (queryRequest) isNotice()   {}
 func (inspectRequest) isNotice() {}
 
 // again is a request that is received a second time, because the answer to its commit was
-// lost. A signal and an interrupt are known to the runs that continue one. A settlement is not:
+// lost. A signal is known to the runs that continue one. A settlement is not:
 // its run may have seen it, and the next would see it again.
 func again(run, chain journal.RunID, m notice) notice {
 	if request, is := m.(newsRequest); is {
@@ -188,11 +189,17 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case newsRequest, resumeRequest, stopRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case newsRequest, stopArrived, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
 	}
+}
+
+// isStop tells whether a notice is of a request to stop. That is durable: a run that cannot heed it now is not to forget it.
+func isStop(m notice) bool {
+	_, is := content(m).(stopArrived)
+	return is
 }
 
 // refuseAll answers all that wait for a reply to one of the notices: callers, and
@@ -224,7 +231,7 @@ func refuse(m notice, err error) bool {
 		reply = m.reply
 	case resumeRequest:
 		reply = m.reply
-	case stopRequest:
+	case stopArrived:
 		reply = m.reply
 	case failRequest:
 		reply = m.reply

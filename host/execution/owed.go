@@ -47,12 +47,15 @@ func (r *run) payOwed() bool {
 			r.rowWrites++
 		}
 		r.tookPublish(&o.write)
+		r.tookStops(&o.write)
+		r.tellStops(o.write.Send)
 		return o.then()
 	case errors.Is(o.err, journal.ErrFenced) || r.Host.Over():
 		return false
 	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= owedLimit:
 		// Only the journal tells what is true.
 		r.owed = nil
+		r.untold = append(r.untold, o.write.Send...)
 		r.rollBack(o.batch, o.err)
 		if o.again != nil {
 			r.requeue(o.again)
@@ -63,6 +66,20 @@ func (r *run) payOwed() bool {
 		r.requeue(wake{})
 		return false
 	}
+}
+
+// commitSends commits a write once, and tells those whom it asks to stop. If its answer is lost they are told when the run is
+// loaded: they find out what is true.
+func (r *run) commitSends(w journal.Write) error {
+	_, err := r.Committer.Commit(w)
+	switch {
+	case err == nil:
+		r.tookStops(&w)
+		r.tellStops(w.Send)
+	case errors.Is(err, journal.ErrUndecided):
+		r.untold = append(r.untold, w.Send...)
+	}
+	return err
 }
 
 // settleOwed tries the write that is owed, if there is one, before notices are
@@ -78,7 +95,7 @@ func (r *run) settleOwed(notices []notice) bool {
 	}
 	err := journal.Coded(r.owed.doing, r.owed.err)
 	for _, m := range notices {
-		if _, again := m.(wake); !again && !refuse(m, err) {
+		if _, again := m.(wake); !again && (isStop(m) || !refuse(m, err)) {
 			r.requeue(m)
 		}
 	}

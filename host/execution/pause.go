@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -99,27 +100,20 @@ func (r *run) resume() error {
 	if r.row.State != journal.Paused {
 		return r.notPaused()
 	}
-	err := r.goOn(nil)
+	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
+	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.
 		r.reload(batch{})
 		return journal.Coded("resume "+r.id.String(), err)
 	}
-	return err
-}
-
-// goOn has a paused execution run again, and asks it to stop if there is an interrupt: both in one
-// commit, so that it takes no step that it would not take when it is asked to stop. It is loaded
-// afresh: nothing of what stopped it is carried over.
-func (r *run) goOn(i *journal.Interrupt) error {
-	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
-	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update, Interrupt: i}); err != nil {
+	if err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.ResumeAfterCommit)
-	r.log.Info("resumed", "interrupted", i != nil)
+	r.log.Info("resumed", "interrupted", r.row.Interrupt != nil)
 	r.reload(batch{})
 	r.crashes = 0
 	return nil
@@ -127,26 +121,16 @@ func (r *run) goOn(i *journal.Interrupt) error {
 
 // ResumeToStop asks an execution to stop, and lets it go on for that if it is paused. It returns once that is
 // durable; the execution then runs its cleanup. One that is paused at the limit of its journal has
-// room for it.
+// room for it. The request comes first: a paused one takes no step that it would not take when it is asked to stop.
 func (x *Executions) ResumeToStop(ctx context.Context, ref Ref, reason string) error {
-	reason, err := checkReason(reason)
-	if err != nil {
+	if err := x.Interrupt(ctx, ref, reason); err != nil {
 		return err
 	}
-	i := journal.Interrupt{At: x.now(), Reason: reason}
-	return x.ask(ctx, ref, func(reply chan<- error) notice { return stopRequest{i, reply} })
-}
-
-// stop makes a request to stop durable, and has a paused execution run for it. If the answer to its
-// commit is lost it is received again: it then finds what it has done.
-func (r *run) stop(i journal.Interrupt) error {
-	if r.row.State != journal.Paused {
-		return r.learn(interruptNews{i})
+	err := x.Resume(ctx, ref)
+	if abi.CodeOf(err) == abi.CodeNotPaused {
+		return nil
 	}
-	if r.row.Interrupt != nil {
-		return r.goOn(nil) // the first request stands
-	}
-	return r.goOn(&i)
+	return err
 }
 
 // Fail ends a paused execution for good. Its guest does not run again, so that it
@@ -179,14 +163,18 @@ func (r *run) fail(m failRequest) error {
 	}
 	failure.Clamp()
 	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
+	stops, err := r.stopAll()
+	if err != nil {
+		return err
+	}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: slices.Concat(stops, results(r.row, &u, r.awaited()))}
+	r.takeStops(&w)
 	r.Fault.Pass(faultpoint.FailBeforeCommit)
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, GiveUp: r.everything(), Send: results(r.row, &u, r.awaited())}
-	if _, err := r.Committer.Commit(w); err != nil {
+	if err := r.commitSends(w); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.FailAfterCommit)
 	r.applyUpdate(u)
-	r.settleDurable(&w)
 	r.log.Info("failed by an operator", "reason", m.reason)
 	r.finish()
 	return nil

@@ -31,8 +31,8 @@ import (
 //  2. A replay collects what all these turns caused, in order, and performs it again in one commit, before
 //     anything else is delivered. A move does the same for what its trial comes to.
 //  3. Performing again changes nothing that was performed: updates that have their answer are not in the
-//     inbox any more, values are published in the order of the turns, and giving up may be
-//     repeated (giveup.go). Ops that were issued and not delivered are pending, and are performed as
+//     inbox any more, values are published in the order of the turns, and callees may be asked to
+//     stop again (giveup.go). Ops that were issued and not delivered are pending, and are performed as
 //     those of any turn are; a section is made up for (section.go).
 //  4. Until that commit is through, the run says of itself what its row said (waitingNow): a pause must
 //     not hide what is still to be done.

@@ -134,9 +134,14 @@ func (res *result) settle(o *op.Op, run journal.RunID) bool {
 	return true
 }
 
-// giveResults gives results to the ops that wait for them.
-func (l *ledger) giveResults(run journal.RunID) {
+// giveResults gives results to the ops that wait for them. A run that waits for its own caller, which has ended and so given it
+// up, was asked to stop before that.
+func (l *ledger) giveResults(row *journal.Execution) {
+	run, asked := row.Run, row.Interrupt
 	for _, res := range l.results {
+		if asked != nil && asked.GivenUp && res.callee == row.Parent.Run {
+			res.at = max(res.at, asked.At+1)
+		}
 		given := false
 		l.ops.Change(res.step, func(o *op.Op) { given = res.settle(o, run) })
 		if !given && res.envelope != nil {
@@ -167,80 +172,54 @@ func (l *ledger) knowsResult(e journal.Envelope) bool {
 	return o != nil && o.Message != nil && o.Message.Origin == e.Origin
 }
 
-// readResults looks into the inbox for results that the run was told of. It reports whether it could.
-func (r *run) readResults() bool {
+// readMail looks into the inbox for results and requests to stop that the run was told of. It reports whether the run goes on.
+func (r *run) readMail() bool {
 	if len(r.told) == 0 && !r.look {
 		return true
 	}
 	inbox, err := r.Store.Inbox(r.Host.Context(), r.row.Receiver(), 0)
 	if err != nil {
-		r.backOff("read results", err)
+		r.backOff("read the inbox", err)
 		r.requeue(wake{})
 		return false
 	}
+	var stops []journal.Envelope
 	for _, e := range inbox {
-		if e.Kind != journal.ResultMessage {
-			continue
-		}
-		r.locked(func(l *ledger) {
-			if !l.knowsResult(e) {
-				l.results = append(l.results, resultOf(e))
-			}
-		})
-		if m, is := r.told[e.Origin]; is && len(m.Value) == m.Bytes {
-			m.Position = e.Position
-			r.received.Add(m)
+		switch {
+		case e.Kind.Stops() && !slices.Contains(r.stops, e.Position):
+			stops = append(stops, e)
+		case e.Kind == journal.ResultMessage:
+			r.readResult(e)
 		}
 	}
 	clear(r.told)
 	r.look = false
-	return true
-}
-
-// WakeForResults has an execution look into its inbox for results.
-func (x *Executions) WakeForResults(id journal.ID) { x.runs.Post(id, lookForResults{}) }
-
-// heedCaller is for a run that waits for its own caller, which has ended and so given it up: it is asked to stop before
-// it is given the result. The rows that the end of the caller has left say so too, and are worked off beside this:
-// without the order it would be a matter of luck whether the run is asked to stop, or fails because its callee was. It
-// reports whether the run goes on.
-func (r *run) heedCaller() bool {
-	if r.row == nil || r.row.State != journal.Running || r.row.Parent.IsZero() || r.row.Pinned.OnCancel == "" {
-		return r.row != nil
-	}
-	ended := false
-	r.locked(func(l *ledger) {
-		for i := range l.results {
-			ended = ended || l.results[i].callee == r.row.Parent.Run
-		}
-	})
-	if !ended {
+	if r.row.State.Final() {
 		return true
 	}
-	caller, err := r.Store.FindRun(r.Host.Context(), r.row.Parent.ID, r.row.Parent.Run)
-	reason := "the caller does not wait for it any more"
-	if err == nil { // an operator may have deleted the row
-		reason = givesUpBecause(caller)
-	}
-	i := journal.Interrupt{At: r.now(), GivenUp: true, Reason: reason}
-	var stop news = interruptNews{i}
-	if r.row.Pinned.OnCancel == abi.OnCancelTerminate {
-		stop = terminateNews{i}
-	}
-	if err := r.learn(stop); err != nil {
-		r.reload(batch{})
-		r.backOff("stop with its caller", err)
+	goesOn, err := r.heedAll(stops)
+	if err != nil {
+		r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
 		return false
 	}
+	return goesOn
+}
+
+// readResult takes in a result that is in the inbox.
+func (r *run) readResult(e journal.Envelope) {
 	r.locked(func(l *ledger) {
-		for i := range l.results {
-			if res := &l.results[i]; res.callee == r.row.Parent.Run {
-				res.at = max(res.at, r.row.Interrupt.At+1)
-			}
+		if !l.knowsResult(e) {
+			l.results = append(l.results, resultOf(e))
 		}
 	})
-	return true
+	if m, is := r.told[e.Origin]; is && len(m.Value) == m.Bytes {
+		m.Position = e.Position
+		r.received.Add(m)
+	}
 }
+
+// WakeForMail has an execution look into its inbox.
+func (x *Executions) WakeForMail(id journal.ID) { x.runs.Post(id, lookForMail{}) }
 
 // awaitChild has the run learn of the end of a callee: it has ended, or will send its result.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {

@@ -41,6 +41,9 @@ type run struct {
 	deferreds settlements
 	received  message.Arrivals
 	told      map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
+	heeded    map[uint64]bool                    // the positions of requests to stop that it has heeded
+	stops     []uint64                           // those that are not taken yet
+	untold    []journal.Sent                     // what a commit has sent, or has not: its answer was lost
 	published *journal.Published                 // what it has published, if that is known: see publishedNow
 	tasks     map[journal.StepID]*task           // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task           // those of the tasks that are activities
@@ -62,7 +65,7 @@ type run struct {
 	rest       time.Duration            // that it wants after the last of them
 	rowWrites  uint64                   // counts the writes of the row, and when it may have been written
 	savedSeq   uint64                   // the entry after which its state was last saved
-	look       bool                     // there may be results in the inbox that it does not know
+	look       bool                     // there may be mail in the inbox that it does not know
 	asked      bool                     // something was asked of it since its last turn; more may follow
 	idle       bool                     // nothing is left to keep the run in memory for
 	warned     bool                     // that its journal comes near its limit
@@ -82,6 +85,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		deferreds: newSettlements(),
 		received:  message.NewArrivals(maxInHand),
 		told:      map[journal.Origin]journal.Message{},
+		heeded:    map[uint64]bool{},
 		tasks:     map[journal.StepID]*task{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -309,8 +313,11 @@ func (r *run) handle(notices []notice) {
 		}
 		r.receive(m)
 	}
-	if r.row == nil || r.owed != nil || r.readResults() && r.heedCaller() {
+	if r.row == nil || r.owed != nil || r.readMail() {
 		r.advance()
+	}
+	if r.row != nil && r.owed == nil && len(r.stops) > 0 && !r.Host.Over() {
+		r.commitStops()
 	}
 	r.deferreds.letGo()
 	r.received.LetGo()
@@ -373,7 +380,7 @@ func (r *run) receiveEnd(m notice) bool {
 				r.told[m.message.Origin] = m.message
 			}
 		})
-	case lookForResults:
+	case lookForMail:
 		r.look = true
 	case calleeOver:
 		r.endTask(m.step)
@@ -405,8 +412,8 @@ func (r *run) answerRequest(m notice) {
 		r.answer(m, m.reply, m.news.doing()+" "+r.row.Name(), r.learn(m.news))
 	case resumeRequest:
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
-	case stopRequest:
-		r.answer(m, m.reply, "stop "+r.row.Name(), r.stop(m.interrupt))
+	case stopArrived:
+		r.receiveStop(m)
 	case failRequest:
 		r.answer(m, m.reply, "fail "+r.row.Name(), r.fail(m))
 	case moveRequest:

@@ -136,13 +136,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"), nil)
 		out = answerText(err)
 	case "starts":
-		f.holdStarts(text == "held")
+		f.holdStarts(text)
 	case "show-child":
 		synctest.Wait()
 		return f.showChild(text)
-	case "given-up":
-		synctest.Wait()
-		return f.givenUpText()
 	case "sweep-before-link":
 		f.mu.Lock()
 		f.sweepAt = faultpoint.LinkBeforeCommit
@@ -344,16 +341,23 @@ func (f *fixture) startOver(row *journal.Execution) string {
 	return answerText(err)
 }
 
-// holdStarts has calls wait before they start what they call, or lets them.
-func (f *fixture) holdStarts(hold bool) {
+// holdStarts has calls wait before they start what they call, or behind that, or lets them.
+func (f *fixture) holdStarts(how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if hold {
+	switch how {
+	case "held":
 		f.starts = make(chan struct{})
-		return
+	case "held-behind":
+		f.startsBehind = make(chan struct{})
+	default:
+		for _, held := range []*chan struct{}{&f.starts, &f.startsBehind} {
+			if *held != nil {
+				close(*held)
+			}
+			*held = nil
+		}
 	}
-	close(f.starts)
-	f.starts = nil
 }
 
 // restart has the host die and another take over after a while.
@@ -363,8 +367,6 @@ func (f *fixture) restart(down time.Duration) {
 	synctest.Wait()
 	f.takeNotes()
 	f.boot()
-	x, ctx := f.x, f.life.Context()
-	go x.SettleGivenUp(ctx)
 	if f.scanning {
 		return
 	}
@@ -372,6 +374,11 @@ func (f *fixture) restart(down time.Duration) {
 	require.NoError(f.t, err)
 	for _, w := range due {
 		f.x.EnsureInMemory(w.ID)
+	}
+	mail, err := f.store.MailReceivers(f.t.Context(), journal.ID{}, 100)
+	require.NoError(f.t, err)
+	for _, id := range mail {
+		f.x.WakeForMail(id)
 	}
 }
 

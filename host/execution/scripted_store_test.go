@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,11 +56,6 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	return results[0], results[0].Err
 }
 
-// DropGivenUp implements Committer.
-func (c *scriptedCommitter) DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error {
-	return c.store.DropGivenUp(ctx, c.fences[id.Shard()], id, run, steps)
-}
-
 // Shares implements Committer.
 func (c *scriptedCommitter) Shares() bool {
 	c.mu.Lock()
@@ -94,10 +90,10 @@ func writtenText(w journal.Write) string {
 	if w.Publish != nil {
 		parts = append(parts, "what is published")
 	}
-	if len(w.GiveUp) > 0 {
-		parts = append(parts, fmt.Sprint(len(w.GiveUp), " given up"))
+	if n := len(slices.DeleteFunc(slices.Clone(w.Send), func(s journal.Sent) bool { return !s.Kind.Stops() })); n > 0 {
+		parts = append(parts, fmt.Sprint(n, " to stop"))
 	}
-	if w.Update == nil && (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) {
+	if w.Update == nil && (w.Settle != nil || w.Update != nil && w.Update.Interrupt != nil || w.Receive != nil) {
 		return strings.Join(append(parts, "the wake time"), ", ")
 	}
 	if w.Continue != nil {

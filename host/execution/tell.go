@@ -9,8 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// news is what others want an execution to know: a settlement, an interrupt, a message, its end. There is one way for all
-// of them: what is known of the execution says what is written, the write is committed, and a run in memory learns of it.
+// news is what others want an execution to know: a settlement, a message. There is one way for both: what is known of the execution says what is written, the write is committed, and a run in memory learns of it.
 type news interface {
 	// write is what makes it durable. A nil Write says that there is nothing to do.
 	write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error)
@@ -90,9 +89,6 @@ func (x *Executions) tell(ctx context.Context, ref Ref, n news) error {
 			return err
 		}
 	}
-	if _, ends := n.(terminateNews); ends {
-		defer x.breakOffTurns(ref.ID)()
-	}
 	return x.await(ctx, ref, reply)
 }
 
@@ -106,20 +102,15 @@ type told struct {
 // tellAbsent tells an execution that was claimed.
 func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	var row *journal.Execution
-	var w *journal.Write
 	var err error
 	f := guarded(func() {
 		if row, err = x.Load(ctx, ref); err == nil {
-			w, _, err = x.commitNews(ctx, x.stored(ctx, row), n)
+			_, _, err = x.commitNews(ctx, x.stored(ctx, row), n)
 		}
 	})
 	if f != nil {
 		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.What)
 		err = journal.ErrUndecided
-	}
-	_, ends := n.(terminateNews)
-	if ends && w != nil && err == nil {
-		x.ended(row, w)
 	}
 	switch {
 	case row == nil && f != nil:
@@ -129,7 +120,7 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
 		return told{then: []notice{again(row.Run, row.Chain, newsRequest{n, reply})}, reply: reply}
-	case err == nil && (row.State == journal.Running || ends): // it tells its watchers
+	case err == nil && row.State == journal.Running:
 		return told{then: []notice{wake{}}}
 	default:
 		return told{err: err}

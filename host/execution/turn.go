@@ -82,7 +82,7 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
-	r.ledger.giveResults(r.run)
+	r.ledger.giveResults(r.row)
 	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
 }
 
@@ -231,8 +231,12 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 	if err != nil {
 		return r.crashed(b, err)
 	}
+	stops, err := r.stopsOf(turn, did.unwanted)
+	if err != nil {
+		return r.crashed(b, err)
+	}
 	before := r.waitingNow()
-	d := r.decideTurn(b, turn, did)
+	d := r.decideTurn(b, turn, did, stops)
 	if d.forgot {
 		// The move could not know: the code waited for a step that was inserted.
 		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
@@ -243,7 +247,7 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	changes := d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section
-	if changes || len(d.write.Entries)+len(d.write.GiveUp)+len(d.write.Take) > 0 || did.writes() || d.fate.Writes() {
+	if changes || len(d.write.Entries)+len(d.write.Send)+len(d.write.Take) > 0 || did.writes() || d.fate.Writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
@@ -268,13 +272,11 @@ type decision struct {
 }
 
 // decideTurn enters a turn into the ledger, and says what is to be written of it.
-func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
+func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent) (d decision) {
 	r.crashes = 0
 	d.did = did
-	d.write = journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain}
-	unwanted := did.unwanted
+	d.write = journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Send: stops}
 	r.locked(func(l *ledger) {
-		unwanted = append(unwanted, l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)...)
 		d.gaveUp = l.applyTurn(b.entries, turn)
 		l.settleOwn(did.outcomes, r.now())
 		// What is ready at once must show in the wake time: the guest may have asked for
@@ -292,14 +294,13 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	b.write(&d.write)
 	d.fate.Write(&d.write, r.now())
 	did.write(&d.write, r.now())
-	d.write.GiveUp = r.giveUps(unwanted)
 	if d.update.State.Final() {
-		d.write.Send = results(r.row, &d.update, r.awaited())
+		d.write.Send = append(d.write.Send, results(r.row, &d.update, r.awaited())...)
 	}
 	if turn.Continues() {
 		return d
 	}
-	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section {
+	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section && len(r.stops) == 0 {
 		// Of the row only what the run waits for would change, and an entry can say that
 		// as well: most steps leave the row alone.
 		waiting := d.update.Waiting
@@ -308,6 +309,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	}
 	update := d.update
 	d.write.Update = &update
+	r.takeStops(&d.write)
 	return d
 }
 
@@ -331,7 +333,6 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 	r.setbacks, r.asked, r.recovering = 0, false, false
 	r.warnOfLength(b)
 	r.tellCallers(d.did)
-	r.settleDurable(&d.write)
 	return r.releaseEffects(turn, d.gaveUp)
 }
 

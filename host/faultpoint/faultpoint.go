@@ -84,17 +84,17 @@ const (
 	DeployBeforeCommit = "deploy.before-commit"
 	// Module, deployment and migrations are durable; the caller has not been told.
 	DeployAfterCommit = "deploy.after-commit"
-	// An interrupt was requested; nothing is durable.
+	// An execution is to be asked to stop, or to be ended; nothing is durable.
 	InterruptBeforeCommit = "interrupt.before-commit"
-	// The interrupt is durable; its execution and its caller have not been told.
+	// The request is durable; its execution and its caller have not been told.
 	InterruptAfterCommit = "interrupt.after-commit"
-	// Calls were given up, durably; who they started has not been told.
+	// The callees of calls that are given up were found; nothing is durable.
 	GiveUpBefore = "give-up.before"
-	// Who the calls had started has been told, durably; what was given up still says so.
+	// Calls were given up, durably, and their callees are to stop; they have not been told.
 	GiveUpAfter = "give-up.after"
-	// An execution is to be ended by its caller; nothing is durable.
+	// An execution is about to end because of a request; its end is not durable.
 	TerminateBeforeCommit = "terminate.before-commit"
-	// An execution was ended by its caller; its watchers have not been told.
+	// An execution has ended because of a request; its watchers have not been told.
 	TerminateAfterCommit = "terminate.after-commit"
 	// An execution cannot go on; nothing says so yet.
 	PauseBeforeCommit = "pause.before-commit"

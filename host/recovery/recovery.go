@@ -31,9 +31,9 @@ type DueReader interface {
 	Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error)
 }
 
-// ResultReader lists executions that have results of callees: see [journal.Store].
-type ResultReader interface {
-	ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
+// MailReader lists executions that have mail which their owners have not looked at: see [journal.Store].
+type MailReader interface {
+	MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
 }
 
 // Executions takes what is due.
@@ -64,9 +64,9 @@ type Scanner struct {
 	// HasRoom tells whether another execution fits into memory.
 	HasRoom func() bool
 	Logger  *slog.Logger
-	// Results, if set, tells which executions have results of callees, and WakeForResults has one look for them.
-	Results        ResultReader
-	WakeForResults func(id journal.ID)
+	// Mail, if set, tells which executions have mail that they have not looked at, and WakeForMail has one look for it.
+	Mail        MailReader
+	WakeForMail func(id journal.ID)
 	// Scanned, if set, is told when a scan has woken all that was due.
 	Scanned func()
 	Store   DueReader
@@ -135,9 +135,9 @@ func (s *Scanner) fillTimers(ctx context.Context) {
 // memory: the run that wrote that wake time is there. They are looked for all the same, because a
 // wake-up that was lost would otherwise be lost for ever.
 func (s *Scanner) wakeOverdue(ctx context.Context) {
-	var callers sync.WaitGroup
-	if s.Results != nil {
-		callers.Go(func() { s.wakeCallers(ctx) })
+	var receivers sync.WaitGroup
+	if s.Mail != nil {
+		receivers.Go(func() { s.wakeReceivers(ctx) })
 	}
 	until := s.Clock.Now().UnixNano()
 	absent := false
@@ -156,7 +156,7 @@ func (s *Scanner) wakeOverdue(ctx context.Context) {
 			}
 		})
 	}
-	callers.Wait()
+	receivers.Wait()
 	if s.Scanned != nil && ctx.Err() == nil {
 		s.Scanned()
 	}
@@ -175,16 +175,16 @@ func (s *Scanner) eachDue(ctx context.Context, until int64, do func(id journal.I
 	}
 }
 
-// wakeCallers has executions look into their inboxes whose callees have sent results. The callees have told them, as a
-// rule; this is for what a crash has come between. Those in memory are told first.
-func (s *Scanner) wakeCallers(ctx context.Context) {
+// wakeReceivers has executions look into their inboxes to which results or requests to stop were sent. The senders have told
+// them, as a rule; this is for what a crash has come between. Those in memory are told first.
+func (s *Scanner) wakeReceivers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
 		var page, absent []journal.ID
-		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Results.ResultReceivers(ctx, after, scanPage) })
+		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Mail.MailReceivers(ctx, after, scanPage) })
 		for _, id := range page {
 			if s.Executions.InMemory(id) {
-				s.WakeForResults(id)
+				s.WakeForMail(id)
 			} else {
 				absent = append(absent, id)
 			}
@@ -192,7 +192,7 @@ func (s *Scanner) wakeCallers(ctx context.Context) {
 		}
 		for _, id := range absent {
 			s.awaitRoom(ctx, id)
-			s.WakeForResults(id)
+			s.WakeForMail(id)
 		}
 	}
 }

@@ -37,8 +37,8 @@ type world struct {
 	told      []journal.ID // guarded by mu; to look for results
 }
 
-// ResultReceivers implements ResultReader.
-func (w *world) ResultReceivers(_ context.Context, after journal.ID, limit int) (page []journal.ID, err error) {
+// MailReceivers implements MailReader.
+func (w *world) MailReceivers(_ context.Context, after journal.ID, limit int) (page []journal.ID, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range w.receivers {
@@ -49,7 +49,7 @@ func (w *world) ResultReceivers(_ context.Context, after journal.ID, limit int) 
 	return page, nil
 }
 
-func (w *world) wakeForResults(id journal.ID) {
+func (w *world) wakeForMail(id journal.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = append(w.told, id)
@@ -132,7 +132,7 @@ func (w *world) wokenIDs() []journal.ID {
 func (w *world) scanner() *Scanner {
 	return &Scanner{
 		Clock: w, Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
-		Results: w, WakeForResults: w.wakeForResults,
+		Mail: w, WakeForMail: w.wakeForMail,
 	}
 }
 

@@ -58,10 +58,10 @@ func (e *execution) update(w *journal.Write) {
 		if u.Digest != "" {
 			e.row.Digest = u.Digest
 		}
-	}
-	if w.Interrupt != nil && e.row.Interrupt == nil {
-		i := *w.Interrupt
-		e.row.Interrupt = &i
+		if u.Interrupt != nil && e.row.Interrupt == nil {
+			i := *u.Interrupt
+			e.row.Interrupt = &i
+		}
 	}
 	if w.Wakes() && e.row.State == journal.Running {
 		e.row.WakeAt = journal.Now

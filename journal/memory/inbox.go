@@ -289,8 +289,8 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	return ids[:min(len(ids), max(limit, 0))], nil
 }
 
-// ResultReceivers implements journal.Store.
-func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+// MailReceivers implements journal.Store.
+func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -299,7 +299,7 @@ func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int
 	var ids []journal.ID
 	for to, b := range s.boxes {
 		e := s.executions[to.ID]
-		if e != nil && e.row.State == journal.Running && e.row.Chain == to.Chain && compareIDs(to.ID, after) > 0 && b.hasResult() {
+		if e != nil && e.row.Chain == to.Chain && compareIDs(to.ID, after) > 0 && b.hasMailFor(e.row.State) {
 			ids = append(ids, to.ID)
 		}
 	}
@@ -307,9 +307,10 @@ func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int
 	return ids[:min(len(ids), max(limit, 0))], nil
 }
 
-func (b *box) dropResults() {
+// dropLost drops what is sent to executions that may be gone.
+func (b *box) dropLost() {
 	for position, m := range b.messages {
-		if m.Kind == journal.ResultMessage {
+		if m.Kind == journal.ResultMessage || m.Kind.Stops() {
 			delete(b.messages, position)
 			delete(b.origins, m.Origin)
 			b.bytes -= m.Bytes
@@ -317,9 +318,9 @@ func (b *box) dropResults() {
 	}
 }
 
-func (b *box) hasResult() bool {
+func (b *box) hasMailFor(state journal.State) bool {
 	for _, m := range b.messages {
-		if m.Kind == journal.ResultMessage {
+		if m.Kind == journal.ResultMessage && state == journal.Running || m.Kind.Stops() && !state.Final() {
 			return true
 		}
 	}

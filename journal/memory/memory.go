@@ -34,7 +34,6 @@ type Store struct {
 	migrated   map[migrationKey]string              // checksum
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
-	givenUp    map[journal.Caller]journal.GiveUp    //
 	gone       map[journal.RunKey]bool              // runs that were deleted or continued, until Purge
 }
 
@@ -62,7 +61,6 @@ func New() *Store {
 		migrated:   map[migrationKey]string{},
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
-		givenUp:    map[journal.Caller]journal.GiveUp{},
 		gone:       map[journal.RunKey]bool{},
 	}
 }
@@ -169,7 +167,6 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		s.supersedeLocked(w.ID)
 	}
 	s.executions[w.ID] = after
-	s.giveUpLocked(w)
 	return s.deliverLocked(w, boxes, position)
 }
 
@@ -282,7 +279,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// Purge implements journal.Store: what a run had is gone with it. Results that came later are left.
+// Purge implements journal.Store: what a run had is gone with it. Messages that nobody takes any more are left.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -301,7 +298,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 			if own[shard] != s.fences[shard] {
 				return 0, journal.ErrFenced
 			}
-			b.dropResults()
+			b.dropLost()
 		}
 	}
 	maps.DeleteFunc(s.gone, func(run journal.RunKey, _ bool) bool { return own[run.Shard] == s.fences[run.Shard] })

@@ -22,6 +22,21 @@ func TestStoreFromBeforeRuns(t *testing.T) {
 	storetest.RunBefore(t, open(t, postgres.Config{Schema: restoreBefore(t)}))
 }
 
+// What such a version had given up is asked to stop.
+func TestGiveUpsBecomeRequests(t *testing.T) {
+	t.Parallel()
+	schema := restoreBefore(t)
+	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
+	_, err = conn.Exec(t.Context(), "UPDATE "+table("executions")+" SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "UPDATE "+table("given_up")+" SET step = $1", make([]byte, 16))
+	require.NoError(t, err)
+	storetest.RunGivenUpBefore(t, open(t, postgres.Config{Schema: schema}))
+}
+
 // restoreBefore makes a schema as a version before left it.
 func restoreBefore(t *testing.T) (schema string) {
 	t.Helper()

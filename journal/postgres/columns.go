@@ -198,16 +198,10 @@ type update struct {
 	*journal.Update
 }
 
-type interrupt struct {
-	id         journal.ID
-	run, chain journal.RunID
-	*journal.Interrupt
-}
-
 func queueUpdates(b *pgx.Batch, updates []update) {
 	var k runKeys
 	var states, digests []string
-	var values, errs, waiting, sections, chains [][]byte
+	var values, errs, waiting, sections, chains, interrupts [][]byte
 	var wakes, finished, moved []int64
 	for _, u := range updates {
 		k.add(u.id, u.run)
@@ -221,21 +215,9 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 		values = append(values, u.Value)
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
+		interrupts = append(interrupts, encodeInterrupt(u.Interrupt))
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains)
-}
-
-func queueInterrupts(b *pgx.Batch, interrupts []interrupt, wakes map[journal.ID]bool) {
-	var k runKeys
-	var requests, chains [][]byte
-	var woken []bool
-	for _, i := range interrupts {
-		k.add(i.id, i.run)
-		chains = append(chains, i.chain[:])
-		requests = append(requests, encodeInterrupt(i.Interrupt))
-		woken = append(woken, wakes[i.id])
-	}
-	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len(), woken, chains)
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains, interrupts)
 }
 
 type settleRows struct {

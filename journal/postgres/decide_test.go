@@ -135,8 +135,6 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 			w.Run[0] ^= 1
 		case strings.HasPrefix(part, "@"):
 			w.Link = &journal.Link{Step: journal.StepID{part[1]}}
-		case part == "interrupt":
-			w.Interrupt = &journal.Interrupt{}
 		case part == "stale":
 			w.Fence.Epoch = 0
 		case part == "entity":

@@ -238,7 +238,7 @@ func TestGuestWritesTheRowOfItsExecution(t *testing.T) {
 			require.NoError(t, err)
 			if c.changed {
 				w := b.write()
-				w.Interrupt, w.Update = &journal.Interrupt{At: 1}, &journal.Update{State: journal.Running, WakeAt: journal.Now}
+				w.Update = &journal.Update{State: journal.Running, WakeAt: journal.Now, Interrupt: &journal.Interrupt{At: 1}}
 				b.commit(t, w)
 			}
 			w := b.entry(1)

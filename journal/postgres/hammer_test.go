@@ -38,7 +38,7 @@ func TestOverlappingBatches(t *testing.T) {
 		case 1:
 			w.Settle = &journal.Deferred{Name: "one"}
 		case 2:
-			w.Interrupt = &journal.Interrupt{At: 1}
+			w.Receive = &journal.Message{Envelope: journal.Envelope{Kind: journal.InterruptMessage, Origin: journal.Origin{1}}}
 			fallthrough
 		default:
 			w.Entries = []journal.Entry{{Seq: seq.Add(1), Kind: journal.Delivery, Value: abi.Nil}}

@@ -24,16 +24,16 @@ func (st *statements) hotQueries() map[string]string {
 		"entries page":       st.entriesQuery(),
 		"find message":       st.findQuery(),
 		"inbox":              st.inboxQuery(),
+		"mail receivers":     st.mailReceiversQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),
-		"purge results":      st.selectResults(),
+		"purge results":      st.selectMail(),
 		"over holders":       holders[0].find(),
 		"retired holders":    holders[1].find(),
 		"purge entries":      entries.deleteQuery(2),
 		"purge inbox":        inbox.deleteQuery(3),
 		"receipts by origin": st.receiptsQuery(),
 		"receivers":          st.receiversQuery(),
-		"result receivers":   st.resultReceiversQuery(),
 		"sweep":              st.selectExpired(),
 		"sweep receipts":     st.selectOldReceipts(),
 		"delete receipts":    st.deleteReceipts(),
@@ -42,7 +42,7 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtInterrupts, stmtLinks,
+	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtLinks,
 	stmtLinksLenient, stmtLockRows, stmtMailLenient, stmtPark, stmtPresent, stmtPublish, stmtReceipts, stmtRoom,
 	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtWakes,
 }

@@ -119,22 +119,23 @@ func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origi
 		int16(id.Shard()), id[:], origin[:])
 }
 
-// ResultReceivers implements journal.Store.
-func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return readAll(ctx, s, scanID, "receivers of results", s.sql.resultReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+// MailReceivers implements journal.Store.
+func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	return readAll(ctx, s, scanID, "receivers of mail", s.sql.mailReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
-// resultReceiversQuery leaps from each receiver of results to the next, so that a page does not read the results behind it:
+// mailReceiversQuery leaps from each receiver of mail to the next, so that a page does not read the mail behind it:
 // the server makes no more rows than the limit asks for.
-func (st *statements) resultReceiversQuery() string {
+func (st *statements) mailReceiversQuery() string {
 	return `WITH RECURSIVE receivers AS (
-			(SELECT shard, id FROM ` + st.inbox + ` WHERE kind = 'result' AND (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
+			(SELECT shard, id FROM ` + st.inbox + ` WHERE kind IN ('result', 'interrupt', 'terminate') AND (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
 			UNION ALL
 			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id FROM ` + st.inbox + ` i
-				WHERE i.kind = 'result' AND (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
+				WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
 		SELECT r.id FROM receivers r CROSS JOIN LATERAL (SELECT FROM ` + st.executions + ` e
-			WHERE e.shard = r.shard AND e.id = r.id AND e.superseded = 0 * r.shard AND ` + running + ` AND EXISTS (SELECT FROM ` + st.inbox + ` i
-				WHERE i.shard = e.shard AND i.id = e.id AND i.kind = 'result' AND i.chain = coalesce(e.chain, e.run))) AS waiting LIMIT $3`
+			WHERE e.shard = r.shard AND e.id = r.id AND e.superseded = 0 * r.shard AND EXISTS (SELECT FROM ` + st.inbox + ` i
+				WHERE i.shard = e.shard AND i.id = e.id AND i.kind IN ('result', 'interrupt', 'terminate') AND i.chain = coalesce(e.chain, e.run)
+					AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result'))) AS waiting LIMIT $3`
 }
 
 func scanID(row pgx.CollectableRow) (id journal.ID, err error) {

@@ -39,14 +39,12 @@ type plan struct {
 	mail                    mail
 	entries                 entryRows
 	updates                 []update
-	interrupts              []interrupt
 	hibernated              map[journal.ID]*journal.Hibernated
 	entities                map[journal.ID]*journal.Entity // nil: destroyed
 	entityLocks             map[journal.ID]*journal.Lock   // nil: deleted
 	published               map[journal.ID]*journal.Published
 	continues               []continuation
 	superseded              runKeys // runs whose place others take
-	giveUps                 giveUpRows
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
@@ -180,9 +178,9 @@ func distinct(entries []journal.Entry) bool {
 func bare(w *journal.Write) bool {
 	parts := 0
 	for _, there := range []bool{
-		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil,
+		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Link != nil, w.Hibernate != nil,
 		w.Receive != nil, len(w.Take) > 0, len(w.Receipts) > 0, len(w.Send) > 0, w.Entity != nil, w.Destroy,
-		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock, len(w.GiveUp) > 0,
+		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock,
 		len(w.Park) > 0, len(w.Unpark) > 0,
 	} {
 		if there {
@@ -244,7 +242,6 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if len(p.published) > 0 {
 		p.queuePublished(b)
 	}
-	p.giveUps.queue(b)
 	p.queueLinks(b, a)
 	p.queueSettles(b, a)
 	if len(p.continues) > 0 {
@@ -277,9 +274,6 @@ func (p *plan) queueRuns(b *pgx.Batch) {
 	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
-	}
-	if len(p.interrupts) > 0 {
-		queueInterrupts(b, p.interrupts, p.wakes)
 	}
 }
 
@@ -320,15 +314,11 @@ func (p *plan) queueLinks(b *pgx.Batch, a *answers) {
 // queueWakes appends a statement that has executions loaded which no other statement
 // changes.
 func (p *plan) queueWakes(b *pgx.Batch) {
-	wakes := maps.Clone(p.wakes)
-	for _, i := range p.interrupts {
-		delete(wakes, i.id)
-	}
-	if len(wakes) == 0 {
+	if len(p.wakes) == 0 {
 		return
 	}
 	var k keys
-	for _, id := range sortedIDs(maps.Keys(wakes)) {
+	for _, id := range sortedIDs(maps.Keys(p.wakes)) {
 		k.add(id)
 	}
 	b.Queue(stmtWakes, k.shards, k.ids)

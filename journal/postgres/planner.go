@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/cruster/cruster/journal"
@@ -19,7 +20,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
 			known: known, runs: map[journal.ID]journal.RunID{}, chains: map[journal.ID]journal.RunID{},
 		},
-		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{},
+		updated: map[journal.ID]int{},
 	}
 	p.mail.room, p.mail.holds = map[journal.Receiver]*room{}, map[place]bool{}
 	for _, w := range writes {
@@ -37,8 +38,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 // planner makes a plan.
 type planner struct {
 	*plan
-	updated     map[journal.ID]int // → place in updates
-	interrupted map[journal.ID]bool
+	updated map[journal.ID]int // → place in updates
 }
 
 // add adds all of a write but the messages that it receives and sends.
@@ -69,10 +69,6 @@ func (p *planner) add(w *journal.Write) {
 			p.updates = append(p.updates, update{w.ID, w.Run, w.Receiver().Chain, w.Update})
 		}
 	}
-	if w.Interrupt != nil && !p.interrupted[w.ID] { // the first one stands
-		p.interrupted[w.ID] = true
-		p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Receiver().Chain, w.Interrupt})
-	}
 	if w.Hibernate != nil {
 		p.hibernated[w.ID] = w.Hibernate // the last one stands
 	}
@@ -82,7 +78,6 @@ func (p *planner) add(w *journal.Write) {
 	if w.Publish != nil {
 		p.published[w.ID] = w.Publish // the last one stands
 	}
-	p.giveUps.add(w)
 	if w.Continue != nil {
 		p.continues = append(p.continues, continuation{w.ID, w.Run, w.Receiver().Chain, w.Continue})
 	}
@@ -128,7 +123,7 @@ func (p *plan) noteWake(w *journal.Write, lenient bool) {
 		delete(p.lenientWakes, w.ID)
 	}
 	switch {
-	case w.Wakes() && lenient && w.Interrupt == nil:
+	case w.Wakes() && lenient:
 		p.lenientWakes[w.ID] = true
 	case w.Wakes():
 		p.wakes[w.ID] = true
@@ -143,5 +138,6 @@ func followed(first, last *journal.Update) *journal.Update {
 		both.Digest = first.Digest
 	}
 	both.MovedAt = max(both.MovedAt, first.MovedAt)
+	both.Interrupt = cmp.Or(first.Interrupt, last.Interrupt)
 	return &both
 }

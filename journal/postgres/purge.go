@@ -63,7 +63,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 				return err
 			}
 			var seen int
-			seen, more, err = s.purgeResults(ctx, tx, &room)
+			seen, more, err = s.purgeMail(ctx, tx, &room)
 			examined += seen
 			return err
 		})
@@ -114,23 +114,23 @@ func (s *Store) purge(ctx context.Context, tx *ownedTx, room *sweepRoom) (more b
 	return len(gone) > 0, nil
 }
 
-// selectResults lists results behind a place, each with whether the run that it is for is there.
-func (st *statements) selectResults() string {
+// selectMail lists results and requests behind a place, each with whether its receiver is there.
+func (st *statements) selectMail() string {
 	return `SELECT i.id, i.chain, i.position, EXISTS (
 			SELECT FROM ` + st.executions + ` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
-		FROM ` + st.inbox + ` i WHERE i.kind = 'result' AND (i.shard, i.id, i.chain, i.position) > ($1::int2, $2, $3, $4) AND i.shard = ANY($5::int2[])
+		FROM ` + st.inbox + ` i WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id, i.chain, i.position) > ($1::int2, $2, $3, $4) AND i.shard = ANY($5::int2[])
 		ORDER BY i.shard, i.id, i.chain, i.position LIMIT $6`
 }
 
-// purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
+// purgeMail looks at a few results and requests, behind those that were looked at last, and deletes those whose receivers were gone when
 // they came. It returns how many it has looked at, and whether there are more. There is a result for each caller that has not
 // taken it yet: to look at all of them each time would leave time for little else.
-func (s *Store) purgeResults(ctx context.Context, tx *ownedTx, room *sweepRoom) (seen int, more bool, err error) {
+func (s *Store) purgeMail(ctx context.Context, tx *ownedTx, room *sweepRoom) (seen int, more bool, err error) {
 	s.mu.Lock()
 	after := s.purged
 	s.mu.Unlock()
 	limit := int(room.rows)
-	rows, err := tx.Query(ctx, s.sql.selectResults(), int16(after.to.ID.Shard()), after.to.ID[:], chainColumn(after.to.Chain), int64(after.position),
+	rows, err := tx.Query(ctx, s.sql.selectMail(), int16(after.to.ID.Shard()), after.to.ID[:], chainColumn(after.to.Chain), int64(after.position),
 		tx.shards(0), room.rows)
 	if err != nil {
 		return 0, false, err

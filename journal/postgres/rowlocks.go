@@ -14,11 +14,11 @@ import (
 //
 // Batches that need the same rows must take them in the same order, or the server rolls one back after it has
 // waited for a second. A batch has many statements that lock rows of executions: those of settlements, links and receipts
-// rely on a run that is not replaced or deleted meanwhile; updates, interrupts and wake-ups change rows; the end of a run, its
+// rely on a run that is not replaced or deleted meanwhile; updates and wake-ups change rows; the end of a run, its
 // continuation and its successor change a key, which excludes the first kind. Each statement has its rows in order, together they
 // have not. So one statement locks the union of the rows, in the order of their ids, each as strongly as any later statement
 // needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a batch has
-// no more statements for it. A batch whose rows are all locked by one statement anyway, its updates or its interrupts, needs none.
+// no more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs none.
 //
 // The order is that of the arrays: a lateral subquery that locks is run for each row of the outer relation in turn.
 type rowLocks struct {
@@ -62,7 +62,7 @@ func lockModeOf(w *journal.Write, known premise) lockMode {
 func rowLocksOf(writes []*journal.Write, known premise) *rowLocks {
 	p := &lockPlanner{
 		known: known, started: map[journal.ID]bool{}, expected: map[journal.ID]bool{},
-		modes: map[journal.ID]lockMode{}, rows: map[lockedRow]bool{}, updated: map[journal.ID]bool{}, interrupted: map[journal.ID]bool{},
+		modes: map[journal.ID]lockMode{}, rows: map[lockedRow]bool{}, updated: map[journal.ID]bool{},
 	}
 	for _, w := range writes {
 		if !w.OfEntity() {
@@ -73,12 +73,12 @@ func rowLocksOf(writes []*journal.Write, known premise) *rowLocks {
 }
 
 type lockPlanner struct {
-	known                premise
-	started              map[journal.ID]bool // by a write before, so that no other transaction sees the row
-	expected             map[journal.ID]bool // to be of a certain run when the transaction begins
-	modes                map[journal.ID]lockMode
-	rows                 map[lockedRow]bool // without modes
-	updated, interrupted map[journal.ID]bool
+	known    premise
+	started  map[journal.ID]bool // by a write before, so that no other transaction sees the row
+	expected map[journal.ID]bool // to be of a certain run when the transaction begins
+	modes    map[journal.ID]lockMode
+	rows     map[lockedRow]bool // without modes
+	updated  map[journal.ID]bool
 }
 
 func (p *lockPlanner) add(w *journal.Write) {
@@ -96,9 +96,6 @@ func (p *lockPlanner) add(w *journal.Write) {
 	}
 	if w.Update != nil {
 		p.updated[w.ID] = true
-	}
-	if w.Interrupt != nil {
-		p.interrupted[w.ID] = true
 	}
 }
 
@@ -129,16 +126,16 @@ func (p *lockPlanner) locks() *rowLocks {
 	}
 	slices.SortFunc(l.rows, order)
 	slices.SortFunc(l.present, order)
-	if p.known == optimistic && (p.lockedBy(l.rows, p.updated) || len(p.updated) == 0 && p.lockedBy(l.rows, p.interrupted)) {
+	if p.known == optimistic && p.lockedBy(l.rows) {
 		l.rows = nil
 	}
 	return l
 }
 
-// lockedBy tells whether the rows are those of one statement, and each is expected to be of one run.
-func (p *lockPlanner) lockedBy(rows []lockedRow, statement map[journal.ID]bool) bool {
+// lockedBy tells whether the rows are those of the updates, and each is expected to be of one run.
+func (p *lockPlanner) lockedBy(rows []lockedRow) bool {
 	for i, row := range rows {
-		if !statement[row.id] || i > 0 && rows[i-1].id == row.id {
+		if !p.updated[row.id] || i > 0 && rows[i-1].id == row.id {
 			return false
 		}
 	}

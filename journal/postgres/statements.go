@@ -31,10 +31,8 @@ const (
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtFresh          = "cruster_fresh"
-	stmtGiveUps        = "cruster_give_ups"
 	stmtHibernate      = "cruster_hibernate"
 	stmtHoldMail       = "cruster_hold_mail"
-	stmtInterrupts     = "cruster_interrupts"
 	stmtLinks          = "cruster_links"
 	stmtLinksLenient   = "cruster_links_lenient"
 	stmtLock           = "cruster_lock"
@@ -68,7 +66,7 @@ type statements struct {
 	heartbeat, hibernated, modules, deployments   string
 	guestMigrations, inbox, receipts, entities    string
 	schedules, locks, published, attributes       string
-	retired, givenUp                              string
+	retired                                       string
 	countParked                                   string
 	prepared                                      map[string]string
 }
@@ -80,12 +78,11 @@ func newStatements(schema string) statements {
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
 		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), retired: q("retired"),
-		givenUp: q("given_up"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired, "{given_up}", st.givenUp,
+		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
 		"{taken}", "'"+stateTaken+"'", "{running}", running,
 		"{now}", strconv.FormatInt(journal.Now, 10), "{max_parked}", strconv.Itoa(journal.MaxParked), "{max_parked_bytes}", strconv.Itoa(journal.MaxParkedBytes),
@@ -219,20 +216,12 @@ var journalStatements = map[string]string{
 	WITH changed AS (
 		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at,
 			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at),
-			section = u.section
+			section = u.section, interrupt = coalesce(e.interrupt, u.interrupt)
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],
-				$13::bytea[], $14::bytea[])
-			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section, chain)
+				$13::bytea[], $14::bytea[], $15::bytea[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section, chain, interrupt)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 * u.shard AND e.run = u.run AND coalesce(e.chain, e.run) = u.chain RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
-
-	stmtInterrupts: `
-	WITH changed AS (
-		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt),
-			wake_at = CASE WHEN u.wakes AND e.state = 'running' THEN {now} ELSE e.wake_at END
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $6::bool[], $7::bytea[]) AS u (shard, id, run, interrupt, wakes, chain)
-		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 * u.shard AND e.run = u.run AND coalesce(e.chain, e.run) = u.chain RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
 
 	stmtHibernate: `
 	WITH saved AS (
@@ -251,10 +240,6 @@ var journalStatements = map[string]string{
 	stmtSettlesLenient: `
 	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, run, name), ` + wakeNew + ` AND e.run = new.run AND array_position($8::bytea[], e.id) IS NOT NULL)
 	SELECT run, name FROM new`,
-
-	stmtGiveUps: `
-	INSERT INTO {given_up} (shard, id, run, step, at, reason)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::int8[], $6::bytea[]) ON CONFLICT DO NOTHING`,
 
 	stmtWakes: `
 	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)
@@ -308,7 +293,8 @@ var journalStatements = map[string]string{
 	stmtMailLenient: `
 	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
 		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
-		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position, kind), ` + wakeNew + ` AND e.id = new.id AND new.kind <> 'result' AND new.id = ANY($15::bytea[]))
+		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position, kind, sender), ` + wakeNew + ` AND e.id = new.id
+		AND new.kind <> 'result' AND (new.sender IS NULL OR new.kind NOT IN ('interrupt', 'terminate')) AND new.id = ANY($15::bytea[]))
 	SELECT id, chain, origin, position FROM new`,
 
 	stmtUnanswered: `

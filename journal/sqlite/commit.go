@@ -322,9 +322,6 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 		err = b.insertEntries(w)
 	}
 	if err == nil {
-		err = b.giveUp(w)
-	}
-	if err == nil {
 		err = b.change(w)
 	}
 	return result, err
@@ -345,15 +342,6 @@ func (b *batch) change(w *journal.Write) error {
 	}
 	if w.Hibernate != nil {
 		if err := b.hibernate(w, w.Hibernate); err != nil {
-			return err
-		}
-	}
-	if w.Interrupt != nil {
-		err := run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			bindPacked(stmt, 3, w.Interrupt)
-		}, nil)
-		if err != nil {
 			return err
 		}
 	}
@@ -396,7 +384,7 @@ func (b *batch) putInput(of journal.RunKey, input []byte) error {
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
-			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11
+			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11, interrupt = coalesce(interrupt, ?12)
 		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, string(u.State))
@@ -412,6 +400,7 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 		}
 		stmt.BindInt64(10, int64(u.MovedAt))
 		bindStep(stmt, 11, u.Section)
+		bindPacked(stmt, 12, u.Interrupt)
 	}, nil)
 }
 

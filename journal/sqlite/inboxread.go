@@ -21,9 +21,10 @@ const (
 	findMessage    = "SELECT " + envelopeColumns + ", parked FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
 	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
-	selectResultReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_results CROSS JOIN cruster_executions e
+	selectMailReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_mail CROSS JOIN cruster_executions e
 			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
-		WHERE i.kind = 'result' AND (i.shard, i.id) > (?1, ?2) AND e.state = 'running' AND coalesce(e.chain, e.run) = i.chain
+		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > (?1, ?2) AND coalesce(e.chain, e.run) = i.chain
+			AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')
 		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT ?3`
 
 	// selectNextReceiver leaps over the other messages of the one before. It tells of an entity whether
@@ -174,10 +175,10 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 	return found, nil
 }
 
-// ResultReceivers implements journal.Store.
-func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int) (ids []journal.ID, err error) {
+// MailReceivers implements journal.Store.
+func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) (ids []journal.ID, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectResultReceivers, func(stmt *sqlite.Stmt) {
+		return run(conn, selectMailReceivers, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, after)
 			stmt.BindInt64(3, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
@@ -186,7 +187,7 @@ func (s *Store) ResultReceivers(ctx context.Context, after journal.ID, limit int
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: receivers of results: %w", err)
+		return nil, fmt.Errorf("sqlite: receivers of mail: %w", err)
 	}
 	return ids, nil
 }

@@ -71,7 +71,7 @@ type Store struct {
 	files      files       // are where they were
 
 	purging sync.Mutex
-	purged  resultPlace // the last result that Purge has looked at; guarded by purging
+	purged  mailPlace // the last result that Purge has looked at; guarded by purging
 
 	closing   chan struct{}
 	closeOnce sync.Once

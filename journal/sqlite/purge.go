@@ -81,7 +81,7 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (n in
 		}
 		n += int(before - room.rows)
 	}
-	results, err := s.purgeResults(ctx, own, limit-n)
+	results, err := s.purgeMail(ctx, own, limit-n)
 	if err != nil {
 		return n, fmt.Errorf("sqlite: purge: %w", err)
 	}
@@ -118,33 +118,33 @@ func purge(tx *ownedTx, room *sweepRoom) (more bool, err error) {
 	return len(gone) > 0, err
 }
 
-// selectResults lists results behind a place, each with whether the run that it is for is there.
-const selectResults = `SELECT i.id, i.chain, i.position, EXISTS (
+// selectMail lists results and requests behind a place, each with whether its receiver is there.
+const selectMail = `SELECT i.id, i.chain, i.position, EXISTS (
 		SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
-	FROM cruster_inbox i INDEXED BY cruster_inbox_results
-	WHERE i.kind = 'result' AND (i.shard, i.id, i.chain, i.position) > (?1, ?2, ?3, ?4) ORDER BY i.shard, i.id, i.chain, i.position LIMIT ?5`
+	FROM cruster_inbox i INDEXED BY cruster_inbox_mail
+	WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id, i.chain, i.position) > (?1, ?2, ?3, ?4) ORDER BY i.shard, i.id, i.chain, i.position LIMIT ?5`
 
-// resultPlace is where a result is.
-type resultPlace struct {
+// mailPlace is where a message is.
+type mailPlace struct {
 	to       journal.Receiver
 	position uint64
 }
 
-// purgeResults looks at a few results, behind those that were looked at last, and deletes those whose receivers were gone when
+// purgeMail looks at a few results and requests, behind those that were looked at last, and deletes those whose receivers were gone when
 // they came. There is a result for each caller that has not taken it yet: to look at all of them each time would leave time
 // for little else. It looks without the writer.
-func (s *Store) purgeResults(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
+func (s *Store) purgeMail(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
 	s.purging.Lock()
 	defer s.purging.Unlock()
 	for seen, more := 0, true; more && n < limit && seen < journal.PurgeExamines; seen += journal.SweepEntries {
-		after, lost, page, found := s.purged, []resultPlace(nil), min(journal.SweepEntries, limit-n), 0
+		after, lost, page, found := s.purged, []mailPlace(nil), min(journal.SweepEntries, limit-n), 0
 		err := s.read(ctx, func(conn *sqlite.Conn) error {
-			return run(conn, selectResults, func(stmt *sqlite.Stmt) {
+			return run(conn, selectMail, func(stmt *sqlite.Stmt) {
 				bindPlace(stmt, after.to, after.position)
 				stmt.BindInt64(5, int64(page))
 			}, func(row *sqlite.Stmt) error {
 				found++
-				after = resultPlace{to: journal.Receiver{ID: columnID(row, 0)}, position: uint64(row.ColumnInt64(2))}
+				after = mailPlace{to: journal.Receiver{ID: columnID(row, 0)}, position: uint64(row.ColumnInt64(2))}
 				row.ColumnBytes(1, after.to.Chain[:])
 				if !row.ColumnBool(3) && own.Has(after.to.ID.Shard()) {
 					lost = append(lost, after)
@@ -153,22 +153,22 @@ func (s *Store) purgeResults(ctx context.Context, own journal.Owned, limit int) 
 			})
 		})
 		if err == nil && len(lost) > 0 {
-			err = s.writeOwned(ctx, own, func(tx *ownedTx) error { return s.deleteResults(tx, lost) })
+			err = s.writeOwned(ctx, own, func(tx *ownedTx) error { return s.deleteMail(tx, lost) })
 		}
 		if err != nil {
 			return n, err
 		}
 		n += len(lost)
 		if more = found == page; !more {
-			after = resultPlace{} // from the beginning
+			after = mailPlace{} // from the beginning
 		}
 		s.purged = after
 	}
 	return n, nil
 }
 
-// deleteResults deletes messages. A receiver that is gone does not come back.
-func (s *Store) deleteResults(tx *ownedTx, lost []resultPlace) error {
+// deleteMail deletes messages. A receiver that is gone does not come back.
+func (s *Store) deleteMail(tx *ownedTx, lost []mailPlace) error {
 	s.mail.forget()
 	for i := range lost {
 		if err := tx.check(lost[i].to.ID.Shard()); err != nil {

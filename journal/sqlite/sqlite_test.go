@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"compress/gzip"
+	"database/sql"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,16 +66,36 @@ func TestDifferential(t *testing.T) {
 // A store of a version that keyed rows by execution is brought up to date, and nothing of it is lost.
 func TestStoreFromBeforeRuns(t *testing.T) {
 	t.Parallel()
+	storetest.RunBefore(t, open(t, sqlite.Config{Dir: restoreBefore(t)}))
+}
+
+// What such a version had given up is asked to stop.
+func TestGiveUpsBecomeRequests(t *testing.T) {
+	t.Parallel()
+	dir := restoreBefore(t)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.FileName))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE cruster_executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = ?1 WHERE key = 'child'", storetest.PinnedToStop())
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE cruster_given_up SET step = zeroblob(16)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	storetest.RunGivenUpBefore(t, open(t, sqlite.Config{Dir: dir}))
+}
+
+// restoreBefore makes a folder with a store as a version before left it.
+func restoreBefore(t *testing.T) (dir string) {
+	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "before", "runs.db.gz"))
 	require.NoError(t, err)
 	defer packed.Close()
 	unpacked, err := gzip.NewReader(packed)
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir = t.TempDir()
 	file, err := os.Create(filepath.Join(dir, sqlite.FileName))
 	require.NoError(t, err)
 	_, err = io.Copy(file, unpacked)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	storetest.RunBefore(t, open(t, sqlite.Config{Dir: dir}))
+	return dir
 }

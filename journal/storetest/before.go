@@ -38,6 +38,30 @@ func RunBefore(t *testing.T, store journal.Store) {
 	require.Empty(t, b.entriesOf(t, a.RunKey()))
 }
 
+// PinnedToStop is what the rows of callees have that are asked to stop when their calls are given up.
+func PinnedToStop() []byte { return abi.MustMarshal(&journal.Pinned{OnCancel: abi.OnCancelCancel}) }
+
+// RunGivenUpBefore tests such a store in which "child" was running, with [PinnedToStop], and "a" had given it up: it is asked to stop.
+func RunGivenUpBefore(t *testing.T, store journal.Store) {
+	child, err := store.Load(t.Context(), beforeID("child"))
+	require.NoError(t, err)
+	require.Equal(t, journal.Running, child.State)
+	ids, err := store.MailReceivers(t.Context(), journal.ID{}, 10)
+	require.NoError(t, err)
+	require.Equal(t, []journal.ID{child.ID}, ids)
+	messages, _, err := store.Messages(t.Context(), child.Receiver(), 0, journal.PageLimit{})
+	require.NoError(t, err)
+	require.Len(t, messages, 1)
+	m := messages[0]
+	require.Equal(t, journal.InterruptMessage, m.Kind)
+	require.Equal(t, child.Parent, m.From)
+	require.Len(t, m.Value, m.Bytes)
+	var i journal.Interrupt
+	require.NoError(t, abi.Unmarshal(m.Value, &i))
+	require.Equal(t, journal.Interrupt{At: m.At, GivenUp: true, Reason: i.Reason}, i)
+	require.NotEmpty(t, i.Reason)
+}
+
 func beforeID(key string) journal.ID { return journal.IDOf("default", "orders/Process", key) }
 
 func beforeRun(n byte) journal.RunID { return journal.RunID{n, 1, 2, 3} }
@@ -75,10 +99,6 @@ func (b *bundle) requireBeforeA(t *testing.T, a *journal.Execution) {
 		require.NoError(t, err)
 		require.Equal(t, key, callee.Key)
 	}
-	given, err := b.store.GivenUp(b.ctx, journal.Caller{}, 10)
-	require.NoError(t, err)
-	require.Len(t, given, 1)
-	require.Equal(t, a.ID, given[0].ID)
 }
 
 func (b *bundle) requireBeforeB(t *testing.T) {

@@ -61,9 +61,8 @@ func testStartIsIdempotent(t *testing.T, b *bundle) {
 	w := b.write(second.ID)
 	w.Start = &second
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Update = &journal.Update{State: journal.Failed}
+	w.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1, Reason: "r"}}
 	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil}
-	w.Interrupt = &journal.Interrupt{At: 1, Reason: "r"}
 	result := b.result(t, w)
 	require.NoError(t, result.Err)
 	require.True(t, result.Existed)
@@ -285,10 +284,9 @@ func testMissingExecution(t *testing.T, b *bundle) {
 	_, err := b.store.Load(b.ctx, id)
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	for name, fill := range map[string]func(*journal.Write){
-		"entries":   func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"update":    func(w *journal.Write) { w.Update = &journal.Update{State: journal.Failed} },
-		"settle":    func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
-		"interrupt": func(w *journal.Write) { w.Interrupt = &journal.Interrupt{At: 1} },
+		"entries": func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
+		"update":  func(w *journal.Write) { w.Update = &journal.Update{State: journal.Failed} },
+		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
 	} {
 		w := b.write(id)
 		fill(&w)
@@ -336,8 +334,7 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	again := b.write(id)
 	again.Settle = &journal.Deferred{Name: "approval", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}
 	again.Entries = []journal.Entry{newEntry(1)}
-	again.Update = &journal.Update{State: journal.Failed}
-	again.Interrupt = &journal.Interrupt{At: 1}
+	again.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1}}
 	result := b.result(t, again)
 	require.NoError(t, result.Err)
 	require.True(t, result.Existed)
@@ -357,14 +354,28 @@ func testSettleOnce(t *testing.T, b *bundle) {
 
 func testInterruptFirstStands(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
+	b.sleep(t, id, 70)
+	require.Nil(t, b.load(t, id).Interrupt)
 	for at := int64(1); at <= 2; at++ {
 		w := b.write(id)
-		w.Interrupt = &journal.Interrupt{At: at, Reason: fmt.Sprint("reason ", at)}
+		w.Update = &journal.Update{State: journal.Running, WakeAt: 70, Interrupt: &journal.Interrupt{At: at, Reason: fmt.Sprint("reason ", at)}}
 		w.Entries = []journal.Entry{newEntry(uint64(at))}
 		b.commit(t, w)
 	}
 	require.Equal(t, &journal.Interrupt{At: 1, Reason: "reason 1"}, b.load(t, id).Interrupt)
 	require.Len(t, b.entries(t, id), 2, "the rest of the second write takes effect")
+	b.sleep(t, id, 70)
+	row := b.load(t, id)
+	require.EqualValues(t, 1, row.Interrupt.At, "other updates leave it as it is")
+	require.EqualValues(t, 70, row.WakeAt, "the owner has it in hand")
+	other := b.start(t, newExecution("two in a batch"))
+	first, second := b.write(other), b.write(other)
+	first.Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 3}}
+	second.Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 4}}
+	results, err := b.store.Commit(b.ctx, []journal.Write{first, second})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Result{{}, {}}, results)
+	require.EqualValues(t, 3, b.load(t, other).Interrupt.At)
 }
 
 // testBatchIsolation puts every sort of bad write between good ones.
@@ -470,7 +481,7 @@ func testManyInOneBatch(t *testing.T, b *bundle) {
 		writes[i].Start = &e
 		writes[i].Entries = []journal.Entry{newEntry(1), newEntry(2)}
 		writes[i].Settle = &journal.Deferred{Name: "d", Value: []byte{byte(i)}}
-		writes[i].Interrupt = &journal.Interrupt{At: int64(i)}
+		writes[i].Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: int64(i)}}
 	}
 	results, err := b.store.Commit(b.ctx, writes)
 	require.NoError(t, err)

@@ -42,9 +42,8 @@ func testContinue(t *testing.T, b *bundle) {
 	w := b.write(id)
 	w.Update = &journal.Update{
 		State: journal.Paused, WakeAt: 77, Value: []byte("v"), Error: abi.Errorf(abi.CodeHostFault, "x"),
-		MovedAt: 4, Section: stepOf(1), Waiting: journal.Waiting{Seq: 3},
+		MovedAt: 4, Section: stepOf(1), Waiting: journal.Waiting{Seq: 3}, Interrupt: &journal.Interrupt{At: 6, Reason: "stop"},
 	}
-	w.Interrupt = &journal.Interrupt{At: 6, Reason: "stop"}
 	b.commit(t, w)
 	want := b.load(t, id)
 	for i, next := range []journal.RunID{{1}, {2}} {
@@ -181,13 +180,12 @@ func testOtherChain(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	for name, part := range map[string]func(w *journal.Write){
-		"entries":   func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"interrupt": func(w *journal.Write) { w.Interrupt = &journal.Interrupt{At: 1} },
-		"publish":   func(w *journal.Write) { w.Publish = &journal.Published{At: 1} },
-		"receive":   func(w *journal.Write) { w.Receive = newMessage(1) },
-		"settle":    func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
-		"take":      func(w *journal.Write) { w.Take = []uint64{left[0].Position} },
-		"update":    func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running, WakeAt: 77} },
+		"entries": func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
+		"publish": func(w *journal.Write) { w.Publish = &journal.Published{At: 1} },
+		"receive": func(w *journal.Write) { w.Receive = newMessage(1) },
+		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"take":    func(w *journal.Write) { w.Take = []uint64{left[0].Position} },
+		"update":  func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running, WakeAt: 77} },
 	} {
 		for _, chain := range []journal.RunID{other.Chain, {}} {
 			w := b.write(id)

@@ -56,7 +56,7 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"delete":     m.deleteRun,
 			"purge":      m.purge,
 
-			"dropGivenUp": m.dropGivenUp,
+			"children": m.children,
 		}
 		if h.Guest {
 			m.deployGuest(rt)
@@ -203,8 +203,8 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		name := rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred")
 		w.Settle = &journal.Deferred{Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}
 	}
-	if parts&16 != 0 {
-		w.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
+	if parts&16 != 0 && w.Update != nil {
+		w.Update.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
 	}
 	if parts&32 != 0 {
 		callee := modelExecution(drawKey(rt))
@@ -216,7 +216,6 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&128 != 0 {
 		w.Publish = drawPublished(rt)
 	}
-	w.GiveUp = drawGiveUps(rt)
 	return w
 }
 
@@ -244,7 +243,6 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 		m.compareExecution(rt, writes[i].ID)
 	}
 	m.compareMail(rt)
-	m.compareGivenUp(rt)
 	for i := range writes {
 		require.Equal(rt, want[i].Position, m.positions[got[i].Position], "write %d", i)
 	}

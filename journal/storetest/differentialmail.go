@@ -76,6 +76,9 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 	parts := rapid.IntRange(0, 31).Draw(rt, "mail")
 	if parts&1 != 0 {
 		message := m.drawMessage(rt)
+		if !w.OfEntity() && rapid.IntRange(0, 3).Draw(rt, "stop") == 0 {
+			message.Kind, message.From = journal.InterruptMessage, journal.Caller{} // it comes from outside
+		}
 		w.Receive = &message
 	}
 	if parts&2 != 0 {
@@ -115,14 +118,15 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 	}
 }
 
-// drawSent draws a message to an entity, or a result for an execution, which may be another run by now or not be there.
+// drawSent draws a message to an entity, or a result or a request to stop for an execution, which may be another run by now or not be there.
 func (m *model) drawSent(rt *rapid.T) journal.Sent {
 	sent := journal.Sent{Message: m.drawMessage(rt)}
 	if rapid.IntRange(0, 2).Draw(rt, "result") > 0 {
 		sent.To = rapid.SampledFrom(modelEntities()).Draw(rt, "to").ID
 		return sent
 	}
-	sent.To, sent.Kind, sent.Repeatable = modelExecution(drawKey(rt)).ID, journal.ResultMessage, false
+	sent.To, sent.Repeatable, sent.From = modelExecution(drawKey(rt)).ID, false, callerOf(modelExecution(drawKey(rt)).ID, 1)
+	sent.Kind = rapid.SampledFrom([]journal.MessageKind{journal.ResultMessage, journal.TerminateMessage}).Draw(rt, "sent")
 	run := m.runOf(sent.To)
 	sent.Chain = m.chainOf(sent.To, run)
 	if rapid.IntRange(0, 4).Draw(rt, "another chain") == 0 {
@@ -310,7 +314,7 @@ func (m *model) receivers(rt *rapid.T) {
 		return slices.Concat(nil, ids), err
 	}, m.store, m.oracle)
 	same(rt, "receivers of results", func(s journal.Store) ([]journal.ID, error) {
-		ids, err := s.ResultReceivers(m.ctx, after, limit)
+		ids, err := s.MailReceivers(m.ctx, after, limit)
 		return slices.Concat(nil, ids), err
 	}, m.store, m.oracle)
 }

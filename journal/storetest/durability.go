@@ -21,7 +21,7 @@ func testReopen(t *testing.T, b *bundle) {
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1), newEntry(2)}
 	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil, At: 4}
-	w.Interrupt = &journal.Interrupt{At: 6, Reason: "r"}
+	w.Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 6, Reason: "r"}}
 	b.commit(t, w)
 	module, deployment := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
 	deployed, err := b.deploy(module, deployment, nil)

@@ -42,7 +42,7 @@ func testStaleOwner(t *testing.T, b *bundle) {
 	writes[1].Entries = []journal.Entry{newEntry(1)}
 	writes[2].Update = &journal.Update{State: journal.Failed, FinishedAt: 1}
 	writes[3].Settle = &journal.Deferred{Name: "d"}
-	writes[4].Interrupt = &journal.Interrupt{At: 1}
+	writes[4].Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 1}}
 	before := b.load(t, old)
 	b.claim(t, "second")
 

@@ -199,9 +199,8 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Empty(t, b.entries(t, id))
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}}
+	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}, Interrupt: &journal.Interrupt{At: 1}}
 	w.Settle = &journal.Deferred{Name: "d"}
-	w.Interrupt = &journal.Interrupt{At: 1}
 	require.NoError(t, tx.Commit(b.ctx, w))
 	require.NoError(t, tx.Rollback(b.ctx), "harmless after Commit")
 	require.Len(t, b.entries(t, id), 1)

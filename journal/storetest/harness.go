@@ -52,7 +52,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Published", publishedTests},
 		{"Continue", continueTests},
 		{"Earlier", earlierTests},
-		{"GiveUp", giveUpTests},
+		{"Stops", stopTests},
 		{"Concurrency", concurrencyTests},
 		{"MailConcurrency", mailConcurrencyTests},
 		{"Durability", durabilityTests},

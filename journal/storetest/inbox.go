@@ -178,9 +178,8 @@ func testReceivedOnce(t *testing.T, b *bundle) {
 	again.Receive.Bytes = 1
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))
 	again.Entries = []journal.Entry{newEntry(1)}
-	again.Update = &journal.Update{State: journal.Failed}
+	again.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1}}
 	again.Settle = &journal.Deferred{Name: "d"}
-	again.Interrupt = &journal.Interrupt{At: 1}
 	again.Send = []journal.Sent{{To: journal.EntityID("default", "bank/Account", "ada"), Message: *newMessage(9)}}
 	again.Receipts = []journal.Receipt{{Origin: originOf(7)}}
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))

@@ -213,7 +213,8 @@ func testMailCrosses(t *testing.T, b *bundle) {
 					case 1:
 						w.Settle = &journal.Deferred{Name: fmt.Sprint(n)}
 					case 2:
-						w.Interrupt = &journal.Interrupt{At: int64(n)}
+						w.Receive = newMessage(n)
+						w.Receive.Kind = journal.InterruptMessage
 					case 3:
 						w.Update = &journal.Update{State: journal.Running, WakeAt: int64(n)}
 					}

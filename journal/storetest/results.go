@@ -20,24 +20,17 @@ func (b *bundle) sendResult(t testing.TB, from, to journal.ID, chain journal.Run
 	return w
 }
 
-func (b *bundle) resultReceivers(t testing.TB) []journal.ID {
-	t.Helper()
-	ids, err := b.store.ResultReceivers(b.ctx, journal.ID{}, 10)
-	require.NoError(t, err)
-	return ids
-}
-
 // A result is in the inbox of the caller when the callee is over, and wakes nothing: its receivers are found.
 func testResults(t *testing.T, b *bundle) {
 	callee, caller := b.start(t, newExecution("callee")), b.start(t, newExecution("caller"))
 	asleep := b.write(caller)
 	asleep.Update = &journal.Update{State: journal.Running, WakeAt: journal.Never}
 	b.commit(t, asleep)
-	require.Empty(t, b.resultReceivers(t))
+	require.Empty(t, b.mailReceivers(t))
 	b.commit(t, b.sendResult(t, callee, caller, b.receiver(caller).Chain, 1))
 	require.Equal(t, journal.Never, b.load(t, caller).WakeAt)
-	require.Equal(t, []journal.ID{caller}, b.resultReceivers(t))
-	ids, err := b.store.ResultReceivers(b.ctx, caller, 10)
+	require.Equal(t, []journal.ID{caller}, b.mailReceivers(t))
+	ids, err := b.store.MailReceivers(b.ctx, caller, 10)
 	require.NoError(t, err)
 	require.Empty(t, ids, "behind it")
 	inbox := b.inbox(t, caller)
@@ -48,10 +41,10 @@ func testResults(t *testing.T, b *bundle) {
 	paused := b.write(caller)
 	paused.Update = &journal.Update{State: journal.Paused, WakeAt: journal.Never}
 	b.commit(t, paused)
-	require.Empty(t, b.resultReceivers(t), "it is not to be loaded")
+	require.Empty(t, b.mailReceivers(t), "it is not to be loaded")
 	paused.Update.State, paused.Take = journal.Running, []uint64{inbox[0].Position}
 	b.commit(t, paused)
-	require.Empty(t, b.resultReceivers(t))
+	require.Empty(t, b.mailReceivers(t))
 	require.Empty(t, b.inbox(t, caller))
 }
 
@@ -67,7 +60,7 @@ func testResultsAreNotRefused(t *testing.T, b *bundle) {
 	require.NoError(t, results[0].Err)
 	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
 	require.Equal(t, journal.Completed, b.load(t, callee).State)
-	require.Equal(t, []journal.ID{caller}, b.resultReceivers(t))
+	require.Equal(t, []journal.ID{caller}, b.mailReceivers(t))
 	await := b.receive(caller, 3)
 	await.Receive.Kind = journal.AwaitMessage
 	results, err = b.store.Commit(b.ctx, []journal.Write{await, b.receive(caller, 4)})

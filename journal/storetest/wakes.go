@@ -17,15 +17,14 @@ func (b *bundle) sleep(t testing.TB, id journal.ID, wakeAt int64) {
 	b.commit(t, w)
 }
 
-// testWakes has settlements, interrupts and messages wake executions that run, and no
+// testWakes has settlements and messages wake executions that run, and no
 // others.
 func testWakes(t *testing.T, b *bundle) {
 	for name, fill := range map[string]func(*journal.Write){
-		"settle":    func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
-		"interrupt": func(w *journal.Write) { w.Interrupt = &journal.Interrupt{At: 1} },
-		"receive":   func(w *journal.Write) { w.Receive = newMessage(1) },
+		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"receive": func(w *journal.Write) { w.Receive = newMessage(1) },
 		"all of them": func(w *journal.Write) {
-			w.Settle, w.Interrupt, w.Receive = &journal.Deferred{Name: "d"}, &journal.Interrupt{At: 1}, newMessage(1)
+			w.Settle, w.Receive = &journal.Deferred{Name: "d"}, newMessage(1)
 		},
 	} {
 		for state, woken := range map[journal.State]bool{journal.Running: true, journal.Paused: false, journal.Completed: false} {
@@ -52,15 +51,6 @@ func testWakes(t *testing.T, b *bundle) {
 			require.Equal(t, want, b.load(t, with.ID).WakeAt, "%s with an update, %s", name, state)
 		}
 	}
-	// An interrupt that is not the first has it loaded all the same.
-	id := b.start(t, newExecution("twice"))
-	for range 2 {
-		b.sleep(t, id, 80)
-		w := b.write(id)
-		w.Interrupt = &journal.Interrupt{At: 1}
-		b.commit(t, w)
-		require.Equal(t, journal.Now, b.load(t, id).WakeAt)
-	}
 }
 
 // In a batch each write sees what those before it did.
@@ -70,8 +60,6 @@ func testWakesInABatch(t *testing.T, b *bundle) {
 	update.Update = &journal.Update{State: journal.Running, WakeAt: 40}
 	settle := b.write(id)
 	settle.Settle = &journal.Deferred{Name: "d"}
-	interrupt := b.write(id)
-	interrupt.Interrupt = &journal.Interrupt{At: 1}
 	n := 0
 	for _, c := range []struct {
 		name   string
@@ -82,8 +70,6 @@ func testWakesInABatch(t *testing.T, b *bundle) {
 		{"before an update", []journal.Write{b.receive(id, 2), update}, 40},
 		{"repeated", []journal.Write{update, b.receive(id, 1)}, 40},
 		{"a new one before, a repeated one behind", []journal.Write{b.receive(id, 3), update, b.receive(id, 1)}, 40},
-		{"an interrupt before", []journal.Write{interrupt, update}, 40},
-		{"an interrupt behind", []journal.Write{update, interrupt}, journal.Now},
 		{"a settlement behind", []journal.Write{update, settle}, journal.Now},
 		{"a repeated settlement", []journal.Write{update, settle}, 40},
 	} {

@@ -165,7 +165,7 @@ func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution,
 	row.State, row.WakeAt = journal.Running, journal.Now
 	row.Value, row.Error, row.FinishedAt, row.Waiting = nil, nil, 0, journal.Waiting{}
 	results, err := store.Commit(t.Context(), []journal.Write{{
-		ID: row.ID, Run: row.Run, Fence: fences[row.ID.Shard()], Start: &row, Entries: slices.Clone(r.entries), Interrupt: row.Interrupt,
+		ID: row.ID, Run: row.Run, Fence: fences[row.ID.Shard()], Start: &row, Entries: slices.Clone(r.entries),
 	}})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
