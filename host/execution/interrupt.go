@@ -14,7 +14,7 @@ import (
 
 // # Requests to stop
 //
-// An interrupt and a terminate are messages: see journal/inbox.go. Whoever sends one puts it into the inbox, whatever the
+// An interrupt and a terminate are messages: see journal/inbox.go. The sender puts one into the inbox, whatever the
 // run does at the moment, and tells the run. The run heeds it: in memory it is asked to stop from then on. It takes the
 // message with the turn that this causes, or at once if it causes none: a workflow need not look at it, and a
 // paused one takes no turns. A terminate is taken by the commit that ends the execution.

@@ -9,7 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// news is what others want an execution to know: a settlement, a message. There is one way for both: what is known of the execution says what is written, the write is committed, and a run in memory learns of it.
+// news is what others want an execution to know: a settlement, a message. There is one way for both: what is known of the
+// execution says what is written, the write is committed, and a run in memory learns of it.
 type news interface {
 	// write is what makes it durable. A nil Write says that there is nothing to do.
 	write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error)

@@ -279,7 +279,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// Purge implements journal.Store: what a run had is gone with it. Messages that nobody takes any more are left.
+// Purge implements journal.Store: what a run had is gone with it. Messages without a receiver are left.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {

@@ -30,7 +30,8 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
-	_, err = conn.Exec(t.Context(), "UPDATE "+table("executions")+" SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
+	_, err = conn.Exec(t.Context(),
+		"UPDATE "+table("executions")+" SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE "+table("given_up")+" SET step = $1", make([]byte, 16))
 	require.NoError(t, err)

@@ -75,7 +75,8 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	dir := restoreBefore(t)
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.FileName))
 	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), "UPDATE cruster_executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = ?1 WHERE key = 'child'", storetest.PinnedToStop())
+	_, err = db.ExecContext(t.Context(),
+		"UPDATE cruster_executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = ?1 WHERE key = 'child'", storetest.PinnedToStop())
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE cruster_given_up SET step = zeroblob(16)")
 	require.NoError(t, err)
