@@ -213,8 +213,12 @@ func testMailCrosses(t *testing.T, b *bundle) {
 					case 1:
 						w.Settle = &journal.Deferred{Name: fmt.Sprint(n)}
 					case 2:
-						w.Receive = newMessage(n)
-						w.Receive.Kind = journal.InterruptMessage
+						if round%2 == 0 {
+							w.Receive = newMessage(n)
+							w.Receive.Kind = journal.InterruptMessage
+							break
+						}
+						fallthrough
 					case 3:
 						w.Update = &journal.Update{State: journal.Running, WakeAt: int64(n)}
 					}
