@@ -251,6 +251,9 @@ func (e *entity) forget(c *call) {
 // withdrawn takes out a caller that does not wait any more, and with the last one its call,
 // unless that is at work or durable. It makes the reply.
 func (e *entity) withdrawn(m withdrawal) bool {
+	if m.unless == isAtWork {
+		e.tellLocked() // a lock that its step has is not left behind
+	}
 	c := m.call.whole()
 	i := slices.Index(c.waiters, m.waiter)
 	if i < 0 {

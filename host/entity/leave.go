@@ -26,7 +26,8 @@ import (
 //  3. Message and request are one operation, whichever comes first: they have one origin. The message of a lock leaves no
 //     receipt, as it may be performed twice: what counts is whether its step is in its section.
 //  4. The answer to a lock says no more than that the workflow is to ask again: it has the lock by then. So it locks
-//     the next one in its own time, and what is locked is decided as ever.
+//     the next one in its own time, and what is locked is decided as ever. Each answer is a message of its own, and one too
+//     many does no harm.
 //  5. What is called in a critical section is never left behind: a message waits for the end of the section that
 //     holds the entity, and the section for its answer.
 //
@@ -52,7 +53,11 @@ func (c *call) answerTo(id journal.ID, outcome abi.Outcome, now int64) []journal
 		return nil
 	}
 	to := journal.Receiver{ID: c.from.ID, Chain: *c.replyTo}
-	return []journal.Sent{journal.ResultTo(to, journal.OriginOf(c.from.Run, c.from.Step), journal.Caller{ID: id, Step: c.from.Step}, now, &outcome)}
+	origin := journal.OriginOf(c.from.Run, c.from.Step)
+	if c.kind == lock {
+		origin = journal.NewOrigin() // a step is told of each entity that it has locked, while the answer of the one before may be untaken
+	}
+	return []journal.Sent{journal.ResultTo(to, origin, journal.Caller{ID: id, Step: c.from.Step}, now, &outcome)}
 }
 
 // tellCallers tells workflows of the answers in a write, which is durable.

@@ -140,13 +140,14 @@ type Executions struct {
 	metrics    *metrics
 	born       int64 // when this host began
 	codec      hibernation.Codec
-	saving     *semaphore.Weighted          // states that are being saved
-	restoring  *semaphore.Weighted          // states that guests are being made of
-	querying   *semaphore.Weighted          // queries that are being answered
-	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
-	group      actor.TaskGroup              // the goroutines of runs and of their tasks
-	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
-	reading    *actor.FairQueue[journal.ID] // reads of outcomes of other executions, by the execution that reads
+	saving     *semaphore.Weighted             // states that are being saved
+	restoring  *semaphore.Weighted             // states that guests are being made of
+	querying   *semaphore.Weighted             // queries that are being answered
+	alone      *semaphore.Weighted             // for attempts that run alone: see lost.go
+	group      actor.TaskGroup                 // the goroutines of runs and of their tasks
+	performing *actor.FairQueue[journal.ID]    // the attempts of activities, by execution
+	reading    *actor.FairQueue[journal.ID]    // reads of outcomes of other executions, by the execution that reads
+	ending     *actor.FairQueue[journal.RunID] // ends of executions that runs have given up, by the run
 	runs       *actor.Registry[journal.ID, notice, *run]
 	resident   *residency.List
 	heads      headStarts
@@ -167,7 +168,7 @@ func New(deps Deps) *Executions {
 	x.querying = semaphore.NewWeighted(maxQuerying)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
-	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
+	x.ending = actor.NewFairQueue[journal.RunID](&x.group, maxEnding)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.runs.RestBy(x.after)

@@ -93,6 +93,9 @@ func stopMessage(kind journal.MessageKind, chain journal.RunID, i journal.Interr
 	}
 }
 
+// maxEnding bounds the executions that are ended at the same time because they were given up.
+const maxEnding = 64
+
 // tellStops tells executions that requests to stop are in their inboxes.
 func (x *Executions) tellStops(sent []journal.Sent) {
 	if slices.ContainsFunc(sent, func(s journal.Sent) bool { return s.Kind.Stops() }) {
@@ -103,7 +106,7 @@ func (x *Executions) tellStops(sent []journal.Sent) {
 		case journal.InterruptMessage:
 			x.runs.Post(s.To, ofChain{s.Chain, lookForMail{}})
 		case journal.TerminateMessage:
-			x.group.Go(func() {
+			x.ending.Go(s.From.Run, func() {
 				taken := make(chan error, 1)
 				x.runs.Post(s.To, ofChain{s.Chain, stopArrived{reply: taken}})
 				_ = x.awaitEnd(x.Host.Context(), Ref{ID: s.To, Chain: s.Chain}, taken)
@@ -166,6 +169,8 @@ func (r *run) receiveStop(m stopArrived) {
 	case m.reply == nil:
 	case !heeded || r.row == nil || r.owed != nil:
 		r.requeue(ofChain{r.chain, m}) // its end is not durable yet
+	case r.row.State.Final() && abi.CodeOf(r.row.Error) != abi.CodeTerminated:
+		m.reply <- alreadyOver(r.row) // it came to its end by itself
 	default:
 		m.reply <- nil
 	}

@@ -122,11 +122,11 @@ func (res *result) settle(o *op.Op, run journal.RunID) bool {
 		return false
 	case res.envelope == nil:
 		o.Settle(res.outcome, 0, res.at)
+	case o.Kind == abi.OpLock:
+		o.Answered() // it is asked for again, and the next one is locked
+		return false
 	case res.envelope.Origin != journal.OriginOf(run, o.StepID):
 		return false // the step of a run before this one
-	case o.Kind == abi.OpLock:
-		o.Awaiting = false // it is asked for again, and the next one is locked
-		return false
 	default:
 		o.Receive(*res.envelope)
 		o.ReadyAt = max(res.at, o.IssuedAt)

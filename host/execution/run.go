@@ -386,7 +386,7 @@ func (r *run) receiveEnd(m notice) bool {
 		r.endTask(m.step)
 		r.locked(func(l *ledger) { l.results = append(l.results, m.result) })
 	case opAwaits:
-		r.locked(func(l *ledger) { l.ops.Change(m.step, func(o *op.Op) { o.Awaiting = true }) })
+		r.locked(func(l *ledger) { l.ops.Change(m.step, (*op.Op).Await) })
 		r.endTask(m.step)
 	case taskFault:
 		r.endTask(m.step)

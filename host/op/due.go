@@ -23,6 +23,13 @@ func (o *Op) NeedsHost() bool {
 	}
 }
 
+// Await says that the host has done its part: the answer will be sent. That of a lock may have come before, and
+// the op needs the host then.
+func (o *Op) Await() { o.Awaiting, o.early = !o.early, false }
+
+// Answered says that an entity has answered a lock: the op needs the host again, to ask for the next entity.
+func (o *Op) Answered() { o.early, o.Awaiting = !o.Awaiting, false }
+
 // MayAwait tells whether the op can wait outside of memory for a message that ends it: see [Op.Awaiting].
 func (o *Op) MayAwait() bool {
 	return o.Kind == abi.OpCall || o.Kind == abi.OpEntityCall || o.Kind == abi.OpLock

@@ -18,7 +18,7 @@ func (s *Store) Children(ctx context.Context, run journal.RunID, after journal.I
 	var found []journal.Execution
 	for id, e := range s.executions {
 		if e.row.Parent.Run == run && !e.row.Parent.IsZero() && !e.row.State.Final() && bytes.Compare(id[:], after[:]) > 0 {
-			found = append(found, cloneExecution(e.row))
+			found = append(found, journal.Listed(cloneExecution(e.row)))
 		}
 	}
 	slices.SortFunc(found, func(a, b journal.Execution) int { return bytes.Compare(a.ID[:], b.ID[:]) })

@@ -1,7 +1,11 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,26 +16,87 @@ import (
 //
 // The indexes of wake times begin with the shard: a host of a cluster reads what is in its own shards and nothing else. What is
 // due is wanted in the order of time over all of them. To read a page from each shard and sort would read a thousand times what
-// is wanted, page after page, if much is due. So a query reads a few rows of each shard, and what it has found is complete up to
-// the earliest place at which a shard was cut off. That is a page, or the beginning of one: the next query goes on behind it. If
-// nothing is due, as a rule, one query looks once into the index for each shard.
+// is wanted, page after page, if much is due. So the first query of a page reads a few rows of each shard. They are merged until
+// the page is full, or until the last row that was read of a shard which may have more: then that shard, and those that run
+// out next, are read on. Executions that are due at the same time, as all are that wait for the host, come in the order of their
+// shards, so that a page of them takes most of its rows from a few. If nothing is due, as a rule, one query looks
+// once into the index for each shard.
 
-// allShards are the shards that are scanned.
-var allShards = func() (shards []int16) {
-	for shard := range int16(journal.NumShards) {
-		shards = append(shards, shard)
+// readOn is how many shards are read on at once.
+const readOn = 16
+
+// dueScan reads a few rows behind each of some places, each in the shard of its ID, in order.
+type dueScan func(after []shardPlace, most int) ([]journal.Wake, error)
+
+// pageOfDue is the first page behind a place.
+func pageOfDue(after journal.Wake, limit int, scan dueScan) (page []journal.Wake, err error) {
+	if limit <= 0 {
+		return nil, nil
 	}
-	return shards
-}()
+	places := make([]shardPlace, journal.NumShards)
+	for shard := range places {
+		places[shard] = shardPlace{int16(shard), after}
+	}
+	most := min(4*limit/journal.NumShards+4, limit)
+	var rest []journal.Wake
+	cut := map[journal.Wake]bool{} // the last rows that were read of shards which may have more
+	for more := places; ; {
+		found, err := scan(more, most)
+		if err != nil {
+			return nil, err
+		}
+		noteCut(cut, found, most)
+		rest = append(rest, found...)
+		slices.SortFunc(rest, inOrder)
+		n := 0
+		for n < len(rest) && len(page) < limit && (n == 0 || !cut[rest[n-1]]) {
+			page = append(page, rest[n])
+			n++
+		}
+		if len(page) == limit || n == 0 || !cut[rest[n-1]] {
+			return page, nil
+		}
+		rest = rest[n:]
+		more, most = nextCut(cut), min(4*most, limit)
+	}
+}
 
-// perShard is how many rows a query reads of each of so many shards for a page. With as many as there are in a page, evenly
-// spread, most pages would be cut off early; with eight times as many in all, hardly any is.
-func perShard(limit, shards int) int { return 4*limit/shards + 4 }
+// shardPlace is where the scan of a shard goes on.
+type shardPlace struct {
+	shard int16
+	journal.Wake
+}
 
-// dueQuery lists what is due, a few rows of each shard, in the order of wake times. All of it is in the index.
+func inOrder(a, b journal.Wake) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.ID[:], b.ID[:]))
+}
+
+// noteCut notes the last row of each shard that has as many as were asked for.
+func noteCut(cut map[journal.Wake]bool, found []journal.Wake, most int) {
+	seen := map[journal.Shard]int{}
+	for _, w := range found {
+		if seen[w.ID.Shard()]++; seen[w.ID.Shard()] == most {
+			cut[w] = true
+		}
+	}
+}
+
+// nextCut takes the shards that run out first.
+func nextCut(cut map[journal.Wake]bool) (places []shardPlace) {
+	for _, w := range slices.SortedFunc(maps.Keys(cut), inOrder) {
+		if len(places) == readOn {
+			break
+		}
+		places = append(places, shardPlace{int16(w.ID.Shard()), w})
+		delete(cut, w)
+	}
+	return places
+}
+
+// dueQuery lists what is due behind a place in each shard, a few rows of each. All of it is in the index.
 func dueQuery(table, only string) string {
-	return `SELECT w.wake_at, w.id FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
-			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only + ` AND x.wake_at <= $2 AND (x.wake_at, x.id) > ($3, $4)
+	return `SELECT w.wake_at, w.id FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS JOIN LATERAL (
+			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only + ` AND x.wake_at <= $2 AND (x.wake_at, x.id) > (s.at, s.id)
 			ORDER BY x.wake_at, x.id LIMIT $5) AS w
 		ORDER BY w.wake_at, w.id`
 }
@@ -52,7 +117,7 @@ func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wak
 	return s.due(ctx, "due schedules", s.sql.dueSchedules(), until, after, limit)
 }
 
-func (s *Store) due(ctx context.Context, what, query string, until int64, after journal.Wake, limit int) (page []journal.Wake, err error) {
+func (s *Store) due(ctx context.Context, what, query string, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
 		var id []byte
 		if err := row.Scan(&w.At, &id); err != nil {
@@ -60,30 +125,11 @@ func (s *Store) due(ctx context.Context, what, query string, until int64, after 
 		}
 		return w, decodeID(id, &w.ID)
 	}
-	most := perShard(limit, len(allShards))
-	for more := true; more && len(page) < limit; {
-		rows, err := readAll(ctx, s, scan, what, query, allShards, until, after.At, after.ID[:], most)
-		if err != nil {
-			return nil, err
+	return pageOfDue(after, limit, func(after []shardPlace, most int) ([]journal.Wake, error) {
+		shards, times, ids := make([]int16, len(after)), make([]int64, len(after)), make([][]byte, len(after))
+		for i := range after {
+			shards[i], times[i], ids[i] = after[i].shard, after[i].At, after[i].ID[:]
 		}
-		rows, more = complete(rows, most)
-		page = append(page, rows...)
-		if more {
-			after = page[len(page)-1]
-		}
-	}
-	return page[:min(len(page), max(limit, 0))], nil
-}
-
-// complete cuts rows, in their order, off behind the first place at which a shard has as many as were asked for: it may have
-// others behind that. More says that it was cut, or may be continued.
-func complete(rows []journal.Wake, most int) (page []journal.Wake, more bool) {
-	seen := map[journal.Shard]int{}
-	for i, w := range rows {
-		shard := w.ID.Shard()
-		if seen[shard]++; seen[shard] == most {
-			return rows[:i+1], true
-		}
-	}
-	return rows, false
+		return readAll(ctx, s, scan, what, query, shards, until, times, ids, most)
+	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-const selectChildren = selectExecution + ` WHERE e.parent_run = ?1 AND e.state IN ('running', 'paused') AND e.id > ?2 ORDER BY e.id LIMIT ?3`
+const selectChildren = `SELECT ` + executionColumns + ` FROM cruster_executions e WHERE e.parent_run = ?1 AND e.state IN ('running', 'paused') AND e.id > ?2 ORDER BY e.id LIMIT ?3`
 
 // Children implements journal.Store.
 func (s *Store) Children(ctx context.Context, of journal.RunID, after journal.ID, limit int) (found []journal.Execution, err error) {
@@ -20,7 +20,7 @@ func (s *Store) Children(ctx context.Context, of journal.RunID, after journal.ID
 			stmt.BindInt64(3, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
 			e, err := scanExecution(row)
-			found = append(found, e)
+			found = append(found, journal.Listed(e))
 			return err
 		})
 	})
