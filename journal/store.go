@@ -54,7 +54,7 @@ type ExecutionReader interface {
 	// superseded since. ErrNotFound says that there is none, ErrSwept that it was deleted.
 	Callee(ctx context.Context, step Caller) (*Execution, error)
 	// Children lists the executions that steps of a run have started and that are not over, in
-	// the order of their ids, at most limit, that come behind after.
+	// the order of their ids, at most limit, that come behind after: without inputs and results.
 	Children(ctx context.Context, run RunID, after ID, limit int) ([]Execution, error)
 	// Due lists running executions with WakeAt at or before until, earliest
 	// first, at most limit, that come behind the wake after in the order of

@@ -16,5 +16,5 @@
 //	CREATE INDEX CONCURRENTLY name ON …;
 //	RESET lock_timeout;
 //
-// Step 9 is older than this rule: it rewrites tables, and a host of the version before is fenced by it.
+// Steps 9 and 11 on Postgres are older than this rule: they rewrite or drop tables, and a host of the version before is fenced by them.
 package migrations

@@ -117,9 +117,12 @@ func (s *Store) purge(ctx context.Context, tx *ownedTx, room *sweepRoom) (more b
 // selectMail lists results and requests behind a place, each with whether its receiver is there.
 func (st *statements) selectMail() string {
 	return `SELECT i.id, i.chain, i.position, EXISTS (
-			SELECT FROM ` + st.executions + ` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
-		FROM ` + st.inbox + ` i WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id, i.chain, i.position) > ($1::int2, $2, $3, $4) AND i.shard = ANY($5::int2[])
-		ORDER BY i.shard, i.id, i.chain, i.position LIMIT $6`
+			SELECT FROM ` + st.executions + ` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain` + lookUp + `
+		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
+			SELECT x.shard, x.id, x.chain, x.position FROM ` + st.inbox + ` x WHERE x.shard = s.shard AND x.kind IN ('result', 'interrupt', 'terminate')
+				AND (x.id, x.chain, x.position) > (` + fromPlace("$4::bytea", "''") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
+			ORDER BY x.id, x.chain, x.position LIMIT $2) AS i
+		LIMIT $2`
 }
 
 // purgeMail looks at a few results and requests, behind those that were looked at last, and deletes those whose receivers were gone when
@@ -130,8 +133,8 @@ func (s *Store) purgeMail(ctx context.Context, tx *ownedTx, room *sweepRoom) (se
 	after := s.purged
 	s.mu.Unlock()
 	limit := int(room.rows)
-	rows, err := tx.Query(ctx, s.sql.selectMail(), int16(after.to.ID.Shard()), after.to.ID[:], chainColumn(after.to.Chain), int64(after.position),
-		tx.shards(0), room.rows)
+	shard := after.to.ID.Shard()
+	rows, err := tx.Query(ctx, s.sql.selectMail(), tx.shards(shard), room.rows, int16(shard), after.to.ID[:], chainColumn(after.to.Chain), int64(after.position))
 	if err != nil {
 		return 0, false, err
 	}

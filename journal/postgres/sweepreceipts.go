@@ -79,7 +79,7 @@ func (st *statements) deleteReceipts() string {
 func (st *statements) selectOldReceipts() string {
 	return `SELECT r.at, r.id, r.origin, coalesce(octet_length(r.value), 0),
 			EXISTS (SELECT FROM ` + st.executions + ` e
-				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + `)
+				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + lookUp + `
 		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
 			SELECT x.* FROM ` + st.receipts + ` x WHERE x.shard = s.shard AND NOT x.held AND x.at < $2
 				AND (x.at, x.id, x.origin) > (` + fromPlace("$4::int8", "(-9223372036854775808)::int8") + `, ` +

@@ -182,7 +182,7 @@ func testChildren(t *testing.T, b *bundle) {
 				break
 			}
 			for i := range rows {
-				require.Equal(t, b.load(t, rows[i].ID), &rows[i])
+				require.Equal(t, journal.Listed(*b.load(t, rows[i].ID)), rows[i])
 				require.Equal(t, abi.OnCancelTerminate, rows[i].Pinned.OnCancel)
 				require.Less(t, after.String(), rows[i].ID.String())
 				after = rows[i].ID

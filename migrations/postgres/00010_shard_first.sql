@@ -33,11 +33,16 @@ DROP INDEX CONCURRENTLY IF EXISTS schedules_wake;
 DROP INDEX CONCURRENTLY IF EXISTS retired_free;
 CREATE INDEX CONCURRENTLY retired_free ON retired (shard, run) WHERE NOT holds;
 
--- Results are looked at piece by piece, each behind the one before.
-DROP INDEX CONCURRENTLY IF EXISTS inbox_results_next;
-CREATE INDEX CONCURRENTLY inbox_results_next ON inbox (shard, id, chain, position) WHERE kind = 'result';
+-- Mail that owners have not looked at is found piece by piece, each behind the one before: results, and the requests to stop of step 11.
+DROP INDEX CONCURRENTLY IF EXISTS inbox_mail;
+CREATE INDEX CONCURRENTLY inbox_mail ON inbox (shard, id, chain, position) WHERE kind IN ('result', 'interrupt', 'terminate');
 DROP INDEX CONCURRENTLY IF EXISTS inbox_results;
-ALTER INDEX inbox_results_next RENAME TO inbox_results;
+
+-- The run comes first, also in stores that step 9 was applied to when it did not: see there.
+DROP INDEX CONCURRENTLY IF EXISTS executions_run_first;
+CREATE UNIQUE INDEX CONCURRENTLY executions_run_first ON executions (run, shard, finished_at);
+DROP INDEX CONCURRENTLY IF EXISTS executions_run;
+ALTER INDEX executions_run_first RENAME TO executions_run;
 
 -- Rows of these, too, are replaced or deleted soon after they come. They are vacuumed by numbers, or by a small share where
 -- many may be there for long.

@@ -1,13 +1,15 @@
 -- +goose Up
 
--- Requests to stop are messages. The index finds the executions that have mail which their owners have not looked at.
-DROP INDEX inbox_results;
-CREATE INDEX inbox_mail ON inbox (shard, id, chain, position) WHERE kind IN ('result', 'interrupt', 'terminate');
+-- Requests to stop are messages, and the table of what runs have given up goes. A host of the version before writes that table: all
+-- locks come first, and another epoch fences it, as in step 9.
+SET LOCAL lock_timeout = '3s';
+LOCK TABLE shards, executions, inbox, given_up IN ACCESS EXCLUSIVE MODE;
+UPDATE shards SET epoch = epoch + 1 WHERE epoch > 0;
 
 -- What runs have given up and not been told: the callees are asked to stop, or are ended, as their callers have said. The value is
 -- {"at", "given_up", "reason"} in msgpack. A callee has one request of a kind at most.
 INSERT INTO inbox (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, value, sender, sender_run, step)
-SELECT shard, id, chain, decode(md5(kind || ' ' || encode(chain, 'hex')), 'hex'), kind, '', at, false, false, octet_length(value), value, caller, caller_run, step
+SELECT shard, id, chain, substring(sha256(convert_to('cruster ' || kind, 'UTF8') || chain) FOR 16), kind, '', at, false, false, octet_length(value), value, caller, caller_run, step
 FROM (
     SELECT DISTINCT ON (e.shard, e.id, kind) e.shard, e.id, coalesce(e.chain, e.run) AS chain, kind, g.at,
         '\x83a26174d3'::bytea || int8send(g.at) || '\xa8676976656e5f7570c3a6726561736f6eda'::bytea || int2send(octet_length(g.reason)::int2) || g.reason AS value,
