@@ -39,7 +39,9 @@ func (l *leaves) answers() map[journal.StepID]abi.Outcome {
 	answers := map[journal.StepID]abi.Outcome{}
 	for _, m := range found {
 		require.Equal(l.f.t, journal.ResultMessage, m.Kind)
-		require.Equal(l.f.t, journal.OriginOf(l.step.Run, m.From.Step), m.Origin)
+		if m.From.Step != l.step.Step { // that of a lock is its own
+			require.Equal(l.f.t, journal.OriginOf(l.step.Run, m.From.Step), m.Origin)
+		}
 		require.NotContains(l.f.t, answers, m.From.Step)
 		outcome, damaged := abi.DecodeAs[abi.Outcome](m.Value)
 		require.Nil(l.f.t, damaged)

@@ -16,7 +16,7 @@ func TestTheHeapIsBoundedByTheBudget(t *testing.T) {
 	t.Parallel()
 	p := harness.NewProcess(t, "sqlite:"+t.TempDir(), "--memory", "16MiB")
 	p.Start()
-	require.EqualValues(t, (6+112)*mib, p.Metric("go_gc_gomemlimit_bytes"))
+	require.EqualValues(t, 16*mib*13/32+112*mib, p.Metric("go_gc_gomemlimit_bytes"))
 
 	p.Kill()
 	p.Arm("GOMEMLIMIT=300MiB")
