@@ -144,8 +144,8 @@ func (e *Engine) openExecutions(ctx context.Context, namespace, deployment strin
 	return append(ids, slow...), err
 }
 
-// eachOpen goes through the open executions of a deployment: those that run, and those that are paused. One that is
-// paused meanwhile may come twice.
+// eachOpen goes through the open executions of a deployment: the running ones and the paused ones. An execution
+// that is paused meanwhile may come twice.
 func (e *Engine) eachOpen(ctx context.Context, namespace, deployment string, f func(row *journal.Execution)) error {
 	for _, state := range []journal.State{journal.Running, journal.Paused} {
 		filter := journal.Filter{Namespace: namespace, Workflow: deployment + "/", State: state, Limit: 1000}

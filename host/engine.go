@@ -109,7 +109,7 @@ func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
 	return permit.Release, permit.Grow(min(bytes, e.requests.Total()/2))
 }
 
-// AdmitAnswer waits for the memory of an answer. One that would need more than there is for answers has all of it.
+// AdmitAnswer waits for the memory of an answer. An answer larger than the share of answers takes all of the share.
 func (e *Engine) AdmitAnswer(ctx context.Context, bytes int64) (AnswerPermit, error) {
 	permit, err := e.answers.Acquire(ctx, min(bytes, e.answers.Total()))
 	if err != nil {

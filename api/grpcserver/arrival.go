@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// arrival is a call that is open, or whose handler is at work. Nil is one that is not counted. Its
-// fields without a note belong to the goroutine that reads its connection.
+// arrival is an open call, or a call whose handler is still at work. A nil arrival is not counted. Fields
+// without a note belong to the goroutine that reads the connection.
 type arrival struct {
 	conn    *countedConn
 	prefix  [5]byte // of the next message

@@ -32,7 +32,7 @@ import (
 // taken is given back when the call is over, which the frames of either side tell, or with the connection; but not
 // while its handler works, which has the message in hand also after the caller has given it up. And a message that does
 // not come to its end in messageTimeout ends its connection, unless its handler limits the time itself; so does a page that is not
-// taken in that time. So nothing is held for ever by those who begin and do not finish.
+// taken in that time. So an unfinished message holds nothing for ever.
 //
 // Histories, lists and descriptions take the memory of a page before they read it, and wait for it in order, with nothing in hand. What
 // the page does not need they give back once it is made.

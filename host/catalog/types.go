@@ -86,7 +86,7 @@ func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updat
 	return nil
 }
 
-// runnable is the manifest of a module; an empty one if the module cannot be called: a push is what it needs.
+// runnable returns the manifest of a module, or an empty manifest if the module cannot be called: a push repairs that.
 func (c *Catalog) runnable(ctx context.Context, digest string) (*abi.Manifest, error) {
 	about, err := c.description(ctx, digest)
 	switch abi.CodeOf(err) {

@@ -27,7 +27,7 @@ func (st *statements) hotQueries() map[string]string {
 		"mail receivers":     st.mailReceiversQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),
-		"purge results":      st.selectMail(),
+		"purge mail":         st.selectMail(),
 		"over holders":       holders[0].find(),
 		"retired holders":    holders[1].find(),
 		"purge entries":      entries.deleteQuery(2),
