@@ -172,13 +172,12 @@ func TestAnswersAreSentOnce(t *testing.T) {
 				holder, v, locker := f.newWorkflow("holder"), f.newLeaver("v"), f.newLeaver("locker")
 				holder.lock("a")
 				req := v.calls(add("a", 10))
+				close(v.left)
+				close(locker.left)
 				leave := func() { // as a run does that was loaded anew
-					v.left, locker.left = make(chan struct{}), make(chan struct{})
-					close(v.left)
-					close(locker.left)
-					req.Patience = v.patience()
-					go func() { _, _ = f.x.Call(ctx, req) }()
-					go func() { _ = f.x.Lock(ctx, locker.step, locker.patience(), refTo("a")) }()
+					x := f.x
+					go func() { _, _ = x.Call(ctx, req) }()
+					go func() { _ = x.Lock(ctx, locker.step, locker.patience(), refTo("a")) }()
 				}
 				died := make(chan struct{})
 				if n < 2 {
