@@ -77,5 +77,10 @@ while IFS= read -r page; do
 	[[ " ${checked[*]} guest-sdk/rust/cruster/README.md clients/rust/cruster-client/README.md " == *" $page "* ]] || complain "$page: its code is not compared with any that is compiled"
 done < <(git ls-files -co --exclude-standard '*.md' | xargs grep -lE '^ *```(go|rust)')
 
+# The index has each page.
+while IFS= read -r page; do
+	[[ $page == docs/README.md ]] || grep -qF "(${page#docs/})" docs/README.md || complain "$page: docs/README.md does not link to it"
+done < <(git ls-files -co --exclude-standard 'docs/*.md' | grep -v '/.*/')
+
 ((failed == 0)) && echo "docs ok"
 exit "$failed"
