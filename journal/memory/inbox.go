@@ -339,16 +339,20 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 	if err := journal.Owned(own).Check(); err != nil {
 		return 0, err
 	}
+	if limit <= 0 {
+		return 0, nil
+	}
+	s.freeLocked(own)
 	var expired []receiptKey
 	for key, r := range s.receipts {
-		if r.At < before && journal.Owned(own).Has(key.id.Shard()) && !s.liveLocked(r.From) {
+		if r.At < before && journal.Owned(own).Has(key.id.Shard()) && !s.heldLocked(r.From) {
 			expired = append(expired, key)
 		}
 	}
 	slices.SortFunc(expired, func(a, b receiptKey) int {
 		return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
 	})
-	expired = expired[:min(len(expired), max(limit, 0))]
+	expired = expired[:min(len(expired), limit)]
 	for n, key := range expired {
 		if shard := key.id.Shard(); own[shard] != s.fences[shard] {
 			return n, journal.ErrFenced

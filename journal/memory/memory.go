@@ -35,6 +35,7 @@ type Store struct {
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
 	gone       map[journal.RunKey]bool              // runs that were deleted or continued, until Purge
+	holds      map[journal.RunKey]bool              // runs that kept a sweep from something, until one finds them over
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -62,6 +63,7 @@ func New() *Store {
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
 		gone:       map[journal.RunKey]bool{},
+		holds:      map[journal.RunKey]bool{},
 	}
 }
 
@@ -254,6 +256,10 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	if err := journal.Owned(own).Check(); err != nil {
 		return 0, err
 	}
+	if limit <= 0 {
+		return 0, nil
+	}
+	s.freeLocked(own)
 	var expired []*journal.Execution
 	for e := range s.allLocked() {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
@@ -267,9 +273,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	slices.SortFunc(expired, func(a, b *journal.Execution) int {
 		return cmp.Or(compareTimes(a.FinishedAt, b.FinishedAt, a.ID, b.ID), cmp.Compare(a.Superseded, b.Superseded))
 	})
-	if len(expired) > limit {
-		expired = expired[:max(limit, 0)]
-	}
+	expired = expired[:min(len(expired), limit)]
 	for n, e := range expired {
 		if shard := e.ID.Shard(); own[shard] != s.fences[shard] {
 			return n, journal.ErrFenced
@@ -279,7 +283,15 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// Purge implements journal.Store: what a run had is gone with it. Messages without a receiver are left.
+// freeLocked forgets that runs which are over hold something.
+func (s *Store) freeLocked(own []journal.Fence) {
+	maps.DeleteFunc(s.holds, func(run journal.RunKey, _ bool) bool {
+		e := s.runLocked(run)
+		return journal.Owned(own).Has(run.Shard) && (e == nil || e.row.State.Final())
+	})
+}
+
+// Purge implements journal.Store: what a run had is gone with it. Messages without a receiver are left, and runs that hold others.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -301,7 +313,9 @@ func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, err
 			b.dropLost()
 		}
 	}
-	maps.DeleteFunc(s.gone, func(run journal.RunKey, _ bool) bool { return own[run.Shard] == s.fences[run.Shard] })
+	maps.DeleteFunc(s.gone, func(run journal.RunKey, _ bool) bool {
+		return !s.holds[run] && own[run.Shard] == s.fences[run.Shard]
+	})
 	return 0, nil
 }
 
@@ -345,19 +359,29 @@ func (s *Store) removeLocked(row *journal.Execution) {
 	maps.DeleteFunc(s.receipts, func(k receiptKey, _ journal.Receipt) bool { return k.id == row.ID })
 }
 
-// neededLocked tells whether an execution that is not over may ask for this one.
+// neededLocked tells whether an execution that is not over may ask for this one, and notes which.
 func (s *Store) neededLocked(row *journal.Execution) bool {
-	if s.liveLocked(row.Parent) {
+	if s.heldLocked(row.Parent) {
 		return true
 	}
 	for _, p := range s.executions {
 		for _, l := range p.links {
 			if l.Chain == row.Chain && !p.row.State.Final() {
+				s.holds[p.row.RunKey()] = true
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// heldLocked tells whether the run of a step is not over, so that nothing of it is swept, and notes that.
+func (s *Store) heldLocked(step journal.Caller) bool {
+	if !s.liveLocked(step) {
+		return false
+	}
+	s.holds[journal.KeyOf(step.ID, step.Run)] = true
+	return true
 }
 
 // Ping implements journal.Store.

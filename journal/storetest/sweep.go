@@ -22,6 +22,7 @@ var sweepTests = []test{
 	{"HoldersChange", nil, testSweepHolders},
 	{"LongJournals", nil, testSweepLong},
 	{"RunIsStartedOnce", nil, testRunIsStartedOnce},
+	{"HolderIsStartedOnce", nil, testHolderIsStartedOnce},
 	{"PurgeInPieces", nil, testPurgeInPieces},
 	{"AgainstEnds", nil, testSweepAgainstEnds},
 	{"AgainstLinks", nil, testSweepAgainstLinks},
@@ -304,6 +305,25 @@ func testSweepAgainstLinks(t *testing.T, b *bundle) {
 	for id, kept := range linked {
 		require.Equal(t, kept, b.exists(t, id))
 	}
+}
+
+// testHolderIsStartedOnce has a run deleted that held others: it stays known until these are free.
+func testHolderIsStartedOnce(t *testing.T, b *bundle) {
+	parent, child := newExecution("parent"), newExecution("child")
+	start := b.write(parent.ID)
+	start.Start = &parent
+	b.commit(t, start)
+	child.Parent = callerOf(parent.ID, 1)
+	b.start(t, child)
+	b.finish(t, child.ID, 10)
+	require.Zero(t, b.sweep(t, 100, 10), "it is held")
+	b.finish(t, parent.ID, 1000)
+	require.NoError(t, b.delete(parent.ID, parent.Run))
+	b.purge(t)
+	require.ErrorIs(t, b.result(t, start).Err, journal.ErrSwept)
+	require.Equal(t, 1, b.sweep(t, 100, 10), "it is free")
+	b.purge(t)
+	require.Nil(t, b.result(t, start).Err, "nothing goes by its id any more")
 }
 
 // A start is repeated if its answer was lost. It starts nothing if its run is over by then and was superseded, swept or
