@@ -11,13 +11,13 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timelimit"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -310,32 +310,30 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{entry}})
 }
 
-// resolveUndecided finds out whether a commit whose answer was lost took effect. If its
-// entry is in the journal it did. If it is not, the transaction may still be under way
-// in the database: so another entry is put in its place. Once that is there the
+// resolveUndecided finds out whether a commit whose answer was lost took effect. A transaction
+// cannot be repeated: so another entry is put in the place of its own. Once that is there the
 // transaction cannot commit any more, and until then the two decide it among
 // themselves. The execution delivers nothing meanwhile; it waits for this no longer
 // than for a commit of its own. If the run is gone, its transaction cannot commit either;
 // and a report of an entry of another run that has its name by now reaches no run.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
-	for range timer.Tries(ctx, a.Clock) {
+	void := journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}}}
+	took := false
+	d := decide.Writer{Clock: a.Clock, Commit: a.Committer.Commit, Host: a.Host, Logger: a.log()}
+	_, err := d.Repeat(ctx, void, func(res journal.Result, refusal error) (journal.Result, error) {
+		if errors.Is(refusal, journal.ErrNotFound) {
+			return res, nil
+		}
 		found, _, err := a.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
-		if err == nil && len(found) == 1 && found[0].Seq == entry.Seq {
-			if found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op) {
-				return nil
-			}
-			return journal.ErrConflict
+		if err != nil || len(found) == 0 || found[0].Seq != entry.Seq {
+			return res, journal.ErrUndecided
 		}
-		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
-		_, err = a.Committer.Commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{void}})
-		switch {
-		case err == nil || errors.Is(err, journal.ErrNotFound):
-			return journal.ErrConflict
-		case errors.Is(err, journal.ErrFenced):
-			return err
-		}
-		a.log().Warn("a commit is in doubt; trying again to decide it", "error", err)
+		took = found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op)
+		return res, nil
+	})
+	if err == nil && !took {
+		return journal.ErrConflict
 	}
-	return ctx.Err()
+	return err
 }

@@ -18,6 +18,6 @@
 // Whether a failed attempt is followed by another is decided in host/execution,
 // because it must be journaled; after which delay, [abi.Retry] and [Backoff] say.
 //
-// The package imports host/catalog, host/effects, host/wasm, host/budget, host/follow, host/guestlog, host/hoststate, host/timelimit,
+// The package imports host/catalog, host/decide, host/effects, host/wasm, host/budget, host/follow, host/guestlog, host/hoststate, host/timelimit,
 // host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

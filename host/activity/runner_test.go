@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -98,6 +99,9 @@ func (b *bundle) Entries(context.Context, journal.RunKey, uint64, journal.PageLi
 func (b *bundle) Commit(w journal.Write) (journal.Result, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if slices.ContainsFunc(b.found, func(e journal.Entry) bool { return e.Seq == w.Entries[0].Seq }) {
+		return journal.Result{}, errors.New("there is such an entry already")
+	}
 	if len(b.voids) == 0 {
 		return journal.Result{}, nil
 	}

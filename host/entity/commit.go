@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/metric"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -25,7 +25,7 @@ func (b *batch) commit(w journal.Write) error {
 	_, err := b.Committer.Commit(w)
 	b.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
 	if errors.Is(err, journal.ErrUndecided) {
-		err = b.decide(w)
+		_, err = b.decider().Repeat(b.Host.Context(), w, b.took(&w))
 	}
 	if err != nil {
 		return err
@@ -35,27 +35,19 @@ func (b *batch) commit(w journal.Write) error {
 	return nil
 }
 
-// decide finds out what became of a write whose answer was lost. It may take effect later:
-// so the same one is tried until its witness is there, written by one of the two. See the
-// package comment.
-func (b *batch) decide(w journal.Write) error {
-	for range timer.Tries(b.Host.Context(), b.Clock) {
-		_, err := b.Committer.Commit(w)
-		if err == nil || errors.Is(err, journal.ErrFenced) {
-			return err
+// took looks for the witness of a write whose answer was lost.
+func (b *batch) took(w *journal.Write) decide.Look {
+	return func(res journal.Result, refusal error) (journal.Result, error) {
+		took, err := b.tookEffect(w)
+		switch {
+		case took:
+			return res, nil
+		case err == nil && b.isRepeated(w):
+			return res, refusal // a receipt of another stands in the way of both
+		default:
+			return res, journal.ErrUndecided
 		}
-		if !errors.Is(err, journal.ErrUndecided) {
-			took, lerr := b.tookEffect(&w)
-			if took {
-				return nil
-			}
-			if lerr == nil && b.isRepeated(&w) {
-				return err // a receipt of another stands in the way of both
-			}
-		}
-		b.Logger.Warn("a commit is in doubt; trying again to decide it", "id", b.id, "error", err)
 	}
-	return b.Host.EndReason()
 }
 
 // tookEffect tells whether the witness of a write is there. A receipt tells best: a batch that

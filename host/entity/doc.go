@@ -63,11 +63,9 @@
 // looked up first, as calls are that their callers mark as repeated, and for a while all calls
 // of an entity that was called again without a mark: with one read for a batch (receipts.go).
 //
-// A commit whose answer was lost may have taken effect, or may do so later. The same write
-// is tried again until that is decided (commit.go). Each has a witness that can be written
-// once: a receipt, or a message that it takes out of the inbox. If the second try takes
-// effect the first cannot any more; if it fails and the witness of the first is there, the
-// first did. Until then nothing is answered and no other batch of the entity begins.
+// A commit whose answer was lost is repeated until it is decided (host/decide). The witness of a
+// batch is a receipt, or a message that it takes out of the inbox. Until then nothing is
+// answered and no other batch of the entity begins.
 //
 // If the store refuses a commit nothing took effect: callers get the error, messages stay
 // in the inbox, and the state in memory is that of the last commit.
@@ -131,6 +129,6 @@
 //
 // # Where to read
 //
-// The package imports host/effects, host/catalog, host/guest, host/wasm, host/actor, host/budget, host/timer and the small
+// The package imports host/decide, host/effects, host/catalog, host/guest, host/wasm, host/actor, host/budget, host/timer and the small
 // rooms, journal and abi; it is beside execution. Start at actor.go, then queue.go, batch.go, run.go, commit.go, lock.go.
 package entity

@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
@@ -123,6 +124,10 @@ func New(deps Deps) *Entities {
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.timers = timer.New(deps.Clock, func(id journal.ID) { x.actors.Post(id, tick{}) }, nil)
 	return x
+}
+
+func (x *Entities) decider() decide.Writer {
+	return decide.Writer{Clock: x.Clock, Commit: x.Committer.Commit, Host: x.Host, Logger: x.Logger}
 }
 
 // Run wakes entities at their times, until ctx ends.

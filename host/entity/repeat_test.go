@@ -1,10 +1,12 @@
 package entity
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -136,6 +138,37 @@ func TestLostAnswer(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSendTakesEffectLate has the first try of a message take effect when it is repeated, and the repeat fail. It is
+// acknowledged, and performed once.
+func TestSendTakesEffectLate(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.commits.script("delay", "fail after late")
+			require.NoError(t, f.x.Send(t.Context(), add("a", 10).by(origin(1))))
+			require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), add("a", 1))))
+		})
+	})
+}
+
+// TestSendGivenUpInDoubt has the caller of a message leave before the store can tell whether it is there. It is, so it is performed.
+func TestSendGivenUpInDoubt(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, kind)
+			f.commits.script("delay", "fail after late")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			require.Equal(t, abi.CodeStore, abi.CodeOf(f.x.Send(ctx, add("a", 10).by(origin(1)))))
+			synctest.Wait()
+			n, _ := f.stored("a")
+			require.EqualValues(t, 10, n)
+		})
+	})
 }
 
 // TestLostAnswerOfARepeatedCall has a receipt of an earlier call in the way of both tries.

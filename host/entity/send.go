@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -134,12 +134,8 @@ func (x *Entities) commitMessage(ctx context.Context, c *call) (journal.Result, 
 	}
 	m := posted(e, c.from, parcel{Awaited: c.awaited, Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace, ReplyTo: c.patience.address()})
 	w := journal.Write{ID: c.ref.ID(), Receive: &m}
-	var res journal.Result
-	var err error
-	for range timer.Tries(ctx, x.Clock) {
-		if res, err = x.Committer.Commit(w); !errors.Is(err, journal.ErrUndecided) || !e.Repeatable || x.Host.Over() {
-			break
-		}
+	if !e.Repeatable {
+		return x.Committer.Commit(w)
 	}
-	return res, err
+	return x.decider().Do(ctx, w, decide.Existing)
 }

@@ -101,6 +101,6 @@
 // # Where to read
 //
 // The package imports the rooms below it (actor, guest, replay, message, op,
-// activity, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never package host.
+// activity, decide, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never package host.
 // Start at run.go, then ledger.go, turn.go, load.go.
 package execution

@@ -15,6 +15,7 @@ import (
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
@@ -177,6 +178,10 @@ func New(deps Deps) *Executions {
 	})
 	deps.Memory.ReclaimBy(x.reclaim)
 	return x
+}
+
+func (x *Executions) decider() decide.Writer {
+	return decide.Writer{Clock: x.Clock, Commit: x.Committer.Commit, Host: x.Host, Logger: x.Logger}
 }
 
 // EvictIdle drops instances that were not used for a while, until ctx ends.

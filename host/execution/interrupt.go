@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -28,8 +28,7 @@ func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) erro
 	return x.sendStop(ctx, ref, journal.InterruptMessage, reason, nil)
 }
 
-// sendStop puts a request to stop into the inbox of an execution, and tells its run. It may be repeated until it is known
-// to be there: there is one of a kind at most. The reply comes once the run has taken it.
+// sendStop puts a request to stop into the inbox of an execution, and tells its run. The reply comes once the run has taken it.
 func (x *Executions) sendStop(ctx context.Context, ref Ref, kind journal.MessageKind, reason string, reply chan<- error) error {
 	reason, err := checkReason(reason)
 	if err != nil {
@@ -39,36 +38,34 @@ func (x *Executions) sendStop(ctx context.Context, ref Ref, kind journal.Message
 		return err
 	}
 	i := journal.Interrupt{At: x.now(), Reason: reason}
-	for range timer.Tries(ctx, x.Clock) {
+	for {
 		row, err := x.Load(ctx, ref)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if row.State.Final() {
+		case kind == journal.InterruptMessage && row.Interrupt != nil && (!row.State.Final() || *row.Interrupt == i):
+			return nil // the first one stands; it may be this one, if its answer was lost
+		case row.State.Final():
 			return alreadyOver(row)
 		}
-		if kind == journal.InterruptMessage && row.Interrupt != nil {
-			return nil // the first one stands
-		}
 		ref.Chain = row.Chain
-		err = x.putStop(row, stopMessage(kind, row.Chain, i), reply)
-		switch {
+		switch err = x.putStop(ctx, row, stopMessage(kind, row.Chain, i), reply); {
 		case err == nil:
 			return nil
-		case !errors.Is(err, journal.ErrUndecided) && !errors.Is(err, journal.ErrNotFound) || x.Host.Over(): // else it may have continued as another run
+		case !errors.Is(err, journal.ErrNotFound): // else it has continued as another run, or is gone
 			return journal.Coded(string(kind)+" "+row.Name(), err)
 		}
 	}
-	return journal.Coded(string(kind)+" "+ref.Name, ctx.Err())
 }
 
-func (x *Executions) putStop(row *journal.Execution, m journal.Message, reply chan<- error) error {
+func (x *Executions) putStop(ctx context.Context, row *journal.Execution, m journal.Message, reply chan<- error) error {
 	x.runs.Hold(row.ID)
 	var res journal.Result
 	var err error
+	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m}
 	f := guarded(func() {
 		x.Fault.Pass(faultpoint.InterruptBeforeCommit)
-		if res, err = x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m}); err == nil {
+		if res, err = x.decider().Do(ctx, w, decide.Existing); err == nil {
 			x.Fault.Pass(faultpoint.InterruptAfterCommit)
 		}
 	})
@@ -76,7 +73,12 @@ func (x *Executions) putStop(row *journal.Execution, m journal.Message, reply ch
 		x.Logger.Error("the host failed while it asked an execution to stop", "execution", row.Name(), "fault", f.What)
 		err = journal.ErrUndecided
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, journal.ErrUndecided): // it may be there
+		x.runs.Unhold(row.ID)
+		x.tellStops([]journal.Sent{{To: row.ID, Chain: row.Chain, Message: m}})
+		return err
+	case err != nil:
 		x.runs.Unhold(row.ID)
 		return err
 	}

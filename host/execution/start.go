@@ -7,7 +7,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -105,23 +104,18 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 // commitStart makes a start durable. If the answer to its commit was lost, the row
 // tells: had it been of another start, it would have been there before.
 func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
-	res, err := x.Committer.Commit(w)
-	for range timer.Tries(ctx, x.Clock) {
-		if !errors.Is(err, journal.ErrUndecided) {
-			break
+	return x.decider().Do(ctx, w, func(_ journal.Result, refusal error) (journal.Result, error) {
+		if errors.Is(refusal, journal.ErrSwept) { // the commit that had no answer took effect
+			return journal.Result{}, abi.Errorf(abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered", w.Start.Name())
 		}
-		found, lerr := x.Store.Load(ctx, w.ID)
+		found, err := x.Store.Load(ctx, w.ID)
 		switch {
-		case lerr == nil && found.Chain == w.Run: // it may have continued since
+		case err == nil && found.Chain == w.Run: // it may have continued since
 			return journal.Result{}, nil
-		case lerr == nil && found.Run != w.Replace:
+		case err == nil && (refusal == nil || found.Run != w.Replace):
 			return journal.Result{Existed: true}, nil
-		case lerr == nil || errors.Is(lerr, journal.ErrNotFound):
-			res, err = x.Committer.Commit(w)
+		default:
+			return journal.Result{}, journal.ErrUndecided
 		}
-	}
-	if errors.Is(err, journal.ErrSwept) { // the commit that had no answer took effect
-		err = abi.Errorf(abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered", w.Start.Name())
-	}
-	return res, err
+	})
 }

@@ -1,0 +1,150 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// lateCommitter loses the answer to its first commit, which takes effect when the next is tried. That one may fail.
+type lateCommitter struct {
+	Committer
+	fails bool
+	then  func() // what happens between the two, if it is set
+
+	tries int
+	first journal.Write
+}
+
+func (c *lateCommitter) Commit(w journal.Write) (journal.Result, error) {
+	switch c.tries++; c.tries {
+	case 1:
+		c.first = w
+		return journal.Result{}, journal.ErrUndecided
+	case 2:
+		if _, err := c.Committer.Commit(c.first); err != nil {
+			return journal.Result{}, err
+		}
+		if c.then != nil {
+			c.then()
+		}
+		if c.fails {
+			return journal.Result{}, errors.New("no connection")
+		}
+	}
+	return c.Committer.Commit(w)
+}
+
+// TestStartTakesEffectLate has the first try of a start take effect when it is repeated: the caller has started the execution,
+// and it runs, whatever the repeat was told.
+func TestStartTakesEffectLate(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"the repeat finds its row": false, "the repeat fails": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.scripts["w"] = []string{"done ok"}
+				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: fails}
+				existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
+				require.NoError(t, err)
+				require.False(t, existed)
+				synctest.Wait()
+				require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+			})
+		})
+	}
+}
+
+// TestStopTakesEffectLate has the first try of a request to stop take effect when it is repeated, and the repeat fail.
+func TestStopTakesEffectLate(t *testing.T) {
+	t.Parallel()
+	for name, stop := range stopsBy {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				row := f.sleeper(t)
+				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: true}
+				require.NoError(t, stop(t.Context(), f, row))
+				synctest.Wait()
+				require.Contains(t, f.takeNotes(), "watchers are told: interrupted")
+			})
+		})
+	}
+}
+
+// TestStopGivenUpInDoubt has the caller of a request to stop leave before the store can tell whether it is there. It is, so
+// the execution stops.
+func TestStopGivenUpInDoubt(t *testing.T) {
+	t.Parallel()
+	for name, stop := range stopsBy {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				row := f.sleeper(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: true, then: cancel}
+				require.Equal(t, abi.CodeStore, abi.CodeOf(stop(ctx, f, row)))
+				synctest.Wait()
+				require.Contains(t, f.takeNotes(), "watchers are told: interrupted")
+			})
+		})
+	}
+}
+
+// TestInterruptThatEndsItFirst has an execution stop because of a request, as another run, before the answer to the request is known.
+func TestInterruptThatEndsItFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		row := f.sleeper(t)
+		f.x.evict(row.ID)
+		late := &lateCommitter{Committer: f.x.Committer}
+		late.then = func() { // its next run ends because of it
+			var i journal.Interrupt
+			require.NoError(t, abi.Unmarshal(late.first.Receive.Value, &i))
+			next := journal.NewRunID()
+			for _, w := range []journal.Write{
+				{ID: row.ID, Run: row.Run, Chain: row.Chain, Continue: &journal.Continuation{Run: next, Digest: row.Digest}},
+				{ID: row.ID, Run: next, Chain: row.Chain, Update: &journal.Update{
+					State: journal.Interrupted, WakeAt: journal.Never, FinishedAt: 1, Error: abi.Errorf(abi.CodeInterrupted, "stopped"), Interrupt: &i,
+				}},
+			} {
+				_, err := late.Committer.Commit(w)
+				require.NoError(t, err)
+			}
+		}
+		f.x.Committer = late
+		require.NoError(t, f.x.Interrupt(t.Context(), RefTo(row), "enough"))
+	})
+}
+
+var stopsBy = map[string]func(ctx context.Context, f *fixture, row *journal.Execution) error{
+	"interrupt": func(ctx context.Context, f *fixture, row *journal.Execution) error {
+		return f.x.Interrupt(ctx, RefTo(row), "enough")
+	},
+	"terminate": func(ctx context.Context, f *fixture, row *journal.Execution) error {
+		return f.x.Terminate(ctx, RefTo(row), "enough")
+	},
+}
+
+// sleeper is an execution that sleeps, in memory.
+func (f *fixture) sleeper(t *testing.T) *journal.Execution {
+	f.scripts["w"] = []string{"interrupted; sleep 1h", "stop"}
+	row := rowOf("w", "k")
+	_, err := f.x.Start(t.Context(), row, nil)
+	require.NoError(t, err)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	f.takeNotes()
+	return row
+}
