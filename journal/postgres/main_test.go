@@ -73,3 +73,8 @@ func TestDifferential(t *testing.T) {
 	t.Parallel()
 	storetest.RunDifferential(t, harness)
 }
+
+func TestDifferentialCallsEveryMethod(t *testing.T) {
+	t.Parallel()
+	storetest.RunDifferentialCalls(t, harness)
+}

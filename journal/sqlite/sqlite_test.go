@@ -63,6 +63,11 @@ func TestDifferential(t *testing.T) {
 	storetest.RunDifferential(t, harness)
 }
 
+func TestDifferentialCallsEveryMethod(t *testing.T) {
+	t.Parallel()
+	storetest.RunDifferentialCalls(t, harness)
+}
+
 // A store of a version that keyed rows by execution is brought up to date, and nothing of it is lost.
 func TestStoreFromBeforeRuns(t *testing.T) {
 	t.Parallel()

@@ -29,44 +29,68 @@ func init() {
 func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := setup(t)
-		store := h.Open(t)
-		defer func() { require.NoError(rt, store.Close()) }()
-		m := &model{ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}, started: map[journal.RunID]bool{}}
-		m.claim(rt)
-		actions := map[string]func(*rapid.T){
-			"commit":  m.commit,
-			"commit2": m.commit, // commits are what matters most
-			"claim":   m.claim,
-			"sweep":   m.sweep,
-			"deploy":  m.deploy,
-			"due":     m.due,
-			"list":    m.list,
-
-			"mail":          m.commitMail,
-			"mail2":         m.commitMail,
-			"sweepReceipts": m.sweepReceipts,
-			"receivers":     m.receivers,
-			"entities":      m.listEntities,
-			"parked":        m.listParked,
-
-			"locks":      m.listLocks,
-			"sweepLocks": m.sweepLocks,
-			"where":      m.listWhere,
-			"startOver":  m.startOver,
-			"delete":     m.deleteRun,
-			"purge":      m.purge,
-
-			"children": m.children,
-		}
-		if h.Guest {
-			m.deployGuest(rt)
-			actions["guest"] = m.guest
-		}
-		rt.Repeat(actions)
+		m := newModel(t, rt, h, h.Open(t))
+		defer func() { require.NoError(rt, m.store.Close()) }()
+		rt.Repeat(m.actions(h))
+		m.compareFacts(rt)
 		for _, key := range modelKeys {
 			m.compareExecution(rt, modelExecution(key).ID)
 		}
 	})
+}
+
+// newModel holds an empty store against an oracle.
+func newModel(t *testing.T, rt *rapid.T, h Harness, store journal.Store) *model {
+	m := &model{
+		ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}, started: map[journal.RunID]bool{},
+		facts: factsOf(store),
+	}
+	m.claim(rt)
+	if h.Guest {
+		m.deployGuest(rt)
+	}
+	return m
+}
+
+// actions are the operations that are drawn.
+func (m *model) actions(h Harness) map[string]func(*rapid.T) {
+	actions := map[string]func(*rapid.T){
+		"commit":  m.commit,
+		"commit2": m.commit, // commits are what matters most
+		"claim":   m.claim,
+		"ping":    m.ping,
+		"sweep":   m.sweep,
+		"deploy":  m.deploy,
+		"due":     m.due,
+		"list":    m.list,
+
+		"mail":          m.commitMail,
+		"mail2":         m.commitMail,
+		"sweepReceipts": m.sweepReceipts,
+		"receivers":     m.receivers,
+		"receiver":      m.readReceiver,
+		"entities":      m.listEntities,
+		"parked":        m.listParked,
+
+		"locks":      m.listLocks,
+		"sweepLocks": m.sweepLocks,
+		"where":      m.listWhere,
+		"outlines":   m.outlines,
+		"startOver":  m.startOver,
+		"delete":     m.deleteRun,
+		"purge":      m.purge,
+
+		"children": m.children,
+
+		"save":      m.saveSchedule,
+		"fire":      m.fireSchedules,
+		"schedules": m.listSchedules,
+		"forget":    m.deleteSchedule,
+	}
+	if h.Guest {
+		actions["guest"] = m.guest
+	}
+	return actions
 }
 
 // model drives both stores.
@@ -83,6 +107,7 @@ type model struct {
 	sent      int                      // messages that have an origin of their own
 	continued byte                     // how often runs have continued
 	started   map[journal.RunID]bool   // runs that a write has tried to start
+	facts     facts                    // about the store
 }
 
 func (m *model) fencesOf(s journal.Store) []journal.Fence {
@@ -250,7 +275,9 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 
 // sortOf maps an error to what the contract says about it.
 func sortOf(err error) string {
-	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
+	for _, known := range []error{
+		journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided, journal.ErrStale, journal.ErrTooMany,
+	} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -334,6 +361,7 @@ func (m *model) deploy(rt *rapid.T) {
 	same(rt, "deployments", func(s journal.Store) ([]journal.Deployment, error) { return s.Deployments(m.ctx, "default") }, m.store, m.oracle)
 	same(rt, "deployment", func(s journal.Store) (*journal.Deployment, error) { return s.Deployment(m.ctx, "default", name) }, m.store, m.oracle)
 	same(rt, "module", func(s journal.Store) (*journal.Module, error) { return s.Module(m.ctx, digest) }, m.store, m.oracle)
+	m.compareDigests(rt)
 }
 
 func (m *model) due(rt *rapid.T) {

@@ -223,17 +223,10 @@ func (m *model) compareMail(rt *rapid.T) {
 	for _, id := range modelReceivers() {
 		m.compareReceiver(rt, receiverOf(m.ctx, m.oracle, id))
 		for n := range repeated + 4 {
-			same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, originOf(n)) }, m.store, m.oracle)
-			same(rt, "message", func(s journal.Store) (*journal.FoundMessage, error) {
-				found, err := s.FindMessage(m.ctx, receiverOf(m.ctx, m.oracle, id), originOf(n))
-				if found != nil {
-					found.Position = 0
-				}
-				return found, err
-			}, m.store, m.oracle)
+			m.compareFound(rt, id, originOf(n))
 		}
-		same(rt, "lock", func(s journal.Store) (*journal.Lock, error) { return s.Lock(m.ctx, id) }, m.store, m.oracle)
-		same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
+		m.compareReceipts(rt, id)
+		m.compareLocked(rt, id)
 	}
 	for _, e := range modelEntities() {
 		m.compareParked(rt, &e)
