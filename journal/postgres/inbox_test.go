@@ -149,7 +149,7 @@ func TestMailPlans(t *testing.T) {
 		require.NoError(t, err)
 	}()
 	for name, args := range map[string]string{
-		stmtTakes:       "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtTakes:       "'{1}', '{x}', '{x}', '{1}', 0, '{1}', '{x}', '{x}', '{x}'",
 		stmtRoom:        "'{1}', '{x}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
 		stmtHoldMail:    "'{1}', '{x}', '{x}', '{1}', 0",
 		stmtPark:        "'{1}', '{x}', '{x}', '{1}', '{x}', '{n}', '{t}', '{k}', 0",

@@ -21,7 +21,8 @@ import (
 // The order of the statements. Whether there is room is looked at before anything is
 // taken, so that a batch that makes room for itself is decided write by write. Messages are
 // taken and receipts left before messages are put: one that is repeated while it is taken
-// finds the receipt. A statement does not see what others commit while it runs, and so may
+// finds the receipt. One whose like is taken without a receipt by the same plan is not decided by
+// that order: the transaction stops (undecided). A statement does not see what others commit while it runs, and so may
 // miss a receipt, and put a message again that was taken at this moment. The unique index
 // lets it do so only once the other has committed, and so a second statement sees the
 // receipt, and stops the transaction: stmtUnanswered.
@@ -136,7 +137,8 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 		b.Queue(stmtUnpark, m.unparks.shards, m.unparks.ids, m.unparks.chains, m.unparks.positions, m.unparks.len())
 	}
 	if m.takes.len() > 0 {
-		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len())
+		put := m.undecided(known)
+		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len(), put.shards, put.ids, put.chains, put.origins)
 	}
 	if known == guest { // which is one write
 		m.queueRoom(b)
@@ -165,6 +167,16 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 			}
 		}
 	}
+}
+
+// undecided are the messages to be put that one of the same origin may refuse, also one that is taken: whether it stands in
+// front of the take was not decided yet.
+func (m *mail) undecided(known premise) mailKeys {
+	if known == decided {
+		return mailKeys{}
+	}
+	put := slices.Concat(m.rows, m.lenient)
+	return put.keys()
 }
 
 // queueRoom appends the check that inboxes have room. What is received has less of it than

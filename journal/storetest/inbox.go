@@ -23,6 +23,7 @@ var inboxTests = []test{
 	{"WakesInABatch", nil, testWakesInABatch},
 	{"TakenWithWhatItCaused", nil, testTake},
 	{"TakenOnce", nil, testTakenOnce},
+	{"TakenAndReceived", nil, testTakenAndReceived},
 	{"Receipts", nil, testReceipts},
 	{"FullByCount", nil, testInboxFullByCount},
 	{"FullByBytes", nil, testInboxFullByBytes},
@@ -343,6 +344,31 @@ func testTakenOnce(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	require.Error(t, results[1].Err)
+}
+
+// testTakenAndReceived takes a message and receives another one of its origin: whether that is there already is decided
+// before anything of its write is taken, and write by write.
+func testTakenAndReceived(t *testing.T, b *bundle) {
+	entity := journal.EntityID("default", "bank/Account", "ada")
+	for _, of := range []journal.Write{b.write(b.start(t, newExecution("k"))), b.entity(entity)} {
+		received := of
+		received.Receive = newMessage(1)
+		taken, both := of, received
+		taken.Take = []uint64{b.put(t, received)}
+		both.Take = taken.Take
+		require.Equal(t, journal.Result{Existed: true}, b.result(t, both), "it stands until the write takes effect")
+
+		results, err := b.store.Commit(b.ctx, []journal.Write{received, taken})
+		require.NoError(t, err)
+		require.Equal(t, []journal.Result{{Existed: true}, {}}, results, "the repeated one comes first")
+		require.Empty(t, b.inboxOf(t, of.Receiver()))
+
+		taken.Take = []uint64{b.put(t, received)}
+		results, err = b.store.Commit(b.ctx, []journal.Write{taken, received})
+		require.NoError(t, err)
+		require.False(t, results[1].Existed, "the repeated one comes second, and there is no receipt")
+		require.Len(t, b.inboxOf(t, of.Receiver()), 1)
+	}
 }
 
 func testReceipts(t *testing.T, b *bundle) {
