@@ -24,7 +24,7 @@ type Writer struct {
 // [journal.ErrUndecided] if the refusal may have come before the effect of the first.
 type Look func(res journal.Result, refusal error) (journal.Result, error)
 
-// Existing is the look of a write that may find its row there, whoever has put it there. One whose run is gone has not taken
+// Existing is the look of a write that may find its row there, put by itself or by another write. One whose run is gone has not taken
 // effect and cannot any more.
 func Existing(res journal.Result, refusal error) (journal.Result, error) {
 	if refusal != nil && !errors.Is(refusal, journal.ErrNotFound) {

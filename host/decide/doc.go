@@ -13,8 +13,8 @@
 //  4. It is refused for another reason, or its answer is lost as well. That says nothing of the first try.
 //
 // Cases 1 to 3 are the answer to both tries, whose witness is the same. In case 4 the write is repeated, after a pause that grows, until
-// the caller gives up or the host ends. Whoever gives up must tell those who would work on the rows to look for them, as
-// no one else does.
+// the caller gives up or the host ends. A caller that gives up must have the rows looked for, as
+// they may be there and no one else does it.
 //
 // It imports host/hoststate, host/timer and journal.
 package decide
