@@ -171,22 +171,16 @@ const selectUsed = `SELECT 1 FROM cruster_retired WHERE shard = ?1 AND run = ?2 
 
 // isUsed tells whether there was a run of that id before.
 func (b *batch) isUsed(run journal.RunKey) (bool, error) {
-	return b.found(selectUsed, func(stmt *sqlite.Stmt) { bindRun(stmt, run) })
+	return b.found(selectUsed, run)
 }
 
 // takenBefore tells whether what the write settles or links is there already.
 func (b *batch) takenBefore(w *journal.Write) (bool, error) {
 	switch {
 	case w.Settle != nil:
-		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
-			bindRun(stmt, journal.KeyOf(w.ID, w.Run))
-			stmt.BindText(3, w.Settle.Name)
-		})
+		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", journal.KeyOf(w.ID, w.Run), w.Settle.Name)
 	case w.Link != nil:
-		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", func(stmt *sqlite.Stmt) {
-			bindRun(stmt, journal.KeyOf(w.ID, w.Run))
-			stmt.BindBytes(3, w.Link.Step[:])
-		})
+		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run), w.Link.Step)
 	default:
 		return false, nil
 	}
@@ -229,9 +223,7 @@ func columnFence(row *sqlite.Stmt) (f journal.Fence) {
 
 func readFence(conn *sqlite.Conn, shard journal.Shard) (fence journal.Fence, err error) {
 	found := false
-	err = run(conn, "SELECT epoch, token FROM cruster_shards WHERE shard = ?1", func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, int64(shard))
-	}, func(row *sqlite.Stmt) error {
+	err = run(conn, "SELECT epoch, token FROM cruster_shards WHERE shard = ?1", values(int(shard)), func(row *sqlite.Stmt) error {
 		fence, found = columnFence(row), true
 		return nil
 	})
@@ -261,9 +253,7 @@ type thisRun struct {
 func (b *batch) run(id journal.ID) (found *thisRun, err error) { return readRun(b.conn, id) }
 
 func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
-	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-	}, func(row *sqlite.Stmt) error {
+	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0", values(id), func(row *sqlite.Stmt) error {
 		found = &thisRun{state: journal.State(row.ColumnText(2))}
 		row.ColumnBytes(0, found.run[:])
 		row.ColumnBytes(1, found.chain[:])
@@ -274,20 +264,14 @@ func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
 
 // chainThere tells whether the callee of a link is the execution that is meant.
 func (b *batch) chainThere(l *journal.Link) (bool, error) {
-	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND coalesce(chain, run) = ?3", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, l.Callee)
-		stmt.BindBytes(3, l.Chain[:])
-	})
+	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND coalesce(chain, run) = ?3", l.Callee, l.Chain)
 }
 
-func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err error) {
-	err = run(b.conn, query, bind, func(*sqlite.Stmt) error {
+func (b *batch) found(query string, list ...any) (found bool, err error) {
+	err = run(b.conn, query, values(list...), func(*sqlite.Stmt) error {
 		found = true
-		return errStop
+		return errEnough
 	})
-	if errors.Is(err, errStop) {
-		err = nil
-	}
 	return found, err
 }
 
@@ -365,97 +349,41 @@ func (b *batch) change(w *journal.Write) error {
 }
 
 func (b *batch) settle(w *journal.Write, d *journal.Deferred) error {
-	return run(b.conn, "INSERT INTO cruster_deferreds (shard, run, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(w.ID, w.Run))
-		stmt.BindText(3, d.Name)
-		bindBlob(stmt, 4, d.Value)
-		bindPacked(stmt, 5, d.Error)
-		stmt.BindInt64(6, d.At)
-		stmt.BindBytes(7, d.Origin[:])
-	}, nil)
+	return exec(b.conn, "INSERT INTO cruster_deferreds (shard, run, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+		journal.KeyOf(w.ID, w.Run), d.Name, d.Value, pack(d.Error), d.At, d.Origin)
 }
 
 func (b *batch) putInput(of journal.RunKey, input []byte) error {
-	return run(b.conn, "INSERT INTO cruster_inputs (shard, run, input) VALUES (?1, ?2, ?3)", func(stmt *sqlite.Stmt) {
-		bindRun(stmt, of)
-		bindBlob(stmt, 3, input)
-	}, nil)
+	return exec(b.conn, "INSERT INTO cruster_inputs (shard, run, input) VALUES (?1, ?2, ?3)", of, input)
 }
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
-	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
+	return exec(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
 			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11, interrupt = coalesce(interrupt, ?12)
-		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindText(3, string(u.State))
-		stmt.BindInt64(4, u.WakeAt)
-		bindBlob(stmt, 5, u.Value)
-		bindPacked(stmt, 6, u.Error)
-		stmt.BindInt64(7, u.FinishedAt)
-		bindPacked(stmt, 8, &u.Waiting)
-		if u.Digest == "" {
-			stmt.BindNull(9)
-		} else {
-			stmt.BindText(9, u.Digest)
-		}
-		stmt.BindInt64(10, int64(u.MovedAt))
-		bindStep(stmt, 11, u.Section)
-		bindPacked(stmt, 12, u.Interrupt)
-	}, nil)
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
+		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section), pack(u.Interrupt))
 }
 
 func (b *batch) link(w *journal.Write) error {
-	return run(b.conn, "INSERT INTO cruster_links (shard, run, step, callee, callee_run) VALUES (?1, ?2, ?3, ?4, ?5)", func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(w.ID, w.Run))
-		stmt.BindBytes(3, w.Link.Step[:])
-		stmt.BindBytes(4, w.Link.Callee[:])
-		stmt.BindBytes(5, w.Link.Chain[:])
-	}, nil)
+	return exec(b.conn, "INSERT INTO cruster_links (shard, run, step, callee, callee_run) VALUES (?1, ?2, ?3, ?4, ?5)",
+		journal.KeyOf(w.ID, w.Run), w.Link.Step, w.Link.Callee[:], w.Link.Chain)
 }
 
 func (b *batch) start(e *journal.Execution) error {
-	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
+	var chain, parentShard any
+	if e.Chain != e.Run {
+		chain = orNull(e.Chain)
+	}
+	if !e.Parent.IsZero() {
+		parentShard = int(e.Parent.ID.Shard())
+	}
+	err := exec(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
 			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
 			section, chain, continued, request)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, e.ID)
-		stmt.BindText(3, e.Namespace)
-		stmt.BindText(4, e.Workflow)
-		stmt.BindText(5, e.Key)
-		stmt.BindText(6, e.Digest)
-		stmt.BindText(7, string(e.State))
-		bindBlob(stmt, 8, e.Value)
-		bindPacked(stmt, 9, e.Error)
-		stmt.BindInt64(10, e.WakeAt)
-		bindPacked(stmt, 11, e.Interrupt)
-		if e.Parent.IsZero() {
-			for i := 12; i <= 15; i++ {
-				stmt.BindNull(i)
-			}
-		} else {
-			bindID(stmt, 12, 13, e.Parent.ID)
-			stmt.BindBytes(14, e.Parent.Run[:])
-			stmt.BindBytes(15, e.Parent.Step[:])
-		}
-		stmt.BindInt64(16, e.CreatedAt)
-		stmt.BindInt64(17, e.FinishedAt)
-		stmt.BindBytes(18, e.Run[:])
-		bindPacked(stmt, 19, &e.Waiting)
-		bindPacked(stmt, 20, &e.Pinned)
-		stmt.BindInt64(21, int64(e.MovedAt))
-		bindStep(stmt, 22, e.Section)
-		if e.Chain.IsZero() || e.Chain == e.Run {
-			stmt.BindNull(23)
-		} else {
-			stmt.BindBytes(23, e.Chain[:])
-		}
-		stmt.BindInt64(24, int64(e.Continued))
-		if e.Request == (journal.Origin{}) {
-			stmt.BindNull(25)
-		} else {
-			stmt.BindBytes(25, e.Request[:])
-		}
-	}, nil)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)`,
+		e.ID, e.Namespace, e.Workflow, e.Key, e.Digest, string(e.State), e.Value, pack(e.Error),
+		e.WakeAt, pack(e.Interrupt), parentShard, e.Parent, e.CreatedAt, e.FinishedAt, e.Run, pack(&e.Waiting), pack(&e.Pinned), e.MovedAt,
+		orNull(e.Section), chain, int(e.Continued), orNull(e.Request))
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,6 @@
 package sqlite
 
-import (
-	"zombiezen.com/go/sqlite"
-
-	"github.com/cruster/cruster/journal"
-)
+import "github.com/cruster/cruster/journal"
 
 // retireRun leaves the rows of a run to Purge, and has a sweep free what the run holds.
 const retireRun = `INSERT INTO cruster_retired (shard, run, id, holds)
@@ -15,23 +11,14 @@ func (b *batch) continueAs(w *journal.Write) error {
 	if err := exec(b.conn, retireRun, w.ID); err != nil {
 		return err
 	}
-	err := run(b.conn, releaseMessages, func(stmt *sqlite.Stmt) { bindReceiver(stmt, w.Receiver()) }, nil)
-	if err != nil {
+	if err := exec(b.conn, releaseMessages, w.Receiver()); err != nil {
 		return err
 	}
 	c := w.Continue
 	if err := b.putInput(journal.KeyOf(w.ID, c.Run), c.Input); err != nil {
 		return err
 	}
-	return run(b.conn, `UPDATE cruster_executions SET chain = coalesce(chain, run), run = ?3, continued = continued + 1, digest = ?4, pinned = ?5,
+	return exec(b.conn, `UPDATE cruster_executions SET chain = coalesce(chain, run), run = ?3, continued = continued + 1, digest = ?4, pinned = ?5,
 			state = ?6, wake_at = ?7, waiting = ?8, finished_at = 0, value = NULL, error = NULL, moved_at = 0, section = NULL, holds = 0
-		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, w.ID)
-		stmt.BindBytes(3, c.Run[:])
-		stmt.BindText(4, c.Digest)
-		bindPacked(stmt, 5, &c.Pinned)
-		stmt.BindText(6, string(journal.Running))
-		stmt.BindInt64(7, journal.Now)
-		bindPacked(stmt, 8, &journal.Waiting{})
-	}, nil)
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, w.ID, c.Run, c.Digest, pack(&c.Pinned), string(journal.Running), journal.Now, pack(&journal.Waiting{}))
 }

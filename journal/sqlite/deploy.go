@@ -32,10 +32,8 @@ func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, 
 		return err
 	}
 	defer rollback(s.writer)
-	if current, err := readFence(s.writer, d.Shard()); err != nil {
+	if err := checkFence(s.writer, f, d.Shard()); err != nil {
 		return err
-	} else if f != current {
-		return journal.ErrFenced
 	}
 	if err := insertModule(s.writer, m); err != nil {
 		return fmt.Errorf("module %s: %w", m.Digest, err)
@@ -58,27 +56,15 @@ func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, 
 
 // insertModule keeps a module that is there, and repairs one that was damaged.
 func insertModule(conn *sqlite.Conn, m *journal.Module) error {
-	return run(conn, `INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (digest) DO UPDATE SET binary = excluded.binary, manifest = excluded.manifest WHERE binary <> excluded.binary`, func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, m.Digest)
-		bindBlob(stmt, 2, m.Manifest)
-		stmt.BindInt64(3, m.CreatedAt)
-		bindBlob(stmt, 4, m.Binary)
-	}, nil)
+	return exec(conn, `INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (digest) DO UPDATE SET binary = excluded.binary, manifest = excluded.manifest WHERE binary <> excluded.binary`, m.Digest, m.Manifest, m.CreatedAt, m.Binary)
 }
 
 func upsertDeployment(conn *sqlite.Conn, d *journal.Deployment) error {
 	return run(conn, `INSERT INTO cruster_deployments (namespace, name, digest, version, config, allow_http, updated_at) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6)
 		ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = version + 1,
 			config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
-		RETURNING version`, func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, d.Namespace)
-		stmt.BindText(2, d.Name)
-		stmt.BindText(3, d.Digest)
-		stmt.BindBytes(4, abi.MustMarshal(d.Config))
-		stmt.BindBytes(5, abi.MustMarshal(d.AllowHTTP))
-		stmt.BindInt64(6, d.UpdatedAt)
-	}, func(row *sqlite.Stmt) error {
+		RETURNING version`, values(d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt), func(row *sqlite.Stmt) error {
 		d.Version = row.ColumnInt64(0)
 		return nil
 	})

@@ -3,11 +3,8 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
-
-	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -51,53 +48,23 @@ var selectRequestedSuperseded = strings.Replace(selectExecution, "cruster_execut
 	" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded > 0 AND e.request = ?3 LIMIT 1"
 
 // Earlier implements journal.Store.
-func (s *Store) Earlier(ctx context.Context, id journal.ID, before uint64, limit int) (rows []journal.Execution, err error) {
+func (s *Store) Earlier(ctx context.Context, id journal.ID, before uint64, limit int) ([]journal.Execution, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectEarlier, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
-			stmt.BindInt64(3, int64(min(before, math.MaxInt64)))
-			stmt.BindInt64(4, int64(max(limit, 0)))
-		}, func(row *sqlite.Stmt) error {
-			e, err := scanExecution(row)
-			rows = append(rows, journal.Listed(e))
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: earlier runs of execution %s: %w", id, err)
-	}
-	return rows, nil
+	return readAll(ctx, s, scanListed, "earlier runs of execution "+id.String(), selectEarlier, id, before, max(limit, 0))
 }
 
 // Requested implements journal.Store.
 func (s *Store) Requested(ctx context.Context, id journal.ID, request journal.Origin) (*journal.Execution, error) {
-	var e *journal.Execution
-	err := journal.ErrNotFound
-	for _, query := range []string{selectRequested, selectRequestedSuperseded} {
-		if errors.Is(err, journal.ErrNotFound) {
-			e, err = s.readOne(ctx, query, func(stmt *sqlite.Stmt) {
-				bindID(stmt, 1, 2, id)
-				stmt.BindBytes(3, request[:])
-			})
-		}
+	e, err := readOne(ctx, s, scanExecution, "a run by its request", selectRequested, id, request)
+	if errors.Is(err, journal.ErrNotFound) {
+		return readOne(ctx, s, scanExecution, "an earlier run by its request", selectRequestedSuperseded, id, request)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: run of execution %s by its request: %w", id, err)
-	}
-	return e, nil
+	return e, err
 }
 
 // FindRun implements journal.Store.
 func (s *Store) FindRun(ctx context.Context, id journal.ID, of journal.RunID) (*journal.Execution, error) {
-	e, err := s.readOne(ctx, selectRun, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindBytes(3, of[:])
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: run %s of execution %s: %w", of, id, err)
-	}
-	return e, nil
+	return readOne(ctx, s, scanExecution, "run "+of.String(), selectRun, id, of)
 }

@@ -31,12 +31,7 @@ func (b *batch) insertEntries(w *journal.Write) error {
 			err = errEntryTaken
 		}
 		if err == nil {
-			err = run(b.conn, insertEntryRow, func(stmt *sqlite.Stmt) {
-				bindRun(stmt, key)
-				stmt.BindInt64(3, int64(r.First))
-				stmt.BindInt64(4, int64(r.Last))
-				stmt.BindBytes(5, r.Body)
-			}, nil)
+			err = exec(b.conn, insertEntryRow, key, r.First, r.Last, r.Body)
 		}
 		if err != nil {
 			return fmt.Errorf("entry %d of execution %s: %w", r.First, w.ID, err)
@@ -47,10 +42,7 @@ func (b *batch) insertEntries(w *journal.Write) error {
 
 // lastEntry is the last number of the rows that begin at or before one; 0 if there are none.
 func (b *batch) lastEntry(of journal.RunKey, seq uint64) (last uint64, err error) {
-	err = run(b.conn, selectLastBefore, func(stmt *sqlite.Stmt) {
-		bindRun(stmt, of)
-		stmt.BindInt64(3, int64(seq))
-	}, func(row *sqlite.Stmt) error {
+	err = run(b.conn, selectLastBefore, values(of, seq), func(row *sqlite.Stmt) error {
 		last = uint64(row.ColumnInt64(0))
 		return nil
 	})
@@ -61,10 +53,7 @@ func (b *batch) lastEntry(of journal.RunKey, seq uint64) (last uint64, err error
 func (s *Store) Entries(ctx context.Context, of journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
 	page := journal.NewEntryPage(after, limit)
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectEntries, func(stmt *sqlite.Stmt) {
-			bindRun(stmt, of)
-			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
-		}, func(row *sqlite.Stmt) error {
+		return run(conn, selectEntries, values(of, after), func(row *sqlite.Stmt) error {
 			more, err := page.Add(uint64(row.ColumnInt64(0)), uint64(row.ColumnInt64(1)), blob(row, 2))
 			if err == nil && !more {
 				err = errEnough

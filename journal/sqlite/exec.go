@@ -148,10 +148,7 @@ func (tx *ownedTx) check(shard journal.Shard) error {
 	if tx.checked[shard] {
 		return nil
 	}
-	fence, err := readFence(tx.Conn, shard)
-	if err == nil && fence != tx.own[shard] {
-		err = journal.ErrFenced
-	}
+	err := checkFence(tx.Conn, tx.own[shard], shard)
 	tx.checked[shard] = err == nil
 	return err
 }
@@ -198,16 +195,7 @@ func isConstraint(err error) bool {
 	return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint
 }
 
-// Values as Cruster keeps them: nil is NULL, empty is an empty blob.
-
-func bindBlob(stmt *sqlite.Stmt, param int, b []byte) {
-	if b == nil {
-		stmt.BindNull(param)
-		return
-	}
-	stmt.BindBytes(param, b)
-}
-
+// blob reads a value as bindValue has written it: NULL is nil.
 func blob(stmt *sqlite.Stmt, col int) []byte {
 	if stmt.ColumnIsNull(col) {
 		return nil
@@ -217,47 +205,25 @@ func blob(stmt *sqlite.Stmt, col int) []byte {
 	return b
 }
 
-func bindID(stmt *sqlite.Stmt, shardParam, idParam int, id journal.ID) {
-	stmt.BindInt64(shardParam, int64(id.Shard()))
-	stmt.BindBytes(idParam, id[:])
-}
-
-// bindRun binds the key of the rows of a run to the first two parameters.
-func bindRun(stmt *sqlite.Stmt, of journal.RunKey) {
-	stmt.BindInt64(1, int64(of.Shard))
-	stmt.BindBytes(2, of.Run[:])
-}
-
-// bindChain binds the chain of a receiver; it is empty for an entity.
-func bindChain(stmt *sqlite.Stmt, param int, to journal.Receiver) {
-	if to.Chain.IsZero() {
-		stmt.BindZeroBlob(param, 0)
-		return
-	}
-	stmt.BindBytes(param, to.Chain[:])
-}
-
 func columnID(stmt *sqlite.Stmt, col int) (id journal.ID) {
 	stmt.ColumnBytes(col, id[:])
 	return id
 }
 
-// bindStep binds a step, or NULL if it is none.
-func bindStep(stmt *sqlite.Stmt, param int, step journal.StepID) {
-	if step == (journal.StepID{}) {
-		stmt.BindNull(param)
-		return
+// pack encodes v; nil is NULL.
+func pack[T any](v *T) []byte {
+	if v == nil {
+		return nil
 	}
-	stmt.BindBytes(param, step[:])
+	return abi.MustMarshal(v)
 }
 
-// bindPacked binds the encoding of v, or NULL if it is nil.
-func bindPacked[T any](stmt *sqlite.Stmt, param int, v *T) {
-	if v == nil {
-		stmt.BindNull(param)
-		return
+// orNull is a value, or NULL if it is the zero one.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
 	}
-	stmt.BindBytes(param, abi.MustMarshal(v))
+	return v
 }
 
 func packed[T any](stmt *sqlite.Stmt, col int) (*T, error) {
@@ -280,6 +246,3 @@ func unpack[T any](stmt *sqlite.Stmt, col int, v *T) error {
 	}
 	return err
 }
-
-// errStop ends run early without being a failure.
-var errStop = errors.New("enough rows")

@@ -14,7 +14,7 @@ var errNoMessage = errors.New("there is no such message")
 
 const (
 	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
-	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?4"
+	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL RETURNING bytes"
 	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL"
 	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND flags >= 2"
@@ -22,17 +22,11 @@ const (
 
 // knows tells whether there is a message of the origin, or a receipt.
 func (b *batch) knows(receiver journal.Receiver, origin journal.Origin) (known bool, err error) {
-	known, err = b.found(selectMessageOf, func(stmt *sqlite.Stmt) {
-		bindReceiver(stmt, receiver)
-		stmt.BindBytes(4, origin[:])
-	})
+	known, err = b.found(selectMessageOf, receiver, origin)
 	if known || err != nil {
 		return known, err
 	}
-	return b.found(selectReceiptOf, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, receiver.ID)
-		stmt.BindBytes(4, origin[:])
-	})
+	return b.found(selectReceiptOf, receiver.ID, origin)
 }
 
 // put puts a message into an inbox and tells where it stands. Positions are counted in
@@ -42,19 +36,9 @@ func (b *batch) put(receiver journal.Receiver, m *journal.Message) (uint64, erro
 	b.mail.position++
 	position := b.mail.position
 	b.mail.changed(receiver, 1, int64(m.Bytes))
-	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, chain, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
-		VALUES (?1, ?2, ?3, ?14, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
-		bindReceiver(stmt, receiver)
-		stmt.BindInt64(14, int64(position))
-		stmt.BindBytes(4, m.Origin[:])
-		stmt.BindText(5, string(m.Kind))
-		stmt.BindText(6, m.Name)
-		stmt.BindInt64(7, m.At)
-		stmt.BindInt64(8, flagsOf(m))
-		stmt.BindInt64(9, int64(m.Bytes))
-		bindCaller(stmt, 10, m.From)
-		bindBlob(stmt, 13, m.Value)
-	}, nil)
+	return position, exec(b.conn, `INSERT INTO cruster_inbox (shard, id, chain, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+		receiver, position, m.Origin, string(m.Kind), m.Name, m.At, flagsOf(m), m.Bytes, m.From, m.Value)
 }
 
 // flagsOf is what scanEnvelope reads as two.
@@ -72,21 +56,12 @@ func flagsOf(m *journal.Message) (flags int64) {
 func (b *batch) take(w *journal.Write) error {
 	to := w.Receiver()
 	for _, position := range w.Take {
-		taken := false
-		err := run(b.conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, func(row *sqlite.Stmt) error {
-			b.mail.changed(to, -1, -row.ColumnInt64(0))
-			taken = true
-			return nil
-		})
-		if err == nil && !taken {
-			err = errNoMessage
-		}
-		if err != nil {
+		if err := b.move(w, deleteMessage, -1, to, position); err != nil {
 			return fmt.Errorf("message %d to %s: %w", position, w.ID, err)
 		}
 	}
 	for _, position := range w.Hold {
-		err := run(b.conn, holdMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, nil)
+		err := exec(b.conn, holdMessage, to, position)
 		if err == nil && b.conn.Changes() == 0 {
 			err = errNoMessage
 		}
@@ -161,11 +136,8 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 
 // wake has a running execution loaded.
 func (b *batch) wake(id journal.ID) error {
-	return run(b.conn, `UPDATE cruster_executions SET wake_at = ?3
-		WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindInt64(3, journal.Now)
-	}, nil)
+	return exec(b.conn, `UPDATE cruster_executions SET wake_at = ?3
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3`, id, journal.Now)
 }
 
 // lastPosition is the largest in any inbox.
@@ -175,19 +147,6 @@ func lastPosition(conn *sqlite.Conn) (position uint64, err error) {
 		return nil
 	})
 	return position, err
-}
-
-// bindCaller binds a step to three parameters, NULL if there is none.
-func bindCaller(stmt *sqlite.Stmt, param int, c journal.Caller) {
-	if c.IsZero() {
-		for i := range 3 {
-			stmt.BindNull(param + i)
-		}
-		return
-	}
-	stmt.BindBytes(param, c.ID[:])
-	stmt.BindBytes(param+1, c.Run[:])
-	stmt.BindBytes(param+2, c.Step[:])
 }
 
 func columnCaller(row *sqlite.Stmt, col int) (c journal.Caller) {

@@ -213,8 +213,8 @@ func TestTallies(t *testing.T) {
 		b := newBatch(conn, &store.mail)
 		_, err := b.apply(&cancelled)
 		require.NoError(t, err)
-		return errStop
-	}), errStop)
+		return errNoMessage
+	}), errNoMessage)
 	commit(receive())
 
 	// One that is fuller than is counted, as it may be since before there was a bound, is

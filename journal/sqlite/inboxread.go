@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"zombiezen.com/go/sqlite"
 
@@ -19,7 +18,7 @@ const (
 	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position"
 	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL"
 	findMessage    = "SELECT " + envelopeColumns + ", parked FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND origin = ?4"
-	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+	selectReceipt  = "SELECT at, sender, sender_run, step, error, value, origin FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 
 	selectMailReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_mail CROSS JOIN cruster_executions e
 			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
@@ -34,7 +33,7 @@ const (
 		FROM cruster_inbox n WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1`
 )
 
-func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
+func scanEnvelope(row *sqlite.Stmt) (journal.Envelope, error) {
 	e := journal.Envelope{
 		Position:   uint64(row.ColumnInt64(0)),
 		Kind:       journal.MessageKind(row.ColumnText(2)),
@@ -46,49 +45,41 @@ func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
 		From:       columnCaller(row, 7),
 	}
 	row.ColumnBytes(1, e.Origin[:])
-	return e
+	return e, nil
 }
 
-func scanMessage(row *sqlite.Stmt) journal.Message {
-	return journal.Message{Envelope: scanEnvelope(row), Value: blob(row, 10)}
+func scanMessage(row *sqlite.Stmt) (journal.Message, error) {
+	e, err := scanEnvelope(row)
+	return journal.Message{Envelope: e, Value: blob(row, 10)}, err
 }
 
-// bindReceiver binds a receiver to the first three parameters.
-func bindReceiver(stmt *sqlite.Stmt, to journal.Receiver) {
-	bindID(stmt, 1, 2, to.ID)
-	bindChain(stmt, 3, to)
-}
-
-// bindPlace binds a place in the inbox of a receiver to the first four parameters.
-func bindPlace(stmt *sqlite.Stmt, to journal.Receiver, position uint64) {
-	bindReceiver(stmt, to)
-	stmt.BindInt64(4, int64(min(position, math.MaxInt64)))
+func scanFound(row *sqlite.Stmt) (found journal.FoundMessage, err error) {
+	if found.Envelope, err = scanEnvelope(row); err != nil {
+		return found, err
+	}
+	parked, err := packed[journal.ParkedBody](row, 10)
+	if parked != nil {
+		found.Parked = parked.Reason
+	}
+	return found, err
 }
 
 // Inbox implements journal.Store.
-func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) (found []journal.Envelope, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectInbox, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, after) }, func(row *sqlite.Stmt) error {
-			found = append(found, scanEnvelope(row))
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: inbox of %s: %w", to.ID, err)
-	}
-	return found, nil
+func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
+	return readAll(ctx, s, scanEnvelope, "the inbox of "+to.ID.String(), selectInbox, to, after)
 }
 
 // Messages implements journal.Store.
 func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
 	room := limit.Room()
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectMessages, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, after) }, func(row *sqlite.Stmt) error {
+		return run(conn, selectMessages, values(to, after), func(row *sqlite.Stmt) error {
 			if more = !room.Take(row.ColumnInt(6)); more {
 				return errEnough
 			}
-			messages = append(messages, scanMessage(row))
-			return nil
+			m, err := scanMessage(row)
+			messages = append(messages, m)
+			return err
 		})
 	})
 	if err != nil {
@@ -98,73 +89,30 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 }
 
 // Message implements journal.Store.
-func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (found *journal.Message, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, to, position) }, func(row *sqlite.Stmt) error {
-			m := scanMessage(row)
-			found = &m
-			return nil
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: message %d to %s: %w", position, to.ID, err)
-	}
-	return found, nil
+func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
+	return readOne(ctx, s, scanMessage, "a message to "+to.ID.String(), selectMessage, to, position)
 }
 
 // FindMessage implements journal.Store.
-func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (found *journal.FoundMessage, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, findMessage, func(stmt *sqlite.Stmt) {
-			bindReceiver(stmt, to)
-			stmt.BindBytes(4, origin[:])
-		}, func(row *sqlite.Stmt) error {
-			found = &journal.FoundMessage{Envelope: scanEnvelope(row)}
-			parked, err := packed[journal.ParkedBody](row, 10)
-			if parked != nil {
-				found.Parked = parked.Reason
-			}
-			return err
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: message %x to %s: %w", origin, to.ID, err)
-	}
-	return found, nil
+func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+	return readOne(ctx, s, scanFound, "a message to "+to.ID.String(), findMessage, to, origin)
 }
 
 // Receipt implements journal.Store.
 func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
-	found, err := s.Receipts(ctx, id, []journal.Origin{origin})
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("sqlite: receipt %x of %s: %w", origin, id, journal.ErrNotFound)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &found[0], nil
+	return readOne(ctx, s, scanReceipt, "a receipt of "+id.String(), selectReceipt, id, origin)
 }
 
 // Receipts implements journal.Store.
 func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) (found []journal.Receipt, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		for _, origin := range origins {
-			err := run(conn, selectReceipt, func(stmt *sqlite.Stmt) {
-				bindID(stmt, 1, 2, id)
-				stmt.BindBytes(3, origin[:])
-			}, func(row *sqlite.Stmt) error {
-				failure, err := packed[abi.Error](row, 4)
-				found = append(found, journal.Receipt{Origin: origin, At: row.ColumnInt64(0), From: columnCaller(row, 1), Error: failure, Value: blob(row, 5)})
-				return err
-			})
+			r, err := selectOne(conn, scanReceipt, selectReceipt, id, origin)
 			if err != nil {
 				return err
+			}
+			if r != nil {
+				found = append(found, *r)
 			}
 		}
 		return nil
@@ -175,21 +123,16 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 	return found, nil
 }
 
+func scanReceipt(row *sqlite.Stmt) (journal.Receipt, error) {
+	failure, err := packed[abi.Error](row, 4)
+	r := journal.Receipt{At: row.ColumnInt64(0), From: columnCaller(row, 1), Error: failure, Value: blob(row, 5)}
+	row.ColumnBytes(6, r.Origin[:])
+	return r, err
+}
+
 // MailReceivers implements journal.Store.
-func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) (ids []journal.ID, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectMailReceivers, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, after)
-			stmt.BindInt64(3, int64(max(limit, 0)))
-		}, func(row *sqlite.Stmt) error {
-			ids = append(ids, columnID(row, 0))
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: receivers of mail: %w", err)
-	}
-	return ids, nil
+func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	return readAll(ctx, s, scanID, "receivers of mail", selectMailReceivers, after, max(limit, 0))
 }
 
 // Receivers implements journal.Store.
@@ -199,10 +142,7 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids
 		next := append(after[:], 0)
 		for more := true; more && len(ids) < limit; {
 			more = false
-			err := run(conn, selectNextReceiver, func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, int64(journal.ID(next[:len(after)]).Shard()))
-				stmt.BindBytes(2, next)
-			}, func(row *sqlite.Stmt) error {
+			err := run(conn, selectNextReceiver, values(int(journal.ID(next[:len(after)]).Shard()), next), func(row *sqlite.Stmt) error {
 				id := columnID(row, 0)
 				next, more = append(id[:], 0), true
 				if row.ColumnBool(1) {

@@ -96,7 +96,7 @@ func (l *listing) read() (rows []journal.Execution, err error) {
 		return nil, err
 	}
 	for _, p := range l.found {
-		err := run(l.conn, selectListed, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, journal.ID(p.id)) }, func(row *sqlite.Stmt) error {
+		err := run(l.conn, selectListed, values(journal.ID(p.id)), func(row *sqlite.Stmt) error {
 			e, err := scanExecution(row)
 			rows = append(rows, journal.Listed(e))
 			return err

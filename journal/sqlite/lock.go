@@ -25,47 +25,20 @@ const (
 
 // putLock replaces the lock of an entity, or inserts it.
 func (b *batch) putLock(l *journal.Lock) error {
-	return run(b.conn, `INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, l.Entity)
-		stmt.BindText(3, l.Namespace)
-		stmt.BindText(4, l.Type)
-		stmt.BindText(5, l.Key)
-		bindCaller(stmt, 6, l.Holder)
-		stmt.BindInt64(9, l.Since)
-	}, nil)
+	return exec(b.conn, `INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, l.Entity, l.Namespace, l.Type, l.Key, l.Holder, l.Since)
 }
 
-func scanLock(row *sqlite.Stmt) journal.Lock {
+func scanLock(row *sqlite.Stmt) (journal.Lock, error) {
 	return journal.Lock{
 		Entity: columnID(row, 0), Namespace: row.ColumnText(1), Type: row.ColumnText(2), Key: row.ColumnText(3),
 		Holder: columnCaller(row, 4), Since: row.ColumnInt64(7),
-	}
+	}, nil
 }
 
 // Lock implements journal.Store.
-func (s *Store) Lock(ctx context.Context, entity journal.ID) (found *journal.Lock, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
-		found, err = readLock(conn, entity)
-		return err
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: lock of entity %s: %w", entity, err)
-	}
-	return found, nil
-}
-
-// readLock reads the lock of an entity; nil if there is none.
-func readLock(conn *sqlite.Conn, entity journal.ID) (found *journal.Lock, err error) {
-	err = run(conn, selectLock, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, entity) }, func(row *sqlite.Stmt) error {
-		l := scanLock(row)
-		found = &l
-		return nil
-	})
-	return found, err
+func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
+	return readOne(ctx, s, scanLock, "the lock of entity "+entity.String(), selectLock, entity)
 }
 
 // LockedEntity implements journal.Store.
@@ -75,10 +48,10 @@ func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journa
 			return err
 		}
 		defer rollback(conn)
-		if entity, err = readEntity(conn, id); err != nil {
+		if entity, err = selectOne(conn, scanEntity, selectEntity, id); err != nil {
 			return err
 		}
-		lock, err = readLock(conn, id)
+		lock, err = selectOne(conn, scanLock, selectLock, id)
 		return err
 	})
 	if err != nil {
@@ -101,10 +74,7 @@ func (s *Store) InSection(ctx context.Context, step journal.Caller) (in bool, er
 
 // inSection tells whether the run of a step is in its section, and the name of the execution.
 func inSection(conn *sqlite.Conn, step journal.Caller) (name string, in bool, err error) {
-	err = run(conn, selectInSection, func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(step.ID, step.Run))
-		stmt.BindBytes(3, step.Step[:])
-	}, func(row *sqlite.Stmt) error {
+	err = run(conn, selectInSection, values(journal.KeyOf(step.ID, step.Run), step.Step), func(row *sqlite.Stmt) error {
 		e := journal.Execution{Workflow: row.ColumnText(0), Key: row.ColumnText(1)}
 		name, in = e.Name(), true
 		return nil
@@ -151,22 +121,11 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 
 // locksBehind lists locks in the order of their entities, held or not, of one namespace or
 // of all.
-func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit int) (found []journal.Lock, err error) {
-	query := selectLocks
+func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit int) ([]journal.Lock, error) {
 	if namespace != "" {
-		query = selectLocksOfNamespace
+		return selectAll(conn, scanLock, selectLocksOfNamespace, after, limit, namespace)
 	}
-	err = run(conn, query, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, after)
-		stmt.BindInt64(3, int64(limit))
-		if namespace != "" {
-			stmt.BindText(4, namespace)
-		}
-	}, func(row *sqlite.Stmt) error {
-		found = append(found, scanLock(row))
-		return nil
-	})
-	return found, err
+	return selectAll(conn, scanLock, selectLocks, after, limit)
 }
 
 // SweepLocks implements journal.Store. It walks over all that are held: there are no more of

@@ -23,10 +23,7 @@ func (b *batch) parkedFull(receiver journal.Receiver) (full bool, err error) {
 	if !receiver.Chain.IsZero() {
 		return false, nil // messages of executions are not parked
 	}
-	err = run(b.conn, selectParkedTally, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, receiver.ID)
-		stmt.BindInt64(3, journal.MaxParked)
-	}, func(row *sqlite.Stmt) error {
+	err = run(b.conn, selectParkedTally, values(receiver.ID, journal.MaxParked), func(row *sqlite.Stmt) error {
 		full = row.ColumnInt64(0) >= journal.MaxParked || row.ColumnInt64(1) >= journal.MaxParkedBytes
 		return nil
 	})
@@ -36,8 +33,7 @@ func (b *batch) parkedFull(receiver journal.Receiver) (full bool, err error) {
 // unpark puts parked messages of a write back into its inbox.
 func (b *batch) unpark(w *journal.Write) error {
 	for _, position := range w.Unpark {
-		err := b.move(w, unparkMessage, 1, func(stmt *sqlite.Stmt) { bindPlace(stmt, w.Receiver(), position) })
-		if err != nil {
+		if err := b.move(w, unparkMessage, 1, w.Receiver(), position); err != nil {
 			return fmt.Errorf("parked message %d to %s: %w", position, w.ID, err)
 		}
 	}
@@ -48,14 +44,7 @@ func (b *batch) unpark(w *journal.Write) error {
 func (b *batch) park(w *journal.Write) error {
 	for i := range w.Park {
 		p := &w.Park[i]
-		err := b.move(w, parkMessage, -1, func(stmt *sqlite.Stmt) {
-			bindPlace(stmt, w.Receiver(), p.Position)
-			bindPacked(stmt, 5, p.Body())
-			stmt.BindText(6, p.Namespace)
-			stmt.BindText(7, p.Type)
-			stmt.BindText(8, p.Key)
-		})
-		if err != nil {
+		if err := b.move(w, parkMessage, -1, w.Receiver(), p.Position, pack(p.Body()), p.Namespace, p.Type, p.Key); err != nil {
 			return fmt.Errorf("message %d to %s: %w", p.Position, w.ID, err)
 		}
 	}
@@ -63,9 +52,9 @@ func (b *batch) park(w *journal.Write) error {
 }
 
 // move moves a message into the inbox, or out of it.
-func (b *batch) move(w *journal.Write, query string, messages int64, bind func(*sqlite.Stmt)) error {
+func (b *batch) move(w *journal.Write, query string, messages int64, list ...any) error {
 	moved := false
-	err := run(b.conn, query, bind, func(row *sqlite.Stmt) error {
+	err := run(b.conn, query, values(list...), func(row *sqlite.Stmt) error {
 		b.mail.changed(w.Receiver(), messages, messages*row.ColumnInt64(0))
 		moved = true
 		return nil
@@ -77,59 +66,42 @@ func (b *batch) move(w *journal.Write, query string, messages int64, bind func(*
 }
 
 // Parked implements journal.Store.
-func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) (found []journal.ParkedMessage, err error) {
+func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.ParkedMessage, error) {
 	limit, err := f.Size()
 	if err != nil {
 		return nil, err
 	}
-	place := f.Place()
-	if f.Namespace != "" && place.Namespace != f.Namespace {
+	if place := f.Place(); f.Namespace != "" && place.Namespace != f.Namespace {
 		return nil, nil
 	}
-	query, bound := parkedQuery(&f)
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, query, func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(4, int64(place.Position))
-			stmt.BindInt64(7, int64(limit))
-			if !f.Entity.IsZero() {
-				bindID(stmt, 1, 2, f.Entity)
-				return
-			}
-			stmt.BindText(1, place.Namespace)
-			stmt.BindText(2, place.Type)
-			stmt.BindText(3, place.Key)
-			stmt.BindText(5, bound)
-			stmt.BindText(6, f.Type)
-		}, func(row *sqlite.Stmt) error {
-			m, err := scanParked(row)
-			found = append(found, m)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: list parked messages: %w", err)
-	}
-	return found, nil
+	query, list := parkedQuery(&f, limit)
+	return readAll(ctx, s, scanParked, "parked messages", query, list...)
 }
 
 // parkedQuery lists what is behind a place: of one entity, of one namespace or of all.
-func parkedQuery(f *journal.ParkedFilter) (query, bound string) {
+func parkedQuery(f *journal.ParkedFilter, limit int) (query string, list []any) {
 	const columns = "SELECT " + envelopeColumns + ", id, namespace, type, key, parked FROM cruster_inbox "
+	place := f.Place()
 	if !f.Entity.IsZero() { // over its key it would walk through the inbox
-		return columns + "INDEXED BY cruster_inbox_parked WHERE shard = ?1 AND id = ?2 AND position > ?4 AND parked IS NOT NULL ORDER BY position LIMIT ?7", ""
+		return columns + "INDEXED BY cruster_inbox_parked WHERE shard = ?1 AND id = ?2 AND position > ?3 AND parked IS NOT NULL ORDER BY position LIMIT ?4",
+			[]any{f.Entity, place.Position, limit}
 	}
 	behind := "namespace = ?1 AND (type, key, position) > (?2, ?3, ?4)"
 	if f.Namespace == "" {
 		behind = "(namespace, type, key, position) > (?1, ?2, ?3, ?4)"
 	}
 	operator, bound := f.Bound()
-	return columns + "WHERE parked IS NOT NULL AND " + behind +
-		" AND type " + operator + " ?5 AND type >= ?6 ORDER BY namespace, type, key, position LIMIT ?7", bound
+	return columns + "WHERE parked IS NOT NULL AND " + behind + " AND type " + operator + " ?5 AND type >= ?6 ORDER BY namespace, type, key, position LIMIT ?7",
+		[]any{place.Namespace, place.Type, place.Key, place.Position, bound, f.Type, limit}
 }
 
 func scanParked(row *sqlite.Stmt) (journal.ParkedMessage, error) {
-	m := journal.ParkedMessage{Entity: columnID(row, 10), Message: scanEnvelope(row)}
-	m.Position, m.Namespace, m.Type, m.Key = m.Message.Position, row.ColumnText(11), row.ColumnText(12), row.ColumnText(13)
+	message, err := scanEnvelope(row)
+	if err != nil {
+		return journal.ParkedMessage{}, err
+	}
+	m := journal.ParkedMessage{Entity: columnID(row, 10), Message: message}
+	m.Position, m.Namespace, m.Type, m.Key = message.Position, row.ColumnText(11), row.ColumnText(12), row.ColumnText(13)
 	body, err := packed[journal.ParkedBody](row, 14)
 	if err == nil && body != nil {
 		m.SetBody(body)

@@ -26,7 +26,7 @@ func TestQueryPlans(t *testing.T) {
 		return query
 	}
 	parked := func(f journal.ParkedFilter) string {
-		query, _ := parkedQuery(&f)
+		query, _ := parkedQuery(&f, 1)
 		return query
 	}
 	where := func(operators ...string) string {

@@ -19,15 +19,13 @@ const (
 // written again: they are what executions are found by, and change seldom.
 func (b *batch) publish(w *journal.Write) error {
 	id, p := w.ID, w.Publish
-	err := run(b.conn, "INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET body = ?3", func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(id, w.Receiver().Chain))
-		stmt.BindBytes(3, p.Body())
-	}, nil)
+	err := exec(b.conn, "INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET body = ?3",
+		journal.KeyOf(id, w.Receiver().Chain), p.Body())
 	if err != nil {
 		return err
 	}
 	there := map[string]abi.Attribute{}
-	err = run(b.conn, selectAttributes, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
+	err = run(b.conn, selectAttributes, values(id), func(row *sqlite.Stmt) error {
 		there[row.ColumnText(0)] = abi.Attribute{Type: row.ColumnText(1), Text: row.ColumnText(2), Number: row.ColumnFloat(3)}
 		return nil
 	})
@@ -44,40 +42,24 @@ func (b *batch) publish(w *journal.Write) error {
 		if err != nil {
 			return err
 		}
-		err = run(b.conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, id)
-			stmt.BindText(3, name)
-		}, nil)
+		err = exec(b.conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2 AND name = ?3", id, name)
 	}
 	return err
 }
 
 func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
-	return run(b.conn, `INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindText(3, a.Name)
-		stmt.BindText(4, a.Type)
-		stmt.BindText(5, a.Text)
-		stmt.BindFloat(6, a.Number)
-	}, nil)
+	return exec(b.conn, `INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
+		id, a.Name, a.Type, a.Text, a.Number)
 }
 
 // Published implements journal.Store.
-func (s *Store) Published(ctx context.Context, chain journal.RunKey) (found *journal.Published, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindRun(stmt, chain) }, func(row *sqlite.Stmt) (err error) {
-			found, err = journal.PublishedOf(blob(row, 0))
-			return err
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
+func (s *Store) Published(ctx context.Context, chain journal.RunKey) (*journal.Published, error) {
+	body, err := readOne(ctx, s, scanBlob, "what run "+chain.Run.String()+" has published", selectPublished, chain)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: what run %s has published: %w", chain.Run, err)
+		return nil, err
 	}
-	return found, nil
+	return journal.PublishedOf(*body)
 }
 
 // Outlines implements journal.Store. A statement for each costs what one for all would: no
@@ -86,7 +68,7 @@ func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[jour
 	outlines := map[journal.RunKey]*journal.Published{}
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		for _, chain := range chains {
-			err := run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindRun(stmt, chain) }, func(row *sqlite.Stmt) (err error) {
+			err := run(conn, selectPublished, values(chain), func(row *sqlite.Stmt) (err error) {
 				outlines[chain], err = journal.OutlineOf(blob(row, 0))
 				return err
 			})

@@ -112,7 +112,7 @@ func purge(tx *ownedTx, room *sweepRoom) (more bool, err error) {
 		}
 		if err == nil && whole && room.left() {
 			room.rows--
-			err = run(tx.Conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, gone[i].key) }, nil)
+			err = exec(tx.Conn, "DELETE FROM cruster_retired WHERE shard = ?1 AND run = ?2", gone[i].key)
 		}
 	}
 	return len(gone) > 0, err
@@ -139,10 +139,7 @@ func (s *Store) purgeMail(ctx context.Context, own journal.Owned, limit int) (n 
 	for seen, more := 0, true; more && n < limit && seen < journal.PurgeExamines; seen += journal.SweepEntries {
 		after, lost, page, found := s.purged, []mailPlace(nil), min(journal.SweepEntries, limit-n), 0
 		err := s.read(ctx, func(conn *sqlite.Conn) error {
-			return run(conn, selectMail, func(stmt *sqlite.Stmt) {
-				bindPlace(stmt, after.to, after.position)
-				stmt.BindInt64(5, int64(page))
-			}, func(row *sqlite.Stmt) error {
+			return run(conn, selectMail, values(after.to, after.position, page), func(row *sqlite.Stmt) error {
 				found++
 				after = mailPlace{to: journal.Receiver{ID: columnID(row, 0)}, position: uint64(row.ColumnInt64(2))}
 				row.ColumnBytes(1, after.to.Chain[:])
@@ -174,8 +171,7 @@ func (s *Store) deleteMail(tx *ownedTx, lost []mailPlace) error {
 		if err := tx.check(lost[i].to.ID.Shard()); err != nil {
 			return err
 		}
-		err := run(tx.Conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, lost[i].to, lost[i].position) }, nil)
-		if err != nil {
+		if err := exec(tx.Conn, deleteMessage, lost[i].to, lost[i].position); err != nil {
 			return err
 		}
 	}
@@ -185,16 +181,16 @@ func (s *Store) deleteMail(tx *ownedTx, lost []mailPlace) error {
 // purge deletes the rows of a run that is gone, and reports whether none are left.
 func (r *retired) purge(conn *sqlite.Conn, room *sweepRoom) (whole bool, err error) {
 	for i := range rowsOfRun {
-		if whole, err = rowsOfRun[i].delete(conn, func(stmt *sqlite.Stmt) { bindRun(stmt, r.key) }, room); err != nil || !whole {
+		if whole, err = rowsOfRun[i].delete(conn, values(r.key), room); err != nil || !whole {
 			return false, err
 		}
 	}
 	if r.chain.IsZero() {
 		return true, nil
 	}
-	whole, err = publishedOfChain.delete(conn, func(stmt *sqlite.Stmt) { bindRun(stmt, journal.RunKey{Shard: r.key.Shard, Run: r.chain}) }, room)
+	whole, err = publishedOfChain.delete(conn, values(journal.RunKey{Shard: r.key.Shard, Run: r.chain}), room)
 	if err != nil || !whole {
 		return false, err
 	}
-	return inboxOfChain.delete(conn, func(stmt *sqlite.Stmt) { bindReceiver(stmt, journal.Receiver{ID: r.id, Chain: r.chain}) }, room)
+	return inboxOfChain.delete(conn, values(journal.Receiver{ID: r.id, Chain: r.chain}), room)
 }

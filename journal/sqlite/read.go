@@ -57,34 +57,9 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	return e, nil
 }
 
-// readOne reads a single execution.
-func (s *Store) readOne(ctx context.Context, query string, bind func(*sqlite.Stmt)) (*journal.Execution, error) {
-	var found *journal.Execution
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, query, bind, func(row *sqlite.Stmt) error {
-			e, err := scanExecution(row)
-			found = &e
-			return err
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	if found == nil {
-		return nil, journal.ErrNotFound
-	}
-	return found, nil
-}
-
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	e, err := s.readOne(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0", func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: load execution %s: %w", id, err)
-	}
-	return e, nil
+	return readOne(ctx, s, scanExecution, "execution "+id.String(), selectExecution+" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0", id)
 }
 
 const (
@@ -94,165 +69,77 @@ const (
 
 // Callee implements journal.Store.
 func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
-	e, err := s.readOne(ctx, selectStarted, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, step.Run[:])
-		stmt.BindBytes(2, step.Step[:])
-	})
+	e, err := readOne(ctx, s, scanExecution, "what a step has started", selectStarted, step.Run, step.Step)
 	if errors.Is(err, journal.ErrNotFound) {
-		e, err = s.linked(ctx, step)
+		return s.linked(ctx, step)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: callee of a step of execution %s: %w", step.ID, err)
-	}
-	return e, nil
+	return e, err
 }
 
 // linked reads the execution that a step is linked to.
 func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
-	var callee journal.ID
-	var chain journal.RunID
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectLink, func(stmt *sqlite.Stmt) {
-			bindRun(stmt, journal.KeyOf(step.ID, step.Run))
-			stmt.BindBytes(3, step.Step[:])
-		}, func(row *sqlite.Stmt) error {
-			callee = columnID(row, 0)
-			row.ColumnBytes(1, chain[:])
-			return nil
-		})
-	})
+	l, err := readOne(ctx, s, scanLink, "what a step is linked to", selectLink, journal.KeyOf(step.ID, step.Run), step.Step)
 	if err != nil {
 		return nil, err
 	}
-	if callee.IsZero() {
-		return nil, journal.ErrNotFound
-	}
-	e, err := s.FindRun(ctx, callee, chain)
+	e, err := s.FindRun(ctx, l.Callee, l.Chain)
 	if errors.Is(err, journal.ErrNotFound) {
 		err = journal.ErrSwept
 	}
 	return e, err
 }
 
+func scanLink(row *sqlite.Stmt) (journal.Link, error) {
+	l := journal.Link{Callee: columnID(row, 0)}
+	row.ColumnBytes(1, l.Chain[:])
+	return l, nil
+}
+
 // Hibernated implements journal.Store.
 func (s *Store) Hibernated(ctx context.Context, of journal.RunKey) (*journal.Hibernated, error) {
-	var found *journal.Hibernated
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) {
-			bindRun(stmt, of)
-		}, func(row *sqlite.Stmt) error {
-			found = &journal.Hibernated{Seq: uint64(row.ColumnInt64(0)), Body: blob(row, 1)}
-			return nil
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: saved state of run %s: %w", of.Run, err)
-	}
-	return found, nil
+	return readOne(ctx, s, func(row *sqlite.Stmt) (journal.Hibernated, error) {
+		return journal.Hibernated{Seq: uint64(row.ColumnInt64(0)), Body: blob(row, 1)}, nil
+	}, "the saved state of run "+of.Run.String(), "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND run = ?2", of)
 }
 
 // Deferreds implements journal.Store. SQLite knows the length of a blob without it.
-func (s *Store) Deferreds(ctx context.Context, of journal.RunKey) (settled []journal.Settlement, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
-			FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 ORDER BY name`, func(stmt *sqlite.Stmt) {
-			bindRun(stmt, of)
-		}, func(row *sqlite.Stmt) error {
-			d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
-			row.ColumnBytes(3, d.Origin[:])
-			settled = append(settled, d)
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: deferreds of run %s: %w", of.Run, err)
-	}
-	return settled, nil
+func (s *Store) Deferreds(ctx context.Context, of journal.RunKey) ([]journal.Settlement, error) {
+	return readAll(ctx, s, func(row *sqlite.Stmt) (journal.Settlement, error) {
+		d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
+		row.ColumnBytes(3, d.Origin[:])
+		return d, nil
+	}, "deferreds of run "+of.Run.String(), `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
+		FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 ORDER BY name`, of)
 }
 
 // Deferred implements journal.Store.
 func (s *Store) Deferred(ctx context.Context, of journal.RunKey, name string) (*journal.Deferred, error) {
-	var found *journal.Deferred
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
-			bindRun(stmt, of)
-			stmt.BindText(3, name)
-		}, func(row *sqlite.Stmt) error {
-			failure, err := packed[abi.Error](row, 1)
-			found = &journal.Deferred{Name: name, Value: blob(row, 0), Error: failure, At: row.ColumnInt64(2)}
-			row.ColumnBytes(3, found.Origin[:])
-			return err
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: deferred %q of run %s: %w", name, of.Run, err)
-	}
-	return found, nil
+	return readOne(ctx, s, func(row *sqlite.Stmt) (journal.Deferred, error) {
+		failure, err := packed[abi.Error](row, 1)
+		d := journal.Deferred{Name: name, Value: blob(row, 0), Error: failure, At: row.ColumnInt64(2)}
+		row.ColumnBytes(3, d.Origin[:])
+		return d, err
+	}, "a deferred of run "+of.Run.String(), "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", of, name)
 }
 
 const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT ?4"
 
 // Due implements journal.Store.
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	var wakes []journal.Wake
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, selectDue, func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, until)
-			stmt.BindInt64(2, after.At)
-			stmt.BindBytes(3, after.ID[:])
-			stmt.BindInt64(4, int64(max(limit, 0)))
-		}, func(row *sqlite.Stmt) error {
-			wakes = append(wakes, journal.Wake{ID: columnID(row, 0), At: row.ColumnInt64(1)})
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: due executions: %w", err)
-	}
-	return wakes, nil
+	return readAll(ctx, s, scanWake, "due executions", selectDue, until, after.At, after.ID[:], max(limit, 0))
 }
 
 // Module implements journal.Store.
 func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, error) {
-	var found *journal.Module
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT manifest, created_at, binary FROM cruster_modules WHERE digest = ?1", func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, digest)
-		}, func(row *sqlite.Stmt) error {
-			found = &journal.Module{Digest: digest, Manifest: blob(row, 0), CreatedAt: row.ColumnInt64(1), Binary: blob(row, 2)}
-			return nil
-		})
-	})
-	if err == nil && found == nil {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: module %s: %w", digest, err)
-	}
-	return found, nil
+	return readOne(ctx, s, func(row *sqlite.Stmt) (journal.Module, error) {
+		return journal.Module{Digest: digest, Manifest: blob(row, 0), CreatedAt: row.ColumnInt64(1), Binary: blob(row, 2)}, nil
+	}, "module "+digest, "SELECT manifest, created_at, binary FROM cruster_modules WHERE digest = ?1", digest)
 }
 
 // Digests implements journal.Store.
-func (s *Store) Digests(ctx context.Context, prefix string, limit int) (digests []string, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT digest FROM cruster_modules WHERE digest >= ?1 AND substr(digest, 1, length(?1)) = ?1 ORDER BY digest LIMIT ?2", func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, prefix)
-			stmt.BindInt64(2, int64(limit))
-		}, func(row *sqlite.Stmt) error {
-			digests = append(digests, row.ColumnText(0))
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: modules %s: %w", prefix, err)
-	}
-	return digests, nil
+func (s *Store) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
+	return readAll(ctx, s, scanText, "modules",
+		"SELECT digest FROM cruster_modules WHERE digest >= ?1 AND substr(digest, 1, length(?1)) = ?1 ORDER BY digest LIMIT ?2", prefix, limit)
 }
 
 const selectDeployment = "SELECT namespace, name, digest, version, config, allow_http, updated_at FROM cruster_deployments"
@@ -271,38 +158,12 @@ func scanDeployment(row *sqlite.Stmt) (d journal.Deployment, err error) {
 
 // Deployment implements journal.Store.
 func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
-	found, err := s.deployments(ctx, selectDeployment+" WHERE namespace = ?1 AND name = ?2", namespace, name)
-	if err == nil && len(found) == 0 {
-		err = journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: deployment %q: %w", name, err)
-	}
-	return &found[0], nil
+	return readOne(ctx, s, scanDeployment, "deployment "+name, selectDeployment+" WHERE namespace = ?1 AND name = ?2", namespace, name)
 }
 
 // Deployments implements journal.Store.
 func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
-	found, err := s.deployments(ctx, selectDeployment+" WHERE namespace = ?1 ORDER BY name", namespace)
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: deployments of namespace %q: %w", namespace, err)
-	}
-	return found, nil
-}
-
-func (s *Store) deployments(ctx context.Context, query string, args ...string) (found []journal.Deployment, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, query, func(stmt *sqlite.Stmt) {
-			for i, arg := range args {
-				stmt.BindText(i+1, arg)
-			}
-		}, func(row *sqlite.Stmt) error {
-			d, err := scanDeployment(row)
-			found = append(found, d)
-			return err
-		})
-	})
-	return found, err
+	return readAll(ctx, s, scanDeployment, "deployments of namespace "+namespace, selectDeployment+" WHERE namespace = ?1 ORDER BY name", namespace)
 }
 
 // Ping implements journal.Store: it takes the write lock and gives it back, and

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"fmt"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/cruster/cruster/journal"
 )
 
@@ -13,15 +11,8 @@ import (
 func (b *batch) leaveReceipts(w *journal.Write) (there, err error) {
 	for i := range w.Receipts {
 		r := &w.Receipts[i]
-		err := run(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING`, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindBytes(3, r.Origin[:])
-			stmt.BindInt64(4, r.At)
-			bindCaller(stmt, 5, r.From)
-			bindPacked(stmt, 8, r.Error)
-			bindBlob(stmt, 9, r.Value)
-		}, nil)
+		err := exec(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING`, w.ID, r.Origin, r.At, r.From, pack(r.Error), r.Value)
 		if err != nil {
 			return nil, fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
 		}
@@ -29,7 +20,7 @@ func (b *batch) leaveReceipts(w *journal.Write) (there, err error) {
 			continue
 		}
 		for _, left := range w.Receipts[:i] {
-			if err := execReceipt(b.conn, deleteReceipt, receiptPlace{id: w.ID, origin: left.Origin}); err != nil {
+			if err := exec(b.conn, deleteReceipt, w.ID, left.Origin); err != nil {
 				return nil, err
 			}
 		}

@@ -117,10 +117,7 @@ func (w *sweep) free(tx *ownedTx) (more bool, err error) {
 
 // markHolder notes whether a run holds others.
 func markHolder(conn *sqlite.Conn, query string, of journal.RunKey, holds bool) error {
-	return run(conn, query, func(stmt *sqlite.Stmt) {
-		bindRun(stmt, of)
-		stmt.BindBool(3, holds)
-	}, nil)
+	return exec(conn, query, of, holds)
 }
 
 func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {
@@ -130,17 +127,10 @@ func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {
 }
 
 func freeExecutions(conn *sqlite.Conn, holder journal.RunID) (n int, err error) {
-	var held []journal.RunKey
-	err = run(conn, selectHeld, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holder[:])
-		stmt.BindInt64(2, journal.SweepBatch)
-	}, func(row *sqlite.Stmt) error {
-		held = append(held, columnRunKey(row, 0))
-		return nil
-	})
+	held, err := selectAll(conn, func(row *sqlite.Stmt) (journal.RunKey, error) { return columnRunKey(row, 0), nil }, selectHeld, holder, journal.SweepBatch)
 	for _, key := range held {
 		if err == nil {
-			err = run(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) { bindRun(stmt, key) }, nil)
+			err = exec(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND run = ?2", key)
 		}
 	}
 	return len(held), err
@@ -191,27 +181,20 @@ func (w *sweep) delete(tx *ownedTx) (more bool, err error) {
 	return len(found) > 0, nil
 }
 
-func (w *sweep) expired(conn *sqlite.Conn) (found []expired, err error) {
-	err = run(conn, selectExpired, func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, w.before)
-		stmt.BindInt64(2, w.after.at)
-		stmt.BindBytes(3, w.after.id[:])
-		stmt.BindInt64(4, w.after.superseded)
-		stmt.BindInt64(5, int64(min(w.left, journal.SweepBatch)))
-	}, func(row *sqlite.Stmt) error {
+func (w *sweep) expired(conn *sqlite.Conn) ([]expired, error) {
+	scan := func(row *sqlite.Stmt) (expired, error) {
 		e := expired{id: columnID(row, 0), superseded: row.ColumnInt64(1), at: row.ColumnInt64(3)}
 		row.ColumnBytes(2, e.run[:])
 		if !row.ColumnIsNull(4) {
 			holder, err := parseHolder(row.ColumnText(4))
 			if err != nil {
-				return err
+				return e, err
 			}
 			e.holder = &holder
 		}
-		found = append(found, e)
-		return nil
-	})
-	return found, err
+		return e, nil
+	}
+	return selectAll(conn, scan, selectExpired, w.before, w.after.at, w.after.id[:], w.after.superseded, min(w.left, journal.SweepBatch))
 }
 
 // parseHolder reads the key of a run as selectExpired writes it: a row of SQL has no room for two
@@ -229,10 +212,7 @@ func parseHolder(text string) (key journal.RunKey, err error) {
 
 // hold keeps retention from looking at a run again until its holder is over.
 func hold(conn *sqlite.Conn, e expired) error {
-	err := run(conn, "UPDATE cruster_executions SET held_by = ?3 WHERE shard = ?1 AND run = ?2", func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(e.id, e.run))
-		stmt.BindBytes(3, e.holder.Run[:])
-	}, nil)
+	err := exec(conn, "UPDATE cruster_executions SET held_by = ?3 WHERE shard = ?1 AND run = ?2", journal.KeyOf(e.id, e.run), e.holder.Run)
 	if err != nil {
 		return err
 	}
@@ -246,8 +226,7 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 	of := journal.KeyOf(e.id, e.run)
 	if e.superseded == 0 {
 		receipts := ownedRows{"cruster_receipts", "shard = ?1 AND id = ?2", "origin", "coalesce(length(value), 0)"}
-		bind := func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, e.id) }
-		if whole, err := receipts.delete(conn, bind, room); err != nil || !whole {
+		if whole, err := receipts.delete(conn, values(e.id), room); err != nil || !whole {
 			return false, err
 		}
 		if err := exec(conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2", e.id); err != nil {
@@ -258,7 +237,7 @@ func deleteRun(conn *sqlite.Conn, e expired, room *sweepRoom) (whole bool, err e
 		retireWhole,
 		"DELETE FROM cruster_executions WHERE shard = ?1 AND run = ?2",
 	} {
-		if err := run(conn, query, func(stmt *sqlite.Stmt) { bindRun(stmt, of) }, nil); err != nil {
+		if err := exec(conn, query, of); err != nil {
 			return false, err
 		}
 	}
@@ -284,18 +263,14 @@ const leaveLink = `INSERT OR IGNORE INTO cruster_links (shard, run, step, callee
 func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, of journal.RunID, superseded uint64) error {
 	for whole := false; !whole; {
 		err := s.write(ctx, func(conn *sqlite.Conn) error {
-			fence, err := readFence(conn, id.Shard())
-			if err == nil && fence != f {
-				err = journal.ErrFenced
-			}
-			if err != nil {
+			if err := checkFence(conn, f, id.Shard()); err != nil {
 				return err
 			}
 			e, err := finishedRun(conn, id, of, superseded)
 			if err != nil {
 				return err
 			}
-			if err := run(conn, leaveLink, func(stmt *sqlite.Stmt) { bindRun(stmt, journal.KeyOf(id, of)) }, nil); err != nil {
+			if err := exec(conn, leaveLink, journal.KeyOf(id, of)); err != nil {
 				return err
 			}
 			whole, err = deleteRun(conn, e, &sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes})
@@ -309,23 +284,11 @@ func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, of j
 }
 
 // finishedRun finds a run of an execution that is over.
-func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID, superseded uint64) (e expired, err error) {
-	found := false
-	err = run(conn, `SELECT superseded FROM cruster_executions
-		WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')`, func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(id, of))
-		stmt.BindBytes(3, id[:])
-	}, func(row *sqlite.Stmt) error {
-		e, found = expired{id: id, run: of, superseded: row.ColumnInt64(0)}, true
-		return nil
-	})
-	if err == nil && (!found || uint64(e.superseded) != superseded) {
+func finishedRun(conn *sqlite.Conn, id journal.ID, of journal.RunID, superseded uint64) (expired, error) {
+	found, err := selectOne(conn, scanInt, `SELECT superseded FROM cruster_executions
+		WHERE shard = ?1 AND run = ?2 AND id = ?3 AND state IN ('completed', 'failed', 'interrupted')`, journal.KeyOf(id, of), id[:])
+	if err == nil && (found == nil || uint64(*found) != superseded) {
 		err = journal.ErrNotFound
 	}
-	return e, err
-}
-
-// exec runs a statement about one execution.
-func exec(conn *sqlite.Conn, query string, id journal.ID) error {
-	return run(conn, query, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, nil)
+	return expired{id: id, run: of, superseded: int64(superseded)}, err
 }

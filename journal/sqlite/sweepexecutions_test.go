@@ -145,7 +145,7 @@ func sizeOf(t *testing.T, store *Store, id journal.ID) (bytes int64) {
 		"SELECT coalesce(sum(bytes), 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
 		"SELECT coalesce(sum(length(body)), 0) FROM cruster_entries WHERE shard = ?1 AND run = ?2",
 	} {
-		require.NoError(t, run(store.writer, query, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
+		require.NoError(t, run(store.writer, query, values(id), func(row *sqlite.Stmt) error {
 			bytes += row.ColumnInt64(0)
 			return nil
 		}))

@@ -84,32 +84,19 @@ func (w *sweep) deleteReceipts(tx *ownedTx) (more bool, err error) {
 // deleteRange deletes the receipts from behind a place on, up to the last that was looked at.
 func (w *sweep) deleteRange(conn *sqlite.Conn, begin receiptPlace) error {
 	last := &w.afterReceipt
-	err := run(conn, deleteReceipts, func(stmt *sqlite.Stmt) {
-		bindReceiptPlace(stmt, 1, &begin)
-		bindReceiptPlace(stmt, 4, last)
-	}, nil)
+	err := exec(conn, deleteReceipts, begin.at, begin.id[:], begin.origin, last.at, last.id[:], last.origin)
 	w.left -= conn.Changes()
 	return err
 }
 
-func bindReceiptPlace(stmt *sqlite.Stmt, first int, p *receiptPlace) {
-	stmt.BindInt64(first, p.at)
-	stmt.BindBytes(first+1, p.id[:])
-	stmt.BindBytes(first+2, p.origin[:])
-}
-
-func (w *sweep) oldReceipts(conn *sqlite.Conn, limit int) (found []oldReceipt, err error) {
-	err = run(conn, selectOldReceipts, func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, w.before)
-		bindReceiptPlace(stmt, 2, &w.afterReceipt)
-		stmt.BindInt64(5, int64(limit))
-	}, func(row *sqlite.Stmt) error {
+func (w *sweep) oldReceipts(conn *sqlite.Conn, limit int) ([]oldReceipt, error) {
+	scan := func(row *sqlite.Stmt) (oldReceipt, error) {
 		r := oldReceipt{receiptPlace: receiptPlace{at: row.ColumnInt64(0), id: columnID(row, 1)}, from: columnCaller(row, 3), bytes: row.ColumnInt(6)}
 		row.ColumnBytes(2, r.origin[:])
-		found = append(found, r)
-		return nil
-	})
-	return found, err
+		return r, nil
+	}
+	after := &w.afterReceipt
+	return selectAll(conn, scan, selectOldReceipts, w.before, after.at, after.id[:], after.origin, limit)
 }
 
 // isLive tells whether the run of a step is not over.
@@ -117,18 +104,13 @@ func isLive(conn *sqlite.Conn, step journal.Caller) (live bool, err error) {
 	if step.IsZero() {
 		return false, nil
 	}
-	err = run(conn, selectLiveRun, func(stmt *sqlite.Stmt) {
-		bindRun(stmt, journal.KeyOf(step.ID, step.Run))
-	}, func(*sqlite.Stmt) error {
-		live = true
-		return nil
-	})
-	return live, err
+	found, err := selectOne(conn, scanInt, selectLiveRun, journal.KeyOf(step.ID, step.Run))
+	return found != nil, err
 }
 
 // holdReceipt keeps retention from looking at a receipt again until its sender is over.
 func holdReceipt(conn *sqlite.Conn, r oldReceipt) error {
-	if err := execReceipt(conn, "UPDATE cruster_receipts SET held = 1 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.receiptPlace); err != nil {
+	if err := exec(conn, "UPDATE cruster_receipts SET held = 1 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.id, r.origin); err != nil {
 		return err
 	}
 	return markHolder(conn, updateHolder, journal.KeyOf(r.from.ID, r.from.Run), true)
@@ -136,28 +118,15 @@ func holdReceipt(conn *sqlite.Conn, r oldReceipt) error {
 
 // freeReceipts gives back to retention what an execution that is over has held.
 func freeReceipts(conn *sqlite.Conn, holder journal.RunID) (n int, err error) {
-	var held []receiptPlace
-	err = run(conn, selectHeldReceipts, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holder[:])
-		stmt.BindInt64(2, journal.SweepBatch)
-	}, func(row *sqlite.Stmt) error {
+	held, err := selectAll(conn, func(row *sqlite.Stmt) (receiptPlace, error) {
 		r := receiptPlace{id: columnID(row, 0)}
 		row.ColumnBytes(1, r.origin[:])
-		held = append(held, r)
-		return nil
-	})
+		return r, nil
+	}, selectHeldReceipts, holder, journal.SweepBatch)
 	for _, r := range held {
 		if err == nil {
-			err = execReceipt(conn, "UPDATE cruster_receipts SET held = 0 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r)
+			err = exec(conn, "UPDATE cruster_receipts SET held = 0 WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.id, r.origin)
 		}
 	}
 	return len(held), err
-}
-
-// execReceipt runs a statement about one receipt.
-func execReceipt(conn *sqlite.Conn, query string, r receiptPlace) error {
-	return run(conn, query, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, r.id)
-		stmt.BindBytes(3, r.origin[:])
-	}, nil)
 }

@@ -83,10 +83,7 @@ func (b *batch) tally(receiver journal.Receiver) (tally, error) {
 }
 
 func count(conn *sqlite.Conn, receiver journal.Receiver) (t tally, err error) {
-	err = run(conn, selectTally, func(stmt *sqlite.Stmt) {
-		bindReceiver(stmt, receiver)
-		stmt.BindInt64(4, mostCounted)
-	}, func(row *sqlite.Stmt) error {
+	err = run(conn, selectTally, values(receiver, mostCounted), func(row *sqlite.Stmt) error {
 		t = tally{row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(0) == mostCounted}
 		return nil
 	})

@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// values binds values to the parameters of a statement, in order. Keys are several parameters: see bindValue.
+func values(list ...any) func(*sqlite.Stmt) {
+	return func(stmt *sqlite.Stmt) {
+		param := 1
+		for _, v := range list {
+			param += bindValue(stmt, param, v)
+		}
+	}
+}
+
+// bindValue binds a value, and tells how many parameters it takes: an ID and a RunKey come with their shard, a Receiver with
+// its shard and chain, a Caller is an execution, a run and a step. Nil is NULL, empty is an empty blob.
+func bindValue(stmt *sqlite.Stmt, param int, value any) int {
+	switch v := value.(type) {
+	case journal.ID:
+		stmt.BindInt64(param, int64(v.Shard()))
+		stmt.BindBytes(param+1, v[:])
+		return 2
+	case journal.RunKey:
+		stmt.BindInt64(param, int64(v.Shard))
+		stmt.BindBytes(param+1, v.Run[:])
+		return 2
+	case journal.Receiver:
+		stmt.BindInt64(param, int64(v.ID.Shard()))
+		stmt.BindBytes(param+1, v.ID[:])
+		if v.Chain.IsZero() { // an entity has none
+			stmt.BindZeroBlob(param+2, 0)
+		} else {
+			stmt.BindBytes(param+2, v.Chain[:])
+		}
+		return 3
+	case journal.Caller:
+		bindCaller(stmt, param, v)
+		return 3
+	case journal.RunID:
+		stmt.BindBytes(param, v[:])
+	case journal.Origin:
+		stmt.BindBytes(param, v[:])
+	case journal.StepID:
+		stmt.BindBytes(param, v[:])
+	case []byte:
+		if v == nil {
+			stmt.BindNull(param)
+		} else {
+			stmt.BindBytes(param, v)
+		}
+	case string:
+		stmt.BindText(param, v)
+	case int:
+		stmt.BindInt64(param, int64(v))
+	case int64:
+		stmt.BindInt64(param, v)
+	case uint64:
+		stmt.BindInt64(param, int64(min(v, math.MaxInt64)))
+	case float64:
+		stmt.BindFloat(param, v)
+	case bool:
+		stmt.BindBool(param, v)
+	case nil:
+		stmt.BindNull(param)
+	default:
+		panic(fmt.Sprintf("sqlite: a parameter of type %T", value))
+	}
+	return 1
+}
+
+// bindCaller binds a step to three parameters, NULL if there is none.
+func bindCaller(stmt *sqlite.Stmt, param int, c journal.Caller) {
+	if c.IsZero() {
+		for i := range 3 {
+			stmt.BindNull(param + i)
+		}
+		return
+	}
+	stmt.BindBytes(param, c.ID[:])
+	stmt.BindBytes(param+1, c.Run[:])
+	stmt.BindBytes(param+2, c.Step[:])
+}
+
+// exec runs a statement that yields no rows.
+func exec(conn *sqlite.Conn, query string, list ...any) error {
+	return run(conn, query, values(list...), nil)
+}
+
+// selectOne reads the row that a query finds; nil if it finds none.
+func selectOne[T any](conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), query string, list ...any) (*T, error) {
+	all, err := selectAll(conn, scan, query, list...)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+func selectAll[T any](conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), query string, list ...any) (all []T, err error) {
+	err = run(conn, query, values(list...), func(row *sqlite.Stmt) error {
+		v, err := scan(row)
+		all = append(all, v)
+		return err
+	})
+	return all, err
+}
+
+// readOne is selectOne outside of a transaction; ErrNotFound if there is none.
+func readOne[T any](ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, query string, list ...any) (*T, error) {
+	all, err := readAll(ctx, s, scan, what, query, list...)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("sqlite: read %s: %w", what, journal.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// readAll is selectAll outside of a transaction.
+func readAll[T any](ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, query string, list ...any) (all []T, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+		all, err = selectAll(conn, scan, query, list...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: read %s: %w", what, err)
+	}
+	return all, nil
+}
+
+func scanID(row *sqlite.Stmt) (journal.ID, error) { return columnID(row, 0), nil }
+
+func scanWake(row *sqlite.Stmt) (journal.Wake, error) {
+	return journal.Wake{ID: columnID(row, 0), At: row.ColumnInt64(1)}, nil
+}
+
+func scanBlob(row *sqlite.Stmt) ([]byte, error) { return blob(row, 0), nil }
+
+func scanInt(row *sqlite.Stmt) (int64, error) { return row.ColumnInt64(0), nil }
+
+func scanText(row *sqlite.Stmt) (string, error) { return row.ColumnText(0), nil }
+
+// scanListed reads an execution without its payloads.
+func scanListed(row *sqlite.Stmt) (journal.Execution, error) {
+	e, err := scanExecution(row)
+	return journal.Listed(e), err
+}
