@@ -24,46 +24,40 @@ func (s *Store) supersedeLocked(id journal.ID) {
 
 // Earlier implements journal.Store.
 func (s *Store) Earlier(ctx context.Context, id journal.ID, before uint64, limit int) ([]journal.Execution, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var rows []journal.Execution
-	for _, e := range slices.Backward(s.superseded[id]) {
-		if before == 0 || e.row.Superseded < before {
-			rows = append(rows, journal.Listed(cloneExecution(e.row)))
+	return alone(ctx, s, func() ([]journal.Execution, error) {
+		var rows []journal.Execution
+		for _, e := range slices.Backward(s.superseded[id]) {
+			if before == 0 || e.row.Superseded < before {
+				rows = append(rows, journal.Listed(cloneExecution(e.row)))
+			}
 		}
-	}
-	return rows[:min(max(limit, 0), len(rows))], nil
+		return rows[:min(max(limit, 0), len(rows))], nil
+	})
 }
 
 // Requested implements journal.Store.
 func (s *Store) Requested(ctx context.Context, id journal.ID, request journal.Origin) (*journal.Execution, error) {
-	return s.find(ctx, func(row *journal.Execution) bool {
+	return s.findRow(ctx, func(row *journal.Execution) bool {
 		return row.ID == id && row.Request == request && request != (journal.Origin{})
 	})
 }
 
 // FindRun implements journal.Store.
 func (s *Store) FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	return s.find(ctx, func(row *journal.Execution) bool { return row.ID == id && (row.Run == run || row.Chain == run) })
+	return s.findRow(ctx, func(row *journal.Execution) bool { return row.ID == id && (row.Run == run || row.Chain == run) })
 }
 
-// find reads a run that fits.
-func (s *Store) find(ctx context.Context, fits func(*journal.Execution) bool) (*journal.Execution, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	for e := range s.allLocked() {
-		if fits(&e.row) {
-			row := cloneExecution(e.row)
-			return &row, nil
+// findRow reads a run that fits.
+func (s *Store) findRow(ctx context.Context, fits func(*journal.Execution) bool) (*journal.Execution, error) {
+	return alone(ctx, s, func() (*journal.Execution, error) {
+		for e := range s.allLocked() {
+			if fits(&e.row) {
+				row := cloneExecution(e.row)
+				return &row, nil
+			}
 		}
-	}
-	return nil, journal.ErrNotFound
+		return nil, journal.ErrNotFound
+	})
 }
 
 // Delete implements journal.Store.

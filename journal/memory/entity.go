@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/journal"
@@ -37,17 +36,7 @@ func cloneEntity(e journal.Entity) journal.Entity {
 
 // Entity implements journal.Store.
 func (s *Store) Entity(ctx context.Context, id journal.ID) (*journal.Entity, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	e, ok := s.entities[id]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	e = cloneEntity(e)
-	return &e, nil
+	return find(ctx, s, s.entities, id, cloneEntity)
 }
 
 // ListEntities implements journal.Store.
@@ -56,24 +45,11 @@ func (s *Store) ListEntities(ctx context.Context, f journal.EntityFilter) ([]jou
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var found []journal.Entity
-	for _, e := range s.entities {
-		if f.Namespace != "" && e.Namespace != f.Namespace || f.Type != "" && !ofType(e.Type, f.Type) {
-			continue
-		}
-		if f.After != nil && journal.CompareEntities(&e, f.After) <= 0 {
-			continue
-		}
+	return list(ctx, s, s.entities, func(_ journal.ID, e journal.Entity) (journal.Entity, bool) {
 		e.State = nil
-		found = append(found, e)
-	}
-	slices.SortFunc(found, func(a, b journal.Entity) int { return journal.CompareEntities(&a, &b) })
-	return found[:min(len(found), limit)], nil
+		return e, (f.Namespace == "" || e.Namespace == f.Namespace) && (f.Type == "" || ofType(e.Type, f.Type)) &&
+			(f.After == nil || journal.CompareEntities(&e, f.After) > 0)
+	}, func(a, b journal.Entity) int { return journal.CompareEntities(&a, &b) }, limit)
 }
 
 // ofType tells whether a type is the one that a filter asks for, or of its deployment.

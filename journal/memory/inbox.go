@@ -184,16 +184,13 @@ func (b *box) inOrder(after uint64) []journal.Message {
 
 // Inbox implements journal.Store.
 func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var envelopes []journal.Envelope
-	for _, m := range s.boxes[to].inOrder(after) {
-		envelopes = append(envelopes, m.Envelope)
-	}
-	return envelopes, nil
+	return alone(ctx, s, func() ([]journal.Envelope, error) {
+		var envelopes []journal.Envelope
+		for _, m := range s.boxes[to].inOrder(after) {
+			envelopes = append(envelopes, m.Envelope)
+		}
+		return envelopes, nil
+	})
 }
 
 // Messages implements journal.Store.
@@ -216,95 +213,56 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 
 // Message implements journal.Store.
 func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	b := s.boxes[to]
-	if b == nil {
+	return alone(ctx, s, func() (*journal.Message, error) {
+		if b := s.boxes[to]; b != nil {
+			if m, there := b.messages[position]; there {
+				m.Value = bytes.Clone(m.Value)
+				return &m, nil
+			}
+		}
 		return nil, journal.ErrNotFound
-	}
-	m, there := b.messages[position]
-	if !there {
-		return nil, journal.ErrNotFound
-	}
-	m.Value = bytes.Clone(m.Value)
-	return &m, nil
+	})
 }
 
 // FindMessage implements journal.Store.
 func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	b := s.boxes[to]
-	if b == nil {
+	return alone(ctx, s, func() (*journal.FoundMessage, error) {
+		b := s.boxes[to]
+		if b == nil {
+			return nil, journal.ErrNotFound
+		}
+		for _, m := range b.messages {
+			if m.Origin == origin {
+				return &journal.FoundMessage{Envelope: m.Envelope}, nil
+			}
+		}
+		for _, p := range b.parked {
+			if p.message.Origin == origin {
+				return &journal.FoundMessage{Envelope: p.message.Envelope, Parked: cloneError(p.Reason)}, nil
+			}
+		}
 		return nil, journal.ErrNotFound
-	}
-	for _, m := range b.messages {
-		if m.Origin == origin {
-			return &journal.FoundMessage{Envelope: m.Envelope}, nil
-		}
-	}
-	for _, p := range b.parked {
-		if p.message.Origin == origin {
-			return &journal.FoundMessage{Envelope: p.message.Envelope, Parked: cloneError(p.Reason)}, nil
-		}
-	}
-	return nil, journal.ErrNotFound
+	})
 }
 
 // Receipt implements journal.Store.
 func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	r, there := s.receipts[receiptKey{id, origin}]
-	if !there {
-		return nil, journal.ErrNotFound
-	}
-	r = cloneReceipt(r)
-	return &r, nil
+	return find(ctx, s, s.receipts, receiptKey{id, origin}, cloneReceipt)
 }
 
 // Receivers implements journal.Store.
 func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var ids []journal.ID
-	for to, b := range s.boxes {
-		if to.Chain.IsZero() && len(b.messages) > 0 && compareIDs(to.ID, after) > 0 {
-			ids = append(ids, to.ID)
-		}
-	}
-	slices.SortFunc(ids, compareIDs)
-	return ids[:min(len(ids), max(limit, 0))], nil
+	return list(ctx, s, s.boxes, func(to journal.Receiver, b *box) (journal.ID, bool) {
+		return to.ID, to.Chain.IsZero() && len(b.messages) > 0 && compareIDs(to.ID, after) > 0
+	}, compareIDs, limit)
 }
 
 // MailReceivers implements journal.Store.
 func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var ids []journal.ID
-	for to, b := range s.boxes {
+	return list(ctx, s, s.boxes, func(to journal.Receiver, b *box) (journal.ID, bool) {
 		e := s.executions[to.ID]
-		if e != nil && e.row.Chain == to.Chain && compareIDs(to.ID, after) > 0 && b.hasMailFor(e.row.State) {
-			ids = append(ids, to.ID)
-		}
-	}
-	slices.SortFunc(ids, compareIDs)
-	return ids[:min(len(ids), max(limit, 0))], nil
+		return to.ID, e != nil && e.row.Chain == to.Chain && compareIDs(to.ID, after) > 0 && b.hasMailFor(e.row.State)
+	}, compareIDs, limit)
 }
 
 // dropLost drops what is sent to executions that may be gone.
@@ -331,35 +289,32 @@ func compareIDs(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }
 
 // SweepReceipts implements journal.Store.
 func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	if err := journal.Owned(own).Check(); err != nil {
-		return 0, err
-	}
-	if limit <= 0 {
-		return 0, nil
-	}
-	s.freeLocked(own)
-	var expired []receiptKey
-	for key, r := range s.receipts {
-		if r.At < before && journal.Owned(own).Has(key.id.Shard()) && !s.heldLocked(r.From) {
-			expired = append(expired, key)
+	return alone(ctx, s, func() (int, error) {
+		if err := journal.Owned(own).Check(); err != nil {
+			return 0, err
 		}
-	}
-	slices.SortFunc(expired, func(a, b receiptKey) int {
-		return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
+		if limit <= 0 {
+			return 0, nil
+		}
+		s.freeLocked(own)
+		var expired []receiptKey
+		for key, r := range s.receipts {
+			if r.At < before && journal.Owned(own).Has(key.id.Shard()) && !s.heldLocked(r.From) {
+				expired = append(expired, key)
+			}
+		}
+		slices.SortFunc(expired, func(a, b receiptKey) int {
+			return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
+		})
+		expired = expired[:min(len(expired), limit)]
+		for n, key := range expired {
+			if shard := key.id.Shard(); own[shard] != s.fences[shard] {
+				return n, journal.ErrFenced
+			}
+			delete(s.receipts, key)
+		}
+		return len(expired), nil
 	})
-	expired = expired[:min(len(expired), limit)]
-	for n, key := range expired {
-		if shard := key.id.Shard(); own[shard] != s.fences[shard] {
-			return n, journal.ErrFenced
-		}
-		delete(s.receipts, key)
-	}
-	return len(expired), nil
 }
 
 // liveLocked tells whether the run of a step is not over.

@@ -10,16 +10,7 @@ import (
 
 // Lock implements journal.Store.
 func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	l, ok := s.locks[entity]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	return &l, nil
+	return find(ctx, s, s.locks, entity, func(l journal.Lock) journal.Lock { return l })
 }
 
 // LockedEntity implements journal.Store.
@@ -41,12 +32,7 @@ func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journa
 
 // InSection implements journal.Store.
 func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	return s.inSectionLocked(step), nil
+	return alone(ctx, s, func() (bool, error) { return s.inSectionLocked(step), nil })
 }
 
 func (s *Store) inSectionLocked(step journal.Caller) bool {

@@ -9,34 +9,30 @@ import (
 
 // Published implements journal.Store.
 func (s *Store) Published(ctx context.Context, chain journal.RunKey) (*journal.Published, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	e := s.chainLocked(chain)
-	if e == nil || e.published == nil {
-		return nil, journal.ErrNotFound
-	}
-	return journal.PublishedOf(e.published)
+	return alone(ctx, s, func() (*journal.Published, error) {
+		e := s.chainLocked(chain)
+		if e == nil || e.published == nil {
+			return nil, journal.ErrNotFound
+		}
+		return journal.PublishedOf(e.published)
+	})
 }
 
 // Outlines implements journal.Store.
 func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	outlines := map[journal.RunKey]*journal.Published{}
-	for _, chain := range chains {
-		if e := s.chainLocked(chain); e != nil && e.published != nil {
-			if outlines[chain], err = journal.OutlineOf(e.published); err != nil {
-				return nil, err
+	return alone(ctx, s, func() (map[journal.RunKey]*journal.Published, error) {
+		outlines := map[journal.RunKey]*journal.Published{}
+		for _, chain := range chains {
+			if e := s.chainLocked(chain); e != nil && e.published != nil {
+				outline, err := journal.OutlineOf(e.published)
+				if err != nil {
+					return nil, err
+				}
+				outlines[chain] = outline
 			}
 		}
-	}
-	return outlines, nil
+		return outlines, nil
+	})
 }
 
 // chainLocked finds the run of a chain; nil if there is none.

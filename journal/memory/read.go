@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,17 +15,14 @@ import (
 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	e, ok := s.executions[id]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	row := cloneExecution(e.row)
-	return &row, nil
+	return alone(ctx, s, func() (*journal.Execution, error) {
+		e, ok := s.executions[id]
+		if !ok {
+			return nil, journal.ErrNotFound
+		}
+		row := cloneExecution(e.row)
+		return &row, nil
+	})
 }
 
 // Entries implements journal.Store.
@@ -57,196 +55,129 @@ func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, l
 
 // Deferreds implements journal.Store.
 func (s *Store) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	e := s.runLocked(run)
-	if e == nil {
-		return nil, nil
-	}
-	var out []journal.Settlement
-	for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
-		d := e.deferreds[name]
-		out = append(out, d.Settlement())
-	}
-	return out, nil
+	return alone(ctx, s, func() ([]journal.Settlement, error) {
+		e := s.runLocked(run)
+		if e == nil {
+			return nil, nil
+		}
+		var out []journal.Settlement
+		for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
+			d := e.deferreds[name]
+			out = append(out, d.Settlement())
+		}
+		return out, nil
+	})
 }
 
 // Hibernated implements journal.Store.
 func (s *Store) Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if e := s.runLocked(run); e != nil && e.saved != nil {
-		return &journal.Hibernated{Seq: e.saved.Seq, Body: bytes.Clone(e.saved.Body)}, nil
-	}
-	return nil, journal.ErrNotFound
+	return alone(ctx, s, func() (*journal.Hibernated, error) {
+		if e := s.runLocked(run); e != nil && e.saved != nil {
+			return &journal.Hibernated{Seq: e.saved.Seq, Body: bytes.Clone(e.saved.Body)}, nil
+		}
+		return nil, journal.ErrNotFound
+	})
 }
 
 // Deferred implements journal.Store.
 func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if e := s.runLocked(run); e != nil {
-		if d, ok := e.deferreds[name]; ok {
-			d = cloneDeferred(d)
-			return &d, nil
+	return alone(ctx, s, func() (*journal.Deferred, error) {
+		if e := s.runLocked(run); e != nil {
+			if d, ok := e.deferreds[name]; ok {
+				d = cloneDeferred(d)
+				return &d, nil
+			}
 		}
-	}
-	return nil, journal.ErrNotFound
+		return nil, journal.ErrNotFound
+	})
 }
 
 // Callee implements journal.Store.
 func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	for e := range s.allLocked() {
-		if p := e.row.Parent; !p.IsZero() && p.Run == step.Run && p.Step == step.Step {
-			row := cloneExecution(e.row)
-			return &row, nil
+	return alone(ctx, s, func() (*journal.Execution, error) {
+		for e := range s.allLocked() {
+			if p := e.row.Parent; !p.IsZero() && p.Run == step.Run && p.Step == step.Step {
+				row := cloneExecution(e.row)
+				return &row, nil
+			}
 		}
-	}
-	caller := s.runLocked(journal.KeyOf(step.ID, step.Run))
-	if caller == nil {
-		return nil, journal.ErrNotFound
-	}
-	link, ok := caller.links[step.Step]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	for e := range s.allLocked() {
-		if e.row.ID == link.Callee && e.row.Chain == link.Chain {
-			row := cloneExecution(e.row)
-			return &row, nil
+		caller := s.runLocked(journal.KeyOf(step.ID, step.Run))
+		if caller == nil {
+			return nil, journal.ErrNotFound
 		}
-	}
-	return nil, journal.ErrSwept
+		link, ok := caller.links[step.Step]
+		if !ok {
+			return nil, journal.ErrNotFound
+		}
+		for e := range s.allLocked() {
+			if e.row.ID == link.Callee && e.row.Chain == link.Chain {
+				row := cloneExecution(e.row)
+				return &row, nil
+			}
+		}
+		return nil, journal.ErrSwept
+	})
 }
 
 // Due implements journal.Store.
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var out []journal.Wake
-	for id, e := range s.executions {
-		if e.row.State == journal.Running && e.row.WakeAt <= until &&
-			compareTimes(e.row.WakeAt, after.At, id, after.ID) > 0 {
-			out = append(out, journal.Wake{ID: id, At: e.row.WakeAt})
-		}
-	}
-	slices.SortFunc(out, func(a, b journal.Wake) int { return compareTimes(a.At, b.At, a.ID, b.ID) })
-	if len(out) > limit {
-		out = out[:max(limit, 0)]
-	}
-	return out, nil
+	return list(ctx, s, s.executions, func(id journal.ID, e *execution) (journal.Wake, bool) {
+		return journal.Wake{ID: id, At: e.row.WakeAt},
+			e.row.State == journal.Running && e.row.WakeAt <= until && compareTimes(e.row.WakeAt, after.At, id, after.ID) > 0
+	}, compareWakes, limit)
 }
 
 // List implements journal.Store.
 func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return journal.Page{}, err
-	}
-	defer leave()
-	limit, after, err := f.Bounds()
-	if err != nil {
-		return journal.Page{}, err
-	}
-	var rows []journal.Execution
-	for id, e := range s.executions {
-		r := &e.row
-		switch {
-		case f.Namespace != "" && r.Namespace != f.Namespace,
-			f.State != "" && r.State != f.State,
-			strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
-			f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,
-			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0,
-			!e.meets(f.Where):
-			continue
+	return alone(ctx, s, func() (journal.Page, error) {
+		limit, after, err := f.Bounds()
+		if err != nil {
+			return journal.Page{}, err
 		}
-		rows = append(rows, journal.Listed(cloneExecution(*r)))
-	}
-	slices.SortFunc(rows, func(a, b journal.Execution) int {
-		return -compareTimes(a.CreatedAt, b.CreatedAt, a.ID, b.ID)
+		var rows []journal.Execution
+		for id, e := range s.executions {
+			r := &e.row
+			switch {
+			case f.Namespace != "" && r.Namespace != f.Namespace,
+				f.State != "" && r.State != f.State,
+				strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
+				f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,
+				f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0,
+				!e.meets(f.Where):
+				continue
+			}
+			rows = append(rows, journal.Listed(cloneExecution(*r)))
+		}
+		slices.SortFunc(rows, func(a, b journal.Execution) int {
+			return -compareTimes(a.CreatedAt, b.CreatedAt, a.ID, b.ID)
+		})
+		return journal.PageOf(rows, limit), nil
 	})
-	return journal.PageOf(rows, limit), nil
 }
 
 // Module implements journal.Store.
 func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	m, ok := s.modules[digest]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	m.Binary, m.Manifest = bytes.Clone(m.Binary), bytes.Clone(m.Manifest)
-	return &m, nil
+	return find(ctx, s, s.modules, digest, func(m journal.Module) journal.Module {
+		m.Binary, m.Manifest = bytes.Clone(m.Binary), bytes.Clone(m.Manifest)
+		return m
+	})
 }
 
 // Digests implements journal.Store.
 func (s *Store) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var digests []string
-	for digest := range s.modules {
-		if strings.HasPrefix(digest, prefix) {
-			digests = append(digests, digest)
-		}
-	}
-	slices.Sort(digests)
-	return digests[:min(limit, len(digests))], nil
+	return list(ctx, s, s.modules, func(digest string, _ journal.Module) (string, bool) { return digest, strings.HasPrefix(digest, prefix) }, strings.Compare, limit)
 }
 
 // Deployment implements journal.Store.
 func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	d, ok := s.deployed[deploymentKey{namespace, name}]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	d = cloneDeployment(d)
-	return &d, nil
+	return find(ctx, s, s.deployed, deploymentKey{namespace, name}, cloneDeployment)
 }
 
 // Deployments implements journal.Store.
 func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var out []journal.Deployment
-	for key, d := range s.deployed {
-		if key.namespace == namespace {
-			out = append(out, cloneDeployment(d))
-		}
-	}
-	slices.SortFunc(out, func(a, b journal.Deployment) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	return list(ctx, s, s.deployed, func(key deploymentKey, d journal.Deployment) (journal.Deployment, bool) {
+		return cloneDeployment(d), key.namespace == namespace
+	}, func(a, b journal.Deployment) int { return strings.Compare(a.Name, b.Name) }, math.MaxInt)
 }
 
 func cloneExecution(e journal.Execution) journal.Execution {

@@ -8,16 +8,13 @@ import (
 
 // Receipts implements journal.Store.
 func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var found []journal.Receipt
-	for _, origin := range origins {
-		if r, there := s.receipts[receiptKey{id, origin}]; there {
-			found = append(found, cloneReceipt(r))
+	return alone(ctx, s, func() ([]journal.Receipt, error) {
+		var found []journal.Receipt
+		for _, origin := range origins {
+			if r, there := s.receipts[receiptKey{id, origin}]; there {
+				found = append(found, cloneReceipt(r))
+			}
 		}
-	}
-	return found, nil
+		return found, nil
+	})
 }

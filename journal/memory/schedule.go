@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/journal"
@@ -57,53 +56,23 @@ func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.
 
 // Schedule implements journal.Store.
 func (s *Store) Schedule(ctx context.Context, id journal.ID) (*journal.Schedule, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	there, ok := s.schedules[id]
-	if !ok {
-		return nil, journal.ErrNotFound
-	}
-	there = cloneSchedule(there)
-	return &there, nil
+	return find(ctx, s, s.schedules, id, cloneSchedule)
 }
 
 // Schedules implements journal.Store.
 func (s *Store) Schedules(ctx context.Context, namespace, after string, limit int) ([]journal.Schedule, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var found []journal.Schedule
-	for _, there := range s.schedules {
-		if there.Namespace == namespace && there.Name > after {
-			there = cloneSchedule(there)
-			there.Input = nil
-			found = append(found, there)
-		}
-	}
-	slices.SortFunc(found, func(a, b journal.Schedule) int { return strings.Compare(a.Name, b.Name) })
-	return found[:min(max(limit, 0), len(found))], nil
+	return list(ctx, s, s.schedules, func(_ journal.ID, there journal.Schedule) (journal.Schedule, bool) {
+		there = cloneSchedule(there)
+		there.Input = nil
+		return there, there.Namespace == namespace && there.Name > after
+	}, func(a, b journal.Schedule) int { return strings.Compare(a.Name, b.Name) }, limit)
 }
 
 // DueSchedules implements journal.Store.
 func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	var due []journal.Wake
-	for id, there := range s.schedules {
-		if there.WakeAt <= until && compareTimes(there.WakeAt, after.At, id, after.ID) > 0 {
-			due = append(due, journal.Wake{ID: id, At: there.WakeAt})
-		}
-	}
-	slices.SortFunc(due, func(a, b journal.Wake) int { return compareTimes(a.At, b.At, a.ID, b.ID) })
-	return due[:min(max(limit, 0), len(due))], nil
+	return list(ctx, s, s.schedules, func(id journal.ID, there journal.Schedule) (journal.Wake, bool) {
+		return journal.Wake{ID: id, At: there.WakeAt}, there.WakeAt <= until && compareTimes(there.WakeAt, after.At, id, after.ID) > 0
+	}, compareWakes, limit)
 }
 
 // cloneSchedule copies a schedule by way of its encoding, as a store does.
