@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
@@ -55,6 +56,51 @@ func BenchmarkCommit(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "writes/s")
+		})
+	}
+}
+
+// BenchmarkWakeTimes measures updates that leave the wake time as it is, as the steps of a run do that does not sleep, and
+// updates that change it; and how many of them are in place, without a word to the indexes.
+func BenchmarkWakeTimes(b *testing.B) {
+	for name, wake := range map[string]func(n int64) int64{"kept": func(int64) int64 { return journal.Now }, "changed": func(n int64) int64 { return n }} {
+		b.Run(name, func(b *testing.B) {
+			schema := pgtest.Schema(b)
+			store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(b, err)
+			fences, err := store.ClaimShards(b.Context(), "bench")
+			require.NoError(b, err)
+			writes := make([]journal.Write, 64)
+			for i := range writes {
+				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
+				writes[i] = journal.Write{
+					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
+					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+				}
+			}
+			_, err = store.Commit(b.Context(), writes)
+			require.NoError(b, err)
+			n := int64(1)
+			for b.Loop() {
+				n++
+				for i := range writes {
+					writes[i].Start, writes[i].Update = nil, &journal.Update{State: journal.Running, WakeAt: wake(n)}
+				}
+				results, err := store.Commit(b.Context(), writes)
+				if err != nil || results[0].Err != nil {
+					b.Fatal(err, results[0].Err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(writes))/b.Elapsed().Seconds(), "writes/s")
+			require.NoError(b, store.Close()) // its connections report what they have done
+			admin, err := pgx.Connect(b.Context(), pgtest.DSN(b))
+			require.NoError(b, err)
+			defer admin.Close(b.Context())
+			var updated, inPlace, indexes float64
+			require.NoError(b, admin.QueryRow(b.Context(), `SELECT n_tup_upd, n_tup_hot_upd, pg_indexes_size(relid) FROM pg_stat_user_tables
+				WHERE schemaname = $1 AND relname = 'executions'`, schema).Scan(&updated, &inPlace, &indexes))
+			b.ReportMetric(100*inPlace/updated, "%in-place")
+			b.ReportMetric(indexes/1024, "kB-indexes")
 		})
 	}
 }
