@@ -73,6 +73,12 @@ const (
 // op. The host does not deliver the op after that.
 const ImportCancel = "cancel"
 
+// ImportOperation (index i32) → i32 tells the host that the guest begins the operation of that
+// number, from 0 on, of the [Operations] that it runs; their count says that it has run them
+// all. The result is 0; a negative one, -n, says that the host has refused it, and that an
+// [Error] of n bytes is pending.
+const ImportOperation = "operation"
+
 // Immediate calls of activities: (ptr, len i32) → n i32. A result of zero or
 // more is the length of the reply that is pending for [ImportInput]; a negative
 // one, -n, says that the call failed and that an [Error] of n bytes is pending.

@@ -112,7 +112,7 @@ func TestSpecificationIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	spec := string(data)
 	for _, name := range slices.Concat(abi.OpKinds, abi.ImmediateCalls, []string{
-		abi.ImportInput, abi.ImportOutput, abi.ImportLog, abi.ImportCancel,
+		abi.ImportInput, abi.ImportOutput, abi.ImportLog, abi.ImportCancel, abi.ImportOperation,
 		abi.ExportInitialize, abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume, abi.ExportMemory,
 	}) {
 		require.Contains(t, spec, "`"+name, "%s is not specified", name)

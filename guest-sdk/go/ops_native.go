@@ -37,3 +37,6 @@ var (
 	callHTTPAll    = guest.Call{Name: abi.ImportHTTPAll}
 	callConfig     = guest.Call{Name: abi.ImportConfig}
 )
+
+// beginOperation is not there outside a module.
+var beginOperation func(index uint32)

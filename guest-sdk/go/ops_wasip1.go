@@ -50,6 +50,13 @@ func importLog(level int32, ptr unsafe.Pointer, n uint32)
 //go:wasmimport cruster cancel
 func importCancel(op uint32)
 
+//go:wasmimport cruster operation
+func importOperation(index uint32) int32
+
+// beginOperation tells the host which operation of an entity with a state begins. It refuses no
+// number that the SDK has.
+func beginOperation(index uint32) { importOperation(index) }
+
 //go:wasmimport cruster sleep
 func importSleep(ptr unsafe.Pointer, n uint32) int32
 

@@ -42,8 +42,9 @@ type StatefulEntity[S any] struct {
 func NewStatefulEntity[S any](name string, opts ...EntityOption) *StatefulEntity[S] {
 	t := &stateType[S]{name: name, plain: isPlain(reflect.TypeFor[S]())}
 	e := &guest.Entity{Name: name, State: &guest.StateType{
-		Type: reflect.TypeFor[S](),
-		New:  func() guest.State { return &state[S]{of: t} },
+		Type:  reflect.TypeFor[S](),
+		Begin: beginOperation,
+		New:   func() guest.State { return &state[S]{of: t} },
 	}}
 	for _, o := range opts {
 		o(e)

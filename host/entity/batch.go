@@ -53,8 +53,9 @@ type batchResult struct {
 	fault    bool
 	// gaveUp says that messages were ended that had no attempts left.
 	gaveUp bool
-	// apart are calls that took too long together.
-	apart []*call
+	// others are calls that another batch is to perform; each has one of its own if they are apart.
+	others []*call
+	apart  bool
 }
 
 // beginBatch has the next batch performed, unless one is.
@@ -102,7 +103,7 @@ func (e *entity) endBatch(res batchResult) {
 	if e.wary = max(e.wary-1, 0); res.surprised {
 		e.wary = waryBatches
 	}
-	done := e.putApart(e.batch, res.apart)
+	done := e.putBack(e.batch, res.others, res.apart)
 	e.batch = nil
 	e.endLock(done, res)
 	for _, c := range done {
@@ -119,15 +120,15 @@ func (e *entity) endBatch(res batchResult) {
 	}
 }
 
-// putApart puts calls of a batch back into the queue, where they were, each to have a batch of its own. It
-// returns the others.
-func (e *entity) putApart(batch, apart []*call) []*call {
-	for _, c := range apart {
-		c.atWork, c.apart = false, true
+// putBack puts calls of a batch back into the queue, where they were, each to have a batch of its own if
+// they are to be apart. It returns the rest of the batch.
+func (e *entity) putBack(batch, others []*call, apart bool) []*call {
+	for _, c := range others {
+		c.atWork, c.apart = false, c.apart || apart
 		e.know(c)
 	}
-	e.queue = slices.Concat(apart, e.queue)
-	return slices.DeleteFunc(slices.Clone(batch), func(c *call) bool { return slices.Contains(apart, c) })
+	e.queue = slices.Concat(others, e.queue)
+	return slices.DeleteFunc(slices.Clone(batch), func(c *call) bool { return slices.Contains(others, c) })
 }
 
 // end answers one call. A message without an answer stays in the inbox.
@@ -182,9 +183,10 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 // perform is the task.
 func (b *batch) perform() batchResult {
 	err := guarded(b.work)
-	var apart []*call
-	if errors.Is(err, errTooLong) {
-		err, apart = nil, b.open()
+	var others []*call
+	apart := errors.Is(err, errTooLong)
+	if apart || errors.Is(err, errOthers) {
+		err, others = nil, b.open()
 	}
 	if err != nil {
 		var fault *hostfault.Fault
@@ -199,7 +201,7 @@ func (b *batch) perform() batchResult {
 	}
 	return batchResult{
 		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
-		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault, gaveUp: b.gaveUp, apart: apart,
+		surprised: b.surprised, unlocked: b.unlocked, lock: b.locked, fault: b.fault, gaveUp: b.gaveUp, others: others, apart: apart,
 	}
 }
 
@@ -289,8 +291,11 @@ func (b *batch) openOf(some []*call) (calls []*call) {
 // performed before, and that nothing of the others took effect.
 func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {
 	r := newRun(b)
-	if err := r.perform(calls); err != nil {
-		return false, err
+	stopped := r.perform(calls)
+	if errors.Is(stopped, errOthers) {
+		calls = r.performed(calls)
+	} else if stopped != nil {
+		return false, stopped
 	}
 	w := r.write(calls)
 	if err := b.commit(w); err != nil {
@@ -307,5 +312,5 @@ func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {
 		return false, err
 	}
 	r.letOut(calls, w)
-	return false, nil
+	return false, stopped
 }

@@ -45,13 +45,20 @@
 //
 // # An operation that crashes
 //
-// A crash, an endless loop or a state that has become too large end the invocation, and
-// do not say which operation was at fault. Nothing has left the host, so the batch is run
-// again in halves, each against the state that the one before it left, until what fails is
-// one operation (run.go). That one has failed, with a receipt of its own, or is parked if it was
-// sent (parked.go); it has changed nothing. One such operation among n costs about log n more invocations. If the invocation took
-// too long each operation has a batch of its own instead: an endless loop costs the limit twice, and
-// what is in front of it in the queue does not wait for that.
+// A crash, an endless loop or a state that has become too large end the invocation. Nothing has
+// left the host. The guest reports which operation it begins (underway.go), so the host knows which one
+// was under way: those in front of it are run again, then that one by itself, then those behind it,
+// each against the state that the one before it left (run.go). If it fails again it has failed, with a
+// receipt of its own, or is parked if it was sent (parked.go); it has changed nothing.
+//
+// An operation that took too long is not run again if it had the whole limit for itself. The limit
+// begins anew with each operation, but not once a batch has used up one: a batch takes two at most. What is
+// in front of an endless loop is committed and answered, and what is behind it is another batch.
+//
+// Of a module that does not report, or that failed outside of operations, the batch is run in
+// halves until what fails is one operation: one such operation among n costs about log n more
+// invocations. If the invocation took too long each operation has a batch of its own instead: an endless
+// loop costs the limit twice, and what is in front of it in the queue does not wait for that.
 //
 // # Receipts, and when an answer is lost
 //

@@ -56,6 +56,8 @@ type fixture struct {
 	collided    []int                      // guarded by mu; how often each stateless call had collided before
 	logged      []string                   // guarded by mu; warnings
 	repaired    bool                       // guarded by mu; the operations that crash add one instead
+	reports     bool                       // guests tell which operation they run
+	partly      bool                       // and only the first of them has a whole limit
 	stateless   func(StatelessCall) (*StatelessRan, error)
 }
 
@@ -308,9 +310,17 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 		}
 		g.there = true
 	}
-	for _, o := range body.Operations {
+	begun := 0
+	under := underWay{count: len(body.Operations), renew: func() bool { return begun == 0 || !f.partly }}
+	for i, o := range body.Operations {
+		if f.reports {
+			if _, err := under.begin(uint32(i)); err != nil {
+				return nil, err
+			}
+			begun++
+		}
 		if err := g.operate(o); err != nil {
-			return nil, err
+			return nil, under.endedBy(err)
 		}
 	}
 	return g.ran(), nil

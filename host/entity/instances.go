@@ -61,8 +61,8 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 	}
 	defer memory.Release()
 	ran := &Ran{}
-	err = g.Slots.Compute(ctx, func(ctx context.Context) error {
-		w := &operationsWorld{target: t, ran: ran}
+	err = g.Slots.ComputeEach(ctx, func(ctx context.Context, renew func() bool) error {
+		w := &operationsWorld{target: t, ran: ran, under: underWay{count: len(body.Operations), renew: renew}}
 		world := w.world()
 		world.Clock, world.Fuel, world.Memory = g.Clock.Now, g.Fuel, memory
 		inst, err := code.Instantiate(ctx, world)
@@ -76,7 +76,7 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 		}))
 		g.fuel.WithLabelValues(t.Namespace).Add(float64(inst.FuelUsed()))
 		if err != nil {
-			return err
+			return w.under.endedBy(err)
 		}
 		return decodeOperations(turn, ran)
 	})
@@ -126,6 +126,7 @@ type operationsWorld struct {
 	target Target
 	ran    *Ran
 	logged int
+	under  underWay
 }
 
 func (w *operationsWorld) world() wasm.World {
@@ -136,6 +137,8 @@ func (w *operationsWorld) world() wasm.World {
 		Stderr: func(line []byte) { w.keepLog(abi.LogWarn, line) },
 		Op:     refuseOp,
 		Call:   w.call,
+
+		Operation: w.under.begin,
 	}
 }
 

@@ -3,7 +3,6 @@ package entity
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -78,6 +77,16 @@ func (r *run) perform(calls []*call) error {
 	return r.operate(known)
 }
 
+// performed are those of some calls that have come to something.
+func (r *run) performed(calls []*call) (done []*call) {
+	for _, c := range calls {
+		if r.replies[c] != nil {
+			done = append(done, c)
+		}
+	}
+	return done
+}
+
 // findCode finds the code of the entity as it is now, and refuses one that cannot serve the
 // state.
 func (r *run) findCode(ref Ref) (err error) {
@@ -100,35 +109,75 @@ func (r *run) destroy(c *call) {
 	r.replies[c] = &reply{outcome: abi.Outcome{Value: abi.Nil}}
 }
 
-// errTooLong says that an invocation of several calls took too long: nothing of them has taken effect.
+// errTooLong says that an invocation of several calls took too long, and that it is not known which of
+// them did: nothing of them has taken effect.
 var errTooLong = errors.New("entity: several calls took too long together")
 
-// operate runs calls, all at once; if that fails on account of one of them, in halves. An
-// invocation that took too long is not run in halves: each half with an endless loop in it would
-// take as long again, and the loop among 256 would be found after nine times the limit. Each call
-// has a batch of its own then ([entity.putApart]), which costs the limit once for each that never
-// ends, and little for the others; those in front of it are answered before it begins.
+// errOthers says that some calls have been performed, and that the others are to be performed by another
+// batch.
+var errOthers = errors.New("entity: only some of the calls have been performed")
+
+// operate runs calls, all at once; if that fails on account of one of them, those in front of it, it,
+// and those behind it. Which one it is the guest reports; without a report the calls are run in halves.
 func (r *run) operate(calls []*call) error {
-	err := r.invoke(calls)
-	switch {
-	case err == nil || !isOfGuest(err):
-		return err
-	case len(calls) == 1:
-		r.metrics.crashes.Inc()
-		failure := crashed(calls[0], err)
-		r.logCrash(calls[0], failure)
-		r.parkOrFail(calls[0], failure)
+	if len(calls) == 0 {
 		return nil
 	}
-	if abi.CodeOf(err) == abi.CodeGuestTimeout {
-		return errTooLong
+	err := r.invoke(calls)
+	if err == nil || !isOfGuest(err) {
+		return err
 	}
-	for part := range slices.Chunk(calls, (len(calls)+1)/2) {
-		if err := r.operate(part); err != nil {
+	in := endOf(err)
+	switch {
+	case len(calls) == 1:
+		r.blame(calls[0], err)
+		return nil
+	case abi.CodeOf(err) == abi.CodeGuestTimeout:
+		return r.operateBefore(calls, in, err)
+	case in != nil:
+		return r.operateParts(calls[:in.operation], calls[in.operation:in.operation+1], calls[in.operation+1:])
+	default:
+		half := (len(calls) + 1) / 2
+		return r.operateParts(calls[:half], calls[half:])
+	}
+}
+
+func (r *run) operateParts(parts ...[]*call) error {
+	for _, calls := range parts {
+		if err := r.operate(calls); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// operateBefore runs the calls in front of one that took too long. That one is to blame if it had a
+// whole limit for itself, and is not run again. So an endless loop costs the limit once, and what is in
+// front of it is durable and answered before anything behind it begins.
+//
+// Calls whose guest does not report which one it runs are not run in halves: each half with an endless
+// loop in it would take as long again, and the loop among 256 would be found after nine times the
+// limit. Each call has a batch of its own then ([entity.putBack]), which costs the limit once more for
+// each that never ends, and little for the others.
+func (r *run) operateBefore(calls []*call, in *endedIn, err error) error {
+	if in == nil || in.operation == 0 && !in.whole {
+		return errTooLong
+	}
+	if err := r.operate(calls[:in.operation]); err != nil {
+		return err
+	}
+	if in.whole {
+		r.blame(calls[in.operation], err)
+	}
+	return errOthers
+}
+
+// blame fails the call that has ended an invocation.
+func (r *run) blame(c *call, err error) {
+	r.metrics.crashes.Inc()
+	failure := crashed(c, err)
+	r.logCrash(c, failure)
+	r.parkOrFail(c, failure)
 }
 
 // logCrash logs that the code of an operation has crashed: its caller is told, and its author looks here.

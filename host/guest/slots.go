@@ -41,6 +41,17 @@ func (s *Slots) ComputeFor(ctx context.Context, timeout time.Duration, compute f
 	return compute(ctx)
 }
 
+// ComputeEach is Compute with a limit for each part of the work: see [timelimit.WithTimeoutEach].
+func (s *Slots) ComputeEach(ctx context.Context, compute func(ctx context.Context, renew func() bool) error) error {
+	if err := s.sem.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.sem.Release(1)
+	ctx, renew, cancel := timelimit.WithTimeoutEach(ctx, s.clock, s.timeout)
+	defer cancel()
+	return compute(ctx, renew)
+}
+
 // TryCompute lets a guest compute if there is a slot at once, within a limit of time of its
 // own. It reports whether the guest did.
 func (s *Slots) TryCompute(ctx context.Context, timeout time.Duration, compute func(context.Context) error) (computed bool, err error) {

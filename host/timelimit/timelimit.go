@@ -18,13 +18,21 @@ const (
 // WithTimeout derives a context that ends once the process has run for d. Its cause
 // (context.Cause) is then context.DeadlineExceeded.
 func WithTimeout(ctx context.Context, clock clockwork.Clock, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, _, cancel := WithTimeoutEach(ctx, clock, d)
+	return ctx, cancel
+}
+
+// WithTimeoutEach is WithTimeout of work that has parts. Each part for which renew is called when it
+// begins has d for itself, unless the process has run for longer than d by then: so all of
+// them together have 2d at most. Renew reports whether the part has.
+func WithTimeoutEach(ctx context.Context, clock clockwork.Clock, d time.Duration) (_ context.Context, renew func() bool, _ context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watchdog{
-		clock: clock, end: cancel, left: d, last: clock.Now(),
+		clock: clock, end: cancel, limit: d, left: d, last: clock.Now(),
 		tick: max(shortestTick, min(d/ticks, longestTick)),
 	}
 	w.start()
-	return ctx, func() {
+	return ctx, w.renew, func() {
 		w.stop()
 		cancel(context.Canceled)
 	}
@@ -34,9 +42,11 @@ func WithTimeout(ctx context.Context, clock clockwork.Clock, d time.Duration) (c
 type watchdog struct {
 	clock clockwork.Clock
 	end   context.CancelCauseFunc
+	limit time.Duration
 	tick  time.Duration
 
 	mu    sync.Mutex
+	spent time.Duration   // guarded by mu; before the limit was renewed
 	left  time.Duration   // guarded by mu
 	last  time.Time       // guarded by mu; of the last tick
 	timer clockwork.Timer // guarded by mu; nil once it is stopped
@@ -57,6 +67,29 @@ func (w *watchdog) stop() {
 	}
 }
 
+// renew has the limit begin anew.
+func (w *watchdog) renew() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil {
+		return false
+	}
+	w.passLocked()
+	spent := w.spent + w.limit - w.left
+	if spent > w.limit || w.left <= 0 {
+		return false
+	}
+	w.spent, w.left = spent, w.limit
+	return true
+}
+
+// passLocked counts the time since the last tick.
+func (w *watchdog) passLocked() {
+	now := w.clock.Now()
+	w.left -= counted(now.Sub(w.last), min(w.tick, w.left), w.tick)
+	w.last = now
+}
+
 // count takes a tick into account.
 func (w *watchdog) count() {
 	w.mu.Lock()
@@ -64,9 +97,7 @@ func (w *watchdog) count() {
 	if w.timer == nil {
 		return
 	}
-	now := w.clock.Now()
-	w.left -= counted(now.Sub(w.last), min(w.tick, w.left), w.tick)
-	w.last = now
+	w.passLocked()
 	if w.left <= 0 {
 		w.timer = nil
 		w.end(context.DeadlineExceeded)

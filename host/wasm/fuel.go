@@ -49,7 +49,7 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 	used := i.fuelGranted - int64(mc.fuel.Get())
 	if i.fuelLimit > 0 && used > i.fuelLimit {
 		i.stoppedAt = binary.PlaceOf(told)
-		panic(fault(abi.CodeGuestTimeout, "the module has used up its fuel, %d units, and was stopped", i.fuelLimit))
+		panic(fault(abi.CodeGuestTimeout, "the module has used up its fuel, %d units, and was stopped", i.world.Fuel))
 	}
 	now := i.module.runtime.cfg.Clock.Now()
 	took := now.Sub(i.fuelFilled)
@@ -77,6 +77,13 @@ func (i *Instance) fillTank(used int64) {
 	}
 	i.fuelGranted = used + slice
 	i.machine.fuel.Set(uint64(slice))
+}
+
+// renewFuel has the limit of the call under way begin anew.
+func (i *Instance) renewFuel() {
+	if i.fuelLimit > 0 && i.machine.fuel != nil {
+		i.fuelLimit = i.fuelGranted - int64(i.machine.fuel.Get()) + i.world.Fuel
+	}
 }
 
 // startFuel begins to count for a call of the guest, which may use this much; zero is

@@ -42,6 +42,7 @@ func exportImports(b wazero.HostModuleBuilder) {
 	export(abi.ImportOutput, 2, 0, (*Instance).importOutput)
 	export(abi.ImportLog, 3, 0, (*Instance).importLog)
 	export(abi.ImportCancel, 1, 0, (*Instance).importCancel)
+	export(abi.ImportOperation, 1, 1, (*Instance).importOperation)
 	for _, kind := range abi.OpKinds {
 		export(kind, 2, 1, func(i *Instance, _ context.Context, memory api.Memory, stack []uint64) {
 			i.importOp(kind, memory, stack)
@@ -94,6 +95,25 @@ func (i *Instance) importCancel(_ context.Context, _ api.Memory, stack []uint64)
 	if i.world.Cancel != nil {
 		guard(func() { i.world.Cancel(op) })
 	}
+}
+
+func (i *Instance) importOperation(_ context.Context, _ api.Memory, stack []uint64) {
+	index := uint32(stack[0])
+	if refused := i.refuse(abi.ImportOperation, 0, i.world.Operation == nil); refused != nil {
+		stack[0] = i.pendError(refused)
+		return
+	}
+	var anew bool
+	var refused *abi.Error
+	guard(func() { anew, refused = i.world.Operation(index) })
+	if refused != nil {
+		stack[0] = i.pendError(refused)
+		return
+	}
+	if anew {
+		i.renewFuel()
+	}
+	stack[0] = 0
 }
 
 func (i *Instance) importOp(kind string, memory api.Memory, stack []uint64) {

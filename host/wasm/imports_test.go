@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,53 @@ func TestOps(t *testing.T) {
 			var refusal abi.Error
 			require.NoError(t, abi.Unmarshal(turn.Output, &refusal))
 			require.Equal(t, c.code, refusal.Code)
+		})
+	}
+}
+
+// TestOperation: a guest reports which operation it begins, and may have its fuel begin anew.
+func TestOperation(t *testing.T) {
+	t.Parallel()
+	work := wasmtest.Join(wasmtest.I32Const(100_000), []byte{0x21, 1, 0x03, 0x40, 0x20, 1}, wasmtest.I32Const(1), []byte{0x6b, 0x22, 1, 0x0d, 0, 0x0b})
+	report := func(index int32) []byte {
+		return wasmtest.Join(wasmtest.I32Const(index), wasmtest.Call(0), []byte{0x1a})
+	}
+	module := wasmtest.Module{
+		Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOperation, wasmtest.TypeTurn)},
+		Start:   wasmtest.Join(report(0), work, report(-1), work, wasmtest.I32Const(abi.StatusParked)),
+		Locals:  1,
+	}
+	m := compile(t, newRuntime(t, wasm.Config{}), module.Assemble())
+	whole := instantiate(t, m, wasm.World{})
+	_, err := whole.Start(context.Background(), nil)
+	require.NoError(t, err)
+	fuel := whole.FuelUsed() * 2 / 3
+	for name, c := range map[string]struct {
+		operation func(uint32) (bool, *abi.Error)
+		want      abi.Code
+	}{
+		"anew": {operation: func(uint32) (bool, *abi.Error) { return true, nil }},
+		"once": {operation: func(index uint32) (bool, *abi.Error) { return index == 0, nil }, want: abi.CodeGuestTimeout},
+		"refused": {operation: func(index uint32) (bool, *abi.Error) {
+			return true, abi.Errorf(abi.CodeBadBody, "there is no operation %d", index)
+		}, want: abi.CodeGuestTimeout},
+		"not available": {want: abi.CodeGuestTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen []uint32
+			world := wasm.World{Fuel: fuel}
+			if c.operation != nil {
+				world.Operation = func(index uint32) (bool, *abi.Error) {
+					seen = append(seen, index)
+					return c.operation(index)
+				}
+			}
+			_, err := instantiate(t, m, world).Start(context.Background(), nil)
+			require.Equal(t, c.want, abi.CodeOf(err))
+			if c.operation != nil {
+				require.Equal(t, []uint32{0, math.MaxUint32}, seen)
+			}
 		})
 	}
 }

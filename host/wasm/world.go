@@ -52,6 +52,10 @@ type World struct {
 	// instance begins with the image of its module, if it can have one.
 	OwnInit bool
 
+	// Operation says that the guest begins the operation of that number. It reports whether its
+	// limits begin anew. Nil refuses with CodeWrongContext.
+	Operation func(index uint32) (anew bool, err *abi.Error)
+
 	// Random feeds random_get, and by that the order of Go's maps and selects. It
 	// must not fail. Nil is a fixed sequence.
 	Random io.Reader

@@ -130,6 +130,7 @@ func TestFloods(t *testing.T) {
 	for name, s := range map[string]step{
 		"ops":    {Import: abi.OpSleep, Body: sleep, Times: abi.MaxOpsPerTurn + 10},
 		"cancel": {Import: abi.ImportCancel, Number: 1, Times: 200_000},
+		"report": {Import: abi.ImportOperation, Number: -1, Times: 10_000},
 		"log":    {Import: abi.ImportLog, Body: make([]byte, 1<<20), Times: 500},
 		"levels": {Import: abi.ImportLog, Body: []byte("line"), Number: -1 << 31, Times: 10_000},
 		"config": {Import: abi.ImportConfig, Body: goodBodies()[abi.ImportConfig], Times: 2_000},

@@ -68,6 +68,14 @@ var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityCont
 	panic("on purpose")
 })
 
+// tallySpin never ends if it is asked not to.
+var tallySpin = cruster.NewOperation(tally, "spin", func(_ *cruster.EntityContext, s *TallyState, endless bool) (int64, error) {
+	for endless {
+		s.N++
+	}
+	return s.N, nil
+})
+
 var ledger = cruster.NewEntity("Ledger").Include(health)
 
 // health is a group of operations, as others may share it.

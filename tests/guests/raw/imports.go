@@ -77,6 +77,9 @@ func publish(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster interrupt
 func interrupt(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster operation
+func operation(index uint32) int32
+
 //go:wasmimport cruster tx_exec
 func txExec(ptr unsafe.Pointer, n uint32) int32
 

@@ -138,7 +138,12 @@ func issue(s Step) Result {
 		cancel(uint32(s.Number))
 		return Result{}
 	}
-	n := imports[s.Import](p, size)
+	var n int32
+	if s.Import == abi.ImportOperation {
+		n = operation(uint32(s.Number))
+	} else {
+		n = imports[s.Import](p, size)
+	}
 	if n < 0 {
 		var refused abi.Error
 		must(abi.Unmarshal(take(uint32(-n)), &refused))

@@ -26,7 +26,7 @@ type Step struct {
 	// Len and Ptr, if set, are passed instead of those of the body.
 	Len *uint32 `msgpack:"len"`
 	Ptr *uint32 `msgpack:"ptr"`
-	// Number is the argument of cancel and log.
+	// Number is the argument of cancel, log and operation.
 	Number int32 `msgpack:"number"`
 	// Times repeats the call; 0 means once.
 	Times int `msgpack:"times"`

@@ -38,6 +38,9 @@ type Operation struct {
 // StateType describes what the entities of a type keep.
 type StateType struct {
 	Type reflect.Type
+	// Begin tells the host which operation of a batch begins; nil if it is not told. In the wasip1
+	// build it is an import, which a module without such entities does not have.
+	Begin func(index uint32)
 	// Migrations bring a state from one version to the next, from version 0 on.
 	Migrations []StateMigration
 	// New makes a state for an invocation.

@@ -130,6 +130,7 @@ func (b *batch) run() error {
 // perform runs an operation, and tells whether the state is as it should be afterwards. It
 // is not if the operation failed.
 func (b *batch) perform(i int) bool {
+	b.begin(i)
 	call := &b.request.Operations[i]
 	run := &b.current
 	run.next()
@@ -151,6 +152,13 @@ func (b *batch) perform(i int) bool {
 	b.replies[i] = abi.OperationReply{Sent: run.Sent, Started: run.Started, Value: value}
 	b.changed, b.exists = true, !run.Destroyed
 	return true
+}
+
+// begin tells the host which operation begins; their count says that all have run.
+func (b *batch) begin(i int) {
+	if begin := b.entity.State.Begin; begin != nil {
+		begin(uint32(i))
+	}
 }
 
 func (b *batch) invoke(op *Operation, run *OperationRun, input []byte) ([]byte, error) {
@@ -227,6 +235,7 @@ func (b *batch) encode() (state []byte, version uint32, err error) {
 
 // outcome hands over what the operations did.
 func (b *batch) outcome() *abi.Outcome {
+	b.begin(len(b.request.Operations))
 	state, version, err := b.encode()
 	if err != nil {
 		return failure(abi.AsError(err))

@@ -64,6 +64,25 @@ calls! {
     CONFIG = config "config";
 }
 
+#[cfg(target_family = "wasm")]
+#[link(wasm_import_module = "cruster")]
+unsafe extern "C" {
+    #[link_name = "operation"]
+    fn import_operation(index: u32) -> i32;
+}
+
+/// Tells the host which operation of an entity with a state begins; their count says that all
+/// have run. It refuses no number that the SDK has. Outside a module no one is told.
+pub(crate) fn begin_operation(index: usize) {
+    #[cfg(target_family = "wasm")]
+    // SAFETY: takes a number.
+    unsafe {
+        import_operation(index as u32)
+    };
+    #[cfg(not(target_family = "wasm"))]
+    let _ = index;
+}
+
 /// Performs the calls of a module: the real host behind the imports, or a test.
 pub trait Host {
     /// Asks for a durable op and returns its number, or why it was refused.

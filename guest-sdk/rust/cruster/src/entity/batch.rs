@@ -10,6 +10,7 @@ use crate::codec::MAX_VALUE;
 use crate::codes;
 use crate::entity::{EntityContext, OperationDefinition, StatefulEntity, unknown_operation};
 use crate::error::{Error, Result};
+use crate::host::begin_operation;
 use crate::payload;
 use crate::wire::{Binary, EntityCall, OperationReply, Operations, OperationsReply, Outcome, Wire};
 
@@ -60,8 +61,14 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
             state: decode_given(attempt, given)?,
             changed: false,
         };
-        let calls = given.operations.iter();
-        let replies = calls.map(|call| batch.reply(call)).collect();
+        let calls = given.operations.iter().enumerate();
+        let replies = calls
+            .map(|(index, call)| {
+                begin_operation(index);
+                batch.reply(call)
+            })
+            .collect();
+        begin_operation(given.operations.len());
         let (state, version) = batch.end()?;
         let reply = OperationsReply {
             replies,

@@ -5,6 +5,7 @@ use cruster::{Empty, Value, join_all, remote_entity};
 
 use crate::deferreds::GATE;
 use crate::signals::told;
+use crate::steps::spin;
 use crate::{MILLISECOND, Seen, map, seen};
 
 #[stateful_entity]
@@ -82,6 +83,14 @@ impl Tally {
     fn panic(&mut self, _request: Empty) -> Result<i64> {
         self.n = -1;
         panic!("on purpose");
+    }
+
+    /// Never ends if it is asked not to.
+    fn spin(&mut self, endless: bool) -> i64 {
+        if endless {
+            spin();
+        }
+        self.n
     }
 }
 

@@ -1,0 +1,135 @@
+package entity
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// TestALoopInABatchIsFoundByTheReport: it is not run again, what is in front of it is performed before
+// it fails, and what is behind it is another batch. One that crashes is run again by itself.
+func TestALoopInABatchIsFoundByTheReport(t *testing.T) {
+	t.Parallel()
+	for poison, want := range map[string][]string{
+		"spin":  {"add add spin add add", "add add", "add add"},
+		"crash": {"add add crash add add", "add add", "crash", "add add"},
+	} {
+		t.Run(poison, func(t *testing.T) {
+			t.Parallel()
+			eachStore(t, func(t *testing.T, kind string) {
+				f := newFixture(t, kind)
+				f.reports = true
+				f.hold()
+				first := f.goCall(t.Context(), add("a", 1))
+				<-f.began
+				var calls []<-chan result
+				for i, name := range []string{"add", "add", poison, "add", "add"} {
+					req := add("a", 1)
+					if name == poison {
+						req = operation("a", poison)
+					}
+					calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+					f.queuedCalls("a", i+1)
+				}
+				f.release()
+				<-first
+				for i, call := range calls {
+					r := <-call
+					require.NoError(t, r.err)
+					if i == 2 {
+						require.Equal(t, abi.CodeOperationCrashed, r.outcome.Error.Code)
+						continue
+					}
+					require.EqualValues(t, []int64{2, 3, 0, 4, 5}[i], f.value(r.outcome, r.err))
+				}
+				n, _ := f.stored("a")
+				require.EqualValues(t, 5, n)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				require.Equal(t, append([]string{"add"}, want...), f.invocations)
+			})
+		})
+	}
+}
+
+// TestAReportThatIsLateBlamesNoOne: an operation that had only a part of a limit is run once more, first of its
+// batch.
+func TestAReportThatIsLateBlamesNoOne(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.reports, f.partly = true, true
+		f.hold()
+		first := f.goCall(t.Context(), add("a", 1))
+		<-f.began
+		var calls []<-chan result
+		for i, req := range []CallRequest{add("a", 1), operation("a", "spin"), add("a", 1)} {
+			calls = append(calls, f.goCall(t.Context(), req.by(origin(byte(i+1)))))
+			f.queuedCalls("a", i+1)
+		}
+		f.release()
+		<-first
+		for i, call := range calls {
+			r := <-call
+			require.NoError(t, r.err)
+			require.Equal(t, i == 1, r.outcome.Error != nil)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		spins := slices.DeleteFunc(f.invocations, func(names string) bool { return !strings.Contains(names, "spin") })
+		require.Equal(t, []string{"add spin add", "spin add"}, spins)
+	})
+}
+
+// TestReportsAreChecked: a guest may report what it likes, and cannot have more time than two limits.
+func TestReportsAreChecked(t *testing.T) {
+	t.Parallel()
+	renewals := 0
+	u := underWay{count: 3, renew: func() bool { renewals++; return renewals < 3 }}
+	failed := abi.Errorf(abi.CodeGuestTimeout, "it took too long")
+	require.Nil(t, endOf(u.endedBy(failed)), "nothing is reported")
+	for _, c := range []struct {
+		index   uint32
+		refused bool
+		anew    bool
+		whole   bool
+	}{
+		{index: 4, refused: true},
+		{index: math.MaxUint32, refused: true},
+		{index: 1, anew: true, whole: true},
+		{index: 1},
+		{index: 0},
+		{index: 2, anew: true, whole: true},
+		{index: 1},
+	} {
+		before := u
+		anew, err := u.begin(c.index)
+		require.Equal(t, c.refused, err != nil)
+		require.Equal(t, c.anew, anew)
+		if c.refused {
+			require.Equal(t, abi.CodeBadBody, err.Code)
+			require.Equal(t, []any{before.begun, before.last, before.whole}, []any{u.begun, u.last, u.whole})
+			continue
+		}
+		in := endOf(u.endedBy(failed))
+		require.NotNil(t, in)
+		require.EqualValues(t, c.index, in.operation)
+		require.Equal(t, c.whole, in.whole)
+		require.Equal(t, abi.CodeGuestTimeout, abi.CodeOf(in))
+	}
+	_, err := u.begin(3)
+	require.Nil(t, err)
+	require.Nil(t, endOf(u.endedBy(failed)), "all have run")
+	require.Equal(t, 3, renewals)
+
+	var trap *wasm.Trap
+	u = underWay{count: 1, renew: func() bool { return true }}
+	_, _ = u.begin(0)
+	require.ErrorAs(t, u.endedBy(&wasm.Trap{Err: failed}), &trap)
+}
