@@ -262,7 +262,8 @@ var journalStatements = map[string]string{
 		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS t (shard, id, chain, position)
 		WHERE i.shard = t.shard AND i.id = t.id AND i.chain = t.chain AND i.position = t.position AND i.parked IS NULL RETURNING i.shard, i.id, i.chain, i.origin)
 	SELECT {expect}((SELECT count(*) FROM gone), $5, {mail}),
-		{expect}((SELECT count(*) FROM unnest($6::int2[], $7::bytea[], $8::bytea[], $9::bytea[]) AS p (shard, id, chain, origin) JOIN gone USING (shard, id, chain, origin)), 0, {mail})`,
+		{expect}((SELECT count(*) FROM unnest($6::int2[], $7::bytea[], $8::bytea[], $9::bytea[]) AS p (shard, id, chain, origin)
+			JOIN gone USING (shard, id, chain, origin)), 0, {mail})`,
 
 	stmtHoldMail: `
 	WITH kept AS (

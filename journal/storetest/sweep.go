@@ -323,7 +323,7 @@ func testHolderIsStartedOnce(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.result(t, start).Err, journal.ErrSwept)
 	require.Equal(t, 1, b.sweep(t, 100, 10), "it is free")
 	b.purge(t)
-	require.Nil(t, b.result(t, start).Err, "nothing goes by its id any more")
+	require.NoError(t, b.result(t, start).Err, "nothing goes by its id any more")
 }
 
 // A start is repeated if its answer was lost. It starts nothing if its run is over by then and was superseded, swept or
