@@ -24,6 +24,12 @@ func drawLife(seed uint64) life {
 	if random.IntN(2) == 0 {
 		l.goWild(random)
 	}
+	if random.IntN(3) == 0 {
+		l.askEntities(random)
+	}
+	if l.slow = random.IntN(4) == 0; l.cramped {
+		l.places = 2 + random.Int64N(3)
+	}
 	return l
 }
 

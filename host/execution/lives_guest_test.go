@@ -236,6 +236,7 @@ type world struct {
 	reliable  bool   // activities succeed at once
 	publishes bool   // workflows publish
 	picky     bool   // some code cannot read what some activities return
+	slow      bool   // activities take five times as long
 	fixed     uint64 // the chance of all attempts, if it is not 0
 
 	mu        sync.Mutex
@@ -270,7 +271,7 @@ func (w *world) Perform(ctx context.Context, task activity.Task) activity.Report
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(time.Duration(chance%7) * 300 * time.Millisecond):
+		case <-time.After(time.Duration(chance%7) * w.pace()):
 		}
 		chance /= 7
 		if w.sql {
@@ -292,6 +293,14 @@ func (w *world) Perform(ctx context.Context, task activity.Task) activity.Report
 		}
 	}
 	return nil
+}
+
+// pace is the unit of how long attempts take.
+func (w *world) pace() time.Duration {
+	if w.slow {
+		return 1500 * time.Millisecond
+	}
+	return 300 * time.Millisecond
 }
 
 func (w *world) value(task activity.Task) []byte {

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -17,12 +18,17 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// livesStore opens stores for random lives, of the kind that CRUSTER_LIVES_STORE names: memory, sqlite or
-// postgres. It is called in the bubble of each life, whose time the goroutines of the store go by.
+// livesStore opens stores of the kind that CRUSTER_LIVES_STORE names, or in memory.
 func livesStore(t *testing.T) (open func(t *testing.T) journal.Store) {
+	return openerOf(t, cmp.Or(os.Getenv("CRUSTER_LIVES_STORE"), "memory"))
+}
+
+// openerOf opens stores for random lives: memory, sqlite or postgres. What it returns is called in the bubble of each
+// life, whose time the goroutines of the store go by.
+func openerOf(t *testing.T, kind string) (open func(t *testing.T) journal.Store) {
 	quiet := slog.New(slog.DiscardHandler)
-	switch kind := os.Getenv("CRUSTER_LIVES_STORE"); kind {
-	case "", "memory":
+	switch kind {
+	case "memory":
 		return func(*testing.T) journal.Store { return memory.New() }
 	case "sqlite":
 		return func(t *testing.T) journal.Store {

@@ -42,16 +42,28 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 //   - what a run has started, and does not wait for any more, was asked to stop or ended, as its policy says.
 //
 // CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the
-// store that they are lived on. A life that goes wrong is made shorter as long as it still does.
+// store that they are lived on: all of them, if it is empty. A life that goes wrong is made shorter as long as it still does.
 func TestRandomLives(t *testing.T) {
 	t.Parallel()
-	open := livesStore(t)
-	lives, seed := number(t, "CRUSTER_LIVES", 60), number(t, "CRUSTER_SEED", rand.Uint64())
-	var seen tally
-	for i := range lives {
-		drawLife(seed+i).verify(t, open, &seen)
+	seed := number(t, "CRUSTER_SEED", rand.Uint64())
+	live := func(t *testing.T, kind string, lives uint64) {
+		open := openerOf(t, kind)
+		var seen tally
+		for i := range number(t, "CRUSTER_LIVES", lives) {
+			drawLife(seed+i).verify(t, open, &seen)
+		}
+		t.Logf("%+v", seen)
 	}
-	t.Logf("%+v", seen)
+	if kind := os.Getenv("CRUSTER_LIVES_STORE"); kind != "" {
+		live(t, kind, 60)
+		return
+	}
+	for kind, lives := range map[string]uint64{"memory": 60, "sqlite": 5, "postgres": 5} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			live(t, kind, lives)
+		})
+	}
 }
 
 // pastLives are the seeds of lives that went wrong once. What is drawn from a seed may change with the test: what
@@ -163,6 +175,10 @@ type life struct {
 	renewals int
 	// picky has code of one digest not read what some activities return, cramped leaves little memory for instances.
 	picky, cramped bool
+	// places are the instances that there is memory for, if it is cramped.
+	places int64
+	// slow has activities take five times as long.
+	slow bool
 	// activities decides what becomes of all attempts of activities, in place of chance; 0 does not.
 	activities uint64
 }
@@ -203,13 +219,13 @@ type tally struct {
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, picky: l.picky,
+			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, picky: l.picky, slow: l.slow,
 			begun: map[journal.Caller]int{}, publishes: true,
 		}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		w.f.scanning, w.f.evicting = true, l.evicting
 		if l.cramped {
-			w.f.memory = 3
+			w.f.memory = l.places
 		}
 		if l.leaving {
 			w.f.idle = time.Second
