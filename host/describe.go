@@ -92,6 +92,14 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 			row.Error = abi.AsError(fault) // it is about to be paused with it
 		}
 	}
+	whole, err := e.Whole(ctx, row)
+	if abi.CodeOf(err) == abi.CodeExecutionNotFound && run == "" {
+		return e.DescribeRun(ctx, namespace, name, run) // it has continued as another run
+	}
+	if err != nil {
+		return nil, err
+	}
+	row.Input, row.Value = whole.Input, whole.Value
 	if row.Interrupt, err = e.executions.Asked(ctx, row); err != nil {
 		return nil, err
 	}
@@ -134,7 +142,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 // it is about others. Of their rows, which may be large, only names and states are kept.
 func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	if !d.Parent.IsZero() {
-		if parent, err := e.store.Load(ctx, d.Parent.ID); err == nil {
+		if parent, err := e.store.Brief(ctx, d.Parent.ID, journal.RunID{}); err == nil {
 			d.ParentName = parent.Name()
 		}
 	}

@@ -152,7 +152,7 @@ func (e *Engine) nameOf(ctx context.Context, step journal.Caller) string {
 	if step.IsZero() {
 		return ""
 	}
-	row, err := e.store.Load(ctx, step.ID)
+	row, err := e.store.Brief(ctx, step.ID, journal.RunID{})
 	if err != nil || row.Run != step.Run {
 		return ""
 	}

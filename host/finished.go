@@ -160,7 +160,11 @@ func (e *Engine) Restart(ctx context.Context, namespace, name string, req Restar
 		return nil, false, err
 	}
 	if req.Input == nil {
-		req.Input = over.Input
+		whole, err := e.Whole(ctx, over)
+		if err != nil {
+			return nil, false, err
+		}
+		req.Input = whole.Input
 	}
 	if next.Input, err = workflow.CheckRequest(req.Input); err != nil {
 		return nil, false, err
@@ -206,7 +210,7 @@ func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*jou
 	if err != nil {
 		return nil, err
 	}
-	row, err := e.store.FindRun(ctx, ref.ID, id)
+	row, err := e.store.Brief(ctx, ref.ID, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", runName(name, run))
 	}

@@ -125,6 +125,9 @@ func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkReque
 	if err != nil {
 		return nil, err
 	}
+	if source, err = e.Whole(ctx, source); err != nil {
+		return nil, err
+	}
 	run := journal.NewRunID()
 	if req.Key == "" {
 		req.Key = forkKey(source.Key, run)

@@ -49,7 +49,7 @@ func (e *Engine) Fail(ctx context.Context, namespace, name, reason string) error
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
 }
 
-// Wait returns the execution once it is over or paused.
+// Wait returns the brief row of the execution once it is over or paused.
 func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
 	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Wait(ctx, ref)
@@ -58,7 +58,12 @@ func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal
 	return row, err
 }
 
-// Poll reads an execution as it is.
+// Whole is a row with its input and its value, which are read if it is brief.
+func (e *Engine) Whole(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+	return e.executions.Whole(ctx, row)
+}
+
+// Poll reads the brief row of an execution as it is.
 func (e *Engine) Poll(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
 	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Load(ctx, ref)

@@ -30,6 +30,6 @@ type EarlierReader interface {
 	// are as in a page of List.
 	Earlier(ctx context.Context, id ID, before uint64, limit int) ([]Execution, error)
 	// Requested reads the run of an execution that a request has started, be it superseded or
-	// not; ErrNotFound if there is none.
+	// not, as a brief row; ErrNotFound if there is none.
 	Requested(ctx context.Context, id ID, request Origin) (*Execution, error)
 }

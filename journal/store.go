@@ -39,8 +39,11 @@ type ShardClaimer interface {
 // ExecutionReader reads executions and what was recorded of them.
 type ExecutionReader interface {
 	EntryReader
-	// Load reads an execution; ErrNotFound if there is none.
+	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
+	// Brief reads an execution, or a run of it as FindRun does, as a brief row: see [Execution.Brief]. What that leaves out is not
+	// read. The zero run is the current one.
+	Brief(ctx context.Context, id ID, run RunID) (*Execution, error)
 	// FindRun reads the run of an execution by its id, or by its chain; also one that was
 	// superseded. ErrNotFound if there is none.
 	FindRun(ctx context.Context, id ID, run RunID) (*Execution, error)
@@ -51,7 +54,7 @@ type ExecutionReader interface {
 	// Hibernated reads the saved state of a run's guest; ErrNotFound if there is none.
 	Hibernated(ctx context.Context, run RunKey) (*Hibernated, error)
 	// Callee finds the execution that a step started, or found and linked, also if its run was
-	// superseded since. ErrNotFound says that there is none, ErrSwept that it was deleted.
+	// superseded since, as a brief row. ErrNotFound says that there is none, ErrSwept that it was deleted.
 	Callee(ctx context.Context, step Caller) (*Execution, error)
 	// Children lists the executions that steps of a run have started and that are not over, in
 	// the order of their ids, at most limit, that come behind after: without inputs and results.

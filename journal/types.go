@@ -84,6 +84,28 @@ type Execution struct {
 
 	CreatedAt  int64
 	FinishedAt int64 // 0 while not final
+
+	// LeftOut tells how large the input and the value are that a brief row is without.
+	LeftOut Sizes
+}
+
+// Sizes are the bytes of an input and of a value.
+type Sizes struct{ Input, Value int }
+
+// MaxBrief is the size up to which a brief row has its input and its value.
+const MaxBrief = 4 << 10
+
+// Brief is a row without its input and its value if they are large. Many rows may be in memory at the same time; their payloads
+// may not.
+func (e *Execution) Brief() *Execution {
+	brief := *e
+	if n := len(e.Input); n > MaxBrief {
+		brief.Input, brief.LeftOut.Input = nil, n
+	}
+	if n := len(e.Value); n > MaxBrief {
+		brief.Value, brief.LeftOut.Value = nil, n
+	}
+	return &brief
 }
 
 // Interrupt is a request to stop.

@@ -40,7 +40,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	child, err := t.Store.Callee(ctx, step)
 	switch {
 	case err == nil:
-		return withoutValues(child), nil
+		return child, nil
 	case errors.Is(err, journal.ErrSwept):
 		return nil, calleeSwept(b.Workflow)
 	case !errors.Is(err, journal.ErrNotFound):
@@ -54,7 +54,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	for {
 		child, existed, err := t.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
 		if err == nil {
-			child = withoutValues(child)
+			child = child.Brief()
 		}
 		switch {
 		case err != nil:

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -24,7 +23,7 @@ import (
 // part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
 // neither Memory nor Queued is needed for that. A run whose guest crashes gives it back before it makes the next one.
 const (
-	// keptInput is the size up to which an input stays with the run.
+	// keptInput is the size up to which the input of a start is not paid for.
 	keptInput = 64 << 10
 	// inputCopies is how often an input is in memory while a guest is given it, and
 	// deliveryCopies a value that is delivered: as it was read, as it is handed over, and in
@@ -33,40 +32,11 @@ const (
 	deliveryCopies = 3
 	// guestCopies is about how often a guest has a large input while it decodes it.
 	guestCopies = 4
-	// loadCost is what a row may have while it is read: its input and its result.
+	// loadCost is what a page of a journal may have.
 	loadCost = 2 * abi.MaxPayload
 	// startPatience is how long a start waits for the memory of its input.
 	startPatience = time.Second
 )
-
-// inputMark begins the mark that is in a row in place of an input that was let go of; the size
-// of the input follows. No value begins with it: MessagePack has no use for the byte.
-const inputMark = 0xc1
-
-// markOf takes the place of an input.
-func markOf(input []byte) []byte {
-	return binary.BigEndian.AppendUint32([]byte{inputMark}, uint32(len(input)))
-}
-
-// isAway tells whether a row is without its input, and how long that is.
-func isAway(input []byte) (size int64, away bool) {
-	if len(input) != 5 || input[0] != inputMark {
-		return 0, false
-	}
-	return int64(binary.BigEndian.Uint32(input[1:])), true
-}
-
-// withoutValues is a row without its input and its result if they are large, for those that only look at the rest.
-func withoutValues(row *journal.Execution) *journal.Execution {
-	brief := *row
-	if len(brief.Input) > keptInput {
-		brief.Input = markOf(brief.Input)
-	}
-	if len(brief.Value) > keptInput {
-		brief.Value = markOf(brief.Value)
-	}
-	return &brief
-}
 
 // admitInput takes memory for the input of a start. An execution that another one calls does not
 // wait: the caller holds it already, and must be able to finish.
@@ -107,11 +77,7 @@ func (r *run) releaseInput() {
 
 // letGoOfInput says that the guest has its input, or that it is not needed yet.
 func (r *run) letGoOfInput() {
-	if len(r.row.Input) > keptInput {
-		row := *r.row // others may look at the row as it was
-		row.Input = markOf(row.Input)
-		r.row = &row
-	}
+	r.row = r.row.Brief() // others may look at the row as it was
 	r.releaseInput()
 }
 
@@ -119,10 +85,7 @@ func (r *run) letGoOfInput() {
 // were admitted as they begin would find no memory in their first turn, and take it again and again. Settle gives
 // back what was not needed.
 func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
-	size, away := isAway(row.Input)
-	if !away {
-		size = int64(len(row.Input))
-	}
+	size := int64(row.LeftOut.Input + len(row.Input))
 	if size <= keptInput {
 		return admit, func() {}
 	}
@@ -141,8 +104,8 @@ func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ adm
 // withInput is a row that has its input, from when an instance is admitted until release is
 // called.
 func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *journal.Execution, _ admitting, release func()) {
-	size, away := isAway(row.Input)
-	if !away {
+	size := int64(row.LeftOut.Input)
+	if size == 0 {
 		return row, admit, func() {}
 	}
 	whole := *row
@@ -172,20 +135,6 @@ func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]b
 		return nil, errContinued
 	}
 	return found.Input, nil
-}
-
-// loadRow reads the row of the run, and lets go of its input for now.
-func (r *run) loadRow(ctx context.Context) (*journal.Execution, error) {
-	paid, err := r.Delivering.Acquire(ctx, min(loadCost, r.Delivering.Total()/4))
-	if err != nil {
-		return nil, err
-	}
-	defer paid.Release()
-	row, err := r.Store.Load(ctx, r.id)
-	if err == nil && len(row.Input) > keptInput {
-		row.Input = markOf(row.Input)
-	}
-	return row, err
 }
 
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest

@@ -25,17 +25,29 @@ type largeResult struct {
 	reads int // guarded by mu
 }
 
-func (s *largeResult) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	row, err := s.Store.Load(ctx, id)
+func (s *largeResult) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	row, err := s.Store.Brief(ctx, id, run)
+	if err == nil && id == s.of {
+		row = s.enlarged(row).Brief()
+	}
+	return row, err
+}
+
+func (s *largeResult) FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	row, err := s.Store.FindRun(ctx, id, run)
 	if err == nil && id == s.of {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.reads++
-		whole := *row
-		whole.Value = abi.MustMarshal(strings.Repeat("x", 1<<20))
-		return &whole, nil
+		return s.enlarged(row), nil
 	}
 	return row, err
+}
+
+func (s *largeResult) enlarged(row *journal.Execution) *journal.Execution {
+	whole := *row
+	whole.Value = abi.MustMarshal(strings.Repeat("x", 1<<20))
+	return &whole
 }
 
 // TestReadsOfLargeResultsAreBounded: an execution polls another one a thousand times, or calls it, and has few of its large

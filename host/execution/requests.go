@@ -39,9 +39,9 @@ func RefOf(namespace, name string) (Ref, error) {
 	return Ref{ID: journal.IDOf(namespace, workflow, key), Name: name}, nil
 }
 
-// Load reads the row of an execution.
+// Load reads the brief row of an execution.
 func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	row, err := x.Store.Load(ctx, ref.ID)
+	row, err := x.Store.Brief(ctx, ref.ID, journal.RunID{})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, noExecutionOf(ref)
 	}
@@ -57,9 +57,9 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 // LoadRun is Load, and finds the chain that the reference names also if another one has taken its
 // place.
 func (x *Executions) LoadRun(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	row, err := x.Store.Load(ctx, ref.ID)
+	row, err := x.Store.Brief(ctx, ref.ID, journal.RunID{})
 	if !ref.Chain.IsZero() && (errors.Is(err, journal.ErrNotFound) || err == nil && row.Chain != ref.Chain) {
-		row, err = x.Store.FindRun(ctx, ref.ID, ref.Chain)
+		row, err = x.Store.Brief(ctx, ref.ID, ref.Chain)
 		if errors.Is(err, journal.ErrNotFound) {
 			return nil, anotherRun()
 		}
@@ -71,6 +71,21 @@ func (x *Executions) LoadRun(ctx context.Context, ref Ref) (*journal.Execution, 
 		return nil, journal.Coded("load "+ref.Name, err)
 	}
 	return row, nil
+}
+
+// Whole is a row with its input and its value, which are read if it is brief. The caller has paid for them.
+func (x *Executions) Whole(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+	if row.LeftOut == (journal.Sizes{}) {
+		return row, nil
+	}
+	whole, err := x.Store.FindRun(ctx, row.ID, row.Run)
+	switch {
+	case errors.Is(err, journal.ErrNotFound) || err == nil && whole.Run != row.Run:
+		return nil, runIsGone()
+	case err != nil:
+		return nil, journal.Coded("load "+row.Name(), err)
+	}
+	return whole, nil
 }
 
 func noExecutionOf(ref Ref) *abi.Error {

@@ -75,7 +75,11 @@ func (x *Executions) announceEnd(k knowledge) {
 		x.Logger.Warn("callers could not be told of an end; they are woken by the next scan", "execution", k.row.Name(), "error", err)
 		return
 	}
-	x.announce(results(k.row, &journal.Update{Value: k.row.Value, Error: k.row.Error, FinishedAt: k.row.FinishedAt}, awaited))
+	sent := results(k.row, &journal.Update{Value: k.row.Value, Error: k.row.Error, FinishedAt: k.row.FinishedAt}, awaited)
+	for i := range sent {
+		sent[i].Bytes += k.row.LeftOut.Value
+	}
+	x.announce(sent)
 }
 
 // awaitMessage asks a callee to send its result to a step.
@@ -263,13 +267,13 @@ func (t *task) reread(ctx context.Context, child *journal.Execution) (*journal.E
 	case err != nil:
 		return child, err
 	}
-	return withoutValues(row), nil
+	return row, nil
 }
 
 // readEnd posts how a callee has ended. A large value is read for that when it is the turn of the task: there may be thousands that
 // call one execution.
 func (t *task) readEnd(ctx context.Context, child *journal.Execution) {
-	if _, away := isAway(child.Value); !away {
+	if child.LeftOut.Value == 0 {
 		t.calleeOver(child)
 		return
 	}
@@ -284,6 +288,9 @@ func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
 	var row *journal.Execution
 	failure, decided := t.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
 		row, err = t.LoadRun(ctx, RefTo(child))
+		if err == nil {
+			row, err = t.Whole(ctx, row)
+		}
 		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
 			err = calleeSwept(child.Name())
 		}

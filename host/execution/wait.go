@@ -27,9 +27,8 @@ func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 		if !ref.Chain.IsZero() && row.Chain != ref.Chain {
 			return false
 		}
-		copied := *row
 		select {
-		case w.told <- &copied:
+		case w.told <- row.Brief():
 		default:
 		}
 		return true
@@ -37,7 +36,7 @@ func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	return w
 }
 
-// Result waits until the execution is over or paused.
+// Result waits until the execution is over or paused, and returns its brief row.
 func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	select {
 	case row := <-w.told:
@@ -56,7 +55,7 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.x.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns an execution that is there once it is over or paused.
+// Wait returns the brief row of an execution that is there once it is over or paused.
 func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	w := x.AwaitEnd(ref)
 	defer w.Stop()

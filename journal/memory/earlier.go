@@ -37,9 +37,13 @@ func (s *Store) Earlier(ctx context.Context, id journal.ID, before uint64, limit
 
 // Requested implements journal.Store.
 func (s *Store) Requested(ctx context.Context, id journal.ID, request journal.Origin) (*journal.Execution, error) {
-	return s.findRow(ctx, func(row *journal.Execution) bool {
+	row, err := s.findRow(ctx, func(row *journal.Execution) bool {
 		return row.ID == id && row.Request == request && request != (journal.Origin{})
 	})
+	if err != nil {
+		return nil, err
+	}
+	return row.Brief(), nil
 }
 
 // FindRun implements journal.Store.

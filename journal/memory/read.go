@@ -25,6 +25,19 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 	})
 }
 
+// Brief implements journal.Store.
+func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	read := func() (*journal.Execution, error) { return s.Load(ctx, id) }
+	if !run.IsZero() {
+		read = func() (*journal.Execution, error) { return s.FindRun(ctx, id, run) }
+	}
+	row, err := read()
+	if err != nil {
+		return nil, err
+	}
+	return row.Brief(), nil
+}
+
 // Entries implements journal.Store.
 func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
 	leave, err := s.enter(ctx)
@@ -98,7 +111,7 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 		for e := range s.allLocked() {
 			if p := e.row.Parent; !p.IsZero() && p.Run == step.Run && p.Step == step.Step {
 				row := cloneExecution(e.row)
-				return &row, nil
+				return row.Brief(), nil
 			}
 		}
 		caller := s.runLocked(journal.KeyOf(step.ID, step.Run))
@@ -112,7 +125,7 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 		for e := range s.allLocked() {
 			if e.row.ID == link.Callee && e.row.Chain == link.Chain {
 				row := cloneExecution(e.row)
-				return &row, nil
+				return row.Brief(), nil
 			}
 		}
 		return nil, journal.ErrSwept

@@ -30,7 +30,7 @@ func (s *Store) Requested(ctx context.Context, id journal.ID, request journal.Or
 	err := journal.ErrNotFound
 	for _, which := range []string{`superseded = 0`, `superseded > 0`} { // by an index each
 		if errors.Is(err, journal.ErrNotFound) {
-			e, err = readOne(ctx, s, scanExecution, "run by its request", `SELECT `+executionColumns+` FROM `+s.sql.executions+`
+			e, err = readOne(ctx, s, scanBrief, "run by its request", `SELECT `+briefColumns+` FROM `+s.sql.executions+`
 				WHERE shard = $1 AND id = $2 AND `+which+` AND request = $3 LIMIT 1`, int16(id.Shard()), id[:], request[:])
 		}
 	}

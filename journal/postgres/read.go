@@ -20,12 +20,27 @@ const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
 
-func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
+// briefColumns are those of a brief row. The length of a value that is stored out of line is known without it.
+var briefColumns = fmt.Sprintf(`id, namespace, workflow, key, digest, CASE WHEN octet_length(input) <= %[1]d THEN input END, state, `+
+	`CASE WHEN octet_length(value) <= %[1]d THEN value END, %[2]s, coalesce(octet_length(input), 0), coalesce(octet_length(value), 0)`, journal.MaxBrief, rowColumns)
+
+func scanExecution(row pgx.CollectableRow) (journal.Execution, error) { return scanRow(row) }
+
+func scanBrief(row pgx.CollectableRow) (journal.Execution, error) {
+	var sizes journal.Sizes
+	e, err := scanRow(row, &sizes.Input, &sizes.Value)
+	e.LeftOut = journal.Sizes{Input: sizes.Input - len(e.Input), Value: sizes.Value - len(e.Value)}
+	return e, err
+}
+
+func scanRow(row pgx.CollectableRow, behind ...any) (journal.Execution, error) {
 	var e journal.Execution
 	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain, request []byte
-	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
+	err := row.Scan(append([]any{
+		&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
 		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued,
-		&e.Superseded, &request)
+		&e.Superseded, &request,
+	}, behind...)...)
 	if err != nil {
 		return e, err
 	}
@@ -143,10 +158,19 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2 AND superseded = 0`, int16(id.Shard()), id[:])
 }
 
+// Brief implements journal.Store.
+func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	query := `SELECT ` + briefColumns + ` FROM ` + s.sql.executions + ` WHERE shard = $1 AND id = $2 AND `
+	if run.IsZero() {
+		return readOne(ctx, s, scanBrief, "row of an execution", query+`superseded = 0`, int16(id.Shard()), id[:])
+	}
+	return readOne(ctx, s, scanBrief, "row of run "+run.String(), query+`(run = $3 OR chain = $3) ORDER BY superseded LIMIT 1`, int16(id.Shard()), id[:], run[:])
+}
+
 // Callee implements journal.Store.
 func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
-	started, err := readOne(ctx, s, scanExecution, "callee",
-		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE parent_run = $1 AND parent_step = $2 LIMIT 1`, step.Run[:], step.Step[:])
+	started, err := readOne(ctx, s, scanBrief, "callee",
+		`SELECT `+briefColumns+` FROM `+s.sql.executions+` WHERE parent_run = $1 AND parent_step = $2 LIMIT 1`, step.Run[:], step.Step[:])
 	if !errors.Is(err, journal.ErrNotFound) {
 		return started, err
 	}
@@ -156,7 +180,7 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.FindRun(ctx, link.Callee, link.Chain)
+	e, err := s.Brief(ctx, link.Callee, link.Chain)
 	if errors.Is(err, journal.ErrNotFound) {
 		err = journal.ErrSwept
 	}

@@ -35,16 +35,16 @@ func (b *batch) superseding(w *journal.Write) (bool, error) {
 	return b.knows(journal.Receiver{ID: w.ID, Chain: there.chain}, w.Receive.Origin)
 }
 
-const (
-	selectEarlier = "SELECT " + executionColumns + ` FROM cruster_executions e
+const selectEarlier = "SELECT " + executionColumns + ` FROM cruster_executions e
 		WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded > 0 AND e.superseded < ?3 ORDER BY e.superseded DESC LIMIT ?4`
-	selectRequested = selectExecution + " WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0 AND e.request = ?3"
-	selectRun       = selectExecution + " WHERE e.shard = ?1 AND e.id = ?2 AND ?3 IN (e.run, e.chain) ORDER BY e.superseded LIMIT 1"
-)
+
+var selectRun = selectExecution + theRun
+
+var selectRequested = selectBrief + theCurrent + " AND e.request = ?3"
 
 // selectRequestedSuperseded goes by its index: SQLite takes a walk over all superseded runs of the
 // execution for as good.
-var selectRequestedSuperseded = strings.Replace(selectExecution, "cruster_executions e", "cruster_executions e INDEXED BY cruster_executions_request", 1) +
+var selectRequestedSuperseded = strings.Replace(selectBrief, "cruster_executions e", "cruster_executions e INDEXED BY cruster_executions_request", 1) +
 	" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded > 0 AND e.request = ?3 LIMIT 1"
 
 // Earlier implements journal.Store.

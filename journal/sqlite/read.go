@@ -17,7 +17,19 @@ const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.stat
 	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, " +
 	"e.section, coalesce(e.chain, e.run), e.continued, e.superseded, e.request"
 
-const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run"
+const (
+	withInputs      = " FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run"
+	selectExecution = "SELECT " + executionColumns + ", e.value, i.input" + withInputs
+)
+
+// selectBrief reads brief rows. The length of a value is known without the pages that the value is on.
+var selectBrief = fmt.Sprintf("SELECT %[1]s, iif(length(e.value) > %[2]d, NULL, e.value), iif(length(i.input) > %[2]d, NULL, i.input), length(e.value), length(i.input)%[3]s",
+	executionColumns, journal.MaxBrief, withInputs)
+
+const (
+	theCurrent = " WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0"
+	theRun     = " WHERE e.shard = ?1 AND e.id = ?2 AND ?3 IN (e.run, e.chain) ORDER BY e.superseded LIMIT 1"
+)
 
 func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	e.ID = columnID(row, 0)
@@ -54,18 +66,28 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	if row.ColumnCount() > 23 {
 		e.Value, e.Input = blob(row, 23), blob(row, 24)
 	}
+	if row.ColumnCount() > 25 {
+		e.LeftOut = journal.Sizes{Value: row.ColumnInt(25) - len(e.Value), Input: row.ColumnInt(26) - len(e.Input)}
+	}
 	return e, nil
 }
 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	return readOne(ctx, s, scanExecution, "execution "+id.String(), selectExecution+" WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0", id)
+	return readOne(ctx, s, scanExecution, "execution "+id.String(), selectExecution+theCurrent, id)
 }
 
-const (
-	selectStarted = selectExecution + " WHERE e.parent_run = ?1 AND e.parent_step = ?2 LIMIT 1"
-	selectLink    = "SELECT callee, callee_run FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3"
-)
+// Brief implements journal.Store.
+func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	if run.IsZero() {
+		return readOne(ctx, s, scanExecution, "row of execution "+id.String(), selectBrief+theCurrent, id)
+	}
+	return readOne(ctx, s, scanExecution, "row of run "+run.String(), selectBrief+theRun, id, run)
+}
+
+var selectStarted = selectBrief + " WHERE e.parent_run = ?1 AND e.parent_step = ?2 LIMIT 1"
+
+const selectLink = "SELECT callee, callee_run FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3"
 
 // Callee implements journal.Store.
 func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
@@ -82,7 +104,7 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.FindRun(ctx, l.Callee, l.Chain)
+	e, err := s.Brief(ctx, l.Callee, l.Chain)
 	if errors.Is(err, journal.ErrNotFound) {
 		err = journal.ErrSwept
 	}

@@ -19,6 +19,7 @@ var readTests = []test{
 	{"ListFilters", nil, testListFilters},
 	{"ListBounds", nil, testListBounds},
 	{"ListCutsErrors", nil, testListCutsErrors},
+	{"BriefRows", nil, testBriefRows},
 	{"Callee", nil, testCallee},
 	{"Links", nil, testLinks},
 	{"Ping", nil, testPing},
@@ -35,6 +36,38 @@ func testListCutsErrors(t *testing.T, b *bundle) {
 	require.Less(t, len(page.Executions[0].Error.Message), 5<<10)
 	require.Nil(t, page.Executions[0].Error.Details)
 	require.Equal(t, &e, b.load(t, e.ID), "it is whole where it is asked for alone")
+}
+
+// testBriefRows: a brief row is without payloads that are large, wherever it is read, and takes little memory. It tells how large they are.
+func testBriefRows(t *testing.T, b *bundle) {
+	request := journal.OriginOfRequest("r")
+	row := newExecution("large")
+	row.Input, row.Value = make([]byte, 4<<20), make([]byte, 3<<20)
+	row.Request, row.Parent = request, journal.Caller{ID: journal.IDOf("default", "w", "parent"), Run: journal.RunID{7}, Step: journal.StepID{8}}
+	b.start(t, row)
+	small := newExecution("small")
+	small.Value = make([]byte, journal.MaxBrief)
+	b.start(t, small)
+
+	want := row.Brief()
+	require.Nil(t, want.Input)
+	require.Equal(t, journal.Sizes{Input: 4 << 20, Value: 3 << 20}, want.LeftOut)
+	reads := map[string]func() (*journal.Execution, error){
+		"current":   func() (*journal.Execution, error) { return b.store.Brief(b.ctx, row.ID, journal.RunID{}) },
+		"by run":    func() (*journal.Execution, error) { return b.store.Brief(b.ctx, row.ID, row.Run) },
+		"requested": func() (*journal.Execution, error) { return b.store.Requested(b.ctx, row.ID, request) },
+		"callee":    func() (*journal.Execution, error) { return b.store.Callee(b.ctx, row.Parent) },
+	}
+	for name, read := range reads {
+		got, err := read()
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+	got, err := b.store.Brief(b.ctx, small.ID, journal.RunID{})
+	require.NoError(t, err)
+	require.Equal(t, &small, got, "small payloads stay")
+	_, err = b.store.Brief(b.ctx, row.ID, journal.RunID{9})
+	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
 func testDue(t *testing.T, b *bundle) {
