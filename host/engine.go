@@ -37,26 +37,27 @@ const DefaultNamespace = journal.DefaultNamespace
 // Engine is the durable engine of one host. Make one with [New], start it with
 // [Engine.Start], stop it with [Engine.Stop].
 type Engine struct {
-	cfg        Config
-	clock      clockwork.Clock
-	log        *slog.Logger
-	store      journal.Store
-	wasm       *wasm.Runtime
-	egress     *egress.Client
-	queued     *budget.Budget
-	requests   *budget.Budget
-	answers    *budget.Budget
-	writer     *writer
-	catalog    *catalog.Catalog
-	keys       *guest.KeyDeriver
-	entities   *entity.Entities
-	executions *execution.Executions
-	followers  follow.List
-	admission  *admission.Controller
-	timers     *timer.Heap
-	schedules  *schedule.Schedules
-	ticks      *timer.Heap // of schedules
-	state      *hoststate.State
+	cfg         Config
+	clock       clockwork.Clock
+	log         *slog.Logger
+	store       journal.Store
+	wasm        *wasm.Runtime
+	egress      *egress.Client
+	queued      *budget.Budget
+	requests    *budget.Budget
+	answers     *budget.Budget
+	connections *budget.Budget
+	writer      *writer
+	catalog     *catalog.Catalog
+	keys        *guest.KeyDeriver
+	entities    *entity.Entities
+	executions  *execution.Executions
+	followers   follow.List
+	admission   *admission.Controller
+	timers      *timer.Heap
+	schedules   *schedule.Schedules
+	ticks       *timer.Heap // of schedules
+	state       *hoststate.State
 
 	background sync.WaitGroup // the goroutines of Start
 	stop       sync.Once
@@ -102,6 +103,16 @@ type Permit interface {
 // takes is not part of it.
 func (e *Engine) UploadMemory() Permit { return e.queued.Empty() }
 
+// connectionCost is about what a connection has before it has a call: the buffers of the transport for either direction, its goroutines, and
+// the tables of its headers.
+const connectionCost = 96 << 10
+
+// AdmitConnection takes memory for a connection, if there is some.
+func (e *Engine) AdmitConnection() (release func(), ok bool) {
+	permit, ok := e.connections.TryAcquire(connectionCost)
+	return permit.Release, ok
+}
+
 // AdmitRequest takes memory for a call or its message, if there is some. A message that would need
 // more than half of what there is for requests has that half.
 func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
@@ -130,10 +141,11 @@ type AnswerPermit = interface {
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.queued, e.requests, e.answers = queuedShare.budgetOf(cfg.Memory), requestShare.budgetOf(cfg.Memory), answerShare.budgetOf(cfg.Memory)
+	e.connections = connectionShare.budgetOf(cfg.Memory)
 	delivering, memory := deliveringShare.budgetOf(cfg.Memory), instanceShare.budgetOf(cfg.Memory)
 	if cfg.Registerer != nil {
 		cfg.Registerer.MustRegister(instances{e.wasm}, instanceShare.use(memory), queuedShare.use(e.queued), deliveringShare.use(delivering),
-			requestShare.use(e.requests), answerShare.use(e.answers))
+			requestShare.use(e.requests), answerShare.use(e.answers), connectionShare.use(e.connections))
 	}
 	e.writer = newWriter(cfg, e.state, &e.followers)
 	if cfg.Registerer != nil {

@@ -5,11 +5,16 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/follow"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
-// followPage is how many entries are read and told at a time.
-const followPage = 100
+const (
+	// followPage is how many entries are read and told at a time.
+	followPage = 100
+	// followCopies is how often what is told is in memory: as it was read, as a message, and encoded.
+	followCopies = 3
+)
 
 // FollowRequest says from where on to follow an execution.
 type FollowRequest struct {
@@ -38,6 +43,9 @@ type FollowEvent struct {
 //
 // The row is read before the entries, so that the entries of one that is over are complete.
 // Entries of a run that were not told before it continued are passed over.
+//
+// Pages and results are paid for before they are read, and given back once they were told. Tell must come to its end, whatever the
+// one who is told does.
 func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
 	v := &following{engine: e, namespace: namespace, name: name, chain: req.Chain, run: req.Run, after: req.After, tell: tell}
 	row, err := v.load(ctx)
@@ -97,50 +105,76 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if err := v.turnTo(row); err != nil {
+		if err := v.turnTo(ctx, row); err != nil {
 			return false, err
 		}
 		// The lines come first: entries that were durable before them are read then.
 		lines := v.engine.followers.Take(v.follower)
-		entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, journal.PageLimit{Entries: followPage})
+		more, err := v.tellPage(ctx, row, lines)
 		if err != nil {
-			return false, journal.Coded("follow "+v.name, err)
-		}
-		if err := v.tellAll(entries, lines); err != nil {
 			return false, err
 		}
 		if more {
 			continue
 		}
-		return row.State.Final(), v.tellState(row)
+		return row.State.Final(), v.tellState(ctx, row)
 	}
 }
 
+// tellPage reads a page of entries and tells them. It reports whether there are more.
+func (v *following) tellPage(ctx context.Context, row *journal.Execution, lines []follow.Line) (more bool, err error) {
+	paid, err := v.engine.AdmitAnswer(ctx, followCopies*abi.MaxPayload)
+	if err != nil {
+		return false, err
+	}
+	defer paid.Release()
+	entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, journal.PageLimit{Entries: followPage})
+	if err != nil {
+		return false, journal.Coded("follow "+v.name, err)
+	}
+	var bytes int64
+	for i := range entries {
+		bytes += op.Bytes(entries[i].Value, entries[i].Error)
+	}
+	paid.ShrinkTo(followCopies * bytes)
+	return more, v.tellAll(entries, lines)
+}
+
 // turnTo begins anew if the execution is another run by now.
-func (v *following) turnTo(row *journal.Execution) error {
+func (v *following) turnTo(ctx context.Context, row *journal.Execution) error {
 	if v.run == row.Run {
-		return v.tellFirst(row)
+		return v.tellFirst(ctx, row)
 	}
 	if !v.run.IsZero() {
 		v.after, v.state = 0, ""
 	}
 	v.run = row.Run
-	return v.tellFirst(row)
+	return v.tellFirst(ctx, row)
 }
 
 // tellFirst tells a run when it is seen first.
-func (v *following) tellFirst(row *journal.Execution) error {
+func (v *following) tellFirst(ctx context.Context, row *journal.Execution) error {
 	if v.state != "" || row.State.Final() {
 		return nil
 	}
-	return v.tellState(row)
+	return v.tellState(ctx, row)
 }
 
-func (v *following) tellState(row *journal.Execution) error {
+func (v *following) tellState(ctx context.Context, row *journal.Execution) error {
 	if v.state == row.State {
 		return nil
 	}
 	v.state = row.State
+	if left := row.LeftOut; left.Value > 0 {
+		paid, err := v.engine.AdmitAnswer(ctx, int64(left.Input+followCopies*left.Value))
+		if err != nil {
+			return err
+		}
+		defer paid.Release()
+		if row, err = v.engine.Whole(ctx, row); err != nil {
+			return err
+		}
+	}
 	return v.tell(FollowEvent{Execution: row})
 }
 

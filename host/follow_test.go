@@ -1,12 +1,16 @@
 package host
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
 )
 
 // A follower that is cut off asks for what comes behind the last entry that it was told: none may be
@@ -26,4 +30,28 @@ func TestFollowTellsEntriesInTheirOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"a", uint64(9), "b", uint64(10), uint64(11), "c"}, told)
 	require.EqualValues(t, 11, v.after)
+}
+
+// TestFollowersPay: a follower has the memory of a page before it reads one, and none when it waits.
+func TestFollowersPay(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	others, err := e.answers.Acquire(t.Context(), e.answers.Total())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ended := make(chan FollowEvent, 100), make(chan error, 1)
+	go func() {
+		ended <- e.Follow(ctx, row.Namespace, row.Name(), FollowRequest{}, func(e FollowEvent) error {
+			told <- e
+			return nil
+		})
+	}()
+	require.Eventually(t, func() bool { return e.answers.Waiting() == 1 }, time.Minute, time.Millisecond)
+	others.Release()
+	require.Equal(t, row.Run, (<-told).Execution.Run)
+	require.Eventually(t, func() bool { return e.answers.Used() == 0 && e.answers.Waiting() == 0 }, time.Minute, time.Millisecond)
+	cancel()
+	require.Error(t, <-ended)
 }

@@ -25,7 +25,7 @@ var (
 		total: "How much memory instances may have together.", waiting: "Instances that wait until there is memory for them.",
 	}
 	queuedShare = share{
-		parts: 8, metric: "queued_memory",
+		parts: 7, metric: "queued_memory",
 		total:   "How much memory ops that executions wait for, inputs of starts, calls of entities and uploads may have together.",
 		waiting: "Requests that wait for a part of it.",
 	}
@@ -39,10 +39,14 @@ var (
 	}
 	answerShare = share{
 		parts: 1, metric: "answer_memory",
-		total: "How much memory histories, lists and descriptions may have together while they are made and sent.", waiting: "Calls that wait for a part of it.",
+		total: "How much memory results, histories, lists and descriptions may have together while they are made and sent.", waiting: "Calls that wait for a part of it.",
+	}
+	connectionShare = share{
+		parts: 1, metric: "connection_memory",
+		total: "How much memory connections may have together, beside their calls.", waiting: "Connections that wait for a part of it; they are refused instead.",
 	}
 	// shares are all of them; together they are the whole.
-	shares = []share{instanceShare, queuedShare, deliveringShare, requestShare, answerShare}
+	shares = []share{instanceShare, queuedShare, deliveringShare, requestShare, answerShare, connectionShare}
 )
 
 // writeLimit is the part of the memory that writes may have which wait for the store, before starts and messages are refused. It is no share:

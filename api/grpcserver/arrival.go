@@ -129,12 +129,12 @@ func (a *arrival) settleLocked() {
 	}
 }
 
-// admitPage waits for the memory of a page, before any of it is read.
-func (a *arrival) admitPage(ctx context.Context) error {
+// admitAnswer waits for the memory of an answer, before any of it is read.
+func (a *arrival) admitAnswer(ctx context.Context, bytes int64) error {
 	if a == nil {
 		return nil
 	}
-	permit, err := a.conn.arrivals.memory.AdmitAnswer(ctx, pageCopies*maxMessage)
+	permit, err := a.conn.arrivals.memory.AdmitAnswer(ctx, bytes)
 	if err != nil {
 		return err
 	}
@@ -144,25 +144,43 @@ func (a *arrival) admitPage(ctx context.Context) error {
 	return nil
 }
 
-// answered says how large the answer has become.
-func (a *arrival) answered(resp any) {
-	if a == nil {
-		return
+// answered says how large the answer has become. One that its handler has not paid for, because it is how a guest answers, is
+// paid for before it is encoded.
+func (a *arrival) answered(ctx context.Context, resp any) error {
+	m, ok := resp.(proto.Message)
+	if a == nil || !ok {
+		return nil
+	}
+	bytes := messageCopies * int64(proto.Size(m))
+	a.conn.mu.Lock()
+	paid := a.answer != nil
+	a.conn.mu.Unlock()
+	if !paid {
+		if bytes <= messageCopies*freeMessage {
+			return nil
+		}
+		if err := a.admitAnswer(ctx, bytes); err != nil {
+			return err
+		}
 	}
 	a.conn.mu.Lock()
 	defer a.conn.mu.Unlock()
-	if a.answer == nil {
-		return
-	}
-	var bytes int64
-	if m, ok := resp.(proto.Message); ok {
-		bytes = int64(proto.Size(m))
-	}
-	a.answer.ShrinkTo(messageCopies * bytes)
+	a.answer.ShrinkTo(bytes)
 	a.stopLocked()
 	if !a.over {
 		a.late = time.AfterFunc(messageTimeout, func() { _ = a.conn.Close() })
 	}
+	return nil
+}
+
+// limitSend ends the connection if what is sent next on a stream is not taken in messageTimeout: it was paid for. The caller ends that
+// limit once it is sent.
+func (a *arrival) limitSend() (end func()) {
+	if a == nil {
+		return func() {}
+	}
+	late := time.AfterFunc(messageTimeout, func() { _ = a.conn.Close() })
+	return func() { late.Stop() }
 }
 
 // handle says that a handler begins, which has the message until it calls done. A call that is over already is not

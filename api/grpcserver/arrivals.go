@@ -34,8 +34,9 @@ import (
 // not come to its end in messageTimeout ends its connection, unless its handler limits the time itself; so does a page that is not
 // taken in that time. So an unfinished message holds nothing for ever.
 //
-// Histories, lists and descriptions take the memory of a page before they read it, and wait for it in order, with nothing in hand. What
-// the page does not need they give back once it is made.
+// Histories, lists and descriptions take the memory of a page before they read it, results of executions that of the result, and wait
+// for it in order, with nothing in hand. What the answer does not need they give back once it is made. An answer that a guest gives to its
+// caller is there when its size is known: it is paid for before it is encoded.
 const (
 	// callCost is about what the transport keeps of a call that is open, with headers of freeHeaders.
 	callCost    = 8 << 10
@@ -51,6 +52,8 @@ const (
 // RequestMemory is the part of the host's memory that calls, their messages and their answers have: see
 // host/budget.
 type RequestMemory interface {
+	// AdmitConnection takes memory for a connection, if there is some.
+	AdmitConnection() (release func(), ok bool)
 	// AdmitRequest takes memory for a call or its message, if there is some.
 	AdmitRequest(bytes int64) (release func(), ok bool)
 	// AdmitAnswer waits for the memory of an answer.
@@ -62,21 +65,24 @@ type AnswerPermit = host.AnswerPermit
 
 // arrivals looks after what arrives on all connections.
 type arrivals struct {
-	max    int64 // of a message of any method; the transport refuses larger ones itself
-	limits limits
-	memory RequestMemory
+	max         int64 // of a message of any method; the transport refuses larger ones itself
+	limits      limits
+	memory      RequestMemory
+	connections *connections
 }
 
 // newArrivals looks after connections on which an upload may have so many bytes.
-func newArrivals(upload int64, memory RequestMemory) *arrivals {
+func newArrivals(upload int64, memory RequestMemory, connections *connections) *arrivals {
 	if memory == nil {
 		memory = unlimited{}
 	}
-	return &arrivals{max: max(upload, maxRequest), limits: limitsOf(upload), memory: memory}
+	return &arrivals{max: max(upload, maxRequest), limits: limitsOf(upload), memory: memory, connections: connections}
 }
 
 // unlimited is the memory of a host that counts nothing.
 type unlimited struct{}
+
+func (unlimited) AdmitConnection() (release func(), ok bool) { return func() {}, true }
 
 func (unlimited) AdmitRequest(int64) (release func(), ok bool) { return func() {}, true }
 
@@ -124,11 +130,16 @@ type countingListener struct {
 	arrivals *arrivals
 }
 
-// Accept implements [net.Listener].
+// Accept implements [net.Listener]. A connection that is one too many is closed.
 func (l *countingListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if leave, ok := l.arrivals.connections.enter(l.arrivals.memory); ok {
+			return newCountedConn(conn, l.arrivals, leave), nil
+		}
+		_ = conn.Close()
 	}
-	return newCountedConn(conn, l.arrivals), nil
 }

@@ -28,6 +28,8 @@ import (
 // requestBudget is the memory of a host for requests.
 type requestBudget struct{ *budget.Budget }
 
+func (requestBudget) AdmitConnection() (func(), bool) { return func() {}, true }
+
 func (b requestBudget) AdmitRequest(bytes int64) (func(), bool) {
 	permit := b.Empty()
 	return permit.Release, permit.Grow(bytes)
@@ -52,7 +54,7 @@ func newCounted(t *testing.T, bytes int64) *counted {
 	near, far := net.Pipe()
 	b := budget.New(bytes)
 	c := &counted{
-		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b})), t: t, budget: b, caller: near,
+		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b}, newConnections(1, nil)), func() {}), t: t, budget: b, caller: near,
 		frames: http2.NewFramer(near, nil),
 	}
 	c.host = http2.NewFramer(c.countedConn, c.countedConn)

@@ -15,6 +15,7 @@ import (
 type countedConn struct {
 	net.Conn
 	arrivals *arrivals
+	leave    func() // gives back its place and its memory, once
 	in, out  frames // of the goroutine that reads, and of the one that writes
 	// Of the goroutine that reads, which the transport calls tap on as well.
 	newest *arrival // the call that has begun last
@@ -26,8 +27,8 @@ type countedConn struct {
 	calls  map[uint32]*arrival // guarded by mu; those that are open, by stream
 }
 
-func newCountedConn(conn net.Conn, a *arrivals) *countedConn {
-	c := &countedConn{Conn: conn, arrivals: a, calls: map[uint32]*arrival{}}
+func newCountedConn(conn net.Conn, a *arrivals, leave func()) *countedConn {
+	c := &countedConn{Conn: conn, arrivals: a, leave: sync.OnceFunc(leave), calls: map[uint32]*arrival{}}
 	c.in.skip, c.in.byCall = len(clientPreface), true
 	return c
 }
@@ -98,6 +99,7 @@ func (c *countedConn) Close() error {
 		c.endLocked(stream)
 	}
 	c.mu.Unlock()
+	defer c.leave()
 	return c.Conn.Close()
 }
 

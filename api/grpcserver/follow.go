@@ -38,6 +38,7 @@ func (w *workflowService) Follow(req *crusterv1.FollowRequest, stream grpc.Serve
 		if err != nil {
 			return err
 		}
+		defer arrivalOf(stream.Context()).limitSend()()
 		return stream.Send(resp)
 	})
 }

@@ -52,11 +52,15 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 		if err := checkSize(req); err != nil {
 			return err
 		}
-		resp, err = handler(ctx, req)
-		return err
+		if resp, err = handler(ctx, req); err != nil {
+			return err
+		}
+		return arrival.answered(ctx, resp)
 	})
-	arrival.answered(resp)
-	return resp, err
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // call stands around one call, of its own or of a stream.

@@ -3,11 +3,15 @@ package grpcserver_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -26,6 +30,8 @@ import (
 // requestMemory is the memory of a host for requests.
 type requestMemory struct{ *budget.Budget }
 
+func (m requestMemory) AdmitConnection() (func(), bool) { return func() {}, true }
+
 func (m requestMemory) AdmitRequest(bytes int64) (func(), bool) {
 	permit := m.Empty()
 	return permit.Release, permit.Grow(bytes)
@@ -37,7 +43,8 @@ func (m requestMemory) AdmitAnswer(ctx context.Context, bytes int64) (grpcserver
 
 // rawCaller speaks in frames.
 type rawCaller struct {
-	t *testing.T
+	t    *testing.T
+	conn net.Conn
 	*http2.Framer
 }
 
@@ -45,10 +52,10 @@ func (b *testBundle) rawCaller(t *testing.T) *rawCaller {
 	t.Helper()
 	conn, err := b.dial(t.Context())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	t.Cleanup(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, http2.ClientPreface)
 	require.NoError(t, err)
-	c := &rawCaller{t, http2.NewFramer(conn, conn)}
+	c := &rawCaller{t, conn, http2.NewFramer(conn, conn)}
 	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	require.NoError(t, c.WriteSettings())
 	return c
@@ -184,4 +191,102 @@ func TestPagesArePaidForBeforeTheyAreRead(t *testing.T) {
 	require.Greater(t, <-read, int64(12<<20-1<<13))
 	b.rawCaller(t).answered()
 	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
+}
+
+// TestResultsArePaidForBeforeTheyAreRead: hundreds of callers wait for the same large result. Each has memory for it before it is read,
+// so that few have it at a time. All are answered.
+func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
+	t.Parallel()
+	const callers, large, total = 400, 256 << 10, 8 << 20
+	memory := requestMemory{budget.New(total)}
+	b := setupWith(t, memory)
+	b.engine.wait = func(context.Context, string, string) (*journal.Execution, error) {
+		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: large}}, nil
+	}
+	var whole atomic.Int64
+	b.engine.whole = func(exec *journal.Execution) *journal.Execution {
+		whole.Add(1)
+		row := *exec
+		row.Value, row.LeftOut = abi.MustMarshal(strings.Repeat("x", large)), journal.Sizes{}
+		return &row
+	}
+	others := memory.Empty()
+	require.True(t, others.Grow(total-callers*(8<<10)-1<<16))
+	answered := make(chan error, callers)
+	for range callers {
+		go func() {
+			resp, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "a/B/c", Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+			if err == nil && len(resp.GetExecution().GetResult().GetMsgpack()) < large {
+				err = errors.New("the result is not there")
+			}
+			answered <- err
+		}()
+	}
+	require.Eventually(t, func() bool { return memory.Waiting() == callers }, time.Minute, time.Millisecond)
+	require.Zero(t, whole.Load(), "none is read before it is paid for")
+	others.Release()
+	for range callers {
+		require.NoError(t, <-answered)
+	}
+	require.EqualValues(t, callers, whole.Load())
+	b.rawCaller(t).answered()
+	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
+}
+
+// TestAnswersOfGuestsArePaidFor: an answer whose size no one knows before it is there is paid for before it is encoded.
+func TestAnswersOfGuestsArePaidFor(t *testing.T) {
+	t.Parallel()
+	const large, total = 1 << 20, 8 << 20
+	memory := requestMemory{budget.New(total)}
+	b := setupWith(t, memory)
+	b.engine.query = func(context.Context, string, string, host.QueryRequest) ([]byte, error) {
+		return abi.MustMarshal(strings.Repeat("x", large)), nil
+	}
+	others := memory.Empty()
+	require.True(t, others.Grow(total-1<<20))
+	answered := make(chan error, 1)
+	go func() {
+		_, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{Execution: "a/B/c", Name: "q", Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+		answered <- err
+	}()
+	require.Eventually(t, func() bool { return memory.Waiting() == 1 }, time.Minute, time.Millisecond)
+	require.Empty(t, answered)
+	others.Release()
+	require.NoError(t, <-answered)
+	b.rawCaller(t).answered()
+	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
+}
+
+// TestConnectionsBeyondTheLimitAreRefused: a connection that is one too many is closed at once, and there is room again when another one has ended.
+func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setupConfig(t, grpcserver.Config{MaxConnections: 2})
+	first, second := b.rawCaller(t), b.rawCaller(t)
+	first.answered()
+	second.answered()
+	third, err := b.dial(t.Context())
+	require.NoError(t, err)
+	_, err = third.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	require.EqualValues(t, 1, gathered(t, b.registry, "cruster_connections_refused_total"))
+	require.EqualValues(t, 2, gathered(t, b.registry, "cruster_connections"))
+	second.answered()
+
+	require.NoError(t, first.conn.Close())
+	require.Eventually(t, func() bool { return gathered(t, b.registry, "cruster_connections") == 1 }, time.Minute, time.Millisecond)
+	b.rawCaller(t).answered()
+}
+
+// gathered is a metric without labels.
+func gathered(t *testing.T, reg prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }

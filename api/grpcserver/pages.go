@@ -30,7 +30,7 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	if err != nil {
 		return nil, err
 	}
-	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
+	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
 	resp := &crusterv1.HistoryResponse{}
@@ -98,7 +98,7 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
+	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
 	page, err := w.engine.List(ctx, journal.Filter{Namespace: ns, Workflow: req.GetWorkflow(), State: state, Where: where, After: req.GetPageToken(), Limit: size})

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	defaultMaxModuleSize = 32 << 20
+	defaultMaxConnections = 10_000
+	defaultMaxModuleSize  = 32 << 20
 	// envelope is what a message may hold beside its payload: names, keys,
 	// configuration values.
 	envelope = 1 << 20
@@ -57,6 +58,8 @@ type Config struct {
 	Engine Engine
 	// Logger receives one record a call. Defaults to slog.Default.
 	Logger *slog.Logger
+	// MaxConnections bounds the connections that are open; further ones are closed at once. Defaults to 10,000.
+	MaxConnections int
 	// MaxModuleSize bounds an upload, in bytes. Defaults to 32 MiB.
 	MaxModuleSize int64
 	// Registerer takes the metrics of the services. Defaults to none.
@@ -83,6 +86,12 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxModuleSize < 0 {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the largest size of a module is negative: %d", cfg.MaxModuleSize)
 	}
+	if cfg.MaxConnections < 0 {
+		return nil, abi.Errorf(abi.CodeBadConfig, "the number of connections is negative: %d", cfg.MaxConnections)
+	}
+	if cfg.MaxConnections == 0 {
+		cfg.MaxConnections = defaultMaxConnections
+	}
 	if cfg.MaxModuleSize == 0 {
 		cfg.MaxModuleSize = defaultMaxModuleSize
 	}
@@ -93,7 +102,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
-	s.arrivals = newArrivals(cfg.MaxModuleSize+envelope, cfg.RequestMemory)
+	s.arrivals = newArrivals(cfg.MaxModuleSize+envelope, cfg.RequestMemory, newConnections(cfg.MaxConnections, cfg.Registerer))
 	in := &interceptors{clock: cfg.Clock, lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),

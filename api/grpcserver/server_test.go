@@ -42,6 +42,7 @@ type fakeEngine struct {
 	deployment  func(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	start       func(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error)
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
+	whole       func(exec *journal.Execution) *journal.Execution
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	deferred    func(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
@@ -103,6 +104,10 @@ func (f *fakeEngine) ExecuteWorkflow(ctx context.Context, req host.StartRequest)
 
 func (f *fakeEngine) Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error) {
 	return f.poll(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) Whole(_ context.Context, exec *journal.Execution) (*journal.Execution, error) {
+	return f.whole(exec), nil
 }
 
 func (f *fakeEngine) PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
@@ -254,11 +259,15 @@ func setup(t *testing.T) *testBundle {
 // setupWith is setup of a server whose calls take their memory from somewhere.
 func setupWith(t *testing.T, memory grpcserver.RequestMemory) *testBundle {
 	t.Helper()
+	return setupConfig(t, grpcserver.Config{RequestMemory: memory})
+}
+
+func setupConfig(t *testing.T, cfg grpcserver.Config) *testBundle {
+	t.Helper()
 	b := &testBundle{engine: &fakeEngine{}, registry: prometheus.NewRegistry()}
+	cfg.Engine, cfg.Registerer, cfg.MaxModuleSize, cfg.Logger = b.engine, b.registry, maxModule, slog.New(slog.DiscardHandler)
 	var err error
-	b.server, err = grpcserver.New(grpcserver.Config{
-		Engine: b.engine, Registerer: b.registry, RequestMemory: memory, MaxModuleSize: maxModule, Logger: slog.New(slog.DiscardHandler),
-	})
+	b.server, err = grpcserver.New(cfg)
 	require.NoError(t, err)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)

@@ -58,7 +58,7 @@ func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.Si
 	if err != nil {
 		return nil, err
 	}
-	p, err := convert.Execution(exec, as)
+	p, err := w.answer(ctx, exec, as)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,10 @@ type executionEngine interface {
 	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
 	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+	// Poll, like all that answer with an execution, answers with its brief row.
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
+	// Whole is the row with its input and its value.
+	Whole(ctx context.Context, exec *journal.Execution) (*journal.Execution, error)
 	// Deferred is what a deferred was settled with.
 	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
@@ -57,7 +60,7 @@ func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest
 	if err != nil {
 		return nil, err
 	}
-	p, err := convert.Execution(exec, as)
+	p, err := w.answer(ctx, exec, as)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteReq
 	if err != nil {
 		return nil, err
 	}
-	p, err := convert.Execution(exec, as)
+	p, err := w.answer(ctx, exec, as)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := convert.Execution(exec, as)
+	p, err := w.answer(ctx, exec, as)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := convert.Execution(exec, as)
+	p, err := w.answer(ctx, exec, as)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +135,20 @@ func (w *workflowService) waiting(ctx context.Context) (context.Context, context
 	}
 }
 
+// answer is an execution as its caller is sent it. A large result is paid for before it is read: thousands may wait for the same.
+func (w *workflowService) answer(ctx context.Context, exec *journal.Execution, as crusterv1.Encoding) (*crusterv1.Execution, error) {
+	if left := exec.LeftOut; left.Value > 0 {
+		if err := arrivalOf(ctx).admitAnswer(ctx, int64(left.Input+pageCopies*left.Value)); err != nil {
+			return nil, err
+		}
+		var err error
+		if exec, err = w.engine.Whole(ctx, exec); err != nil {
+			return nil, err
+		}
+	}
+	return convert.Execution(exec, as)
+}
+
 // A lookupRequest names an execution and the wanted form of its payloads.
 type lookupRequest interface {
 	GetNamespace() string
@@ -152,7 +169,7 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	if err != nil {
 		return nil, err
 	}
-	if err := arrivalOf(ctx).admitPage(ctx); err != nil {
+	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
 	d, err := w.engine.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())

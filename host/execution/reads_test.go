@@ -33,6 +33,14 @@ func (s *largeResult) Brief(ctx context.Context, id journal.ID, run journal.RunI
 	return row, err
 }
 
+func (s *largeResult) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	row, err := s.Store.Load(ctx, id)
+	if err == nil && id == s.of {
+		row = s.enlarged(row)
+	}
+	return row, err
+}
+
 func (s *largeResult) FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
 	row, err := s.Store.FindRun(ctx, id, run)
 	if err == nil && id == s.of {

@@ -125,6 +125,9 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	row, err := e.Wait(ctx, "", execution)
+	if err == nil {
+		row, err = e.Whole(ctx, row)
+	}
 	if err != nil {
 		require.FailNow(t, "an execution did not end", "waiting for %s: %v\nrunning:\n%s", execution, err, running(e))
 	}

@@ -225,6 +225,9 @@ func (e inProcess) poll(ctx context.Context, execution string) error {
 
 func (e inProcess) wait(ctx context.Context, execution string) (ending, error) {
 	row, err := e.Wait(ctx, "", execution)
+	if err == nil {
+		row, err = e.Whole(ctx, row)
+	}
 	if err != nil {
 		return ending{}, err
 	}

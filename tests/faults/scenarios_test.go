@@ -289,6 +289,9 @@ func (c *client) wait(execution string) (seen string) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
 		row, err := c.engine.Wait(ctx, "", execution)
+		if err == nil {
+			row, err = c.engine.Whole(ctx, row)
+		}
 		if err != nil {
 			return err
 		}

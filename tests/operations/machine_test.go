@@ -28,7 +28,7 @@ func TestTheBudgetIsOfTheNestedGroup(t *testing.T) {
 	p.Start()
 	instances := p.Metric("cruster_memory_budget_bytes")
 	others := p.Metric("cruster_queued_memory_budget_bytes") + p.Metric("cruster_delivered_memory_budget_bytes") +
-		p.Metric("cruster_request_memory_budget_bytes") + p.Metric("cruster_answer_memory_budget_bytes")
+		p.Metric("cruster_request_memory_budget_bytes") + p.Metric("cruster_answer_memory_budget_bytes") + p.Metric("cruster_connection_memory_budget_bytes")
 	require.Equal(t, half, instances+others)
 	require.Equal(t, half*13/32+112*mib, p.Metric("go_gc_gomemlimit_bytes"))
 }

@@ -35,6 +35,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.logFormat, "log-format", "text", "form of the log: text or json")
 	flags.StringVar(&s.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	flags.IntVar(&s.cfg.MaxActivities, "max-activities", 128, "how many attempts of activities run at the same time")
+	flags.IntVar(&s.cfg.MaxConnections, "max-connections", 10_000, "how many connections of clients may be open; further ones are closed at once")
 	flags.IntVar(&s.cfg.MaxExecutions, "max-executions", 20_000, "how many executions are in memory before starts are put off")
 	flags.Var((*size)(&s.cfg.MaxModuleSize), "max-module-size", "how large a module may be")
 	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays, compilations, uploads and queued ops may take together; 0 is half of what the machine has")
@@ -45,7 +46,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.cfg.TurnFuel, "turn-fuel", 0, "how much fuel a workflow may use between two durable calls; 0 means without a limit")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
 	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "cache-size", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr",
-		"idle-timeout", "log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof",
+		"idle-timeout", "log-format", "log-level", "max-activities", "max-connections", "max-executions", "max-module-size", "memory", "name", "pprof",
 		"request-window", "retention", "turn-fuel", "turn-timeout")
 }
 

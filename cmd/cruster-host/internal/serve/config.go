@@ -49,6 +49,8 @@ type Config struct {
 	MaxEntries uint64
 	// MaxActivities is how many attempts of activities run at the same time.
 	MaxActivities int
+	// MaxConnections is how many gRPC connections may be open.
+	MaxConnections int
 	// MaxExecutions is how many executions are in memory before starts are put off.
 	MaxExecutions int
 	// MaxModuleSize is how large a module may be, in bytes.

@@ -103,7 +103,7 @@ func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	h.rpc, err = grpcserver.New(grpcserver.Config{
-		Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry, RequestMemory: h.engine,
+		Clock: h.clock, Engine: h.engine, Logger: h.log, MaxConnections: cfg.MaxConnections, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry, RequestMemory: h.engine,
 	})
 	if err != nil {
 		return err
