@@ -24,6 +24,10 @@ type target interface {
 	update(ctx context.Context, execution, name, requestID string, input any) error
 	call(ctx context.Context, o operation) error
 	send(ctx context.Context, o operation) error
+	// parkedAt is when each parked message of an entity was parked.
+	parkedAt(ctx context.Context, entity string) ([]time.Time, error)
+	retryParked(ctx context.Context, entity string) error
+	dropParked(ctx context.Context, entity string) error
 	interrupt(ctx context.Context, execution, reason string) error
 	resume(ctx context.Context, execution string) error
 	fail(ctx context.Context, execution, reason string) error
@@ -284,6 +288,30 @@ func (d *driver) send(entity, name, requestID string, input any) {
 	d.t.Helper()
 	o := operation{entity: entity, name: name, requestID: requestID, input: input}
 	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.send(ctx, o) })
+}
+
+// retryParked has all parked messages of an entity performed.
+func (d *driver) retryParked(entity string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.retryParked(ctx, entity) })
+}
+
+func (d *driver) dropParked(entity string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.dropParked(ctx, entity) })
+}
+
+// awaitParked waits until an entity has one parked message, which was parked after a time, and returns when it was.
+func (d *driver) awaitParked(entity string, after time.Time) (at time.Time) {
+	d.t.Helper()
+	harness.Eventually(d.t, entity+" has a parked message", func() bool {
+		all := do(d, func(ctx context.Context, to target) ([]time.Time, error) { return to.parkedAt(ctx, entity) })
+		if len(all) == 1 {
+			at = all[0]
+		}
+		return len(all) == 1 && at.After(after)
+	})
+	return at
 }
 
 func (d *driver) interrupt(execution, reason string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/entity"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
@@ -145,6 +146,28 @@ func (e inProcess) call(ctx context.Context, o operation) error {
 
 func (e inProcess) send(ctx context.Context, o operation) error {
 	return e.SendEntity(ctx, o.request())
+}
+
+func (e inProcess) parkedAt(ctx context.Context, name string) (all []time.Time, err error) {
+	ref, err := entity.RefOf(host.DefaultNamespace, name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.ParkedMessages(ctx, journal.ParkedFilter{Entity: ref.ID()})
+	for i := range found {
+		all = append(all, time.Unix(0, found[i].At))
+	}
+	return all, err
+}
+
+func (e inProcess) retryParked(ctx context.Context, entity string) error {
+	_, err := e.RetryParked(ctx, "", entity, nil)
+	return err
+}
+
+func (e inProcess) dropParked(ctx context.Context, entity string) error {
+	_, err := e.DropParked(ctx, "", entity, nil)
+	return err
 }
 
 func (o operation) request() host.EntityRequest {

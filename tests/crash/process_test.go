@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -160,6 +161,24 @@ func (g overGRPC) call(ctx context.Context, o operation) error {
 }
 
 func (g overGRPC) send(ctx context.Context, o operation) error { return g.entity(o).Send(ctx, o.input) }
+
+func (g overGRPC) parkedAt(ctx context.Context, entity string) (all []time.Time, err error) {
+	found, err := g.client.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{Entity: entity})
+	for _, m := range found.GetMessages() {
+		all = append(all, m.GetParkedAt().AsTime())
+	}
+	return all, err
+}
+
+func (g overGRPC) retryParked(ctx context.Context, entity string) error {
+	_, err := g.client.RetryParked(ctx, entity)
+	return err
+}
+
+func (g overGRPC) dropParked(ctx context.Context, entity string) error {
+	_, err := g.client.DropParked(ctx, entity)
+	return err
+}
 
 func (g overGRPC) entity(o operation) client.EntityOf[any, any] {
 	slash := strings.LastIndex(o.entity, "/")

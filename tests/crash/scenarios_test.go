@@ -216,6 +216,32 @@ var scenarios = []scenario{
 		rows: []string{`SELECT n FROM counters WHERE name = $1`},
 	},
 	{
+		// A message that crashes is parked, once more when it is retried, and dropped. Nothing else is lost.
+		name: "parked", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			tally := "conformance/Tally/" + key
+			d.call(tally, "add", "call", 5)
+			d.send(tally, "panic", "crash", object{})
+			first := d.awaitParked(tally, time.Time{})
+			d.retryParked(tally)
+			d.awaitParked(tally, first)
+			d.dropParked(tally)
+			return waited(d, d.startAs(key, "conformance/TallySum", key))
+		},
+	},
+	{
+		// It has the result of a workflow that the client has started, and that waits for it.
+		name: "awaited", example: "conformance",
+		prepare: func(d *driver, key string) string {
+			execution := d.startAs(key, "conformance/Await", key)
+			d.awaitPending(execution, abi.OpDeferred, "answer")
+			return execution
+		},
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.startAs(key, "conformance/Follow", key))
+		},
+	},
+	{
 		// Whatever happens in the section, the sum of the accounts is the same behind it, and
 		// they can be called.
 		name: "locked", example: "bank",
