@@ -278,13 +278,13 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 }
 
 // gathered is a metric without labels.
-func gathered(t *testing.T, reg prometheus.Gatherer, name string) float64 {
+func gathered(t *testing.T, reg prometheus.Gatherer, name string) int64 {
 	t.Helper()
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == name {
-			return family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue()
+			return int64(family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue())
 		}
 	}
 	t.Fatalf("there is no metric %s", name)
