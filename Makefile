@@ -134,7 +134,7 @@ transfers: ## Ten thousand transfers under locks while hosts are killed, for eac
 # Options, part and store of scripts/prove.sh: PROVE_ARGS='-m 10 lives sqlite'.
 PROVE_ARGS ?=
 .PHONY: prove
-prove: ## The long proofs: random lives, stores against the oracle, kill -9, large values; a day or so in full. PROVE_ARGS='-m 10 lives sqlite' runs a piece
+prove: ## The long proofs: random lives and messages, stores against the oracle, kill -9, large values; a day or so in full. PROVE_ARGS='-m 10 lives sqlite' runs a piece
 	scripts/install.sh postgres rust
 	scripts/prove.sh $(PROVE_ARGS)
 

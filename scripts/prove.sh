@@ -6,6 +6,7 @@
 #
 #   lives         random lives of executions: 1,000,000 on memory, 10,000 on sqlite and on postgres
 #   differential  random operations on a store and on the oracle: 20,000 checks of sqlite and of postgres
+#   messages      random messages to entities: 10,000 stories on sqlite and on postgres
 #   kills         kill -9 of hosts under load: 100 kills of each host on sqlite and on postgres
 #   memory        5,000 inputs of 3 MiB, and 400 deferreds of 4 MB, in 512 MiB, on sqlite and on postgres; takes 40 GB of disk
 #
@@ -14,12 +15,13 @@
 #   -j  processes side by side; default: one a processor. Kills have one process, with several hosts
 #
 # It prints how much was run, and how long that took. A part ends at its first failure, with the output of the test and
-# with the command that repeats it; other parts go on.
+# with the command that repeats it; other parts go on. Its files are in $TMPDIR, or in memory
+# where that is not set and there is /dev/shm: small transactions of many small stores are bound by the disk otherwise.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0
 
-usage() { sed -n '5,14s/^# \{0,3\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '5,15s/^# \{0,3\}//p' "$0" >&2; exit 2; }
 
 only_count='' minutes='' processes=$(nproc)
 while getopts n:m:j: option; do
@@ -34,12 +36,21 @@ shift $((OPTIND - 1))
 for number in "${only_count:-1}" "${minutes:-1}" "$processes"; do [[ $number =~ ^[1-9][0-9]*$ ]] || usage; done
 only="${1:-*} ${2:-*}"
 case "${1:-lives} ${2:-sqlite}" in
-'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'kills sqlite' | 'kills postgres' | 'memory sqlite' | 'memory postgres') ;;
+'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'messages sqlite' | 'messages postgres' | \
+	'kills sqlite' | 'kills postgres' | 'memory sqlite' | 'memory postgres') ;;
 *) usage ;;
 esac
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-prove.XXXXXX")
-trap 'scripts/postgres.sh stop "$work/pg" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+# What the parts "kills" and "memory" write is large, or is to survive: it is on disk.
+disk=$(mktemp -d "${TMPDIR:-/tmp}/cruster-prove.XXXXXX") work=$disk given=${CRUSTER_TEST_POSTGRES:-}
+if [[ -z ${TMPDIR:-} && -w /dev/shm ]]; then work=$(mktemp -d /dev/shm/cruster-prove.XXXXXX); fi
+finish() {
+	for place in "$work" "$disk"; do
+		if [[ -d $place/pg ]]; then TMPDIR=$(dirname "$place") scripts/postgres.sh stop "$place/pg" >/dev/null 2>&1 || true; fi
+		rm -rf "$place"
+	done
+}
+trap finish EXIT
 export work minutes
 
 # prove PART STORE PACKAGE COUNT SIZE PROCESSES runs a part in pieces of SIZE, each a process of its own with a seed of
@@ -49,10 +60,14 @@ prove() {
 	[[ "$1 $2" == $only ]] || return 0
 	export part=$1 store=$2 package=$3 count=${only_count:-$4} size=$5 begun binary
 	binary=$work/${package//\//-}.test
-	if [[ $store == postgres && -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
-		chmod 755 "$work" # the server runs as a user of its own
-		scripts/postgres.sh start "$work/pg" $$
-		CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$work/pg")
+	local place=$work
+	case $part in kills | memory) place=$disk ;; esac
+	TMPDIR=$(dirname "$place")
+	export TMPDIR
+	if [[ $store == postgres && -z $given ]]; then
+		chmod 755 "$place" # the server runs as a user of its own
+		scripts/postgres.sh start "$place/pg" $$
+		CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$place/pg")
 		export CRUSTER_TEST_POSTGRES
 	fi
 	[[ -e $binary ]] || go test -c -trimpath -o "$binary" "./$package"
@@ -74,6 +89,7 @@ piece() {
 	case $part in
 	lives) sizes=(CRUSTER_LIVES_STORE="$store" CRUSTER_LIVES=$n CRUSTER_SEED="$seed") run='^TestRandomLives$' ;;
 	differential) run='^TestDifferential$' arguments=(-rapid.checks=$n -rapid.seed="$seed") ;;
+	messages) sizes=(CRUSTER_MESSAGES=$n CRUSTER_SEED="$seed") run="^TestRandomMessages\$/^$store\$" ;;
 	kills) sizes=(CRUSTER_KILLS=$n CRUSTER_SEED="$seed") run="^Test(UpdatesAreHandledOnce|KillNineLosesNothing)\$/./^$store\$" ;;
 	memory) sizes=(CRUSTER_STORM=full) run="^TestLarge(InputsBesideASlowActivity|DeferredsAtOnce)\$/^$store\$" ;;
 	esac
@@ -102,6 +118,7 @@ failed=0
 prove lives memory host/execution 1000000 1000 "$processes"
 for store in sqlite postgres; do prove lives $store host/execution 10000 50 "$processes"; done
 for store in sqlite postgres; do prove differential $store journal/$store 20000 20 "$processes"; done
+for store in sqlite postgres; do prove messages $store host/entity 10000 20 "$processes"; done
 for store in sqlite postgres; do prove kills $store tests/kill9 100 25 1; done
 for store in sqlite postgres; do prove memory $store tests/storm 1 1 1; done
 exit $failed
