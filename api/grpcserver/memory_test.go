@@ -200,7 +200,13 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	const callers, large, total = 400, 256 << 10, 8 << 20
 	memory := requestMemory{budget.New(total)}
 	b := setupWith(t, memory)
+	var begun atomic.Int64
+	all := make(chan struct{})
 	b.engine.wait = func(context.Context, string, string) (*journal.Execution, error) {
+		if begun.Add(1) == callers { // each has taken what a call takes, and the rest is less than a result
+			close(all)
+		}
+		<-all
 		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: large}}, nil
 	}
 	var whole atomic.Int64
