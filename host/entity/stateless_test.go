@@ -107,24 +107,32 @@ func TestPersistedCallRunsOnce(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f, l := newLedger(t, kind)
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		// An attempt whose commit the store refuses is made again, so their number says nothing. Once there is an
+		// outcome there is none.
+		first := f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+		_, ran := l.counts()
+		require.Equal(t, first, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
 		f.crash()
-		require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+		require.Equal(t, first, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
 		require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(1))))
-		require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("save"))))
-		total, ran := l.counts()
-		require.Equal(t, []int{2, 2}, []int{total, ran})
+		total, again := l.counts()
+		require.Equal(t, []int{1, ran}, []int{total, again})
+		require.Greater(t, f.value(f.x.Call(t.Context(), gateway("save"))), first)
 		for i, name := range []string{"fail", "crash"} {
 			want := []abi.Code{abi.CodeOperationFailed, abi.CodeOperationCrashed}[i]
-			for range 2 {
+			for n := range 2 {
 				o, err := f.x.Call(t.Context(), gateway(name).by(origin(byte(10+i))))
 				require.NoError(t, err)
 				require.Equal(t, want, o.Error.Code)
+				if n == 0 {
+					_, ran = l.counts()
+				}
 			}
+			_, again = l.counts()
+			require.Equal(t, ran, again, "an error is an outcome")
 		}
-		total, ran = l.counts()
-		require.Equal(t, []int{2, 4}, []int{total, ran}, "an error rolls its SQL back, and is an outcome")
+		total, _ = l.counts()
+		require.Equal(t, 2, total, "an error rolls its SQL back")
 		require.Zero(t, f.inbox())
 	})
 }

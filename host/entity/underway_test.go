@@ -46,7 +46,7 @@ func TestALoopInABatchIsFoundByTheReport(t *testing.T) {
 						require.Equal(t, abi.CodeOperationCrashed, r.outcome.Error.Code)
 						continue
 					}
-					require.EqualValues(t, []int64{2, 3, 0, 4, 5}[i], f.value(r.outcome, r.err))
+					require.Equal(t, []int64{2, 3, 0, 4, 5}[i], f.value(r.outcome, r.err))
 				}
 				n, _ := f.stored("a")
 				require.EqualValues(t, 5, n)
