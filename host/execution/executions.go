@@ -203,6 +203,7 @@ func (x *Executions) evict(id journal.ID) bool {
 	x.runs.WhileParked(id, func(r *run) (notice, bool) {
 		state = r.hibernate(x.Hibernation.WhenDropped)
 		if evicted = r.takeGuest(); evicted != nil {
+			r.evicted = true
 			r.wantToLeave()
 			if len(r.tasks) == 0 || r.wantsOut {
 				x.leaving.Add(1)

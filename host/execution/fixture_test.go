@@ -439,8 +439,9 @@ func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journa
 	return abi.Outcome{Value: abi.MustMarshal("done")}, nil
 }
 
-// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait.
-func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock, _ <-chan struct{}) error {
+// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait until
+// their step leaves memory.
+func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error {
 	in, err := f.store.InSection(context.Background(), step) // also while the host ends
 	require.NoError(f.t, err)
 	f.note("E", "entities %v are locked, in the section: %v", lock.Entities, in)
@@ -448,9 +449,13 @@ func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.C
 	case "E/refused":
 		return abi.Errorf(abi.CodeCannotLock, "no")
 	case "E/held":
-		<-ctx.Done()
-		f.note("E", "the lock is withdrawn")
-		return ctx.Err()
+		select {
+		case <-left:
+			return ErrLeft
+		case <-ctx.Done():
+			f.note("E", "the lock is withdrawn")
+			return ctx.Err()
+		}
 	}
 	return nil
 }

@@ -74,6 +74,7 @@ type run struct {
 	behind     bool                     // it takes no turns ahead of a transaction: see ahead.go
 	left       chan struct{}            // closed when it wants to leave memory: see wantToLeave
 	wantsOut   bool                     // it is closed
+	evicted    bool                     // it has no instance because another one wanted the room
 }
 
 var _ actor.Actor[notice] = (*run)(nil)
@@ -179,6 +180,9 @@ func (r *run) armTimer() bool {
 	if !r.begun && r.Host.Over() {
 		return true // what it waits for is not known here, and right in the store
 	}
+	if r.evicted {
+		r.wantToLeave() // what kept it in memory may be over
+	}
 	var due, wake int64
 	var unwanted bool
 	r.locked(func(l *ledger) { due, wake, unwanted = l.ops.DueAt(), l.ops.WakeAt(), len(l.unwanted) > 0 })
@@ -253,7 +257,7 @@ func (r *run) wantToLeave() {
 
 // keepGuest counts a fresh instance in.
 func (r *run) keepGuest(g *admitted) {
-	r.guest = g
+	r.guest, r.evicted = g, false
 	if r.wantsOut {
 		r.left, r.wantsOut = make(chan struct{}), false
 	}
