@@ -28,7 +28,7 @@ type storyWorld struct {
 	told    map[string]string // what the sender of a note was told last
 	late    map[string]bool   // notes that crashed or were put back: others may have overtaken them
 	dropped map[string]bool   // notes that an operator dropped, or false if they may be
-	holds   map[string]string // who holds an entity
+	holds   map[string]string // the holder of an entity
 	drops   int               // how many were dropped
 	retried int               // and put back
 	locked  int               // how often an entity was held
