@@ -68,8 +68,8 @@ var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityCont
 	panic("on purpose")
 })
 
-// tallySpin never ends if it is asked not to.
-var tallySpin = cruster.NewOperation(tally, "spin", func(_ *cruster.EntityContext, s *TallyState, endless bool) (int64, error) {
+// Spin never ends if it is asked not to.
+var _ = cruster.NewOperation(tally, "spin", func(_ *cruster.EntityContext, s *TallyState, endless bool) (int64, error) {
 	for endless {
 		s.N++
 	}
