@@ -211,13 +211,14 @@ func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*jou
 		return nil, err
 	}
 	row, err := e.store.Brief(ctx, ref.ID, id)
-	if errors.Is(err, journal.ErrNotFound) {
+	switch {
+	case id.IsZero() || errors.Is(err, journal.ErrNotFound): // no run has that id; for the store it stands for the newest
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", runName(name, run))
-	}
-	if err != nil {
+	case err != nil:
 		return nil, journal.Coded("load "+runName(name, run), err)
+	default:
+		return row, nil
 	}
-	return row, nil
 }
 
 // WaitRun is Wait for a run as PollRun finds it.

@@ -123,10 +123,7 @@ func (a *arrival) settleLocked() {
 		release()
 	}
 	a.call = nil
-	if a.answer != nil {
-		a.answer.Release()
-		a.answer = nil
-	}
+	a.letGoAnswerLocked()
 }
 
 // admitAnswer waits for the memory of an answer, before any of it is read.
@@ -142,6 +139,23 @@ func (a *arrival) admitAnswer(ctx context.Context, bytes int64) error {
 	defer a.conn.mu.Unlock()
 	a.answer = permit // a handler asks once
 	return nil
+}
+
+// failed gives back the memory of an answer that is not sent.
+func (a *arrival) failed() {
+	if a == nil {
+		return
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	a.letGoAnswerLocked()
+}
+
+func (a *arrival) letGoAnswerLocked() {
+	if a.answer != nil {
+		a.answer.Release()
+		a.answer = nil
+	}
 }
 
 // answered says how large the answer has become. One that its handler has not paid for, because it is how a guest answers, is

@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -121,6 +124,22 @@ func TestMessagesPayBeforeTheyArrive(t *testing.T) {
 	require.NotZero(t, c.budget.Used(), "that was the begin of its answer")
 	require.NoError(t, c.host.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true, EndStream: true}))
 	require.Zero(t, c.budget.Used())
+}
+
+// TestACallThatFailsGivesBackItsAnswer: what it has paid for is not sent, however long its status takes.
+func TestACallThatFailsGivesBackItsAnswer(t *testing.T) {
+	t.Parallel()
+	c := newCounted(t, 1<<20)
+	c.open(1)
+	in := &interceptors{clock: clockwork.NewRealClock(), lifetime: newLifetime(), log: slog.New(slog.DiscardHandler), metrics: newMetrics(nil)}
+	ctx := context.WithValue(t.Context(), arrivalKey{}, c.calls[1])
+	_, err := in.unary(ctx, &crusterv1.DescribeRequest{}, &grpc.UnaryServerInfo{FullMethod: "/a.B/C"}, func(ctx context.Context, _ any) (any, error) {
+		require.NoError(t, arrivalOf(ctx).admitAnswer(ctx, 100_000))
+		require.EqualValues(t, callCost+100_000, c.budget.Used())
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is none")
+	})
+	require.Equal(t, codes.NotFound, status.Code(err))
+	require.EqualValues(t, callCost, c.budget.Used(), "its status is not on the wire yet")
 }
 
 // TestMessagesWithoutMemoryAreRefused: a message that there is no memory for is refused by its

@@ -58,6 +58,7 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 		return arrival.answered(ctx, resp)
 	})
 	if err != nil {
+		arrival.failed()
 		return nil, err
 	}
 	return resp, nil

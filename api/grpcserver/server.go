@@ -32,7 +32,10 @@ const (
 	keepaliveMin = 5 * time.Second
 	// keepaliveIdle is after how much silence the host pings a client, so that
 	// the calls of clients that vanished end.
-	keepaliveIdle    = time.Minute
+	keepaliveIdle = time.Minute
+	// connectionIdle is after how much time without a call a connection is closed. Its client makes
+	// another with its next call, and others have its place and its memory meanwhile.
+	connectionIdle   = 15 * time.Minute
 	keepaliveTimeout = 20 * time.Second
 	// window is how much a caller may send ahead of what was read, on all its calls
 	// together. That it is set has a second effect: the transport does not measure the
@@ -114,7 +117,7 @@ func New(cfg Config) (*Server, error) {
 		grpc.InitialConnWindowSize(window),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: connectionIdle, Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
 	s.grpc.RegisterService(modulesDesc(), &moduleService{

@@ -314,23 +314,27 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 // cannot be repeated: so another entry is put in the place of its own. Once that is there the
 // transaction cannot commit any more, and until then the two decide it among
 // themselves. The execution delivers nothing meanwhile; it waits for this no longer
-// than for a commit of its own. If the run is gone, its transaction cannot commit either;
-// and a report of an entry of another run that has its name by now reaches no run.
+// than for a commit of its own. If the run is over or gone it takes no entry, so its transaction cannot commit
+// either, unless it did so before: it may have been the one that ended the run. A report of an entry of another run
+// that has its name by now reaches no run.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	void := journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}}}
 	took := false
 	d := decide.Writer{Clock: a.Clock, Commit: a.Committer.Commit, Host: a.Host, Logger: a.log()}
 	_, err := d.Repeat(ctx, void, func(res journal.Result, refusal error) (journal.Result, error) {
-		if errors.Is(refusal, journal.ErrNotFound) {
-			return res, nil
-		}
 		found, _, err := a.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
-		if err != nil || len(found) == 0 || found[0].Seq != entry.Seq {
+		switch {
+		case err != nil:
+			return res, journal.ErrUndecided
+		case len(found) > 0 && found[0].Seq == entry.Seq:
+			took = found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op)
+			return res, nil
+		case errors.Is(refusal, journal.ErrNotFound):
+			return res, nil
+		default:
 			return res, journal.ErrUndecided
 		}
-		took = found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op)
-		return res, nil
 	})
 	if err == nil && !took {
 		return journal.ErrConflict

@@ -466,6 +466,22 @@ func TestUndecidedVoid(t *testing.T) {
 	})
 }
 
+// TestUndecidedCommitThatEndsTheRun loses the answer to a commit with the turn that ends the run, which takes no
+// entry in the place of that one then. The activity has been performed.
+func TestUndecidedCommitThatEndsTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			b.found = []journal.Entry{{Kind: journal.Delivery, Seq: 1, Op: b.task.Op}}
+			return journal.ErrNotFound
+		}}
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
+		require.Empty(t, b.voided)
+	})
+}
+
 // TestUndecidedCommitOfARunThatIsGone loses the answer to a commit, and the run is
 // deleted before the journal can be asked. Its transaction cannot commit any more.
 func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {

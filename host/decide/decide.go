@@ -58,5 +58,8 @@ func (d Writer) Repeat(ctx context.Context, w journal.Write, look Look) (journal
 		}
 		d.Logger.Warn("a commit is in doubt; trying again to decide it", "id", w.ID, "error", err)
 	}
+	if d.Host.Over() {
+		return journal.Result{}, d.Host.EndReason()
+	}
 	return journal.Result{}, journal.ErrUndecided
 }

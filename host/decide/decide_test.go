@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
@@ -152,6 +153,11 @@ func TestDoGivesUp(t *testing.T) {
 		_, err := w.Do(ctx, message(), decide.Existing)
 		require.ErrorIs(t, err, journal.ErrUndecided, "not what the store said at last")
 		require.Equal(t, 3, w.store.tries)
+
+		w = newWorld(t, "drop", "drop", "drop")
+		time.AfterFunc(time.Millisecond, func() { w.Host.Lose(abi.Errorf(abi.CodeFenced, "taken over")) })
+		_, err = w.Do(w.Host.Context(), message(), decide.Existing)
+		require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "in a pause")
 
 		w = newWorld(t, "drop", "away")
 		w.Host.Lose(abi.Errorf(abi.CodeFenced, "taken over"))

@@ -58,6 +58,7 @@ type fixture struct {
 	repaired    bool                       // guarded by mu; the operations that crash add one instead
 	reports     bool                       // guests tell which operation they run
 	partly      bool                       // and only the first of them has a whole limit
+	lies        bool                       // guests report the last operation, and take too long with several
 	stateless   func(StatelessCall) (*StatelessRan, error)
 	// code runs operations in place of the counters, if it is not nil. Set before there is an entity.
 	code func(t Target, body *abi.Operations) (*Ran, error)
@@ -317,6 +318,10 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 	}
 	begun := 0
 	under := underWay{count: len(body.Operations), renew: func() bool { return begun == 0 || !f.partly }}
+	if last := len(body.Operations) - 1; f.lies && last > 0 {
+		_, _ = under.begin(uint32(last))
+		return nil, under.endedBy(abi.Errorf(abi.CodeGuestTimeout, "it took too long"))
+	}
 	for i, o := range body.Operations {
 		if f.reports {
 			if _, err := under.begin(uint32(i)); err != nil {

@@ -27,6 +27,7 @@ type run struct {
 	version uint32
 	replies map[*call]*reply
 	log     []guest.LogLine
+	tooLong bool // an invocation took too long, and the calls in front of the one to blame are run again
 }
 
 // reply is what one call came to.
@@ -158,11 +159,13 @@ func (r *run) operateParts(parts ...[]*call) error {
 // Calls whose guest does not report which one it runs are not run in halves: each half with an endless
 // loop in it would take as long again, and the loop among 256 would be found after nine times the
 // limit. Each call has a batch of its own then ([entity.putBack]), which costs the limit once more for
-// each that never ends, and little for the others.
+// each that never ends, and little for the others. So have those of a guest whose report was not true:
+// what it said to have done in time takes too long as well.
 func (r *run) operateBefore(calls []*call, in *endedIn, err error) error {
-	if in == nil || in.operation == 0 && !in.whole {
+	if in == nil || in.operation == 0 && !in.whole || r.tooLong {
 		return errTooLong
 	}
+	r.tooLong = true
 	if err := r.operate(calls[:in.operation]); err != nil {
 		return err
 	}

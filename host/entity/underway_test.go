@@ -87,6 +87,34 @@ func TestAReportThatIsLateBlamesNoOne(t *testing.T) {
 	})
 }
 
+// TestAReportThatIsNotTrueCostsTwoInvocations: a guest that has not done in time what it reports has its operations performed
+// one by one, and not with one less each time.
+func TestAReportThatIsNotTrueCostsTwoInvocations(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.lies = true
+		f.hold()
+		first := f.goCall(t.Context(), add("a", 1))
+		<-f.began
+		var calls []<-chan result
+		for i := range 5 {
+			calls = append(calls, f.goCall(t.Context(), add("a", 1).by(origin(byte(i+1)))))
+			f.queuedCalls("a", i+1)
+		}
+		f.release()
+		<-first
+		for i, call := range calls {
+			r := <-call
+			require.NoError(t, r.err)
+			require.EqualValues(t, i+2, f.value(r.outcome, r.err))
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		require.Equal(t, []string{"add", "add add add add add", "add add add add", "add", "add", "add", "add", "add"}, f.invocations)
+	})
+}
+
 // TestReportsAreChecked: a guest may report what it likes, and cannot have more time than two limits.
 func TestReportsAreChecked(t *testing.T) {
 	t.Parallel()
