@@ -158,8 +158,8 @@ func (a *arrival) letGoAnswerLocked() {
 	}
 }
 
-// answered says how large the answer has become. One that its handler has not paid for, because it is how a guest answers, is
-// paid for before it is encoded.
+// answered shrinks the memory of the answer to its encoded size. The answer of a guest, whose size no handler knows in advance, takes
+// its memory here, before it is encoded.
 func (a *arrival) answered(ctx context.Context, resp any) error {
 	m, ok := resp.(proto.Message)
 	if a == nil || !ok {
@@ -187,8 +187,8 @@ func (a *arrival) answered(ctx context.Context, resp any) error {
 	return nil
 }
 
-// limitSend ends the connection if what is sent next on a stream is not taken in messageTimeout: it was paid for. The caller ends that
-// limit once it is sent.
+// limitSend closes the connection if the client does not take the next message of a stream within messageTimeout, since the message
+// holds memory. The handler calls end once the message is sent.
 func (a *arrival) limitSend() (end func()) {
 	if a == nil {
 		return func() {}

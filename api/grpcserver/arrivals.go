@@ -34,9 +34,9 @@ import (
 // not come to its end in messageTimeout ends its connection, unless its handler limits the time itself; so does a page that is not
 // taken in that time. So an unfinished message holds nothing for ever.
 //
-// Histories, lists and descriptions take the memory of a page before they read it, results of executions that of the result, and wait
-// for it in order, with nothing in hand. What the answer does not need they give back once it is made. An answer that a guest gives to its
-// caller is there when its size is known: it is paid for before it is encoded.
+// The handlers of histories, lists and descriptions acquire the memory of a page before they read it, and handlers of results the memory
+// of the result. They wait in order, and hold no other memory meanwhile. An answer that turns out smaller gives the rest back; a call that
+// fails gives all of it back. The answer of a guest has its size only once it is there: its memory is acquired before it is encoded.
 const (
 	// callCost is about what the transport keeps of a call that is open, with headers of freeHeaders.
 	callCost    = 8 << 10

@@ -126,7 +126,7 @@ func TestMessagesPayBeforeTheyArrive(t *testing.T) {
 	require.Zero(t, c.budget.Used())
 }
 
-// TestACallThatFailsGivesBackItsAnswer: what it has paid for is not sent, however long its status takes.
+// TestACallThatFailsGivesBackItsAnswer: the memory of the answer is released while the status is still to be sent.
 func TestACallThatFailsGivesBackItsAnswer(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)

@@ -314,9 +314,9 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 // cannot be repeated: so another entry is put in the place of its own. Once that is there the
 // transaction cannot commit any more, and until then the two decide it among
 // themselves. The execution delivers nothing meanwhile; it waits for this no longer
-// than for a commit of its own. If the run is over or gone it takes no entry, so its transaction cannot commit
-// either, unless it did so before: it may have been the one that ended the run. A report of an entry of another run
-// that has its name by now reaches no run.
+// than for a commit of its own. A run that is over or gone takes no entry, so its transaction cannot commit
+// any more. It may have committed before, and have ended the run itself: the journal tells. A report to
+// another run of the same name is ignored there.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	void := journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}}}

@@ -85,7 +85,7 @@ func newWorld(t *testing.T, script ...string) *world {
 	return &world{decide.Writer{Clock: clockwork.NewRealClock(), Commit: s.Commit, Host: host, Logger: slog.New(slog.DiscardHandler)}, s}
 }
 
-// TestDo repeats a write until its answer is that of both tries.
+// TestDo repeats a write until the store has decided both tries.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

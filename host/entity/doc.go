@@ -52,13 +52,15 @@
 // receipt of its own, or is parked if it was sent (parked.go); it has changed nothing.
 //
 // An operation that took too long is not run again if it had the whole limit for itself. The limit
-// begins anew with each operation, but not once a batch has used up one: a batch takes two at most. What is
-// in front of an endless loop is committed and answered, and what is behind it is another batch.
+// begins anew with each operation, until the invocation has used up one limit: an invocation takes two at
+// most. The operations in front of an endless loop are committed and answered, and the operations behind it
+// are another batch. A guest that takes too long again with the operations in front has reported what is
+// not true: each operation has a batch of its own then.
 //
 // Of a module that does not report, or that failed outside of operations, the batch is run in
 // halves until what fails is one operation: one such operation among n costs about log n more
 // invocations. If the invocation took too long each operation has a batch of its own instead: an endless
-// loop costs the limit twice, and what is in front of it in the queue does not wait for that.
+// loop costs the limit twice, and the operations in front of it in the queue do not wait for that.
 //
 // # Receipts, and when an answer is lost
 //

@@ -152,15 +152,15 @@ func (r *run) operateParts(parts ...[]*call) error {
 	return nil
 }
 
-// operateBefore runs the calls in front of one that took too long. That one is to blame if it had a
-// whole limit for itself, and is not run again. So an endless loop costs the limit once, and what is in
-// front of it is durable and answered before anything behind it begins.
+// operateBefore runs the calls in front of the call that took too long. The slow call is to blame if it had a
+// whole limit for itself, and is not run again. So an endless loop costs the limit once, and the calls in
+// front of it are durable and answered before any call behind it begins.
 //
 // Calls whose guest does not report which one it runs are not run in halves: each half with an endless
 // loop in it would take as long again, and the loop among 256 would be found after nine times the
 // limit. Each call has a batch of its own then ([entity.putBack]), which costs the limit once more for
-// each that never ends, and little for the others. So have those of a guest whose report was not true:
-// what it said to have done in time takes too long as well.
+// each that never ends, and little for the others. So have the calls of a guest with a false report: the
+// calls that it reported as done take too long as well.
 func (r *run) operateBefore(calls []*call, in *endedIn, err error) error {
 	if in == nil || in.operation == 0 && !in.whole || r.tooLong {
 		return errTooLong
