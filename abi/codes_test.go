@@ -64,24 +64,45 @@ func TestCodesTable(t *testing.T) {
 	require.Equal(t, abi.Internal, abi.Code("CR-9999").Info().Category)
 }
 
-// TestTransient: what passes is the host's trouble, its store's or the receiver's. Nothing that a
-// request or a module is to blame for passes.
-func TestTransient(t *testing.T) {
+// TestBlame walks the table: each predicate agrees with the column, wrapped or not, and the column with the
+// area and the status of its code.
+func TestBlame(t *testing.T) {
 	t.Parallel()
 	for _, info := range abi.Codes {
-		err := fmt.Errorf("ask: %w", abi.Errorf(info.Code, "no"))
-		require.Equal(t, info.Transient, abi.IsTransient(err), info.Code)
-		if info.Transient {
-			require.Contains(t, []abi.Category{abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded, abi.Internal}, info.Category, info.Code)
-			require.False(t, strings.HasPrefix(string(info.Code), "CR-3") || strings.HasPrefix(string(info.Code), "CR-4"), info.Code)
+		for _, err := range []error{abi.Errorf(info.Code, "no"), fmt.Errorf("ask: %w", abi.Errorf(info.Code, "no"))} {
+			require.Equal(t, info.Blame == abi.BlameMoment, abi.IsTransient(err), info.Code)
+			require.Equal(t, info.Blame == abi.BlameHost, abi.IsHostFault(err), info.Code)
+			require.Equal(t, info.Blame == abi.BlameGuest, abi.IsOfGuest(err), info.Code)
+			require.Equal(t, info.Blame == abi.BlameHost || info.Blame == abi.BlameMoment, abi.IsOfHost(err), info.Code)
+		}
+		switch area := info.Code[len("CR-")]; area {
+		case '4':
+			require.Equal(t, abi.BlameGuest, info.Blame, "%s: the contract is broken by code", info.Code)
+		case '5':
+			require.GreaterOrEqual(t, info.Blame, abi.BlameHost, "%s: no caller can mend the host", info.Code)
+		}
+		switch info.Blame {
+		case abi.BlameMoment:
+			require.Contains(t, []abi.Category{abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded}, info.Category, info.Code)
+			require.Equal(t, info.Code != abi.CodeStoreGone, info.Retryable, "%s: it passes, if not for this host", info.Code)
+		case abi.BlameHost:
+			require.NotContains(t, []abi.Category{abi.NotFound, abi.AlreadyExists, abi.Aborted}, info.Category, info.Code)
+		case abi.BlameCaller:
+			require.NotEqual(t, abi.Internal, info.Category, info.Code)
 		}
 	}
-	for _, code := range []abi.Code{abi.CodeStore, abi.CodeStoreFull, abi.CodeOverloaded, abi.CodeInboxFull, abi.CodeMailboxFull} {
-		require.True(t, abi.IsTransient(abi.Errorf(code, "no")), code)
+	for code, blame := range map[abi.Code]abi.Blame{
+		abi.CodeStore: abi.BlameMoment, abi.CodeStoreFull: abi.BlameMoment, abi.CodeOverloaded: abi.BlameMoment,
+		abi.CodeInboxFull: abi.BlameMoment, abi.CodeMailboxFull: abi.BlameMoment, abi.CodeNoShardGroup: abi.BlameMoment,
+		abi.CodeInternal: abi.BlameHost, abi.CodeHostFault: abi.BlameHost,
+		abi.CodeGuestTrap: abi.BlameGuest, abi.CodeModuleInit: abi.BlameGuest, abi.CodeNondeterminism: abi.BlameGuest,
+		abi.CodeUnknownWorkflow: abi.BlameCaller, abi.CodeModuleNotFound: abi.BlameCaller, abi.CodeTooManySchedules: abi.BlameCaller,
+		abi.CodeActivityFailed: abi.BlameCaller, abi.CodeSQL: abi.BlameCaller, "CR-9999": abi.BlameCaller,
+	} {
+		require.Equal(t, blame, code.Info().Blame, code)
 	}
-	for _, code := range []abi.Code{abi.CodeUnknownWorkflow, abi.CodeModuleNotFound, abi.CodeGuestTrap, abi.CodeTooManySchedules, "CR-9999"} {
-		require.False(t, abi.IsTransient(abi.Errorf(code, "no")), code)
-	}
-	require.True(t, abi.IsTransient(fmt.Errorf("no connection")), "the host's own")
-	require.False(t, abi.IsTransient(nil))
+	uncoded := fmt.Errorf("no connection")
+	require.True(t, abi.IsTransient(uncoded) && abi.IsOfHost(uncoded), "the host's own")
+	require.False(t, abi.IsHostFault(uncoded) || abi.IsOfGuest(uncoded))
+	require.False(t, abi.IsTransient(nil) || abi.IsOfHost(nil) || abi.IsHostFault(nil) || abi.IsOfGuest(nil))
 }

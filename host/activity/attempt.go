@@ -248,9 +248,9 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 		if trap := (*wasm.Trap)(nil); errors.As(err, &trap) {
 			coded.Message += trap.Place
 		}
-	case !errors.As(err, &coded) || effects.IsOfHost(coded):
+	case !errors.As(err, &coded) || abi.IsOfHost(coded):
 		return nil, err
-	case strings.HasPrefix(string(coded.Code), "CR-4"):
+	case abi.IsOfGuest(coded):
 		cause := coded
 		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, cause.Message)
 		if cause.Code != abi.CodeGuestTrap { // of a plain crash it knows no more than that it was one
@@ -281,7 +281,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byt
 	default:
 		a.Void(entry.Seq)
 		var coded *abi.Error
-		if errors.As(err, &coded) && !effects.IsOfHost(coded) {
+		if errors.As(err, &coded) && !abi.IsOfHost(coded) {
 			return Failed{coded}, nil
 		}
 		return nil, err

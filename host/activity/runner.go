@@ -155,7 +155,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 			return nil // the next owner repeats it
 		case !errors.Is(err, journal.ErrConflict):
 			// The store or the host is to blame, not the activity.
-			if failures++; failures >= stuckLimit && lasts(err) {
+			if failures++; failures >= stuckLimit && !abi.IsTransient(err) {
 				return r.observe(ctx, Stuck{abi.AsError(err)})
 			}
 			a.waitToRepeat(ctx, err, failures)
@@ -168,13 +168,6 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		}
 	}
 	return nil
-}
-
-// lasts tells whether a failure of the host looks as if waiting would not end it: it
-// says what is wrong, and that does not pass. A fault of the host that comes each time does not, either.
-func lasts(err error) bool {
-	var coded *abi.Error
-	return errors.As(err, &coded) && (!abi.IsTransient(coded) || coded.Code == abi.CodeInternal)
 }
 
 // observe counts a report, and drops it if it is not waited for any more. One that

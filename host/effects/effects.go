@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -77,7 +76,7 @@ func (fx *Effects) Call(ctx context.Context, name string, body []byte) ([]byte, 
 		return nil, abi.Errorf(abi.CodeTxConflict, "the transaction is over: %v", fx.Infra)
 	}
 	reply, err := fx.serve(ctx, name, body)
-	if err != nil && IsOfHost(err) && ctx.Err() == nil {
+	if err != nil && abi.IsOfHost(err) && ctx.Err() == nil {
 		fx.Infra = err
 	}
 	return reply, err
@@ -127,9 +126,8 @@ func (fx *Effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 // of the store: it has called outside, and would call again if it were repeated; and
 // the statement can be repeated on its own, since it is the first.
 func (fx *Effects) waitsForStore(ctx context.Context, err error) bool {
-	var coded *abi.Error
-	return err != nil && fx.Called && fx.statements == 0 && ctx.Err() == nil && !fx.Host.Draining() &&
-		(!errors.As(err, &coded) || IsOfHost(coded)) && !errors.Is(err, journal.ErrConflict)
+	return fx.Called && fx.statements == 0 && ctx.Err() == nil && !fx.Host.Draining() &&
+		abi.IsOfHost(err) && !errors.Is(err, journal.ErrConflict)
 }
 
 // statement runs one statement in the transaction, which the first one begins.
@@ -256,14 +254,10 @@ func (fx *Effects) config(ctx context.Context, body []byte) ([]byte, *abi.Error)
 func (fx *Effects) deployment(ctx context.Context) (*catalog.Deployment, *abi.Error) {
 	d, err := fx.Deployment(ctx)
 	if err != nil {
-		return nil, abi.AsError(err)
+		return nil, abi.AsError(journal.Coded("load the deployment", err))
 	}
 	return d, nil
 }
-
-// IsOfHost tells whether an error says something about the host or its store, and
-// nothing about the code.
-func IsOfHost(err *abi.Error) bool { return strings.HasPrefix(string(err.Code), "CR-5") }
 
 // Delay is the pause before an invocation is repeated that the store or the host has
 // failed n times. One that has called outside calls again each time, so its pauses grow

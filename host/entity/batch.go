@@ -192,10 +192,12 @@ func (b *batch) perform() batchResult {
 		var fault *hostfault.Fault
 		if errors.As(err, &fault) {
 			b.report(b.id, fault)
-			b.state, b.fault = nil, true // what it knows may be half of the truth
 		}
 		coded := abi.AsError(journal.Coded("work on an entity", err))
-		if err = coded; isMisfit(coded, b.fault) && !b.Host.Over() {
+		if abi.IsHostFault(coded) {
+			b.state, b.fault = nil, true // what it knows may be half of the truth
+		}
+		if err = coded; !abi.IsTransient(coded) && !b.Host.Over() {
 			b.endHopeless(coded)
 		}
 	}

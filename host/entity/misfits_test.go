@@ -17,10 +17,14 @@ import (
 type faultyGuests struct {
 	Guests
 	operation string
+	reported  bool // as an error, not as a panic
 }
 
 func (g faultyGuests) Operations(ctx context.Context, t Target, body *abi.Operations) (*Ran, error) {
 	if slices.ContainsFunc(body.Operations, func(o abi.EntityCall) bool { return o.Operation == g.operation }) {
+		if g.reported {
+			return nil, abi.Errorf(abi.CodeInternal, "the engine panicked")
+		}
 		panic("a bug of the host")
 	}
 	return g.Guests.Operations(ctx, t, body)
@@ -30,25 +34,30 @@ func (g faultyGuests) Operations(ctx context.Context, t Target, body *abi.Operat
 func TestHostFaultParksOneMessage(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFixture(t, kind)
-			f.x.Guests = faultyGuests{f, "spin"}
-			f.hold()
-			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
-			<-f.began
-			for _, req := range []CallRequest{add("a", 2), operation("a", "spin"), add("a", 4), add("a", 8)} {
-				require.NoError(t, f.x.Send(t.Context(), req))
-			}
-			synctest.Wait()
-			f.release()
-			time.Sleep(10 * time.Minute)
-			synctest.Wait()
-			require.Equal(t, []string{"spin CR-5001"}, f.parked("a"))
-			require.Equal(t, maxMisfits, f.parkedIn("a")[0].Attempts)
-			require.Empty(t, f.waitingMail("a"))
-			value, _ := f.stored("a")
-			require.EqualValues(t, 15, value)
-		})
+		t.Run("panic", func(t *testing.T) { testHostFaultParksOneMessage(t, kind, false) })
+		t.Run("error", func(t *testing.T) { testHostFaultParksOneMessage(t, kind, true) })
+	})
+}
+
+func testHostFaultParksOneMessage(t *testing.T, kind string, reported bool) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, kind)
+		f.x.Guests = faultyGuests{f, "spin", reported}
+		f.hold()
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+		<-f.began
+		for _, req := range []CallRequest{add("a", 2), operation("a", "spin"), add("a", 4), add("a", 8)} {
+			require.NoError(t, f.x.Send(t.Context(), req))
+		}
+		synctest.Wait()
+		f.release()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"spin CR-5001"}, f.parked("a"))
+		require.Equal(t, maxMisfits, f.parkedIn("a")[0].Attempts)
+		require.Empty(t, f.waitingMail("a"))
+		value, _ := f.stored("a")
+		require.EqualValues(t, 15, value)
 	})
 }
 

@@ -57,9 +57,6 @@ func (b *batch) parked(c *call, reason *abi.Error, now int64) journal.Parked {
 	return parkedOf(ref, c.position, reason, now, c.misfits+1)
 }
 
-// isMisfit tells whether a reason for which messages were not performed does not pass by itself.
-func isMisfit(reason error, fault bool) bool { return fault || !abi.IsTransient(reason) }
-
 // endHopeless ends the messages that have no answer and no attempts left: they are parked, and a call whose
 // caller may be gone has failed. If that fails they are tried again.
 func (b *batch) endHopeless(reason *abi.Error) {
@@ -91,7 +88,7 @@ func (b *batch) endHopeless(reason *abi.Error) {
 // missing type concerns all messages of a batch, so they are tried together, and parked together. A host
 // fault may be on account of one: the messages of its batch are tried one by one from then on.
 func (e *entity) countMisfits(done []*call, res batchResult) {
-	misfit := res.err != nil && isMisfit(res.err, res.fault)
+	misfit := res.err != nil && !abi.IsTransient(res.err)
 	for _, c := range done {
 		_, answered := res.answers[c]
 		switch {

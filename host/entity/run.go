@@ -3,7 +3,6 @@ package entity
 import (
 	"cmp"
 	"errors"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
@@ -361,8 +360,7 @@ func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {
 // blame.
 func isOfGuest(err error) bool {
 	var refused *refusal
-	code := abi.CodeOf(err)
-	return !errors.As(err, &refused) && code != "" && !strings.HasPrefix(string(code), "CR-5")
+	return !errors.As(err, &refused) && !abi.IsOfHost(err)
 }
 
 // refusal is the error of a module that could not run any operation: it does not have the
@@ -378,7 +376,7 @@ func (r *refusal) Unwrap() error { return r.reason }
 // crashed is the outcome of an operation that did not come to one itself.
 func crashed(c *call, err error) *abi.Error {
 	coded := abi.AsError(err)
-	if !strings.HasPrefix(string(coded.Code), "CR-4") {
+	if !abi.IsOfGuest(coded) {
 		return coded // it says what the operation did wrong
 	}
 	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", c.operation, coded.Message).WithHint("%s", coded.Hint)

@@ -60,7 +60,7 @@ func (x *Entities) callStateless(c *call) callDone {
 	if err != nil {
 		reason := abi.AsError(journal.Coded("call "+c.ref.String(), err))
 		done.answer, done.unanswered = answer{err: reason}, c.position != 0
-		if done.unanswered && isMisfit(reason, fault != nil) {
+		if done.unanswered && !abi.IsTransient(reason) {
 			x.tryLess(&done, reason)
 		}
 	}

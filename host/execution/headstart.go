@@ -80,15 +80,9 @@ func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execut
 	case err == nil:
 		h.guest, h.turn, kept = g, turn, true
 		x.heads.add(h)
-	case g != nil && ctx.Err() == nil && blamesGuest(err):
+	case g != nil && ctx.Err() == nil && !abi.IsOfHost(err):
 		h.turn, h.failed = turn, err
 	}
-}
-
-// blamesGuest tells whether the error of a turn says something about the guest, and not about the host.
-func blamesGuest(err error) bool {
-	var coded *abi.Error
-	return errors.As(err, &coded) && !abi.IsTransient(coded)
 }
 
 // headStarts are those whose turn is over and whose run has not taken it yet. That run may

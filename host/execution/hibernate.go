@@ -240,8 +240,7 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 // mayBeTheState tells whether a failure to go on from a saved state could be due to the
 // state. What the host or the store has failed at, a replay would meet as well.
 func (r *run) mayBeTheState(err error) bool {
-	var coded *abi.Error
-	if r.Host.Over() || errors.As(err, &coded) && passes(coded) {
+	if r.Host.Over() || abi.CodeOf(err).Info().Blame == abi.BlameMoment {
 		return false
 	}
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, journal.ErrUnavailable) && !errors.Is(err, journal.ErrCorrupt)

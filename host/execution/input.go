@@ -153,7 +153,7 @@ func (r *run) admitDelivery(b *batch) (release func(), ok bool, crash error) {
 		if r.brokenOff(ctx, *b) {
 			return free, false, nil
 		}
-		if isBlameless(crash) {
+		if abi.IsTransient(crash) {
 			return free, r.crashed(*b, crash), nil
 		}
 		r.dropGuest()

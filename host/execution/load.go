@@ -98,8 +98,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 		return
 	}
 	r.backOff("load", err)
-	var coded *abi.Error
-	if errors.As(err, &coded) && !abi.IsTransient(coded) {
+	if !abi.IsTransient(err) {
 		// The guest crashed while it was replayed. That ends soon, well or in a
 		// pause, and then there is an answer.
 		r.requeue(notices...)
@@ -250,8 +249,7 @@ func (r *run) replayFailed(err error) error {
 	if errors.Is(err, journal.ErrCorrupt) {
 		return err // the quarantine forgets the run, once it has told what is known of it
 	}
-	var coded *abi.Error
-	if r.Host.Over() || !errors.As(err, &coded) || passes(coded) {
+	if r.Host.Over() || abi.IsTransient(err) {
 		r.unload()
 		return err
 	}

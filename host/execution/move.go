@@ -3,7 +3,6 @@ package execution
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -66,15 +65,14 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 		return opened, err
 	}, &did)
 	t := Trial{declined: player.Declined(), did: did, end: reader.Position()}
-	var coded *abi.Error
 	before := player.Waited(row.Waiting)
 	switch {
 	case err == nil:
 		t.Misfit = player.Fits(turn.Outcome, before, of.later, opened.HasActivity)
-	case ctx.Err() != nil || !errors.As(err, &coded) || passes(coded):
+	case ctx.Err() != nil || abi.IsOfHost(err):
 		return Trial{}, err
 	default:
-		t.Misfit = &replay.Misfit{Reason: coded.Error()}
+		t.Misfit = &replay.Misfit{Reason: abi.AsError(err).Error()}
 	}
 	// In the order of issue: what is journaled is the same each time.
 	pending := player.Pending()

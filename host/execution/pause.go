@@ -23,7 +23,7 @@ func (r *run) crashed(b batch, err error) bool {
 	if r.Host.Over() {
 		return false
 	}
-	if isBlameless(err) {
+	if abi.IsTransient(err) {
 		r.rollBack(b, err)
 		return false
 	}
@@ -43,20 +43,10 @@ func (r *run) crashed(b batch, err error) bool {
 	return true
 }
 
-// isBlameless tells whether neither the guest nor the journal is to blame: the store is, or the host.
-func isBlameless(err error) bool {
-	var coded *abi.Error
-	return !errors.As(err, &coded) || passes(coded)
-}
-
-// passes tells whether an error says something about the host at the moment, and
-// nothing about the guest.
-func passes(err *abi.Error) bool { return abi.IsTransient(err) && err.Code != abi.CodeInternal }
-
 // afterCrash decides whether a guest that crashed for the nth time in a row is run
 // again. If not, it says why the execution is paused.
 func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *abi.Error) {
-	again = trapped && err.Retryable || err.Code == abi.CodeModuleInit || err.Code == abi.CodeInternal
+	again = trapped && err.Retryable || err.Code == abi.CodeModuleInit || abi.IsOfHost(err)
 	switch {
 	case again && crashes < crashLimit:
 		return true, nil

@@ -306,7 +306,7 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 			return nil, true
 		case ctx.Err() != nil || x.Host.Draining():
 			return nil, false
-		case !abi.IsTransient(err):
+		case !abi.IsOfHost(err):
 			return abi.AsError(err), true
 		}
 		x.Logger.Warn("trying again", "doing", doing, "error", err, "try", n)

@@ -3,7 +3,6 @@ package guest
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -110,11 +109,11 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, er
 // keyFailure tells failures of the host, after which another try may succeed, from
 // those of the key function.
 func keyFailure(ctx context.Context, workflow string, err error) error {
-	switch code := abi.CodeOf(err); {
+	switch {
 	case ctx.Err() != nil:
 		return journal.Coded("derive the key", ctx.Err())
-	case code == "" || strings.HasPrefix(string(code), "CR-5"):
-		return abi.AsError(err)
+	case abi.IsOfHost(err):
+		return journal.Coded("derive the key", err)
 	default:
 		return abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %v", workflow, err)
 	}

@@ -17,6 +17,7 @@ type codeView struct {
 	Title     string   `json:"title"`
 	Hint      string   `json:"hint"`
 	Retryable bool     `json:"retryable"`
+	Blame     string   `json:"blame"`
 }
 
 var categoryNames = map[abi.Category]string{
@@ -31,6 +32,8 @@ var categoryNames = map[abi.Category]string{
 	abi.PermissionDenied:   "PERMISSION_DENIED",
 	abi.Aborted:            "ABORTED",
 }
+
+var blameNames = map[abi.Blame]string{abi.BlameCaller: "caller", abi.BlameGuest: "code", abi.BlameHost: "host", abi.BlameMoment: "moment"}
 
 func (a *app) errorsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -49,7 +52,7 @@ func (a *app) errorsCommand() *cobra.Command {
 				if len(args) == 1 && !isCode(c.Code, args[0]) {
 					continue
 				}
-				views = append(views, codeView{c.Code, categoryNames[c.Category], c.Title, c.Hint, c.Retryable})
+				views = append(views, codeView{c.Code, categoryNames[c.Category], c.Title, c.Hint, c.Retryable, blameNames[c.Blame]})
 				rows = append(rows, []string{string(c.Code), categoryNames[c.Category], c.Title, c.Hint})
 			}
 			if len(views) == 0 {
@@ -62,7 +65,8 @@ func (a *app) errorsCommand() *cobra.Command {
 						terminal.Line{Name: "status", Value: rows[0][1]},
 						terminal.Line{Name: "meaning", Value: rows[0][2]},
 						terminal.Line{Name: "hint", Value: rows[0][3]},
-						terminal.Line{Name: "retryable", Value: terminal.YesNo(views[0].Retryable)})
+						terminal.Line{Name: "retryable", Value: terminal.YesNo(views[0].Retryable)},
+						terminal.Line{Name: "blame", Value: views[0].Blame})
 				})
 			}
 			return emitAll(a, views, map[string]any{"codes": views}, func() error {
@@ -93,12 +97,14 @@ func (a *app) printErrorsPage() error {
 		"Every error that a user can meet has a code that never changes its meaning, a sentence that says what happened to what,\n" +
 		"and a hint that says what to do. gRPC calls carry the code as the reason of a `google.rpc.ErrorInfo` and as a\n" +
 		"`cruster.v1.Error`; the column *status* is the status code of a call that fails with it. *Again* says whether another\n" +
-		"attempt may succeed.\n")
+		"attempt may succeed. *Blame* says what has to change first: the request of the *caller* (or the code has returned the\n" +
+		"error as its answer), the *code* of the module, the *host* or its store, or only the *moment*: durable work waits for\n" +
+		"that to pass, is tried a few times more if the host is to blame, and fails, is paused or parked otherwise.\n")
 	for _, family := range codeFamilies {
-		fmt.Fprintf(&b, "\n## CR-%sxxx: %s\n\n| code | status | meaning | what to do | again |\n| --- | --- | --- | --- | --- |\n", family.digit, family.title)
+		fmt.Fprintf(&b, "\n## CR-%sxxx: %s\n\n| code | status | meaning | what to do | again | blame |\n| --- | --- | --- | --- | --- | --- |\n", family.digit, family.title)
 		for _, c := range abi.Codes {
 			if strings.HasPrefix(string(c.Code), "CR-"+family.digit) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable), blameNames[c.Blame])
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -67,7 +66,7 @@ func rescueSteps(code abi.Code, execution, addrFlag string, stopTried bool) []st
 	case abi.CodeTooManyOps, abi.CodeGuestMemory: // those that no host of this size can run
 		return []string{move, resume + "  # once the host has more memory", fail + " its cleanup"}
 	default:
-		if strings.HasPrefix(string(code), "CR-4") { // the code's own, each time it runs
+		if code.Info().Blame == abi.BlameGuest { // the code's own, each time it runs
 			return []string{move, fail + " its cleanup"}
 		}
 		return []string{resume + "  # once the cause is gone"}
@@ -83,7 +82,7 @@ func canStop(code abi.Code) (can bool, unless string) {
 	case abi.CodeCrashLoop:
 		return true, "  # if its code gets there"
 	default:
-		return !strings.HasPrefix(string(code), "CR-4"), ""
+		return code.Info().Blame != abi.BlameGuest, ""
 	}
 }
 
