@@ -129,7 +129,7 @@ func (r *run) rebuild(
 		}
 	}
 	player := replay.NewPlayer(reader, r.row.MovedAt, before)
-	turn, err := r.replay(ctx, player, setUp(player))
+	turn, err := r.replay(ctx, player, setUp(player), r.deliverFrom(ctx, pages, reader))
 	return reader, player, turn, err
 }
 
@@ -200,7 +200,7 @@ func (r *run) rebuildFrom(
 	r.Fault.Pass(faultpoint.Replay)
 	turn, err := play(ctx, player, setUp(player),
 		func() (guest.Turn, error) { return guest.Turn{}, r.restoreGuest(ctx, s.Guest) },
-		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
+		r.deliverFrom(ctx, pages, reader))
 	if err == nil {
 		r.releaseOps() // the instance counts them
 		r.metrics.restored.WithLabelValues("restored").Inc()
@@ -226,7 +226,8 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	}
 	pages := r.pages(r.row.RunKey())
 	defer pages.release()
-	if _, err := r.replay(ctx, replay.NewPlayer(replay.NewReader(pages.read, upTo), r.row.MovedAt, journal.Waiting{}), nil); err != nil {
+	reader := replay.NewReader(pages.read, upTo)
+	if _, err := r.replay(ctx, replay.NewPlayer(reader, r.row.MovedAt, journal.Waiting{}), nil, r.deliverFrom(ctx, pages, reader)); err != nil {
 		return err
 	}
 	replayed, err := r.guest.Save()

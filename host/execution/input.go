@@ -21,7 +21,8 @@ import (
 // its caller, who waits for a moment and is refused then. Whatever is read from the store for a guest is paid for
 // out of Delivering, which is waited for in order, by a run that has the memory of its instance already. Who has a
 // part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
-// neither Memory nor Queued is needed for that. A run whose guest crashes gives it back before it makes the next one.
+// neither Memory nor Queued is needed for that. A guest may compute for long: what it has in its own memory is given
+// back before it goes on (handOver). A run whose guest crashes gives back the rest before it makes the next one.
 const (
 	// keptInput is the size up to which the input of a start is not paid for.
 	keptInput = 64 << 10
@@ -101,9 +102,9 @@ func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ adm
 	}, func() { instance.DropAside(ahead) }
 }
 
-// withInput is a row that has its input, from when an instance is admitted until release is
-// called.
-func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *journal.Execution, _ admitting, release func()) {
+// withInput is a row that has its input, from when an instance is admitted until handOver is called. That may be
+// repeated.
+func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *journal.Execution, _ admitting, handOver func()) {
 	size := int64(row.LeftOut.Input)
 	if size == 0 {
 		return row, admit, func() {}
@@ -123,7 +124,10 @@ func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *jour
 			return nil, err
 		}
 		return instance, nil
-	}, func() { paid.Release() }
+	}, func() {
+		whole.Input = nil
+		paid.Release()
+	}
 }
 
 func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]byte, error) {
@@ -140,30 +144,36 @@ func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]b
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest
 // that they are for. It reports false if the run cannot go on now: then none of them is read. If the guest crashes
 // on its way, that is the crash: the values are paid for all the same, because a pause journals them.
-func (r *run) admitDelivery(b *batch) (release func(), ok bool, crash error) {
-	free := func() {}
+func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error) {
 	bytes := r.unreadBytes(b)
 	if bytes <= maxInHand {
-		return free, true, nil
+		return nil, true, nil
 	}
 	ctx, end := r.beginTurn()
 	defer end()
 	defer r.expect(bytes)()
 	if crash = r.ensureGuest(ctx); crash != nil {
 		if r.brokenOff(ctx, *b) {
-			return free, false, nil
+			return nil, false, nil
 		}
 		if abi.IsTransient(crash) {
-			return free, r.crashed(*b, crash), nil
+			return nil, r.crashed(*b, crash), nil
 		}
 		r.dropGuest()
 	}
 	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
 	if err != nil {
 		r.brokenOff(ctx, *b) // or the host ends
-		return free, false, nil
+		return nil, false, nil
 	}
-	return paid.Release, true, crash
+	return paid, true, crash
+}
+
+// handOver gives back what was paid for a batch that the guest has, but for the copy that is written with its turn.
+func handOver(paid *budget.Permit, b *batch) {
+	if paid != nil {
+		paid.ShrinkTo(bytesOf(b.entries))
+	}
 }
 
 // unreadBytes is how many bytes of a batch are in the store alone.

@@ -293,12 +293,11 @@ func (r *run) ensureGuest(ctx context.Context) error {
 }
 
 // replay runs a fresh guest through the journal, and keeps it.
-func (r *run) replay(ctx context.Context, player *replay.Player, took tookTurn) (guest.Turn, error) {
+func (r *run) replay(ctx context.Context, player *replay.Player, took tookTurn, deliver func([]journal.Entry) (guest.Turn, error)) (guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
 	turn, err := play(ctx, player, took,
-		func() (guest.Turn, error) { return r.begin(ctx) },
-		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
+		func() (guest.Turn, error) { return r.begin(ctx) }, deliver)
 	if err == nil {
 		r.releaseOps()
 	}

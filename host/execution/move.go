@@ -49,8 +49,9 @@ func (p part) pages(_ context.Context, after uint64) ([]journal.Entry, bool, err
 
 func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
 	reader := replay.NewReader(of.pages, math.MaxUint64)
+	var pages *pages
 	if of.whole {
-		pages := x.pages(row.RunKey())
+		pages = x.pages(row.RunKey())
 		defer pages.release()
 		reader = replay.NewReader(pages.read, math.MaxUint64)
 	}
@@ -63,7 +64,9 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 		var err error
 		opened, err = open(ctx, row)
 		return opened, err
-	}, &did)
+	}, &did, func(ctx context.Context, due []journal.Entry) context.Context {
+		return pages.handingOver(ctx, reader, due)
+	})
 	t := Trial{declined: player.Declined(), did: did, end: reader.Position()}
 	before := player.Waited(row.Waiting)
 	switch {
@@ -86,7 +89,10 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	return t, nil
 }
 
-func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener, did *replayed) (guest.Turn, error) {
+func (x *Executions) tryGuest(
+	ctx context.Context, row *journal.Execution, player *replay.Player, open Opener, did *replayed,
+	handing func(context.Context, []journal.Entry) context.Context,
+) (guest.Turn, error) {
 	var g *admitted
 	defer func() {
 		if g != nil {
@@ -97,7 +103,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 	return play(ctx, player, took, func() (guest.Turn, error) {
 		return x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
-		return x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
+		return x.compute(handing(ctx, entries), row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, resumeOf(entries))
 		})
 	})

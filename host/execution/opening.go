@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -58,13 +59,15 @@ type admitting func(ctx context.Context, bytes int64) (*budget.Permit, error)
 func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, admit admitting, keep func(*admitted)) (guest.Turn, error) {
 	admit, settle := x.admitGrowth(row, admit)
 	defer settle()
-	row, admit, release := x.withInput(row, admit)
-	defer release()
+	row, admit, handOver := x.withInput(row, admit)
+	defer handOver()
 	opening, err := find(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
 	}
-	return x.admitGuest(ctx, row.Namespace, opening.Bytes, admit, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
+	return x.admitGuest(ctx, row.Namespace, opening.Bytes, admit, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) {
+		return g.Start(wasm.WithTaken(ctx, handOver))
+	})
 }
 
 // admitGuest makes a guest as soon as it is admitted with so many bytes, and has it begin.

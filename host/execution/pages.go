@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -52,6 +55,27 @@ func (p *pages) read(ctx context.Context, after uint64) ([]journal.Entry, bool, 
 
 // isLarge tells whether the page in hand is paid for.
 func (p *pages) isLarge() bool { return p.paid != nil }
+
+// handingOver is the context of a turn that is given entries of the page in hand. If those are the last, the page is given
+// back as soon as the guest has them: it may compute for long.
+func (p *pages) handingOver(ctx context.Context, reader *replay.Reader, due []journal.Entry) context.Context {
+	if p == nil || p.paid == nil {
+		return ctx
+	}
+	return wasm.WithTaken(ctx, func() {
+		if reader.LetGo() {
+			for i := range due {
+				due[i].Value = nil
+			}
+			p.release()
+		}
+	})
+}
+
+// deliverFrom delivers what a reader of the pages hands out.
+func (r *run) deliverFrom(ctx context.Context, p *pages, reader *replay.Reader) func([]journal.Entry) (guest.Turn, error) {
+	return func(due []journal.Entry) (guest.Turn, error) { return r.deliver(p.handingOver(ctx, reader, due), due) }
+}
 
 // release says that no page is in hand any more.
 func (p *pages) release() {

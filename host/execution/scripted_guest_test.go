@@ -51,9 +51,13 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return g, nil }}, nil
 }
 
-func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
+func (g *scripted) Start(ctx context.Context) (guest.Turn, error) {
+	wasm.Taken(ctx)
+	return g.take("start")
+}
 
 func (g *scripted) Resume(ctx context.Context, r abi.Resume) (guest.Turn, error) {
+	wasm.Taken(ctx)
 	if g.f.isSlow() {
 		select {
 		case <-time.After(200 * time.Millisecond):

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -54,8 +56,8 @@ func (r *run) fillAndTake(b batch) bool {
 
 // fillAndTakeOnce is one try to take the turn of a batch. It reports whether the run goes on; it does after a crash as well.
 func (r *run) fillAndTakeOnce(b *batch) bool {
-	release, ok, crash := r.admitDelivery(b)
-	defer release()
+	paid, ok, crash := r.admitDelivery(b)
+	defer paid.Release()
 	if !ok {
 		return false
 	}
@@ -71,7 +73,7 @@ func (r *run) fillAndTakeOnce(b *batch) bool {
 	if crash != nil {
 		return r.crashed(*b, crash)
 	}
-	return r.takeTurn(*b)
+	return r.takeTurn(*b, paid)
 }
 
 func (r *run) nextBatch() (batch, bool) {
@@ -148,14 +150,14 @@ func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
 	return turn, true, err
 }
 
-// takeTurn delivers a batch. It reports whether the run goes on: see fillAndTake.
-func (r *run) takeTurn(b batch) bool {
+// takeTurn delivers a batch, whose large values were paid for. It reports whether the run goes on: see fillAndTake.
+func (r *run) takeTurn(b batch, paid *budget.Permit) bool {
 	ctx, end := r.beginTurn()
 	defer end()
 	if err := r.ensureGuest(ctx); err != nil {
 		return !r.brokenOff(ctx, b) && r.crashed(b, err)
 	}
-	turn, err := r.deliver(ctx, b.entries)
+	turn, err := r.deliver(wasm.WithTaken(ctx, func() { handOver(paid, &b) }), b.entries)
 	if err != nil {
 		if r.brokenOff(ctx, b) {
 			return false

@@ -15,9 +15,10 @@ type Reader struct {
 	pages Pages
 	upTo  uint64 // the last sequence number that is wanted
 
-	page []journal.Entry
-	read uint64 // the last sequence number that was read
-	end  bool   // there is no further page
+	page []journal.Entry // what is left of it
+	all  []journal.Entry // all of it
+	read uint64          // the last sequence number that was read
+	end  bool            // there is no further page
 
 	position Position
 }
@@ -90,7 +91,19 @@ func (r *Reader) fill(ctx context.Context) error {
 		r.read = en.Seq
 		r.page = append(r.page, en)
 	}
+	r.all = r.page
 	return nil
+}
+
+// LetGo drops the values of the page, if all of its entries were handed out. It reports whether they were.
+func (r *Reader) LetGo() bool {
+	if len(r.page) > 0 {
+		return false
+	}
+	for i := range r.all {
+		r.all[i].Value = nil
+	}
+	return true
 }
 
 func sameTurn(a, b journal.Entry) bool {

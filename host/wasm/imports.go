@@ -55,7 +55,7 @@ func exportImports(b wazero.HostModuleBuilder) {
 	}
 }
 
-func (i *Instance) importInput(_ context.Context, memory api.Memory, stack []uint64) {
+func (i *Instance) importInput(ctx context.Context, memory api.Memory, stack []uint64) {
 	ptr := uint32(stack[0])
 	if !i.hasPending {
 		panic(fault(abi.CodeGuestProtocol, "the module asked for input, but none is pending"))
@@ -65,6 +65,7 @@ func (i *Instance) importInput(_ context.Context, memory api.Memory, stack []uin
 		panic(badPointer(abi.ImportInput, ptr, uint32(len(i.pending)), memory))
 	}
 	i.pending, i.hasPending = nil, false
+	guard(func() { Taken(ctx) })
 }
 
 func (i *Instance) importOutput(_ context.Context, memory api.Memory, stack []uint64) {

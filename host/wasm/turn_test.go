@@ -55,3 +55,15 @@ func TestInputTooLarge(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, turn.Output, abi.MaxBody)
 }
+
+// TestInputIsTaken: who hands a guest its input is told when the guest has it, and before the guest goes on.
+func TestInputIsTaken(t *testing.T) {
+	t.Parallel()
+	var happened []string
+	i := newProbe(t, wasm.World{Log: func(_ int32, message []byte) { happened = append(happened, string(message)) }})
+	ctx := wasm.WithTaken(context.Background(), func() { happened = append(happened, "taken") })
+	_, err := i.Start(ctx, []byte("log"))
+	require.NoError(t, err)
+	require.Greater(t, len(happened), 1)
+	require.Equal(t, "taken", happened[0])
+}

@@ -1,0 +1,19 @@
+package wasm
+
+import "context"
+
+// takenKey finds in the context of a turn the function that wants to know that the guest has its input.
+type takenKey struct{}
+
+// WithTaken is a context for turns. When the guest has copied what it was handed into its own memory, and the instance keeps no copy,
+// taken is called, on the goroutine of the turn and before the guest goes on. It may be called more than once.
+func WithTaken(ctx context.Context, taken func()) context.Context {
+	return context.WithValue(ctx, takenKey{}, taken)
+}
+
+// Taken tells the function of [WithTaken], if there is one.
+func Taken(ctx context.Context) {
+	if taken, ok := ctx.Value(takenKey{}).(func()); ok {
+		taken()
+	}
+}
