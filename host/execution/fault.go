@@ -95,7 +95,7 @@ func build() string {
 // quarantine stops the work on an execution after a fault. What the run knew may be
 // half of the truth, so it is all forgotten; the journal is not touched. The row is
 // paused. As long as that is not possible the run stays in memory and refuses all
-// requests but to resume, and nothing is done for it but to try the pause again.
+// requests but to resume and to terminate, and nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
@@ -152,7 +152,8 @@ func (r *run) commitFaultyPause() error {
 	return nil
 }
 
-// receiveQuarantined receives for a run whose pause could not be committed.
+// receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and
+// waits for the pause; one to interrupt it is found when the execution is resumed.
 func (r *run) receiveQuarantined(notices []notice) {
 	notices = r.resolveReserved(notices)
 	for i, m := range notices {
@@ -161,15 +162,21 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.fault = nil
 			m.reply <- nil
 			r.requeue(wake{})
-			r.requeue(notices[i+1:]...)
-			return
-		case wake:
-			if r.pauseFaulty(); r.fault == nil {
-				r.requeue(notices[i+1:]...)
-				return
+		case stopArrived:
+			if m.reply == nil {
+				continue
 			}
+			r.waiting = append(r.waiting, notices[i])
+			r.pauseFaulty()
+		case wake:
+			r.pauseFaulty()
 		default:
 			refuse(m, r.fault)
+		}
+		if r.fault == nil {
+			r.requeue(append(r.waiting, notices[i+1:]...)...)
+			r.waiting = nil
+			return
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		if out = answerText(err); err == nil {
 			out = outcomeText(outcome.Value, outcome.Error) + "\n"
 		}
-	case "settle", "signal", "signal-again", "reject", "interrupt", "stop", "resume", "fail", "move":
+	case "settle", "signal", "signal-again", "reject", "interrupt", "stop", "terminate", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "update", "update-validated", "update-for":
 		f.update(row, cmd, words)
@@ -398,6 +398,8 @@ func (f *fixture) request(ref Ref, cmd string, words []string) error {
 		return f.x.Interrupt(ctx, ref, strings.Join(words, " "))
 	case "stop":
 		return f.x.ResumeToStop(ctx, ref, strings.Join(words, " "))
+	case "terminate":
+		return f.x.Terminate(ctx, ref, strings.Join(words, " "))
 	case "resume":
 		return f.x.Resume(ctx, ref)
 	case "move":
