@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,10 +175,11 @@ func TestAnswersAreSentOnce(t *testing.T) {
 				req := v.calls(add("a", 10))
 				close(v.left)
 				close(locker.left)
-				leave := func() { // as a run does that was loaded anew
-					x := f.x
-					go func() { _, _ = x.Call(ctx, req) }()
-					go func() { _ = x.Lock(ctx, locker.step, locker.patience(), refTo("a")) }()
+				leave := func() *sync.WaitGroup { // as a run does that was loaded anew
+					x, asked := f.x, &sync.WaitGroup{}
+					asked.Go(func() { _, _ = x.Call(ctx, req) })
+					asked.Go(func() { _ = x.Lock(ctx, locker.step, locker.patience(), refTo("a")) })
+					return asked
 				}
 				died := make(chan struct{})
 				if n < 2 {
@@ -186,8 +188,8 @@ func TestAnswersAreSentOnce(t *testing.T) {
 					<-died
 					f.crash()
 				}
-				leave()
-				require.Eventually(t, func() bool { return f.mail("a") == 2 }, testTimeout, testTick)
+				leave().Wait() // a lock that is asked for once more when it was given leaves another message
+				require.Equal(t, 2, f.mail("a"))
 				f.settle()
 				if n >= 2 {
 					f.crashAt(point, died)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/internal/sqlitetest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 	"github.com/cruster/cruster/journal/postgres"
@@ -31,14 +32,16 @@ func openerOf(t *testing.T, kind string) (open func(t *testing.T) journal.Store)
 	case "memory":
 		return func(*testing.T) journal.Store { return memory.New() }
 	case "sqlite":
+		fresh := sqlitetest.Folders(t)
 		return func(t *testing.T) journal.Store {
-			store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: t.TempDir(), Logger: quiet})
+			store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: fresh(t), Logger: quiet})
 			return opened(t, store, err)
 		}
 	case "postgres":
-		dsn := pgtest.DSN(t)
+		config := postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: quiet}
 		return func(t *testing.T) journal.Store {
-			store, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn, Schema: pgtest.Schema(t), Logger: quiet})
+			pgtest.Empty(t, config.Schema)
+			store, err := postgres.Open(context.Background(), config)
 			return opened(t, store, err)
 		}
 	default:

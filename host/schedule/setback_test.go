@@ -16,10 +16,7 @@ import (
 
 // hourly makes a schedule with a tick an hour.
 func hourly(t require.TestingT, w *world, spec journal.ScheduleSpec) journal.ID {
-	spec.Workflow = "a/B"
-	if !spec.Always {
-		spec.Cron = "@hourly"
-	}
+	spec.Workflow, spec.Cron = "a/B", "@hourly"
 	s, err := w.room(context.Background()).Create(context.Background(), journal.Schedule{Namespace: "default", Name: "s", Spec: spec})
 	require.NoError(t, err)
 	return s.ID()
@@ -95,10 +92,11 @@ func TestAlwaysAfterAClockThatWasAhead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.clock.Advance(72 * time.Hour)
-				id := hourly(t, w, journal.ScheduleSpec{Always: true})
 				room, end := w.host(t.Context())
 				defer end()
-				require.NoError(t, room.attempt(id, func() {}))
+				s, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Always: true}})
+				require.NoError(t, err)
+				synctest.Wait()
 				if ended {
 					w.endAll()
 					synctest.Wait()
@@ -109,7 +107,7 @@ func TestAlwaysAfterAClockThatWasAhead(t *testing.T) {
 				w.endAll()
 				synctest.Wait()
 				w.clock.Advance(defaultRestartMin)
-				require.NoError(t, room.attempt(id, func() {}))
+				require.NoError(t, room.attempt(s.ID(), func() {}))
 				require.Equal(t, 2, w.count(), "the next run begins after the shortest pause")
 			})
 		})

@@ -47,9 +47,13 @@ func (m *model) compareReceipts(rt *rapid.T, id journal.ID) {
 }
 
 // compareFound compares where the message of an origin is.
-func (m *model) compareFound(rt *rapid.T, id journal.ID, origin journal.Origin) {
+func (m *model) compareFound(rt *rapid.T, to journal.Receiver, origin journal.Origin) {
+	want, _ := m.oracle.FindMessage(m.ctx, to, origin)
+	if !m.isNews(question{to: to, origin: origin}, want) {
+		return
+	}
 	same(rt, "find message", func(s journal.Store) (*journal.FoundMessage, error) {
-		found, err := s.FindMessage(m.ctx, receiverOf(m.ctx, m.oracle, id), origin)
+		found, err := s.FindMessage(m.ctx, to, origin)
 		if found != nil {
 			found.Position = 0
 		}
@@ -70,7 +74,7 @@ func (m *model) compareLocked(rt *rapid.T, id journal.ID) {
 }
 
 // readReceiver reads one by one what is read together elsewhere: the messages of a receiver, its receipts, its row and
-// its lock.
+// its lock; and alone what is read with that of others, its parked messages.
 func (m *model) readReceiver(rt *rapid.T) {
 	id := rapid.SampledFrom(modelReceivers()).Draw(rt, "receiver")
 	positions := slices.Concat([]uint64{1 << 40}, m.parked[id])
@@ -90,6 +94,16 @@ func (m *model) readReceiver(rt *rapid.T) {
 			return message, err
 		}, m.store, m.oracle)
 	}
+	same(rt, "parked", func(s journal.Store) (positions []uint64, err error) {
+		found, err := s.Parked(m.ctx, journal.ParkedFilter{Entity: id, Limit: 1000})
+		for i := range found {
+			positions = append(positions, found[i].Position)
+		}
+		if s == m.store {
+			positions = m.ofOracle(positions)
+		}
+		return slices.Concat(nil, positions), err
+	}, m.store, m.oracle)
 	for _, origin := range modelOrigins() {
 		same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, origin) }, m.store, m.oracle)
 	}

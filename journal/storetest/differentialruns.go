@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"slices"
+
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -164,7 +166,7 @@ func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
 	require.NoError(rt, err)
 	for i := range rows {
 		m.compareRun(rt, &rows[i])
-		m.compareReceiver(rt, rows[i].Receiver())
+		m.inboxes[id] = slices.Concat(m.inboxes[id], m.compareReceiver(rt, rows[i].Receiver()))
 	}
 }
 

@@ -1,0 +1,2 @@
+// Package sqlitetest gives tests many embedded stores, one after the other, at little cost.
+package sqlitetest
