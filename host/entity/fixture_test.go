@@ -211,7 +211,7 @@ func (f *fixture) settle() {
 		}
 		return still
 	}
-	require.Eventually(f.t, parked, 10*time.Second, time.Millisecond)
+	require.Eventually(f.t, parked, testTimeout, testTick)
 }
 
 // hold has invocations wait for release.
@@ -518,6 +518,6 @@ func (f *fixture) invoked(what string) bool {
 }
 
 const (
-	testTimeout = 10 * time.Second
+	testTimeout = 90 * time.Second
 	testTick    = time.Millisecond
 )

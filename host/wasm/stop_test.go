@@ -3,9 +3,7 @@ package wasm_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
@@ -67,17 +65,10 @@ func TestLongWaysWithoutALoop(t *testing.T) {
 					return 0, abi.Errorf(abi.CodeTooManyOps, "no more")
 				},
 			})
-			for {
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			requireTrap(t, untilItBegins(func(ctx context.Context) error {
 				_, err := i.Start(ctx, nil)
-				cancel()
-				var trap *wasm.Trap
-				if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &trap) {
-					continue // it was over before the guest began
-				}
-				requireTrap(t, err, abi.CodeGuestTimeout)
-				return
-			}
+				return err
+			}), abi.CodeGuestTimeout)
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	waitLong = 20 * time.Second
+	waitLong = 90 * time.Second
 	waitTick = time.Millisecond
 )
 
