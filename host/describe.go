@@ -72,16 +72,36 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	return e.DescribeRun(ctx, namespace, name, "")
 }
 
+// describeTries is how often an execution is looked at that continues as another run in between.
+const describeTries = 10
+
+// errMovedOn says that an execution has continued as another run, or was deleted, while it was looked at.
+var errMovedOn = errors.New("host: another run has taken its place")
+
 // DescribeRun is Describe of a run as PollRun finds it. Earlier runs are told of the newest.
 func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (*Description, error) {
-	row, err := e.PollRun(ctx, namespace, name, run)
-	if err != nil {
-		return nil, err
+	for range describeTries {
+		row, err := e.PollRun(ctx, namespace, name, run)
+		if err != nil {
+			return nil, err
+		}
+		d, err := e.describe(ctx, namespace, name, run, row)
+		if !errors.Is(err, errMovedOn) {
+			return d, err
+		}
 	}
+	return nil, abi.Errorf(abi.CodeOverloaded, "%s continues as another run faster than it can be described", runName(name, run))
+}
+
+// describe tells all about a run that was there a moment ago.
+func (e *Engine) describe(ctx context.Context, namespace, name, run string, row *journal.Execution) (_ *Description, err error) {
 	d := &Description{}
 	if row.State == journal.Running {
 		in, fault := e.executions.Inspect(ctx, execution.RefTo(row))
-		if fault != nil && abi.CodeOf(fault) != abi.CodeHostFault {
+		switch code := abi.CodeOf(fault); {
+		case code == abi.CodeExecutionNotFound:
+			return nil, errMovedOn
+		case fault != nil && code != abi.CodeHostFault:
 			return nil, fault
 		}
 		d.Fuel, d.Pending, d.Resident = in.Fuel, in.Pending, in.Resident
@@ -93,8 +113,8 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 		}
 	}
 	whole, err := e.Whole(ctx, row)
-	if abi.CodeOf(err) == abi.CodeExecutionNotFound && run == "" {
-		return e.DescribeRun(ctx, namespace, name, run) // it has continued as another run
+	if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+		return nil, errMovedOn
 	}
 	if err != nil {
 		return nil, err

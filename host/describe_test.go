@@ -1,6 +1,10 @@
 package host_test
 
 import (
+	"context"
+	"math"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +42,45 @@ func TestDescribeNamesParentsAndChildren(t *testing.T) {
 		d, err = e.Describe(t.Context(), "", child)
 		require.NoError(t, err)
 		require.Equal(t, parent, d.ParentName)
+	})
+}
+
+// movingStore is a store whose whole rows are gone when they are read, a few times.
+type movingStore struct {
+	journal.Store
+	gone atomic.Int64
+}
+
+func (s *movingStore) FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	if s.gone.Add(-1) >= 0 {
+		return nil, journal.ErrNotFound
+	}
+	return s.Store.FindRun(ctx, id, run)
+}
+
+// TestDescribeWhatMovesOn: an execution that continues as another run while it is described is looked at again, by its name and by the id of its
+// chain, and not for ever.
+func TestDescribeWhatMovesOn(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		moving := &movingStore{Store: store}
+		e := harness.Engine(t, moving)
+		program := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}, Outcome: &abi.Outcome{Value: abi.Nil}}
+		_, err := e.Push(t.Context(), host.PushRequest{Name: "over", Binary: program.Assemble()})
+		require.NoError(t, err)
+		row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "over/W", Key: "k", KeyMode: abi.KeyRaw, Input: abi.MustMarshal(strings.Repeat("x", 1<<20))})
+		require.NoError(t, err)
+		harness.Wait(t, e, row.Name())
+		for _, run := range []string{"", row.Chain.String()} {
+			moving.gone.Store(2)
+			d, err := e.DescribeRun(t.Context(), "", row.Name(), run)
+			require.NoError(t, err)
+			require.Equal(t, row.Run, d.Run)
+			require.Greater(t, len(d.Input), 1<<20)
+		}
+		moving.gone.Store(math.MaxInt64)
+		_, err = e.Describe(t.Context(), "", row.Name())
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 	})
 }
 

@@ -159,14 +159,15 @@ func (e *Engine) Restart(ctx context.Context, namespace, name string, req Restar
 	if err != nil {
 		return nil, false, err
 	}
+	release := func() {}
 	if req.Input == nil {
-		whole, err := e.Whole(ctx, over)
-		if err != nil {
+		if req.Input, release, err = e.executions.ReadInput(ctx, over); err != nil {
 			return nil, false, err
 		}
-		req.Input = whole.Input
 	}
-	if next.Input, err = workflow.CheckRequest(req.Input); err != nil {
+	next.Input, err = workflow.CheckRequest(req.Input)
+	release()
+	if err != nil {
 		return nil, false, err
 	}
 	existed, err = e.executions.StartOver(ctx, next, over.Run, nil)

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"math"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/follow"
@@ -10,8 +12,10 @@ import (
 )
 
 const (
-	// followPage is how many entries are read and told at a time.
+	// followPage is how many entries are read at a time, unless they are told slowly: then it is one.
 	followPage = 100
+	// followPatience is how long a page is told. What is left of it then is let go of, and read again.
+	followPatience = time.Second
 	// followCopies is how often what is told is in memory: as it was read, as a message, and encoded.
 	followCopies = 3
 )
@@ -44,8 +48,8 @@ type FollowEvent struct {
 // The row is read before the entries, so that the entries of one that is over are complete.
 // Entries of a run that were not told before it continued are passed over.
 //
-// Pages and results are paid for before they are read, and given back once they were told. Tell must come to its end, whatever the
-// one who is told does.
+// Pages and results are paid for before they are read, and given back as they are told. One who takes a message a minute has one
+// entry in memory, not a page. Tell must come to its end, whatever the one who is told does.
 func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
 	v := &following{engine: e, namespace: namespace, name: name, chain: req.Chain, run: req.Run, after: req.After, tell: tell}
 	row, err := v.load(ctx)
@@ -83,6 +87,8 @@ type following struct {
 	run   journal.RunID
 	after uint64
 	state journal.State // the last that was told; empty before the first
+	lines []follow.Line // that are still to be told
+	slow  bool          // the last page was told slowly
 }
 
 // load reads the run that is followed, be it the current one or superseded.
@@ -109,8 +115,10 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 			return false, err
 		}
 		// The lines come first: entries that were durable before them are read then.
-		lines := v.engine.followers.Take(v.follower)
-		more, err := v.tellPage(ctx, row, lines)
+		if len(v.lines) == 0 {
+			v.lines = v.engine.followers.Take(v.follower)
+		}
+		more, err := v.tellPage(ctx, row)
 		if err != nil {
 			return false, err
 		}
@@ -122,13 +130,17 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 }
 
 // tellPage reads a page of entries and tells them. It reports whether there are more.
-func (v *following) tellPage(ctx context.Context, row *journal.Execution, lines []follow.Line) (more bool, err error) {
+func (v *following) tellPage(ctx context.Context, row *journal.Execution) (more bool, err error) {
 	paid, err := v.engine.AdmitAnswer(ctx, followCopies*abi.MaxPayload)
 	if err != nil {
 		return false, err
 	}
 	defer paid.Release()
-	entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, journal.PageLimit{Entries: followPage})
+	limit := journal.PageLimit{Entries: followPage}
+	if v.slow {
+		limit.Entries = 1
+	}
+	entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, limit)
 	if err != nil {
 		return false, journal.Coded("follow "+v.name, err)
 	}
@@ -137,7 +149,15 @@ func (v *following) tellPage(ctx context.Context, row *journal.Execution, lines 
 		bytes += op.Bytes(entries[i].Value, entries[i].Error)
 	}
 	paid.ShrinkTo(followCopies * bytes)
-	return more, v.tellAll(entries, lines)
+	left, err := v.tellEntries(entries, func(told int64) {
+		bytes -= told
+		paid.ShrinkTo(followCopies * bytes)
+	})
+	if more = more || left; more || err != nil {
+		return more, err
+	}
+	paid.Release()
+	return false, v.tellLines(math.MaxInt64)
 }
 
 // turnTo begins anew if the execution is another run by now.
@@ -178,26 +198,38 @@ func (v *following) tellState(ctx context.Context, row *journal.Execution) error
 	return v.tell(FollowEvent{Execution: row})
 }
 
-// tellAll tells the entries in their order, and lines between them by their times. Times of
-// entries need not ascend, and a caller goes on behind the last that it was told.
-func (v *following) tellAll(entries []journal.Entry, lines []follow.Line) error {
+// tellEntries tells entries in their order, and lines between them by their times. Times of
+// entries need not ascend, and a caller goes on behind the last that it was told. It lets go of each that was told, and tells how many bytes
+// that had. If this takes long it reports that some are left.
+func (v *following) tellEntries(entries []journal.Entry, told func(bytes int64)) (left bool, err error) {
+	since := v.engine.clock.Now()
+	v.slow = false
 	for i := range entries {
-		e := &entries[i]
-		for len(lines) > 0 && lines[0].At < e.At {
-			if err := v.tell(FollowEvent{Line: &lines[0]}); err != nil {
-				return err
-			}
-			lines = lines[1:]
+		if i > 0 && v.slow {
+			return true, nil
 		}
-		if err := v.tell(FollowEvent{Entry: e}); err != nil {
-			return err
+		e := entries[i]
+		entries[i] = journal.Entry{}
+		if err := v.tellLines(e.At); err != nil {
+			return false, err
+		}
+		if err := v.tell(FollowEvent{Entry: &e}); err != nil {
+			return false, err
 		}
 		v.after = e.Seq
+		told(op.Bytes(e.Value, e.Error))
+		v.slow = v.engine.clock.Since(since) > followPatience
 	}
-	for i := range lines {
-		if err := v.tell(FollowEvent{Line: &lines[i]}); err != nil {
+	return false, nil
+}
+
+// tellLines tells the lines from before a time.
+func (v *following) tellLines(before int64) error {
+	for len(v.lines) > 0 && v.lines[0].At < before {
+		if err := v.tell(FollowEvent{Line: &v.lines[0]}); err != nil {
 			return err
 		}
+		v.lines = v.lines[1:]
 	}
 	return nil
 }

@@ -2,12 +2,16 @@ package host
 
 import (
 	"context"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
@@ -18,7 +22,7 @@ import (
 func TestFollowTellsEntriesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	var told []any
-	v := &following{tell: func(e FollowEvent) error {
+	v := &following{engine: &Engine{clock: clockwork.NewFakeClock()}, tell: func(e FollowEvent) error {
 		if e.Entry != nil {
 			told = append(told, e.Entry.Seq)
 		} else {
@@ -26,10 +30,58 @@ func TestFollowTellsEntriesInTheirOrder(t *testing.T) {
 		}
 		return nil
 	}}
-	err := v.tellAll([]journal.Entry{{Seq: 9, At: 5}, {Seq: 10, At: 8}, {Seq: 11, At: 7}}, []follow.Line{{At: 1, Message: "a"}, {At: 6, Message: "b"}, {At: 9, Message: "c"}})
+	v.lines = []follow.Line{{At: 1, Message: "a"}, {At: 6, Message: "b"}, {At: 9, Message: "c"}}
+	left, err := v.tellEntries([]journal.Entry{{Seq: 9, At: 5}, {Seq: 10, At: 8}, {Seq: 11, At: 7}}, func(int64) {})
 	require.NoError(t, err)
+	require.False(t, left)
+	require.NoError(t, v.tellLines(math.MaxInt64))
 	require.Equal(t, []any{"a", uint64(9), "b", uint64(10), uint64(11), "c"}, told)
 	require.EqualValues(t, 11, v.after)
+}
+
+// journalOf is a store that has nothing but a journal.
+type journalOf struct {
+	journal.Store
+	entries []journal.Entry
+	limits  []int // of the pages that were read
+}
+
+func (s *journalOf) Entries(_ context.Context, _ journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
+	s.limits = append(s.limits, limit.Entries)
+	page := slices.Clone(s.entries[after:min(len(s.entries), int(after)+limit.Entries)])
+	return page, int(after)+len(page) < len(s.entries), nil
+}
+
+// TestSlowFollowersHaveOneEntry: a follower that takes a message a minute lets go of its page after the first, and reads one entry at a time from then
+// on. Lines behind the entries are told with none in memory. When it is quick again it reads pages.
+func TestSlowFollowersHaveOneEntry(t *testing.T) {
+	t.Parallel()
+	const size = 10_000
+	store := &journalOf{}
+	for seq := range uint64(5) {
+		store.entries = append(store.entries, journal.Entry{Seq: seq + 1, At: int64(seq), Value: make([]byte, size)})
+	}
+	clock := clockwork.NewFakeClock()
+	e := &Engine{clock: clock, store: store, answers: budget.New(100 << 20)}
+	var paid []int64
+	slow := 3 // messages
+	v := &following{engine: e, tell: func(FollowEvent) error {
+		paid = append(paid, e.answers.Used())
+		if slow--; slow >= 0 {
+			clock.Advance(time.Minute)
+		}
+		return nil
+	}}
+	v.lines = []follow.Line{{At: 100, Message: "a line"}}
+	for more := true; more; {
+		var err error
+		more, err = v.tellPage(t.Context(), &journal.Execution{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{followPage, 1, 1, 1, followPage}, store.limits)
+	one := int64(followCopies * size)
+	require.Equal(t, []int64{5 * one, one, one, one, one, 0}, paid)
+	require.Zero(t, e.answers.Used())
 }
 
 // TestFollowersPay: a follower has the memory of a page before it reads one, and none when it waits.

@@ -125,9 +125,6 @@ func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkReque
 	if err != nil {
 		return nil, err
 	}
-	if source, err = e.Whole(ctx, source); err != nil {
-		return nil, err
-	}
 	run := journal.NewRunID()
 	if req.Key == "" {
 		req.Key = forkKey(source.Key, run)
@@ -137,7 +134,7 @@ func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkReque
 	}
 	fork := &journal.Execution{
 		ID: journal.IDOf(source.Namespace, source.Workflow, req.Key), Run: run, Chain: run, Namespace: source.Namespace,
-		Workflow: source.Workflow, Key: req.Key, Digest: digest, Input: source.Input, State: journal.Running,
+		Workflow: source.Workflow, Key: req.Key, Digest: digest, State: journal.Running,
 		WakeAt: journal.Now, CreatedAt: e.clock.Now().UnixNano(), Pinned: source.Pinned,
 	}
 	started, err := e.executions.Fork(ctx, source, fork, req.At)

@@ -210,11 +210,11 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: large}}, nil
 	}
 	var whole atomic.Int64
-	b.engine.whole = func(exec *journal.Execution) *journal.Execution {
+	b.engine.whole = func(exec *journal.Execution) (*journal.Execution, error) {
 		whole.Add(1)
 		row := *exec
 		row.Value, row.LeftOut = abi.MustMarshal(strings.Repeat("x", large)), journal.Sizes{}
-		return &row
+		return &row, nil
 	}
 	others := memory.Empty()
 	require.True(t, others.Grow(total-callers*(8<<10)-1<<16))
@@ -237,6 +237,21 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	require.EqualValues(t, callers, whole.Load())
 	b.rawCaller(t).answered()
 	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
+}
+
+// TestAResultThatIsDeletedMeanwhile: the caller of an execution whose result was deleted while the caller waited for memory is told that.
+func TestAResultThatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.wait = func(context.Context, string, string) (*journal.Execution, error) {
+		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: 1 << 20}}, nil
+	}
+	b.engine.whole = func(*journal.Execution) (*journal.Execution, error) {
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
+	}
+	_, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "a/B/c"})
+	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(rpcerror.From(err)))
+	require.Contains(t, rpcerror.From(err).Error(), "a/B/c is completed; it was deleted")
 }
 
 // TestAnswersOfGuestsArePaidFor: an answer whose size no one knows before it is there is paid for before it is encoded.

@@ -42,7 +42,7 @@ type fakeEngine struct {
 	deployment  func(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	start       func(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error)
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
-	whole       func(exec *journal.Execution) *journal.Execution
+	whole       func(exec *journal.Execution) (*journal.Execution, error)
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	deferred    func(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
@@ -107,7 +107,7 @@ func (f *fakeEngine) Poll(ctx context.Context, namespace, execution string) (*jo
 }
 
 func (f *fakeEngine) Whole(_ context.Context, exec *journal.Execution) (*journal.Execution, error) {
-	return f.whole(exec), nil
+	return f.whole(exec)
 }
 
 func (f *fakeEngine) PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/host"
@@ -141,10 +142,14 @@ func (w *workflowService) answer(ctx context.Context, exec *journal.Execution, a
 		if err := arrivalOf(ctx).admitAnswer(ctx, int64(left.Input+pageCopies*left.Value)); err != nil {
 			return nil, err
 		}
-		var err error
-		if exec, err = w.engine.Whole(ctx, exec); err != nil {
+		whole, err := w.engine.Whole(ctx, exec)
+		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+			return nil, abi.Errorf(abi.CodeExecutionNotFound, "%s is %s; it was deleted, or started over, before its result could be read", exec.Name(), exec.State)
+		}
+		if err != nil {
 			return nil, err
 		}
+		exec = whole
 	}
 	return convert.Execution(exec, as)
 }

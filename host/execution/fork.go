@@ -37,6 +37,9 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	if err != nil {
 		return false, err
 	}
+	if fork.Input, err = x.readForkInput(ctx, source, memory); err != nil {
+		return false, err
+	}
 	if at == 0 {
 		fork.Pinned.Unread = nil // it starts over with nothing but the input
 	}
@@ -71,6 +74,20 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	}
 	x.Fault.Pass(faultpoint.ForkAfterCommit)
 	return true, nil
+}
+
+// readForkInput reads the input of the source, with its result, and pays for them before that.
+func (x *Executions) readForkInput(ctx context.Context, source *journal.Execution, memory *budget.Permit) ([]byte, error) {
+	value := int64(source.LeftOut.Value)
+	if err := growFor(memory, inputCopies*int64(source.LeftOut.Input)+value); err != nil {
+		return nil, err
+	}
+	whole, err := x.Whole(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	memory.Shrink(value)
+	return whole.Input, nil
 }
 
 // beginning is what a fork takes over.
@@ -180,13 +197,18 @@ func forkTooLong() *abi.Error {
 // take takes memory for so many bytes that the fork takes over. They are there twice: as they
 // were read, and as they are written.
 func (b *beginning) take(bytes int) error {
-	b.size += bytes
-	switch need := 2 * int64(bytes); {
-	case b.size > maxForkBytes:
+	if b.size += bytes; b.size > maxForkBytes {
 		return forkTooLong()
-	case b.memory.Grow(need):
+	}
+	return growFor(b.memory, 2*int64(bytes))
+}
+
+// growFor takes memory for what a fork needs.
+func growFor(memory *budget.Permit, need int64) error {
+	switch {
+	case memory.Grow(need):
 		return nil
-	case b.memory.CouldGrow(need):
+	case memory.CouldGrow(need):
 		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for a fork")
 	default:
 		return abi.Errorf(abi.CodeExecutionTooLong, "the fork takes over more than the host has memory for").

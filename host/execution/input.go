@@ -42,11 +42,16 @@ const (
 // admitInput takes memory for the input of a start. An execution that another one calls does not
 // wait: the caller holds it already, and must be able to finish.
 func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*budget.Permit, error) {
-	if len(row.Input) <= keptInput {
+	return x.payQueued(ctx, len(row.Input), row.Parent.IsZero())
+}
+
+// payQueued takes memory for an input of so many bytes out of Queued. If there is none its caller is refused: after a moment, if it waits.
+func (x *Executions) payQueued(ctx context.Context, size int, wait bool) (*budget.Permit, error) {
+	if size <= keptInput {
 		return nil, nil
 	}
-	bytes := min(inputCopies*int64(len(row.Input)), x.Queued.Total())
-	if permit, ok := x.Queued.TryAcquire(bytes); ok || !row.Parent.IsZero() {
+	bytes := min(inputCopies*int64(size), x.Queued.Total())
+	if permit, ok := x.Queued.TryAcquire(bytes); ok || !wait {
 		return permit, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
@@ -54,10 +59,25 @@ func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*b
 	permit, err := x.Queued.Acquire(ctx, bytes)
 	if err != nil {
 		return nil, &admission.Overloaded{
-			Reason: abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an input of %d KiB", len(row.Input)>>10), After: startPatience,
+			Reason: abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an input of %d KiB", size>>10), After: startPatience,
 		}
 	}
 	return permit, nil
+}
+
+// ReadInput reads the input of a row for another start with it. It is paid for before it is read, as that of a start is, until
+// release is called: before the start, which pays for it as well.
+func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (input []byte, release func(), err error) {
+	paid, err := x.payQueued(ctx, row.LeftOut.Input+row.LeftOut.Value, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, err := x.Whole(ctx, row)
+	if err != nil {
+		paid.Release()
+		return nil, nil, err
+	}
+	return whole.Input, paid.Release, nil
 }
 
 // takeInputs takes over what was paid for the inputs of starts. If the run does not adopt the row of
@@ -112,22 +132,22 @@ func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *jour
 	whole := *row
 	var paid *budget.Permit
 	return &whole, func(ctx context.Context, bytes int64) (*budget.Permit, error) {
-		instance, err := admit(ctx, bytes)
-		if err != nil {
-			return nil, err
+			instance, err := admit(ctx, bytes)
+			if err != nil {
+				return nil, err
+			}
+			if paid, err = x.Delivering.Acquire(ctx, min(inputCopies*size, x.Delivering.Total())); err == nil {
+				whole.Input, err = x.readInput(ctx, row)
+			}
+			if err != nil {
+				instance.Release()
+				return nil, err
+			}
+			return instance, nil
+		}, func() {
+			whole.Input = nil
+			paid.Release()
 		}
-		if paid, err = x.Delivering.Acquire(ctx, min(inputCopies*size, x.Delivering.Total())); err == nil {
-			whole.Input, err = x.readInput(ctx, row)
-		}
-		if err != nil {
-			instance.Release()
-			return nil, err
-		}
-		return instance, nil
-	}, func() {
-		whole.Input = nil
-		paid.Release()
-	}
 }
 
 func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]byte, error) {

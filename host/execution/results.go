@@ -289,7 +289,7 @@ func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
 	failure, decided := t.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
 		row, err = t.LoadRun(ctx, RefTo(child))
 		if err == nil {
-			row, err = t.Whole(ctx, row)
+			row, err = t.readResultOf(ctx, row)
 		}
 		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
 			err = calleeSwept(child.Name())
@@ -303,6 +303,19 @@ func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
 	default:
 		t.calleeOver(row)
 	}
+}
+
+// readResultOf reads the result of another execution for a workflow. It waits for the memory of the read; then the result is counted as an outcome
+// that was not delivered.
+func (t *task) readResultOf(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+	if bytes := int64(row.LeftOut.Input + deliveryCopies*row.LeftOut.Value); bytes > maxInHand {
+		paid, err := t.Delivering.Acquire(ctx, min(bytes, t.Delivering.Total()))
+		if err != nil {
+			return nil, err
+		}
+		defer paid.Release()
+	}
+	return t.Whole(ctx, row)
 }
 
 func (t *task) calleeOver(child *journal.Execution) {

@@ -274,7 +274,7 @@ func (t *task) poll(ctx context.Context, b *abi.Poll) {
 		}
 		reply = abi.PollReply{State: string(other.State)}
 		if other.State.Final() {
-			if other, err = t.Whole(ctx, other); err != nil {
+			if other, err = t.readResultOf(ctx, other); err != nil {
 				return err
 			}
 			reply.Outcome = &abi.Outcome{Value: other.Value, Error: other.Error}
