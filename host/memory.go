@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution"
 )
 
 // share is a part of the memory of a host. Each is for what must not wait for the others: so nothing waits for
@@ -56,6 +57,13 @@ const writeLimit = 8
 // writeBytes is how many bytes that is.
 func writeBytes(memory int64) int64 { return max(1, memory/writeLimit) }
 
+// outcomeLimit is the part of the memory that outcomes may have which wait to be delivered, before no further attempt begins. It is no share: an
+// outcome is there when its size is known, and must not be lost.
+const outcomeLimit = 16
+
+// outcomeBytes is how many bytes that is.
+func outcomeBytes(memory int64) int64 { return max(1, memory/outcomeLimit) }
+
 // budgetOf makes the budget of a share.
 func (s share) budgetOf(memory int64) *budget.Budget {
 	if s != instanceShare {
@@ -98,6 +106,18 @@ func memoryOfWrites(w *writer, memory int64) []prometheus.Collector {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "cruster_write_memory_limit_bytes", Help: "How much that may be before starts and messages are refused.",
 		}, func() float64 { return float64(writeBytes(memory)) }),
+	}
+}
+
+// memoryOfOutcomes is for outcomes that wait to be delivered, of a host with so much memory.
+func memoryOfOutcomes(x *execution.Executions, memory int64) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cruster_outcome_memory_used_bytes", Help: "How much memory outcomes of activities, calls and polls have that were not delivered.",
+		}, func() float64 { return float64(x.OutcomeBytes()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cruster_outcome_memory_limit_bytes", Help: "How much that may be before no further attempt begins.",
+		}, func() float64 { return float64(outcomeBytes(memory)) }),
 	}
 }
 

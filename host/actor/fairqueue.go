@@ -18,6 +18,7 @@ type FairQueue[K comparable] struct {
 	waiting map[K][]func() // guarded by mu; of each owner, in the order in which they came
 	owners  []K            // guarded by mu; of the tasks that wait and may begin, the next one first
 	held    map[K]struct{} // guarded by mu; owners whose tasks do not begin
+	shut    bool           // guarded by mu; no task begins
 }
 
 // NewFairQueue makes a queue whose tasks run on goroutines of a group.
@@ -30,7 +31,7 @@ func NewFairQueue[K comparable](group *TaskGroup, places int) *FairQueue[K] {
 func (q *FairQueue[K]) Go(owner K, task func()) bool {
 	q.mu.Lock()
 	_, held := q.held[owner]
-	if q.taken >= q.places || held {
+	if q.taken >= q.places || held || q.shut {
 		if len(q.waiting[owner]) == 0 && !held {
 			q.owners = append(q.owners, owner)
 		}
@@ -67,10 +68,29 @@ func (q *FairQueue[K]) Resume(owner K) {
 		return
 	}
 	delete(q.held, owner)
-	var begin []func()
 	if len(q.waiting[owner]) > 0 {
 		q.owners = append(q.owners, owner)
 	}
+	q.beginAndUnlock()
+}
+
+// Shut has no further task of anyone begin before [FairQueue.Open]. They wait as data.
+func (q *FairQueue[K]) Shut() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shut = true
+}
+
+// Open ends a Shut, if there is one.
+func (q *FairQueue[K]) Open() {
+	q.mu.Lock()
+	q.shut = false
+	q.beginAndUnlock()
+}
+
+// beginAndUnlock begins the tasks that there are places for.
+func (q *FairQueue[K]) beginAndUnlock() {
+	var begin []func()
 	for q.taken < q.places {
 		q.taken++
 		task := q.nextLocked()
@@ -129,7 +149,7 @@ func (q *FairQueue[K]) nextLocked() func() {
 		clear(q.waiting)
 		q.owners = nil
 	}
-	if len(q.owners) == 0 {
+	if len(q.owners) == 0 || q.shut {
 		q.taken--
 		return nil
 	}

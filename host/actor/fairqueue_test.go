@@ -154,3 +154,35 @@ func TestFairQueueHolds(t *testing.T) {
 		require.Equal(t, 7, ran["held"], "the group is closed")
 	})
 }
+
+// TestFairQueueIsShut: no task of anyone begins while a queue is shut, those under way end, and all others run when it is open again.
+func TestFairQueueIsShut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var group TaskGroup
+		q := NewFairQueue[string](&group, 2)
+		var ran atomic.Int64
+		goOn := make(chan struct{})
+		for _, owner := range []string{"a", "b", "c"} {
+			q.Go(owner, func() {
+				<-goOn
+				ran.Add(1)
+			})
+		}
+		synctest.Wait()
+		q.Hold("c")
+		q.Shut()
+		close(goOn)
+		synctest.Wait()
+		q.Go("a", func() { ran.Add(1) })
+		q.Resume("c")
+		synctest.Wait()
+		require.EqualValues(t, 2, ran.Load())
+		require.Equal(t, 2, q.Waiting())
+		q.Open()
+		synctest.Wait()
+		require.EqualValues(t, 4, ran.Load())
+		require.Zero(t, q.Waiting())
+		group.Close()
+	})
+}

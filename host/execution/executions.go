@@ -107,6 +107,9 @@ type Deps struct {
 	Logger      *slog.Logger
 	// MaxActivities bounds the attempts of activities that run at the same time.
 	MaxActivities int
+	// MaxOutcomes is how many bytes of outcomes may wait for their delivery before no further attempt of an activity, or read of
+	// an outcome, begins. 0 is no limit.
+	MaxOutcomes int64
 	// MaxEntries bounds a journal. Defaults to abi.MaxEntries.
 	MaxEntries uint64
 	// Memory is what instances take theirs from.
@@ -156,6 +159,7 @@ type Executions struct {
 	updates    updateWaiters
 	answering  answering
 	starts     starts
+	outcomes   outcomes
 	leaving    atomic.Int64 // counts those that were evicted and leave memory
 }
 
@@ -170,6 +174,7 @@ func New(deps Deps) *Executions {
 	x.querying = semaphore.NewWeighted(maxQuerying)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.reading = actor.NewFairQueue[journal.ID](&x.group, maxReading)
+	x.outcomes.limit, x.outcomes.queues = deps.MaxOutcomes, []*actor.FairQueue[journal.ID]{x.performing, x.reading}
 	x.ending = actor.NewFairQueue[journal.RunID](&x.group, maxEnding)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })

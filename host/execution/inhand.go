@@ -1,10 +1,12 @@
 package execution
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -27,10 +29,56 @@ const maxReading = 8
 //
 // What an entity answers holds up the others, and is not held up itself: an operation that keeps no receipt would run again if its answer
 // were let go of.
+//
+// The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further attempt or read begins, of
+// any run. Outcomes wait for the store, for instances and for their turn to compute, and for no attempt that has not begun: so they become fewer.
 type inHand struct {
 	unread atomic.Int64
 	known  atomic.Int64 // exact whenever the run has received something
+	all    *outcomes
 }
+
+// outcomes counts the bytes of outcomes that the runs of a host have not delivered yet.
+type outcomes struct {
+	limit  int64                          // 0 is none
+	queues []*actor.FairQueue[journal.ID] // of what brings further ones
+
+	mu    sync.Mutex
+	bytes int64 // guarded by mu
+	shut  bool  // guarded by mu; the queues are
+}
+
+// add counts more bytes, or fewer.
+func (o *outcomes) add(bytes int64) {
+	if bytes == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes += bytes
+	shut := o.limit > 0 && o.bytes > o.limit
+	if shut == o.shut {
+		return
+	}
+	o.shut = shut
+	for _, q := range o.queues {
+		if shut {
+			q.Shut()
+		} else {
+			q.Open()
+		}
+	}
+}
+
+// OutcomeBytes is how many bytes of outcomes the runs have not delivered yet.
+func (x *Executions) OutcomeBytes() int64 {
+	x.outcomes.mu.Lock()
+	defer x.outcomes.mu.Unlock()
+	return x.outcomes.bytes
+}
+
+// setKnown says how many bytes the run has received and not delivered.
+func (h *inHand) setKnown(bytes int64) { h.all.add(bytes - h.known.Swap(bytes)) }
 
 func (h *inHand) tooMuch() bool { return h.unread.Load()+h.known.Load() > maxUndelivered }
 
@@ -55,6 +103,7 @@ func (t *task) came(outcome abi.Outcome) {
 		return // the run has ended the task already
 	}
 	t.inHand.unread.Add(bytes)
+	t.outcomes.add(bytes)
 	if t.inHand.tooMuch() {
 		t.performing.Hold(t.id)
 		t.reading.Hold(t.id)
@@ -73,7 +122,7 @@ func (r *run) read(t *task) {
 func (r *run) pace() {
 	known := r.kept.bytes()
 	r.locked(func(l *ledger) { known += l.inHand() })
-	r.inHand.known.Store(known)
+	r.inHand.setKnown(known)
 	if !r.inHand.tooMuch() {
 		r.performing.Resume(r.id)
 		r.reading.Resume(r.id)

@@ -80,6 +80,44 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 	})
 }
 
+// TestOutcomesOfAllRunsAreBounded has many executions receive outcomes while the store takes no writes. Together they have a bounded number of bytes
+// in hand, though none has much. When the store is back all of it is delivered, and nothing is counted any more.
+func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const runs, steps, places, limit = 50, 4, 100, 10 * bulk
+		var ran bulky
+		f := newFixture(t)
+		f.x.Activities = &ran
+		f.x.outcomes.limit = limit
+		f.scripts["w"] = append([]string{"activity a;activity b;activity c;activity d"}, slices.Repeat([]string{"park"}, steps-1)...)
+		back := make(chan struct{})
+		f.commits.seen = func(w journal.Write) {
+			if len(w.Entries) > 0 {
+				f.commits.mu.Unlock()
+				<-back
+				f.commits.mu.Lock()
+			}
+		}
+		for n := range runs {
+			_, err := f.x.Start(t.Context(), rowOf("w", fmt.Sprint(n)), nil)
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		require.Greater(t, ran.ran.Load(), int64(limit/bulk))
+		require.LessOrEqual(t, ran.ran.Load(), int64(limit/bulk+1+places))
+		require.Less(t, ran.ran.Load(), int64(runs*steps))
+		require.Greater(t, f.x.OutcomeBytes(), int64(limit))
+		require.Positive(t, f.x.performing.Waiting())
+
+		close(back)
+		synctest.Wait()
+		require.EqualValues(t, runs*steps, ran.ran.Load())
+		require.Zero(t, f.x.performing.Waiting())
+		require.Zero(t, f.x.OutcomeBytes())
+	})
+}
+
 // performFunc is a function that performs attempts.
 type performFunc func(ctx context.Context, task activity.Task) activity.Report
 

@@ -91,6 +91,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
 		left:      make(chan struct{}),
+		inHand:    inHand{all: &x.outcomes},
 	}
 }
 
@@ -158,6 +159,7 @@ func (r *run) Forgotten() {
 	}
 	r.releaseOps()
 	r.input.Release()
+	r.inHand.setKnown(0)
 }
 
 func (r *run) requeue(notices ...notice) { r.again = append(r.again, notices...) }
