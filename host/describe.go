@@ -133,7 +133,7 @@ func (e *Engine) describe(ctx context.Context, namespace, name, run string, row 
 			d.Earlier = d.Earlier[:maxEarlier]
 		}
 	}
-	if d.Deferreds, err = e.store.Deferreds(ctx, row.RunKey()); err != nil {
+	if d.Deferreds, err = journal.ListSettlements(ctx, e.store, row.Settlements()); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
 	inbox, err := e.store.Inbox(ctx, row.Receiver(), 0)
@@ -186,13 +186,13 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 
 // Deferred is what a deferred of a run was settled with. The run may be gone by now: then
 // there is none.
-func (e *Engine) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	d, err := e.store.Deferred(ctx, run, name)
+func (e *Engine) Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
+	d, err := journal.ReadDeferred(ctx, e.store, of, s.Position)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, abi.Errorf(abi.CodeExecutionNotFound, "the execution has no settled deferred %q any more", name)
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "the execution has no settled deferred %q any more", s.Name)
 	}
 	if err != nil {
-		return nil, journal.Coded("describe the deferred "+name, err)
+		return nil, journal.Coded("describe the deferred "+s.Name, err)
 	}
 	return d, nil
 }

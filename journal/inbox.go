@@ -54,8 +54,7 @@ import (
 //  4. They overtake nothing of the same sender: a run that ends sends the requests in front of its result.
 //  5. A request whose receiver is over by then is garbage, as a result is.
 //
-// Settlements are not messages here: there is one of each name at most, a second one is refused to its
-// sender's face, and they are kept for as long as the execution.
+// Settlements have an inbox of their own: see settlement.go.
 
 // MessageKind tells what a message is about.
 type MessageKind string
@@ -79,6 +78,8 @@ const (
 	// started it. It has the origin that the result will have, and is from the step, for
 	// whose run stands the first of its chain: the result goes to the inbox of that.
 	AwaitMessage MessageKind = "await"
+	// SettleMessage settles a deferred of a run: see [SettlementsOf].
+	SettleMessage MessageKind = "settle"
 	// InterruptMessage asks an execution to stop: its value is an [Interrupt].
 	InterruptMessage MessageKind = "interrupt"
 	// TerminateMessage ends an execution, whatever it does: its value is an [Interrupt].
@@ -88,7 +89,7 @@ const (
 // Bounded tells whether a full inbox refuses such a message. It does not refuse those that an execution waits for, or
 // by which it will be told: the callee could not end, or the caller could not leave memory.
 func (k MessageKind) Bounded() bool {
-	return k != ResultMessage && k != AwaitMessage && k != LockMessage && !k.Stops()
+	return k != ResultMessage && k != AwaitMessage && k != LockMessage && k != SettleMessage && !k.Stops()
 }
 
 // Stops tells whether such a message asks an execution to stop.
@@ -104,7 +105,8 @@ const (
 )
 
 // Receiver names an inbox: that of an entity, or that of a chain of runs of an execution. A run
-// that supersedes another has an inbox of its own; one that continues another shares it.
+// that supersedes another has an inbox of its own; one that continues another shares it. Settlements of deferreds have
+// another one, for each run: see [SettlementsOf].
 type Receiver struct {
 	ID ID
 	// Chain is zero for an entity.
@@ -114,7 +116,7 @@ type Receiver struct {
 // Message is one in an inbox.
 type Message struct {
 	Envelope
-	// Value is what the message brings, canonical msgpack.
+	// Value is what the message brings: canonical msgpack, but for a settlement (see settlement.go).
 	Value []byte
 }
 

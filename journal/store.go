@@ -47,10 +47,6 @@ type ExecutionReader interface {
 	// FindRun reads the run of an execution by its id, or by its chain; also one that was
 	// superseded. ErrNotFound if there is none.
 	FindRun(ctx context.Context, id ID, run RunID) (*Execution, error)
-	// Deferreds lists the settled deferreds of a run, by name.
-	Deferreds(ctx context.Context, run RunKey) ([]Settlement, error)
-	// Deferred reads a settled deferred; ErrNotFound if it is not settled.
-	Deferred(ctx context.Context, run RunKey, name string) (*Deferred, error)
 	// Hibernated reads the saved state of a run's guest; ErrNotFound if there is none.
 	Hibernated(ctx context.Context, run RunKey) (*Hibernated, error)
 	// Callee finds the execution that a step started, or found and linked, also if its run was

@@ -180,36 +180,6 @@ type Entry struct {
 	Waiting *Waiting `msgpack:"waiting,omitempty"`
 }
 
-// Deferred is a settled promise of an execution.
-type Deferred struct {
-	Name  string
-	Value []byte
-	Error *abi.Error
-	At    int64
-	// Origin tells this settlement from all others, so that one that is repeated
-	// after a lost answer is known again.
-	Origin Origin
-}
-
-// Settlement is the deferred without what it was settled with.
-func (d *Deferred) Settlement() Settlement {
-	s := Settlement{Name: d.Name, At: d.At, Bytes: len(d.Value), Origin: d.Origin}
-	if d.Error != nil {
-		s.Bytes += len(abi.MustMarshal(d.Error))
-	}
-	return s
-}
-
-// Settlement says that a deferred of an execution is settled, and leaves out with what:
-// that may be much.
-type Settlement struct {
-	Name string
-	At   int64
-	// Bytes is how much is left out: of the value, or of the error as it is encoded.
-	Bytes  int
-	Origin Origin
-}
-
 // Module is a Wasm binary.
 type Module struct {
 	Digest    string

@@ -31,18 +31,13 @@ type Write struct {
 	// set; if there is no row, it is a start as any other. It comes with a Start and at most a
 	// Receive, which a message of its origin that the superseded run has not taken refuses, too.
 	Replace RunID
-	// Deferreds are settled from the start; they come with a Start only.
-	Deferreds []Deferred
 	// Entries are appended to the journal. A sequence number that is taken already fails the
 	// Write. A run that is over takes none: ErrNotFound. All else that is written of it is taken, and wakes nothing.
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update
-	// Settle settles a deferred, and has a running execution loaded: its wake time becomes
-	// Now. If it was settled before, nothing of this Write takes effect, and Result.Existed
-	// is set.
-	Settle *Deferred
-	// Receive puts a message into the inbox, and has a running execution loaded. If there is
+	// Receive puts a message into the inbox, a settlement into that of the run's settlements, and has a running
+	// execution loaded: its wake time becomes Now. If there is
 	// one of its origin, parked or not, or a receipt, nothing of this Write takes effect, and
 	// Result.Existed is set. A full inbox is ErrInboxFull, and so is one of an entity with
 	// [MaxParked] or [MaxParkedBytes], unless the message is not [MessageKind.Bounded]. What this
@@ -96,7 +91,7 @@ type Write struct {
 // Sent is a message on its way.
 type Sent struct {
 	To ID
-	// Chain is that of the execution that it goes to, unless the Write starts it; zero for an entity.
+	// Chain is that of the inbox that it goes to; zero for that of an entity, and for that of the execution that the Write starts.
 	Chain RunID
 	Message
 }
@@ -109,9 +104,17 @@ func (w *Write) Receiver() Receiver {
 	return Receiver{w.ID, cmp.Or(w.Chain, w.Run)}
 }
 
+// ReceivedBy is the inbox that the message of Receive goes to.
+func (w *Write) ReceivedBy() Receiver {
+	if w.settles() {
+		return SettlementsOf(w.ID, w.Run)
+	}
+	return w.Receiver()
+}
+
 // ReceiverOf is the inbox that a message of the Write goes to.
 func (w *Write) ReceiverOf(sent *Sent) Receiver {
-	if w.Start != nil && sent.To == w.ID {
+	if w.Start != nil && sent.To == w.ID && sent.Chain.IsZero() {
 		return w.Receiver()
 	}
 	return Receiver{sent.To, sent.Chain}
@@ -121,7 +124,7 @@ func (w *Write) ReceiverOf(sent *Sent) Receiver {
 func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 
 // Wakes tells whether the Write has a running execution loaded.
-func (w *Write) Wakes() bool { return w.Settle != nil || w.Receive != nil }
+func (w *Write) Wakes() bool { return w.Receive != nil }
 
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
@@ -142,7 +145,7 @@ type Update struct {
 
 // Result is what became of one Write of a batch.
 type Result struct {
-	// Existed says that Start, Settle, Link or Receive found its row there already.
+	// Existed says that Start, Link or Receive found its row there already.
 	Existed bool
 	// Position is that of the message of Receive.
 	Position uint64
@@ -180,7 +183,7 @@ func (w *Write) Check() error {
 	if c := w.Continue; c != nil && (c.Run.IsZero() || c.Run == w.Run || w.ofOneRun()) {
 		return fmt.Errorf("journal: write of run %s continues it as %s, or beside what the new one would not have", w.Run, c.Run)
 	}
-	if !w.Replace.IsZero() && (w.Start == nil || w.Replace == w.Run || len(w.Deferreds)+len(w.Entries)+len(w.Send)+len(w.Receipts)+len(w.Take) > 0 || w.Publish != nil) {
+	if !w.Replace.IsZero() && (w.Start == nil || w.Replace == w.Run || len(w.Entries)+len(w.Send)+len(w.Receipts)+len(w.Take) > 0 || w.Publish != nil) {
 		return fmt.Errorf("journal: write of run %s takes the place of %s without a start, or beside more than that", w.Run, w.Replace)
 	}
 	if w.Publish != nil {
@@ -200,11 +203,8 @@ func (w *Write) Check() error {
 	if s := w.Start; s != nil && (s.Run != w.Run || cmp.Or(s.Chain, s.Run) != cmp.Or(w.Chain, w.Run)) {
 		return fmt.Errorf("journal: write of run %s starts run %s, or another chain", w.Run, s.Run)
 	}
-	if len(w.Deferreds) > 0 && w.Start == nil {
-		return fmt.Errorf("journal: write of execution %s has deferreds without a start", w.ID)
-	}
-	if w.Link != nil && (w.Start != nil || w.Settle != nil) {
-		return fmt.Errorf("journal: write of execution %s has a link beside a start or a settlement", w.ID)
+	if w.Link != nil && w.Start != nil {
+		return fmt.Errorf("journal: write of execution %s has a link beside a start", w.ID)
 	}
 	if h := w.Hibernate; h != nil && (len(h.Body) > MaxHibernated || h.Seq > math.MaxInt64) {
 		return fmt.Errorf("journal: saved state of execution %s, after entry %d, has %d bytes", w.ID, h.Seq, len(h.Body))
@@ -215,23 +215,23 @@ func (w *Write) Check() error {
 			return fmt.Errorf("journal: entry of execution %s has sequence number %d", w.ID, seq)
 		}
 	}
-	if w.Settle != nil && w.Settle.Name == "" || slices.ContainsFunc(w.Deferreds, func(d Deferred) bool { return d.Name == "" }) {
-		return fmt.Errorf("journal: settlement of a deferred of execution %s without a name", w.ID)
-	}
 	return nil
 }
 
 // fitsEntity tells whether the Write has nothing that only executions have.
 func (w *Write) fitsEntity() bool {
-	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Link == nil && w.Hibernate == nil &&
+	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && !w.settles() && w.Link == nil && w.Hibernate == nil &&
 		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // ofOneRun tells whether the Write has something that a run which continues another does not
 // take over.
 func (w *Write) ofOneRun() bool {
-	return w.Start != nil || len(w.Deferreds)+len(w.Entries)+len(w.Hold) > 0 || w.Update != nil || w.Settle != nil || w.Link != nil || w.Hibernate != nil
+	return w.Start != nil || len(w.Entries)+len(w.Hold) > 0 || w.Update != nil || w.settles() || w.Link != nil || w.Hibernate != nil
 }
+
+// settles tells whether the Write settles a deferred.
+func (w *Write) settles() bool { return w.Receive != nil && w.Receive.Kind == SettleMessage }
 
 func (w *Write) checkMessages() error {
 	if m := w.Receive; m != nil {
@@ -274,6 +274,8 @@ func (m *Message) check() error {
 	switch {
 	case m.Kind == "" || m.Origin == Origin{}:
 		return errors.New("it has no kind, or no origin")
+	case m.Kind == SettleMessage && (m.Name == "" || m.Origin != OriginOfDeferred(m.Name) || m.Bytes < settledHead):
+		return errors.New("it settles no deferred, or that of another name")
 	case m.Position != 0:
 		return errors.New("it has a position")
 	case m.Bytes != len(m.Value):
@@ -285,7 +287,7 @@ func (m *Message) check() error {
 // savesState tells whether all that the Write asks for is that the saved state of the
 // guest is replaced.
 func (w *Write) savesState() bool {
-	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Link == nil &&
+	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Link == nil &&
 		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil && w.Continue == nil
 }
 
@@ -307,14 +309,8 @@ func (w *Write) Size() int {
 	if w.Update != nil {
 		n += len(w.Update.Value)
 	}
-	if w.Settle != nil {
-		n += row + len(w.Settle.Value)
-	}
 	if w.Hibernate != nil {
 		n += row + len(w.Hibernate.Body)
-	}
-	for i := range w.Deferreds {
-		n += row + len(w.Deferreds[i].Value)
 	}
 	if w.Receive != nil {
 		n += row + len(w.Receive.Value)

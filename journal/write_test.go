@@ -25,13 +25,13 @@ func TestWriteCheck(t *testing.T) {
 		"a link and a start":   {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Link: &journal.Link{}}, "a link beside"},
 		"sequence number 0":    {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0"},
 		"too large a number":   {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: math.MaxInt64 + 1}}}, "sequence number 9223372036854775808"},
-		"deferred, no name":    {journal.Write{ID: id, Run: run, Settle: &journal.Deferred{}}, "without a name"},
+		"deferred, no name":    {journal.Write{ID: id, Run: run, Receive: (&journal.Deferred{}).Message()}, "settles no deferred"},
 	} {
 		require.ErrorContains(t, c.write.Check(), c.says, name)
 	}
 	valid := journal.Write{
 		ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run},
-		Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Settle: &journal.Deferred{Name: "paid"},
+		Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Receive: (&journal.Deferred{Name: "paid"}).Message(),
 	}
 	require.NoError(t, valid.Check())
 }
@@ -55,7 +55,7 @@ func TestWriteSize(t *testing.T) {
 		"refusal":    {Receipts: []journal.Receipt{{Error: &abi.Error{Message: string(large)}}}},
 		"entity":     {Entity: &journal.Entity{State: large}},
 		"taken":      {Take: make([]uint64, len(large))},
-		"settlement": {Settle: &journal.Deferred{Value: large}},
+		"settlement": {Receive: (&journal.Deferred{Value: large}).Message()},
 	} {
 		require.GreaterOrEqual(t, w.Size(), empty+len(large), name)
 	}

@@ -44,7 +44,7 @@ type fakeEngine struct {
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	whole       func(exec *journal.Execution) (*journal.Execution, error)
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
-	deferred    func(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
+	deferred    func(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
 	follow      func(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error
 	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
@@ -166,8 +166,8 @@ func (f *fakeEngine) UploadMemory() host.Permit {
 	return f.memory.Empty()
 }
 
-func (f *fakeEngine) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	return f.deferred(ctx, run, name)
+func (f *fakeEngine) Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
+	return f.deferred(ctx, of, s)
 }
 
 func (f *fakeEngine) HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) ([]journal.Entry, bool, error) {

@@ -28,7 +28,7 @@ type executionEngine interface {
 	// Whole is the row with its input and its value.
 	Whole(ctx context.Context, exec *journal.Execution) (*journal.Execution, error)
 	// Deferred is what a deferred was settled with.
-	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
+	Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
@@ -215,7 +215,7 @@ func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Descrip
 		if _, left := room.Left(); s.Bytes >= left {
 			break
 		}
-		settled, err := w.engine.Deferred(ctx, d.RunKey(), s.Name)
+		settled, err := w.engine.Deferred(ctx, d.Settlements(), s)
 		if err != nil {
 			return err
 		}

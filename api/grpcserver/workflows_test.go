@@ -180,8 +180,8 @@ func TestDescribeTellsEverything(t *testing.T) {
 			Deferreds: []journal.Settlement{{Name: "d", At: 7, Bytes: 1}},
 		}, nil
 	}
-	b.engine.deferred = func(_ context.Context, _ journal.RunKey, name string) (*journal.Deferred, error) {
-		return &journal.Deferred{Name: name, Value: abi.MustMarshal(true), At: 7}, nil
+	b.engine.deferred = func(_ context.Context, _ journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
+		return &journal.Deferred{Name: s.Name, Value: abi.MustMarshal(true), At: 7}, nil
 	}
 
 	d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
@@ -226,9 +226,9 @@ func TestLargeDescriptions(t *testing.T) {
 				return &host.Description{Execution: journal.Execution{State: journal.Running}, Pending: test.pending, Deferreds: test.deferreds}, nil
 			}
 			reads, value := 0, abi.MustMarshal(test.value)
-			b.engine.deferred = func(_ context.Context, _ journal.RunKey, name string) (*journal.Deferred, error) {
+			b.engine.deferred = func(_ context.Context, _ journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
 				reads++
-				return &journal.Deferred{Name: name, Value: value}, nil
+				return &journal.Deferred{Name: s.Name, Value: value}, nil
 			}
 			d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
 			require.NoError(t, err)

@@ -32,8 +32,6 @@ import (
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
-	Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error)
-	Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error)
 	FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error)
 	Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error)

@@ -66,8 +66,8 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{
-		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved), Publish: did.publish,
-		Send: begun.signalsTo(fork.ID),
+		ID: fork.ID, Run: fork.Run, Start: fork, Entries: append(begun.entries, moved), Publish: did.publish,
+		Send: begun.messagesTo(fork),
 	})
 	if err != nil || existed {
 		return false, err
@@ -110,7 +110,7 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	if err != nil {
 		return nil, err
 	}
-	settled, err := x.Store.Deferreds(ctx, source.RunKey())
+	settled, err := journal.ListSettlements(ctx, x.Store, source.Settlements())
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
 	}
@@ -158,7 +158,7 @@ func (x *Executions) readDeferreds(ctx context.Context, source *journal.Executio
 		}
 	}
 	for _, s := range taken {
-		d, err := x.Store.Deferred(ctx, source.RunKey(), s.Name)
+		d, err := journal.ReadDeferred(ctx, x.Store, source.Settlements(), s.Position)
 		if err != nil {
 			return journal.Coded("read the deferreds of "+source.Name(), err)
 		}

@@ -62,10 +62,13 @@ func (x *Executions) undelivered(ctx context.Context, source *journal.Execution,
 	return b.fork.FromInbox(inbox, b.whole), nil
 }
 
-// signalsTo are the signals on their way to the fork.
-func (b *beginning) signalsTo(fork journal.ID) (sent []journal.Sent) {
+// messagesTo are the signals and the settled deferreds on their way to the fork.
+func (b *beginning) messagesTo(fork *journal.Execution) (sent []journal.Sent) {
 	for _, m := range b.signals {
-		sent = append(sent, journal.Sent{To: fork, Message: m})
+		sent = append(sent, journal.Sent{To: fork.ID, Message: m})
+	}
+	for i := range b.deferreds {
+		sent = append(sent, b.deferreds[i].SendTo(fork))
 	}
 	return sent
 }

@@ -59,7 +59,7 @@ func (l *living) ready(row *journal.Execution, o *op.Op, seen []journal.ID) stri
 			return "its sleep is over"
 		}
 	case abi.OpDeferred:
-		if _, err := l.f.store.Deferred(ctx, row.RunKey(), o.Name); err == nil {
+		if _, err := journal.FindDeferred(ctx, l.f.store, row.Settlements(), o.Name); err == nil {
 			return "deferred " + o.Name + " is settled"
 		}
 	case abi.OpReceive, abi.OpUpdate:

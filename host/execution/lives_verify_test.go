@@ -41,7 +41,7 @@ func (l *living) verify(run *promised, row *journal.Execution) {
 	}
 	l.told[row.Chain] = result
 	for name, value := range run.settled {
-		if d, err := l.f.store.Deferred(context.Background(), row.RunKey(), name); err != nil || outcomeText(d.Value, d.Error) != value {
+		if d, err := journal.FindDeferred(context.Background(), l.f.store, row.Settlements(), name); err != nil || outcomeText(d.Value, d.Error) != value {
 			l.wrong("%s: %s=%s was acknowledged and is not there", row.Name(), name, value)
 		}
 	}

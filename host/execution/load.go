@@ -142,7 +142,7 @@ func (r *run) adopt(row *journal.Execution) {
 func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run, r.fresh = run, false
-	r.deferreds.set(nil)
+	r.deferreds.set(journal.SettlementsOf(r.id, run), nil)
 	r.received.LetGo()
 	r.stuck, r.crashes, r.savedSeq, r.published, r.room = nil, 0, 0, nil, 0
 	r.asked, r.behind = false, false
@@ -161,7 +161,7 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settled, err := r.Store.Deferreds(ctx, row.RunKey())
+	settled, err := journal.ListSettlements(ctx, r.Store, row.Settlements())
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.adopt(row)
 	r.releaseInput()
-	r.deferreds.set(settled)
+	r.deferreds.set(row.Settlements(), settled)
 	r.received.LetGo()
 	clear(r.told)
 	r.look = false

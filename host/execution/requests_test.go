@@ -112,7 +112,7 @@ func TestDeferredsAreTyped(t *testing.T) {
 		} {
 			require.Equal(t, c.code, abi.CodeOf(f.x.Settle(t.Context(), RefTo(row), c.d)), name)
 		}
-		settled, err := f.store.Deferreds(t.Context(), row.RunKey())
+		settled, err := journal.ListSettlements(t.Context(), f.store, row.Settlements())
 		require.NoError(t, err)
 		require.Empty(t, settled)
 		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: text}))

@@ -72,10 +72,11 @@ func writtenText(w journal.Write) string {
 	for _, en := range w.Entries {
 		parts = append(parts, fmt.Sprintf("entry %d", en.Seq))
 	}
-	if w.Settle != nil {
+	switch {
+	case w.Receive == nil:
+	case w.Receive.Kind == journal.SettleMessage:
 		parts = append(parts, "a settlement")
-	}
-	if w.Receive != nil {
+	default:
 		parts = append(parts, "a message")
 	}
 	if len(w.Take) > 0 {
@@ -93,7 +94,7 @@ func writtenText(w journal.Write) string {
 	if n := len(slices.DeleteFunc(slices.Clone(w.Send), func(s journal.Sent) bool { return !s.Kind.Stops() })); n > 0 {
 		parts = append(parts, fmt.Sprint(n, " to stop"))
 	}
-	if w.Update == nil && (w.Settle != nil || w.Update != nil && w.Update.Interrupt != nil || w.Receive != nil) {
+	if w.Update == nil && w.Receive != nil {
 		return strings.Join(append(parts, "the wake time"), ", ")
 	}
 	if w.Continue != nil {
@@ -111,21 +112,18 @@ type failingLoads struct {
 	f *fixture
 }
 
-func (s *failingLoads) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	if err := s.fail(); err != nil {
-		return nil, err
+func (s *failingLoads) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
+	m, err := s.Store.Message(ctx, to, position)
+	if err != nil || m.Kind != journal.SettleMessage {
+		return m, err
 	}
-	return s.Store.Deferreds(ctx, run)
-}
-
-func (s *failingLoads) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
 	if err := s.fail(); err != nil {
 		return nil, err
 	}
 	s.f.mu.Lock()
 	s.f.reads++
 	s.f.mu.Unlock()
-	return s.Store.Deferred(ctx, run, name)
+	return m, nil
 }
 
 func (s *failingLoads) Published(ctx context.Context, run journal.RunKey) (*journal.Published, error) {
@@ -134,6 +132,12 @@ func (s *failingLoads) Published(ctx context.Context, run journal.RunKey) (*jour
 }
 
 func (s *failingLoads) Inbox(ctx context.Context, to journal.Receiver, from uint64) ([]journal.Envelope, error) {
+	if row, err := s.Store.Load(ctx, to.ID); err == nil && to == row.Settlements() {
+		if err := s.fail(); err != nil {
+			return nil, err
+		}
+		return s.Store.Inbox(ctx, to, from)
+	}
 	inbox, err := s.Store.Inbox(ctx, to, from)
 	s.looked("inbox")
 	return inbox, err

@@ -17,7 +17,7 @@ const (
 	maxInHand = 64 << 10
 )
 
-// settlements is what a run knows of its settled deferreds: that they are, and not with
+// settlements are what a run knows of its settled deferreds: that they are, and not with
 // what. A workflow may be sent many large values before it asks for the first.
 //
 // Invariant: a value is in memory only from when it is put into the batch of a turn,
@@ -25,6 +25,7 @@ const (
 // mostly asked for at once: of them a little is in hand while notices are handled, so
 // that the store need not be asked.
 type settlements struct {
+	inbox   journal.Receiver
 	settled map[string]journal.Settlement
 	bytes   int
 
@@ -36,20 +37,20 @@ func newSettlements() settlements {
 	return settlements{settled: map[string]journal.Settlement{}, inHand: map[string]journal.Deferred{}}
 }
 
-// set forgets all that was known, and takes what the store has.
-func (s *settlements) set(settled []journal.Settlement) {
+// set forgets all that was known, and takes what the store has of a run.
+func (s *settlements) set(inbox journal.Receiver, settled []journal.Settlement) {
 	s.letGo()
 	clear(s.settled)
-	s.bytes = 0
+	s.inbox, s.bytes = inbox, 0
 	for _, d := range settled {
 		s.settled[d.Name] = d
 		s.bytes += d.Bytes
 	}
 }
 
-// add takes a settlement that is durable.
-func (s *settlements) add(d journal.Deferred) {
-	settled := d.Settlement()
+// add takes a settlement that is durable, as the message at a position.
+func (s *settlements) add(d journal.Deferred, position uint64) {
+	settled := d.SettledAt(position)
 	s.settled[d.Name] = settled
 	s.bytes += settled.Bytes
 	if s.inHandBytes+settled.Bytes <= maxInHand {
@@ -58,14 +59,10 @@ func (s *settlements) add(d journal.Deferred) {
 	}
 }
 
-// check tells whether a settlement is known: it was repeated. One that is not may be refused,
-// because of another or because of the execution's row.
-func (s *settlements) check(d journal.Deferred, row *journal.Execution) (known bool, err error) {
-	if first, ok := s.settled[d.Name]; ok {
-		if first.Origin == d.Origin {
-			return true, nil
-		}
-		return false, settledBefore(d.Name, row)
+// check tells whether a deferred is settled. If it is not, a settlement of it may be refused all the same.
+func (s *settlements) check(d journal.Deferred, row *journal.Execution) (settled bool, err error) {
+	if _, settled := s.settled[d.Name]; settled {
+		return true, nil
 	}
 	if row.State.Final() {
 		return false, alreadyOver(row)
@@ -75,7 +72,7 @@ func (s *settlements) check(d journal.Deferred, row *journal.Execution) (known b
 
 // full refuses a settlement that there is no room for.
 func (s *settlements) full(d journal.Deferred, execution string) error {
-	if len(s.settled) < maxSettled && s.bytes+d.Settlement().Bytes <= maxSettledBytes {
+	if len(s.settled) < maxSettled && s.bytes+d.SettledAt(0).Bytes <= maxSettledBytes {
 		return nil
 	}
 	return abi.Errorf(abi.CodeExecutionTooLong, "%s has %d settled deferreds with %d KiB; the limits are %d and %d MiB",
@@ -90,7 +87,7 @@ func (s *settlements) letGo() {
 }
 
 // fill puts into a batch what its deferreds were settled with.
-func (s *settlements) fill(ctx context.Context, store Store, run journal.RunKey, b *batch) error {
+func (s *settlements) fill(ctx context.Context, store Store, b *batch) error {
 	for i := range b.entries {
 		en := &b.entries[i]
 		if !b.unread[i] || en.Op.Kind != abi.OpDeferred {
@@ -98,7 +95,7 @@ func (s *settlements) fill(ctx context.Context, store Store, run journal.RunKey,
 		}
 		d, ok := s.inHand[en.Op.Name]
 		if !ok {
-			read, err := store.Deferred(ctx, run, en.Op.Name)
+			read, err := journal.ReadDeferred(ctx, store, s.inbox, s.settled[en.Op.Name].Position)
 			if err != nil {
 				return err
 			}

@@ -135,18 +135,20 @@ func TestSettlementsAreBounded(t *testing.T) {
 			"many":  many,
 			"large": {{Name: "a", Bytes: maxSettledBytes / 2}, {Name: "b", Bytes: maxSettledBytes/2 - 3}},
 		} {
-			r.deferreds.set(settled)
+			r.deferreds.set(row.Settlements(), settled)
 			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.learn(settlementNews{d})), name)
 			again := journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()}
-			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.learn(settlementNews{again})), "%s: what is settled is told first", name)
-			found, err := f.store.Deferreds(t.Context(), row.RunKey())
+			already, err := r.deferreds.check(again, row)
+			require.NoError(t, err)
+			require.True(t, already, "%s: what is settled is told first", name)
+			found, err := journal.ListSettlements(t.Context(), f.store, row.Settlements())
 			require.NoError(t, err)
 			require.Empty(t, found, name)
 			settled[0].Bytes -= 2
-			r.deferreds.set(settled[:len(settled)-1])
+			r.deferreds.set(row.Settlements(), settled[:len(settled)-1])
 			require.NoError(t, r.deferreds.full(d, "w"), name)
 		}
-		r.deferreds.set(nil)
+		r.deferreds.set(row.Settlements(), nil)
 		require.NoError(t, r.learn(settlementNews{d}))
 	})
 }

@@ -37,12 +37,12 @@ func (x *Executions) stored(ctx context.Context, row *journal.Execution) knowled
 	return knowledge{
 		row: row,
 		settled: func() (*settlements, error) {
-			list, err := x.Store.Deferreds(ctx, row.RunKey())
+			list, err := journal.ListSettlements(ctx, x.Store, row.Settlements())
 			if err != nil {
 				return nil, journal.Coded("read the deferreds of "+row.Name(), err)
 			}
 			settled := newSettlements()
-			settled.set(list)
+			settled.set(row.Settlements(), list)
 			return &settled, nil
 		},
 		awaiters: func() ([]journal.Envelope, error) {

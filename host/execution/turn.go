@@ -93,7 +93,7 @@ func (r *run) fill(ctx context.Context, b *batch) error {
 	if err := r.fillMessages(ctx, b); err != nil {
 		return err
 	}
-	return r.deferreds.fill(ctx, r.Store, r.row.RunKey(), b)
+	return r.deferreds.fill(ctx, r.Store, b)
 }
 
 // waitForCompletions sees to it that something will complete: the host works for

@@ -11,7 +11,6 @@ import (
 type execution struct {
 	row       journal.Execution
 	entries   map[uint64][]byte // by sequence number, encoded
-	deferreds map[string]journal.Deferred
 	links     map[journal.StepID]journal.Link
 	saved     *journal.Hibernated // nil if there is none
 	published []byte              // the body; nil if there is none
@@ -23,30 +22,13 @@ func begun(start journal.Execution) *execution {
 	if row.Chain.IsZero() {
 		row.Chain = row.Run
 	}
-	return &execution{row: row, entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{}}
+	return &execution{row: row, entries: map[uint64][]byte{}, links: map[journal.StepID]journal.Link{}}
 }
 
 func (e *execution) clone() *execution {
 	return &execution{
-		row: e.row, entries: maps.Clone(e.entries), deferreds: maps.Clone(e.deferreds), links: maps.Clone(e.links),
-		saved: e.saved, published: e.published,
+		row: e.row, entries: maps.Clone(e.entries), links: maps.Clone(e.links), saved: e.saved, published: e.published,
 	}
-}
-
-// settle settles deferreds; it reports false if the one that may be settled only once is already.
-func (e *execution) settle(w *journal.Write) bool {
-	for _, d := range w.Deferreds {
-		e.deferreds[d.Name] = cloneDeferred(d)
-	}
-	d := w.Settle
-	if d == nil {
-		return true
-	}
-	_, settled := e.deferreds[d.Name]
-	if !settled {
-		e.deferreds[d.Name] = cloneDeferred(*d)
-	}
-	return !settled
 }
 
 // update changes the row, and what there is one of besides it.
@@ -89,6 +71,6 @@ func continued(e *execution, c *journal.Continuation) *execution {
 	row.Value, row.Error, row.Waiting, row.MovedAt, row.Section = nil, nil, journal.Waiting{}, 0, journal.StepID{}
 	return &execution{
 		row: row, published: e.published,
-		entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{},
+		entries: map[uint64][]byte{}, links: map[journal.StepID]journal.Link{},
 	}
 }

@@ -113,15 +113,21 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 // the Write takes does not matter to what it receives. Position is where the next message stands.
 func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, position uint64, res journal.Result) {
 	own := s.boxes[w.Receiver()].clone()
+	after = map[journal.Receiver]*box{w.Receiver(): own}
+	receives := own
 	if m := w.Receive; m != nil {
+		if to := w.ReceivedBy(); after[to] == nil {
+			receives = s.boxes[to].clone()
+			after[to] = receives
+		}
 		_, known := s.receipts[receiptKey{w.ID, m.Origin}]
 		if old := s.executions[w.ID]; !known && !w.Replace.IsZero() && old != nil {
 			known = s.boxes[old.row.Receiver()].clone().origins[m.Origin]
 		}
 		switch {
-		case known || own.origins[m.Origin]:
+		case known || receives.origins[m.Origin]:
 			return nil, 0, journal.Result{Existed: true}
-		case m.Kind.Bounded() && (own.full(m.Bytes) || own.parkedFull()):
+		case m.Kind.Bounded() && (receives.full(m.Bytes) || receives.parkedFull()):
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
@@ -141,9 +147,8 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 	position = s.position
 	if w.Receive != nil {
 		position++
-		own.put(*w.Receive, position)
+		receives.put(*w.Receive, position)
 	}
-	after = map[journal.Receiver]*box{w.Receiver(): own}
 	var bounded []journal.Receiver // that messages are put into which a full inbox refuses
 	for i := range w.Send {
 		sent := &w.Send[i]

@@ -146,9 +146,6 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if res := s.linkLocked(after, w.Link); res != (journal.Result{}) {
 		return res
 	}
-	if !after.settle(w) {
-		return journal.Result{Existed: true}
-	}
 	boxes, position, res := s.boxesLocked(w)
 	if res != (journal.Result{}) {
 		return res
@@ -162,6 +159,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	after.update(w)
 	if w.Continue != nil {
 		s.gone[after.row.RunKey()] = true
+		delete(s.boxes, after.row.Settlements())
 		after = continued(after, w.Continue)
 		boxes[w.Receiver()].release()
 	}
@@ -350,6 +348,7 @@ func (s *Store) runLocked(key journal.RunKey) *execution {
 // removeLocked removes a run, and with the current one the receipts of its execution.
 func (s *Store) removeLocked(row *journal.Execution) {
 	delete(s.boxes, row.Receiver())
+	delete(s.boxes, row.Settlements())
 	s.gone[row.RunKey()] = true
 	if row.Superseded > 0 {
 		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool { return e.row.Run == row.Run })

@@ -66,40 +66,11 @@ func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, l
 	return entries, false, nil
 }
 
-// Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	return alone(ctx, s, func() ([]journal.Settlement, error) {
-		e := s.runLocked(run)
-		if e == nil {
-			return nil, nil
-		}
-		var out []journal.Settlement
-		for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
-			d := e.deferreds[name]
-			out = append(out, d.Settlement())
-		}
-		return out, nil
-	})
-}
-
 // Hibernated implements journal.Store.
 func (s *Store) Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hibernated, error) {
 	return alone(ctx, s, func() (*journal.Hibernated, error) {
 		if e := s.runLocked(run); e != nil && e.saved != nil {
 			return &journal.Hibernated{Seq: e.saved.Seq, Body: bytes.Clone(e.saved.Body)}, nil
-		}
-		return nil, journal.ErrNotFound
-	})
-}
-
-// Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	return alone(ctx, s, func() (*journal.Deferred, error) {
-		if e := s.runLocked(run); e != nil {
-			if d, ok := e.deferreds[name]; ok {
-				d = cloneDeferred(d)
-				return &d, nil
-			}
 		}
 		return nil, journal.ErrNotFound
 	})
@@ -200,11 +171,6 @@ func cloneExecution(e journal.Execution) journal.Execution {
 		e.Interrupt = &i
 	}
 	return e
-}
-
-func cloneDeferred(d journal.Deferred) journal.Deferred {
-	d.Value, d.Error = bytes.Clone(d.Value), cloneError(d.Error)
-	return d
 }
 
 func cloneDeployment(d journal.Deployment) journal.Deployment {

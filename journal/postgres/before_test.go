@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal/postgres"
 	"github.com/cruster/cruster/journal/storetest"
@@ -36,6 +37,26 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	_, err = conn.Exec(t.Context(), "UPDATE "+table("given_up")+" SET step = $1", make([]byte, 16))
 	require.NoError(t, err)
 	storetest.RunGivenUpBefore(t, open(t, postgres.Config{Schema: schema}))
+}
+
+// What it was settled with is in an inbox.
+func TestDeferredsBecomeMessages(t *testing.T) {
+	t.Parallel()
+	schema := restoreBefore(t)
+	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
+	for _, d := range storetest.SettledBefore() {
+		var failure []byte
+		if d.Error != nil {
+			failure = abi.MustMarshal(d.Error)
+		}
+		_, err := conn.Exec(t.Context(), "INSERT INTO "+table("deferreds")+" (shard, id, name, value, error, at, origin) SELECT shard, id, $1, $2, $3, $4, $5 FROM "+
+			table("executions")+" WHERE key = 'a'", d.Name, d.Value, failure, d.At, d.Origin[:])
+		require.NoError(t, err)
+	}
+	storetest.RunSettledBefore(t, open(t, postgres.Config{Schema: schema}))
 }
 
 // restoreBefore makes a schema as a version before left it.

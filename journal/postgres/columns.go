@@ -220,27 +220,6 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains, interrupts)
 }
 
-type settleRows struct {
-	keys
-	names                   []string
-	values, errors, origins [][]byte
-	at                      []int64
-}
-
-func (r *settleRows) add(run journal.RunKey, d *journal.Deferred) {
-	r.keys.addRun(run)
-	r.names = append(r.names, d.Name)
-	r.values = append(r.values, d.Value)
-	r.errors = append(r.errors, encodeError(d.Error))
-	r.at = append(r.at, d.At)
-	r.origins = append(r.origins, d.Origin[:])
-}
-
-func (r *settleRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuery {
-	args := []any{r.shards, r.ids, r.names, r.values, r.errors, r.at, r.origins}
-	return b.Queue(stmt, append(args, more...)...)
-}
-
 type linkRows struct {
 	keys
 	steps, callees, chains [][]byte

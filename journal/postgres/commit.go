@@ -36,7 +36,7 @@ func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
 // one round trip. Each statement checks its premise (expect, unique keys). If one
 // is wrong the server skips everything up to and including the COMMIT: nothing
 // happened, and the batch goes the naive way. The one refusal that is common, a
-// start or settlement that comes second, is answered within the first round trip
+// start or message that comes second, is answered within the first round trip
 // by ON CONFLICT DO NOTHING.
 //
 // Why the fence holds. Every batch takes a SHARE lock on the table of shards,
@@ -148,15 +148,13 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 // result is what became of a write that was tried with others.
 func (a *answers) result(w *journal.Write) (r journal.Result) {
 	if w.Receive != nil {
-		position, put := a.mailed[mailKey{w.Receiver(), w.Receive.Origin}]
+		position, put := a.mailed[mailKey{w.ReceivedBy(), w.Receive.Origin}]
 		r = journal.Result{Existed: !put, Position: position}
 	}
 	switch {
 	case !bare(w):
 	case w.Start != nil:
 		r.Existed = !a.started[w.ID]
-	case w.Settle != nil:
-		r.Existed = !a.settled[settlement{w.Run, w.Settle.Name}]
 	case w.Link != nil:
 		r.Existed = !a.linked[linkKey{w.Run, w.Link.Step}]
 	}

@@ -34,7 +34,7 @@ func TestBatchesTakeTheirLocksInOneOrder(t *testing.T) {
 	}
 	relies := map[string]func(w *journal.Write, caller journal.Write) journal.Write{
 		"settlement": func(w *journal.Write, _ journal.Write) journal.Write {
-			w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil}
+			w.Receive = (&journal.Deferred{Name: "d", Value: abi.Nil}).Message()
 			return *w
 		},
 		"receipt": func(w *journal.Write, _ journal.Write) journal.Write {

@@ -44,7 +44,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	}
 	for i, write := range writes {
 		if write.Receive != nil && outcomes[i] == (journal.Result{}) {
-			outcomes[i].Position = found.mailed[mailKey{write.Receiver(), write.Receive.Origin}]
+			outcomes[i].Position = found.mailed[mailKey{write.ReceivedBy(), write.Receive.Origin}]
 		}
 	}
 	return outcomes, nil
@@ -74,9 +74,6 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	}
 	if write.Link != nil && snap.chains[write.Link.Callee] != write.Link.Chain {
 		return journal.Result{Err: journal.ErrSwept}
-	}
-	if write.Settle != nil && snap.settled[settlement{write.Run, write.Settle.Name}] {
-		return journal.Result{Existed: true}
 	}
 	if result := snap.mail.decide(write); result != (journal.Result{}) {
 		return result
@@ -114,14 +111,8 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 	if write.Link != nil {
 		snap.linked[linkKey{write.Run, write.Link.Step}] = true
 	}
-	for i := range write.Deferreds {
-		snap.settled[settlement{write.Run, write.Deferreds[i].Name}] = true
-	}
 	for i := range write.Entries {
 		snap.entries[entryKey{write.Run, write.Entries[i].Seq}] = true
-	}
-	if write.Settle != nil {
-		snap.settled[settlement{write.Run, write.Settle.Name}] = true
 	}
 	if write.Continue != nil {
 		snap.executions[write.ID], snap.over[write.ID] = write.Continue.Run, false

@@ -108,7 +108,8 @@ func (snap *snapshot) hold(t *testing.T, what string) {
 		return
 	}
 	if key, name, ok := strings.Cut(what, "!"); ok {
-		snap.settled[settlement{journal.RunID(idOf(key)), name}] = true
+		to := journal.SettlementsOf(idOf(key), journal.RunID(idOf(key)))
+		snap.mail.mailed[mailKey{to, journal.OriginOfDeferred(name)}] = true
 		return
 	}
 	if key, seq, ok := strings.Cut(what, "/"); ok {
@@ -167,7 +168,7 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 			}
 			w.Send = append(w.Send, sent)
 		case strings.HasPrefix(part, "!"):
-			w.Settle = &journal.Deferred{Name: part[1:]}
+			w.Receive = (&journal.Deferred{Name: part[1:]}).Message()
 		default:
 			seq, err := strconv.ParseUint(part, 10, 64)
 			require.NoError(t, err, part)

@@ -36,7 +36,7 @@ func TestOverlappingBatches(t *testing.T) {
 		case 0:
 			w.Start = &journal.Execution{ID: ids[i], Run: w.Run, Namespace: "default", State: journal.Running}
 		case 1:
-			w.Settle = &journal.Deferred{Name: "one"}
+			w.Receive = (&journal.Deferred{Name: "one"}).Message()
 		case 2:
 			w.Receive = &journal.Message{Envelope: journal.Envelope{Kind: journal.InterruptMessage, Origin: journal.Origin{1}}}
 			fallthrough
@@ -72,7 +72,7 @@ func TestOverlappingBatches(t *testing.T) {
 					case result.Err != nil || result.Existed:
 					case writes[n].Start != nil:
 						started[i].Add(1)
-					case writes[n].Settle != nil:
+					case writes[n].Receive != nil && writes[n].Receive.Kind == journal.SettleMessage:
 						settled[i].Add(1)
 					default:
 						written[i].Add(1)
@@ -97,7 +97,7 @@ func TestOverlappingBatches(t *testing.T) {
 		entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(id, journal.RunID(id)), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 		require.NoError(t, err)
 		require.Len(t, entries, int(written[i].Load()))
-		deferreds, err := b.store.Deferreds(t.Context(), journal.KeyOf(id, journal.RunID(id)))
+		deferreds, err := journal.ListSettlements(t.Context(), b.store, journal.SettlementsOf(id, journal.RunID(id)))
 		require.NoError(t, err)
 		require.Len(t, deferreds, int(settled[i].Load()))
 	}

@@ -16,7 +16,7 @@ import (
 
 // hotQueries are the statements that run all the time, besides those that are prepared under a name.
 func (st *statements) hotQueries() map[string]string {
-	entries, inbox, holders := st.entriesOfRun(), st.inboxOfChain(), st.holders()
+	entries, inbox, holders := st.entriesOfRun(), st.inboxOf(), st.holders()
 	return map[string]string{
 		"lock family":        st.lockFamily(),
 		"due":                st.dueExecutions(),
@@ -44,7 +44,7 @@ func (st *statements) hotQueries() map[string]string {
 var hotStatements = []string{
 	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtLinks,
 	stmtLinksLenient, stmtLockRows, stmtMailLenient, stmtPark, stmtPresent, stmtPublish, stmtReceipts, stmtRoom,
-	stmtSettlesLenient, stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtWakes,
+	stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtWakes,
 }
 
 // TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The
@@ -113,7 +113,6 @@ func (s *Store) fill(t *testing.T) {
 				CASE WHEN i % 10 = 1 THEN ` + id("i - 1") + ` END, i % 100 = 3, ` + id("i / 2") + `, ` + id("- i / 2") + `, ` + id("i") + ``,
 		},
 		s.sql.entries:    {`shard, run, seq, last, body`, shardOf(id("i / 100")) + `, ` + id("-(i / 100)") + `, i, i, ''`},
-		s.sql.deferreds:  {`shard, run, name, at, origin`, shard + `, ` + id("-i") + `, 'd', i, ` + id("i")},
 		s.sql.links:      {`shard, run, step, callee, callee_run`, shard + `, ` + id("-i") + `, ` + id("i") + `, ` + id("i + 1") + `, ` + id("-(i + 1)")},
 		s.sql.hibernated: {`shard, run, seq, body`, shard + `, ` + id("-i") + `, i, ''`},
 		s.sql.retired:    {`shard, run, id, holds`, shard + `, ` + id("-i - 100000") + `, ` + id("i") + `, i % 100 = 0`},

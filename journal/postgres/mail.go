@@ -74,12 +74,12 @@ func (t tally) full(bytes int) bool {
 func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
-			m.lenient.add(w.Receiver(), r)
+			m.lenient.add(w.ReceivedBy(), r)
 		} else {
-			m.rows.add(w.Receiver(), r)
+			m.rows.add(w.ReceivedBy(), r)
 		}
 		if known == optimistic {
-			of := m.roomOf(w.Receiver())
+			of := m.roomOf(w.ReceivedBy())
 			of.received, of.bounded = of.received.plus(r.Bytes), of.bounded || r.Kind.Bounded()
 		}
 	}
@@ -297,7 +297,7 @@ type mailOrder struct {
 	// put are the receivers of messages → whether they are lenient. Those of one receiver
 	// are put by one statement, so that they are in the order of the writes.
 	put map[journal.Receiver]bool
-	// woken are executions that a message or settlement wakes, if it is new; true if an
+	// woken are executions that a message wakes, if it is new; true if an
 	// update that sets another wake time comes behind it.
 	woken map[journal.ID]bool
 	// parked are entities whose messages are parked or unparked.
@@ -306,7 +306,7 @@ type mailOrder struct {
 
 // follows tells whether a write does not depend on those before it.
 func (o *mailOrder) follows(w *journal.Write) bool {
-	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.Receiver(), bare(w))) {
+	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ReceivedBy(), bare(w))) {
 		return false
 	}
 	for i := range w.Send {

@@ -45,9 +45,9 @@ func receiptOf(id journal.ID, origin journal.Origin) mailKey {
 func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	if r := w.Receive; r != nil {
 		switch {
-		case m.knows(w.Receiver(), r.Origin):
+		case m.knows(w.ReceivedBy(), r.Origin):
 			return journal.Result{Existed: true}
-		case r.Kind.Bounded() && (m.tallies[w.Receiver()].full(r.Bytes) || m.aside[w.Receiver()].parkedFull()):
+		case r.Kind.Bounded() && (m.tallies[w.ReceivedBy()].full(r.Bytes) || m.aside[w.ReceivedBy()].parkedFull()):
 			return journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
@@ -148,7 +148,7 @@ func (m *mailboxes) apply(w *journal.Write) *journal.Write {
 		m.answered[receiptOf(w.ID, w.Receipts[i].Origin)] = true
 	}
 	if w.Receive != nil {
-		m.put(w.Receiver(), w.Receive)
+		m.put(w.ReceivedBy(), w.Receive)
 	}
 	if len(w.Send) == 0 {
 		return w
@@ -182,9 +182,9 @@ func (d *mailDependencies) add(w *journal.Write) {
 		k.origins = append(k.origins, origin[:])
 	}
 	if w.Receive != nil {
-		d.receivers.add(w.Receiver())
-		known(&d.mailed, w.Receiver(), &w.Receive.Origin)
-		known(&d.answered, w.Receiver(), &w.Receive.Origin)
+		d.receivers.add(w.ReceivedBy())
+		known(&d.mailed, w.ReceivedBy(), &w.Receive.Origin)
+		known(&d.answered, w.ReceivedBy(), &w.Receive.Origin)
 	}
 	for i := range w.Send {
 		to := w.ReceiverOf(&w.Send[i])

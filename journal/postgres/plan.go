@@ -15,12 +15,6 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// settlement names a deferred of a run.
-type settlement struct {
-	run  journal.RunID
-	name string
-}
-
 // linkKey names the link of a step.
 type linkKey struct {
 	run  journal.RunID
@@ -31,20 +25,19 @@ type linkKey struct {
 // that every write takes effect; its statements stop the transaction if that
 // turns out wrong.
 type plan struct {
-	// A start, settlement or link that is all its write asks for may find its row there
+	// A start or link that is all its write asks for may find its row there
 	// already without an effect on other writes: the lenient rows.
-	starts, lenientStarts   startRows
-	settles, lenientSettles settleRows
-	links, lenientLinks     linkRows
-	mail                    mail
-	entries                 entryRows
-	updates                 []update
-	hibernated              map[journal.ID]*journal.Hibernated
-	entities                map[journal.ID]*journal.Entity // nil: destroyed
-	entityLocks             map[journal.ID]*journal.Lock   // nil: deleted
-	published               map[journal.ID]*journal.Published
-	continues               []continuation
-	superseded              runKeys // runs whose place others take
+	starts, lenientStarts startRows
+	links, lenientLinks   linkRows
+	mail                  mail
+	entries               entryRows
+	updates               []update
+	hibernated            map[journal.ID]*journal.Hibernated
+	entities              map[journal.ID]*journal.Entity // nil: destroyed
+	entityLocks           map[journal.ID]*journal.Lock   // nil: deleted
+	published             map[journal.ID]*journal.Published
+	continues             []continuation
+	superseded            runKeys // runs whose place others take
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
@@ -70,7 +63,7 @@ const (
 
 // independent tells whether writes can be tried together: none decides about
 // another, as two starts of one execution, a start and what follows it,
-// two settlements of one deferred, two links of one step, two messages of one origin, two
+// two links of one step, two messages of one origin, two
 // runs of one execution, a run that continues or ends and what else is written of it, entries of one
 // number, or two fences of one shard would. A run that takes the place of another is not tried.
 func independent(writes []*journal.Write) bool {
@@ -79,7 +72,6 @@ func independent(writes []*journal.Write) bool {
 	runs := map[journal.ID]journal.RunID{}
 	continued, over := map[journal.ID]bool{}, map[journal.ID]bool{}
 	var numbered entryOrder
-	settled := map[settlement]bool{}
 	linked := map[linkKey]bool{}
 	var mailed mailOrder
 	for _, w := range writes {
@@ -113,13 +105,6 @@ func independent(writes []*journal.Write) bool {
 				return false
 			}
 			linked[key] = true
-		}
-		if w.Settle != nil {
-			key := settlement{w.Run, w.Settle.Name}
-			if settled[key] {
-				return false
-			}
-			settled[key] = true
 		}
 	}
 	return true
@@ -178,7 +163,7 @@ func distinct(entries []journal.Entry) bool {
 func bare(w *journal.Write) bool {
 	parts := 0
 	for _, there := range []bool{
-		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Link != nil, w.Hibernate != nil,
+		w.Start != nil, len(w.Entries) > 0, w.Update != nil, w.Link != nil, w.Hibernate != nil,
 		w.Receive != nil, len(w.Take) > 0, len(w.Receipts) > 0, len(w.Send) > 0, w.Entity != nil, w.Destroy,
 		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock,
 		len(w.Park) > 0, len(w.Unpark) > 0,
@@ -193,13 +178,12 @@ func bare(w *journal.Write) bool {
 // answers collects what lenient statements found.
 type answers struct {
 	started map[journal.ID]bool
-	settled map[settlement]bool
 	linked  map[linkKey]bool
 	mailed  map[mailKey]uint64 // → position
 }
 
 func newAnswers() *answers {
-	return &answers{started: map[journal.ID]bool{}, settled: map[settlement]bool{}, linked: map[linkKey]bool{}, mailed: map[mailKey]uint64{}}
+	return &answers{started: map[journal.ID]bool{}, linked: map[linkKey]bool{}, mailed: map[mailKey]uint64{}}
 }
 
 // put notes the positions of messages that were put into inboxes.
@@ -243,7 +227,6 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 		p.queuePublished(b)
 	}
 	p.queueLinks(b, a)
-	p.queueSettles(b, a)
 	if len(p.continues) > 0 {
 		queueContinues(b, p.continues)
 	}
@@ -274,23 +257,6 @@ func (p *plan) queueRuns(b *pgx.Batch) {
 	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
-	}
-}
-
-func (p *plan) queueSettles(b *pgx.Batch, a *answers) {
-	if p.settles.len() > 0 {
-		p.settles.queue(b, stmtSettles)
-	}
-	if p.lenientSettles.len() > 0 {
-		p.lenientSettles.queue(b, stmtSettlesLenient, p.toWake()).Query(func(rows pgx.Rows) error {
-			var run []byte
-			var name string
-			_, err := pgx.ForEachRow(rows, []any{&run, &name}, func() error {
-				a.settled[settlement{journal.RunID(run), name}] = true
-				return nil
-			})
-			return err
-		})
 	}
 }
 
@@ -362,12 +328,6 @@ func check(w *journal.Write) error {
 	}
 	if w.Update != nil {
 		texts = append(texts, string(w.Update.State), w.Update.Digest)
-	}
-	if w.Settle != nil {
-		texts = append(texts, w.Settle.Name)
-	}
-	for i := range w.Deferreds {
-		texts = append(texts, w.Deferreds[i].Name)
 	}
 	if w.Receive != nil {
 		texts = append(texts, string(w.Receive.Kind), w.Receive.Name)

@@ -49,7 +49,7 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 	for name, w := range map[string]journal.Write{
 		"key with a zero byte":  {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: "a\x00b"}},
 		"workflow not in UTF-8": {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Workflow: "\xff"}},
-		"name of a deferred":    {ID: id, Run: journal.RunID(id), Settle: &journal.Deferred{Name: "\x00"}},
+		"name of a deferred":    {ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "\x00"}).Message()},
 		"name of a message":     {ID: id, Receive: &journal.Message{Envelope: journal.Envelope{Kind: "k", Name: "\x00", Origin: journal.Origin{1}}}},
 		"kind of a message":     {ID: id, Send: []journal.Sent{{To: id, Message: journal.Message{Envelope: journal.Envelope{Kind: "\xff", Origin: journal.Origin{1}}}}}},
 		"key of an entity":      {ID: id, Entity: &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "\x00"}},
@@ -61,5 +61,5 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(check(&w)), name)
 	}
 	require.ErrorContains(t, check(&journal.Write{}), "without an execution id")
-	require.NoError(t, check(&journal.Write{ID: id, Run: journal.RunID(id), Settle: &journal.Deferred{Name: "ünïcode"}}))
+	require.NoError(t, check(&journal.Write{ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "ünïcode"}).Message()}))
 }

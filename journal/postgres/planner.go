@@ -85,18 +85,12 @@ func (p *planner) add(w *journal.Write) {
 
 // addRows adds the rows of a write that may be there already.
 func (p *planner) addRows(w *journal.Write, lenient bool) {
-	starts, settles, links := &p.starts, &p.settles, &p.links
+	starts, links := &p.starts, &p.links
 	if lenient {
-		starts, settles, links = &p.lenientStarts, &p.lenientSettles, &p.lenientLinks
+		starts, links = &p.lenientStarts, &p.lenientLinks
 	}
 	if w.Start != nil {
 		starts.add(w.Start)
-	}
-	for i := range w.Deferreds {
-		settles.add(journal.KeyOf(w.ID, w.Run), &w.Deferreds[i])
-	}
-	if w.Settle != nil {
-		settles.add(journal.KeyOf(w.ID, w.Run), w.Settle)
 	}
 	if w.Link != nil {
 		links.add(journal.KeyOf(w.ID, w.Run), w.Link)

@@ -173,7 +173,6 @@ func (s *Store) purgeMail(ctx context.Context, tx *ownedTx, room *sweepRoom) (se
 func (r *retired) purge(ctx context.Context, tx pgx.Tx, sql *statements, room *sweepRoom) (whole bool, err error) {
 	for _, rows := range []ownedRows{
 		sql.entriesOfRun(),
-		{sql.deferreds, ofRun, `name`, `coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0)`},
 		{sql.links, ofRun, `step`, `0`},
 		{sql.hibernated, ofRun, `run`, `octet_length(body)`},
 	} {
@@ -181,14 +180,15 @@ func (r *retired) purge(ctx context.Context, tx pgx.Tx, sql *statements, room *s
 			return false, err
 		}
 	}
-	if r.chain == nil {
-		return true, nil
+	inbox, settlements := sql.inboxOf(), journal.SettlementsOf(journal.ID{}, journal.RunID(r.run))
+	whole, err = inbox.delete(ctx, tx, room, r.shard, r.id, settlements.Chain[:])
+	if err != nil || !whole || r.chain == nil {
+		return whole, err
 	}
 	published := ownedRows{sql.published, ofRun, `run`, `octet_length(body)`}
 	if whole, err := published.delete(ctx, tx, room, r.shard, r.chain); err != nil || !whole {
 		return false, err
 	}
-	inbox := sql.inboxOfChain()
 	return inbox.delete(ctx, tx, room, r.shard, r.id, r.chain)
 }
 
@@ -199,6 +199,6 @@ func (st *statements) entriesOfRun() ownedRows {
 	return ownedRows{st.entries, ofRun, `seq`, `octet_length(body)`}
 }
 
-func (st *statements) inboxOfChain() ownedRows {
+func (st *statements) inboxOf() ownedRows {
 	return ownedRows{st.inbox, `shard = $1 AND id = $2 AND chain = $3`, `position`, `bytes`}
 }

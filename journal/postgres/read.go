@@ -254,32 +254,3 @@ func (s *Store) Hibernated(ctx context.Context, run journal.RunKey) (*journal.Hi
 	}
 	return &found[0], nil
 }
-
-// Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	scan := func(row pgx.CollectableRow) (d journal.Settlement, err error) {
-		var origin []byte
-		err = row.Scan(&d.Name, &d.Bytes, &d.At, &origin)
-		copy(d.Origin[:], origin)
-		return d, err
-	}
-	return readAll(ctx, s, scan, "deferreds of run "+run.Run.String(),
-		`SELECT name, coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0), at, origin
-		FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 ORDER BY name`, int16(run.Shard), run.Run[:])
-}
-
-// Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
-		var raw, origin []byte
-		d.Name = name
-		if err := row.Scan(&d.Value, &raw, &d.At, &origin); err != nil {
-			return d, err
-		}
-		copy(d.Origin[:], origin)
-		d.Error, err = decode[abi.Error](raw)
-		return d, err
-	}
-	return readOne(ctx, s, scan, "a deferred of run "+run.Run.String(),
-		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND run = $2 AND name = $3`, int16(run.Shard), run.Run[:], name)
-}

@@ -19,7 +19,6 @@ type snapshot struct {
 	over       map[journal.ID]bool          // executions
 	used       map[journal.RunKey]bool      // runs to be started that were there before
 	entries    map[entryKey]bool
-	settled    map[settlement]bool
 	linked     map[linkKey]bool
 	mail       mailboxes
 }
@@ -32,7 +31,6 @@ func newSnapshot() *snapshot {
 		over:       map[journal.ID]bool{},
 		used:       map[journal.RunKey]bool{},
 		entries:    map[entryKey]bool{},
-		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
 		mail:       newMailboxes(),
 	}
@@ -43,7 +41,6 @@ type dependencies struct {
 	executions keys
 	starts     keys // runs
 	entries    entryNumbers
-	settles    settleRows
 	links      linkRows
 	mail       mailDependencies
 }
@@ -59,10 +56,6 @@ func dependenciesOf(writes []*journal.Write) *dependencies {
 		for i := range write.Entries {
 			d.entries.addRun(journal.KeyOf(write.ID, write.Run))
 			d.entries.seqs = append(d.entries.seqs, int64(write.Entries[i].Seq))
-		}
-		if write.Settle != nil {
-			d.settles.keys.addRun(journal.KeyOf(write.ID, write.Run))
-			d.settles.names = append(d.settles.names, write.Settle.Name)
 		}
 		if write.Link != nil {
 			d.links.add(journal.KeyOf(write.ID, write.Run), write.Link)
@@ -140,12 +133,11 @@ func (b *snapshotBatch) readUsed(snap *snapshot, starts *keys) {
 		func() { snap.used[runKeyOf(shard, run)] = true })
 }
 
-// readJournals reads which entries, settlements and links there are already.
+// readJournals reads which entries and links there are already.
 func (b *snapshotBatch) readJournals(snap *snapshot, of *dependencies) {
 	var (
 		run, step []byte
 		seq       int64
-		name      string
 	)
 	b.each(`SELECT run, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, run, step) JOIN `+b.sql.links+` l USING (shard, run, step)`,
 		[]any{of.links.shards, of.links.ids, of.links.steps}, []any{&run, &step},
@@ -155,9 +147,6 @@ func (b *snapshotBatch) readJournals(snap *snapshot, of *dependencies) {
 		WHERE before.last >= w.seq`,
 		[]any{of.entries.shards, of.entries.ids, of.entries.seqs}, []any{&run, &seq},
 		func() { snap.entries[entryKey{journal.RunID(run), uint64(seq)}] = true })
-	b.each(`SELECT run, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, run, name) JOIN `+b.sql.deferreds+` d USING (shard, run, name)`,
-		[]any{of.settles.shards, of.settles.ids, of.settles.names}, []any{&run, &name},
-		func() { snap.settled[settlement{journal.RunID(run), name}] = true })
 }
 
 // readOrigins reads which messages and receipts there are already, by their origins. Messages of all

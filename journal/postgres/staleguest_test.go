@@ -77,8 +77,8 @@ func TestGuestOfARunThatGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	w := b.entry(1)
 	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Section: journal.StepID{1}}
-	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil}
-	require.Equal(t, journal.Result{}, b.commit(t, w))
+	w.Receive = (&journal.Deferred{Name: "d", Value: abi.Nil}).Message()
+	require.NoError(t, b.commit(t, w).Err)
 	require.NoError(t, tx.Commit(t.Context(), b.entry(2)))
 	require.Equal(t, 2, b.entries(t))
 	require.Equal(t, 1, b.effects(t))

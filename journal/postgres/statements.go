@@ -46,8 +46,6 @@ const (
 	stmtPublish        = "cruster_publish"
 	stmtReceipts       = "cruster_receipts"
 	stmtRoom           = "cruster_room"
-	stmtSettles        = "cruster_settles"
-	stmtSettlesLenient = "cruster_settles_lenient"
 	stmtStarts         = "cruster_starts"
 	stmtStartsLenient  = "cruster_starts_lenient"
 	stmtSupersede      = "cruster_supersede"
@@ -62,25 +60,25 @@ const (
 // statements holds the SQL of one schema. All names in it are qualified, so
 // that no search_path and no temporary table can come between.
 type statements struct {
-	shards, executions, entries, deferreds, links string // qualified names
-	heartbeat, hibernated, modules, deployments   string
-	guestMigrations, inbox, receipts, entities    string
-	schedules, locks, published, attributes       string
-	retired                                       string
-	countParked                                   string
-	prepared                                      map[string]string
+	shards, executions, entries, links          string // qualified names
+	heartbeat, hibernated, modules, deployments string
+	guestMigrations, inbox, receipts, entities  string
+	schedules, locks, published, attributes     string
+	retired                                     string
+	countParked                                 string
+	prepared                                    map[string]string
 }
 
 func newStatements(schema string) statements {
 	q := func(name string) string { return quote(schema) + "." + quote(name) }
 	st := statements{
-		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
+		shards: q("shards"), executions: q("executions"), entries: q("entries"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
 		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), retired: q("retired"),
 	}
 	expand := strings.NewReplacer(
-		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
+		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
 		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{retired}", st.retired,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
@@ -121,10 +119,6 @@ const insertStarts = `
 // before that was refused.
 const retiredBefore = `
 		ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(r.chain, excluded.chain), holds = r.holds OR excluded.holds`
-
-const insertSettles = `
-	INSERT INTO {deferreds} (shard, run, name, value, error, at, origin)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::int8[], $7::bytea[])`
 
 const insertLinks = `
 	INSERT INTO {links} (shard, run, step, callee, callee_run)
@@ -235,11 +229,6 @@ var journalStatements = map[string]string{
 
 	stmtLinks:        insertLinks,
 	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING run, step`,
-
-	stmtSettles: insertSettles,
-	stmtSettlesLenient: `
-	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, run, name), ` + wakeNew + ` AND e.run = new.run AND array_position($8::bytea[], e.id) IS NOT NULL)
-	SELECT run, name FROM new`,
 
 	stmtWakes: `
 	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)

@@ -118,15 +118,17 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 		}
 	}
 	if m := w.Receive; m != nil {
-		known, err := b.knows(w.Receiver(), m.Origin)
+		known, err := b.knows(w.ReceivedBy(), m.Origin)
 		if err == nil && !known && !w.Replace.IsZero() {
 			known, err = b.superseding(w)
 		}
 		if err != nil || known {
 			return journal.Result{Existed: known}, err
 		}
-		if full, err := b.full(w.Receiver(), m.Bytes); err != nil || full && m.Kind.Bounded() {
-			return journal.Result{Err: journal.ErrInboxFull}, err
+		if m.Kind.Bounded() {
+			if full, err := b.full(w.ReceivedBy(), m.Bytes); err != nil || full {
+				return journal.Result{Err: journal.ErrInboxFull}, err
+			}
 		}
 	}
 	if crowded, err := b.crowded(w); err != nil || crowded {
@@ -155,10 +157,11 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 	case w.Start == nil && (there == nil || there.run != w.Run || there.chain != w.Receiver().Chain || len(w.Entries) > 0 && there.state.Final()):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
-	if existed, err := b.takenBefore(w); err != nil || existed {
-		return journal.Result{Existed: existed}, err
-	}
 	if w.Link != nil {
+		linked, err := b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run), w.Link.Step)
+		if err != nil || linked {
+			return journal.Result{Existed: linked}, err
+		}
 		if there, err := b.chainThere(w.Link); err != nil || !there {
 			return journal.Result{Err: journal.ErrSwept}, err
 		}
@@ -172,18 +175,6 @@ const selectUsed = `SELECT 1 FROM cruster_retired WHERE shard = ?1 AND run = ?2 
 // isUsed tells whether there was a run of that id before.
 func (b *batch) isUsed(run journal.RunKey) (bool, error) {
 	return b.found(selectUsed, run)
-}
-
-// takenBefore tells whether what the write settles or links is there already.
-func (b *batch) takenBefore(w *journal.Write) (bool, error) {
-	switch {
-	case w.Settle != nil:
-		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", journal.KeyOf(w.ID, w.Run), w.Settle.Name)
-	case w.Link != nil:
-		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run), w.Link.Step)
-	default:
-		return false, nil
-	}
 }
 
 // applyAlone is apply with a savepoint, so that what is found in the middle of a write
@@ -288,14 +279,6 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	if w.Start != nil {
 		err = b.start(w.Start)
 	}
-	for i := range w.Deferreds {
-		if err == nil {
-			err = b.settle(w, &w.Deferreds[i])
-		}
-	}
-	if err == nil && w.Settle != nil {
-		err = b.settle(w, w.Settle)
-	}
 	if err == nil && w.Link != nil {
 		err = b.link(w)
 	}
@@ -346,11 +329,6 @@ func (b *batch) change(w *journal.Write) error {
 		return b.continueAs(w)
 	}
 	return nil
-}
-
-func (b *batch) settle(w *journal.Write, d *journal.Deferred) error {
-	return exec(b.conn, "INSERT INTO cruster_deferreds (shard, run, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-		journal.KeyOf(w.ID, w.Run), d.Name, d.Value, pack(d.Error), d.At, d.Origin)
 }
 
 func (b *batch) putInput(of journal.RunKey, input []byte) error {

@@ -85,7 +85,7 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 		return 0, err
 	}
 	if w.Receive != nil {
-		if position, err = b.put(w.Receiver(), w.Receive); err != nil {
+		if position, err = b.put(w.ReceivedBy(), w.Receive); err != nil {
 			return 0, err
 		}
 	}

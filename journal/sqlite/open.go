@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver that goose migrates with
+	driver "modernc.org/sqlite" // that goose migrates with
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/abi"
@@ -242,7 +243,22 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 	return owners, nil
 }
 
+// migrationFunctions gives the driver that migrates what steps need beyond SQL. The handles of a store are of another driver.
+var migrationFunctions = sync.OnceValue(func() error {
+	return driver.RegisterDeterministicScalarFunction("cruster_origin_of_deferred", 1, func(_ *driver.FunctionContext, args []sqldriver.Value) (sqldriver.Value, error) {
+		name, is := args[0].(string)
+		if !is {
+			return nil, fmt.Errorf("the name of a deferred is a %T", args[0])
+		}
+		origin := journal.OriginOfDeferred(name)
+		return origin[:], nil
+	})
+})
+
 func migrate(ctx context.Context, path string, steps []*goose.Migration) (err error) {
+	if err := migrationFunctions(); err != nil {
+		return err
+	}
 	// The path goes through a URI here: a '?' in it must not start parameters.
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err != nil {

@@ -45,13 +45,12 @@ func (o *ownedRows) delete(conn *sqlite.Conn, bind func(*sqlite.Stmt), room *swe
 var (
 	rowsOfRun = []ownedRows{
 		{"cruster_entries", "shard = ?1 AND run = ?2", "seq", "length(body)"},
-		{"cruster_deferreds", "shard = ?1 AND run = ?2", "name", "coalesce(length(value), 0) + coalesce(length(error), 0)"},
 		{"cruster_links", "shard = ?1 AND run = ?2", "step", "0"},
 		{"cruster_hibernated", "shard = ?1 AND run = ?2", "run", "length(body)"},
 		{"cruster_inputs", "shard = ?1 AND run = ?2", "run", "coalesce(length(input), 0)"},
 	}
 	publishedOfChain = ownedRows{"cruster_published", "shard = ?1 AND run = ?2", "run", "length(body)"}
-	inboxOfChain     = ownedRows{"cruster_inbox", "shard = ?1 AND id = ?2 AND chain = ?3", "position", "bytes"}
+	inboxOf          = ownedRows{"cruster_inbox", "shard = ?1 AND id = ?2 AND chain = ?3", "position", "bytes"}
 )
 
 // selectRetired finds runs that are gone. A start whose answer was lost, and that is repeated after its run was
@@ -185,12 +184,13 @@ func (r *retired) purge(conn *sqlite.Conn, room *sweepRoom) (whole bool, err err
 			return false, err
 		}
 	}
-	if r.chain.IsZero() {
-		return true, nil
+	whole, err = inboxOf.delete(conn, values(journal.SettlementsOf(r.id, r.key.Run)), room)
+	if err != nil || !whole || r.chain.IsZero() {
+		return whole, err
 	}
 	whole, err = publishedOfChain.delete(conn, values(journal.RunKey{Shard: r.key.Shard, Run: r.chain}), room)
 	if err != nil || !whole {
 		return false, err
 	}
-	return inboxOfChain.delete(conn, values(journal.Receiver{ID: r.id, Chain: r.chain}), room)
+	return inboxOf.delete(conn, values(journal.Receiver{ID: r.id, Chain: r.chain}), room)
 }

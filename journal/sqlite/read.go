@@ -124,26 +124,6 @@ func (s *Store) Hibernated(ctx context.Context, of journal.RunKey) (*journal.Hib
 	}, "the saved state of run "+of.Run.String(), "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND run = ?2", of)
 }
 
-// Deferreds implements journal.Store. SQLite knows the length of a blob without it.
-func (s *Store) Deferreds(ctx context.Context, of journal.RunKey) ([]journal.Settlement, error) {
-	return readAll(ctx, s, func(row *sqlite.Stmt) (journal.Settlement, error) {
-		d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
-		row.ColumnBytes(3, d.Origin[:])
-		return d, nil
-	}, "deferreds of run "+of.Run.String(), `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
-		FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 ORDER BY name`, of)
-}
-
-// Deferred implements journal.Store.
-func (s *Store) Deferred(ctx context.Context, of journal.RunKey, name string) (*journal.Deferred, error) {
-	return readOne(ctx, s, func(row *sqlite.Stmt) (journal.Deferred, error) {
-		failure, err := packed[abi.Error](row, 1)
-		d := journal.Deferred{Name: name, Value: blob(row, 0), Error: failure, At: row.ColumnInt64(2)}
-		row.ColumnBytes(3, d.Origin[:])
-		return d, err
-	}, "a deferred of run "+of.Run.String(), "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND run = ?2 AND name = ?3", of, name)
-}
-
 const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT ?4"
 
 // Due implements journal.Store.

@@ -13,6 +13,7 @@ import (
 	raw "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/internal/sqlitetest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite"
@@ -93,6 +94,25 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	storetest.RunGivenUpBefore(t, open(t, sqlite.Config{Dir: dir}))
+}
+
+// What it was settled with is in an inbox.
+func TestDeferredsBecomeMessages(t *testing.T) {
+	t.Parallel()
+	dir := restoreBefore(t)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.FileName))
+	require.NoError(t, err)
+	for _, d := range storetest.SettledBefore() {
+		var failure []byte
+		if d.Error != nil {
+			failure = abi.MustMarshal(d.Error)
+		}
+		_, err := db.ExecContext(t.Context(), `INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin)
+			SELECT shard, id, ?1, ?2, ?3, ?4, ?5 FROM cruster_executions WHERE key = 'a'`, d.Name, d.Value, failure, d.At, d.Origin[:])
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	storetest.RunSettledBefore(t, open(t, sqlite.Config{Dir: dir}))
 }
 
 // restoreBefore makes a folder with a store as a version before left it.

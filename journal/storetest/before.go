@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,30 @@ func RunGivenUpBefore(t *testing.T, store journal.Store) {
 	require.NotEmpty(t, i.Reason)
 }
 
+// SettledBefore is what "a" is settled with, beside the deferred that it has in testdata/before.
+func SettledBefore() []journal.Deferred {
+	return []journal.Deferred{
+		{Name: "binary ü", Value: abi.MustMarshal([]byte{0, 1, 0xff, 0}), At: 5, Origin: journal.Origin{0, 0, 7, 0}},
+		{Name: "nothing", At: 6, Origin: journal.Origin{1}},
+		{Name: "refused", Error: abi.Errorf(abi.CodeDeferredRejected, "no\x00pe"), At: 7, Origin: journal.Origin{2}},
+	}
+}
+
+// RunSettledBefore tests such a store whose "a" has [SettledBefore]: all of it is there, and nothing of a run that is gone.
+func RunSettledBefore(t *testing.T, store journal.Store) {
+	b := &bundle{ctx: t.Context(), store: store}
+	b.claim(t, "after")
+	a := b.load(t, beforeID("a"))
+	require.Equal(t, slices.Concat([]journal.Deferred{{Name: "approved", Value: []byte{0xc3}, At: 4, Origin: journal.Origin{4}}}, SettledBefore()), b.deferredsOf(t, a.Settlements()))
+	w := journal.Write{ID: a.ID, Run: a.Run, Chain: a.Chain, Fence: b.fences[a.ID.Shard()]}
+	for _, d := range SettledBefore() {
+		w.Receive = d.Message()
+		require.Equal(t, journal.Result{Existed: true}, b.result(t, w), d.Name)
+	}
+	w.Receive = (&journal.Deferred{Name: "another"}).Message()
+	requireEffect(t, b.result(t, w))
+}
+
 func beforeID(key string) journal.ID { return journal.IDOf("default", "orders/Process", key) }
 
 func beforeRun(n byte) journal.RunID { return journal.RunID{n, 1, 2, 3} }
@@ -79,7 +104,7 @@ func (b *bundle) requireBeforeA(t *testing.T, a *journal.Execution) {
 		values = append(values, value)
 	}
 	require.Equal(t, []string{"one", "two", "three"}, values)
-	require.Len(t, b.deferredsOf(t, a.RunKey()), 1)
+	require.Len(t, b.deferredsOf(t, a.Settlements()), 1)
 	saved, err := b.store.Hibernated(b.ctx, a.RunKey())
 	require.NoError(t, err)
 	require.Equal(t, &journal.Hibernated{Seq: 3, Body: []byte("state")}, saved)
@@ -129,7 +154,7 @@ func (b *bundle) requireBeforeC(t *testing.T) {
 		entries := b.entriesOf(t, row.RunKey())
 		require.Len(t, entries, 1)
 		require.Equal(t, abi.MustMarshal(fmt.Sprint("run ", n)), entries[0].Value)
-		require.Equal(t, fmt.Sprint("d", n), b.deferredsOf(t, row.RunKey())[0].Name)
+		require.Equal(t, fmt.Sprint("d", n), b.deferredsOf(t, row.Settlements())[0].Name)
 		messages := b.inboxOf(t, row.Receiver())
 		require.Len(t, messages, 1)
 		require.Equal(t, []byte{n}, messages[0].Value)

@@ -62,7 +62,7 @@ func testStartIsIdempotent(t *testing.T, b *bundle) {
 	w.Start = &second
 	w.Entries = []journal.Entry{newEntry(1)}
 	w.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1, Reason: "r"}}
-	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil}
+	w.Receive = (&journal.Deferred{Name: "d", Value: abi.Nil}).Message()
 	result := b.result(t, w)
 	require.NoError(t, result.Err)
 	require.True(t, result.Existed)
@@ -172,12 +172,9 @@ func testNilAndEmpty(t *testing.T, b *bundle) {
 		entry.Value = value
 		w.Entries = []journal.Entry{entry}
 		w.Update = &journal.Update{State: journal.Running, Value: value}
-		w.Settle = &journal.Deferred{Name: "d", Value: value}
 		b.commit(t, w)
 		require.Equal(t, value, b.load(t, id).Value, "value of an update")
 		require.Equal(t, value, b.entries(t, id)[0].Value, "value of an entry")
-		deferreds := b.deferreds(t, id)
-		require.Equal(t, []journal.Deferred{{Name: "d", Value: value}}, deferreds)
 	}
 }
 
@@ -210,7 +207,7 @@ func testDuplicateSequence(t *testing.T, b *bundle) {
 			w.Entries = append(w.Entries, newEntry(seq))
 		}
 		w.Update = &journal.Update{State: journal.Failed, FinishedAt: 1}
-		w.Settle = &journal.Deferred{Name: "d"}
+		w.Receive = (&journal.Deferred{Name: "d"}).Message()
 		result := b.result(t, w)
 		require.Error(t, result.Err, name)
 		require.NotErrorIs(t, result.Err, journal.ErrFenced, name)
@@ -239,12 +236,13 @@ func testSameExecutionTwice(t *testing.T, b *bundle) {
 	// The later of two updates stands; of two settlements the first.
 	w1, w2 := b.write(e.ID), b.write(e.ID)
 	w1.Update = &journal.Update{State: journal.Paused, WakeAt: 6}
-	w1.Settle = &journal.Deferred{Name: "d", At: 1}
-	w2.Settle = &journal.Deferred{Name: "d", At: 2}
+	w1.Receive = (&journal.Deferred{Name: "d", At: 1}).Message()
+	w2.Receive = (&journal.Deferred{Name: "d", At: 2}).Message()
 	w2.Update = &journal.Update{State: journal.Running, WakeAt: 7}
 	results, err = b.store.Commit(b.ctx, []journal.Write{w1, w2})
 	require.NoError(t, err)
-	require.Equal(t, []journal.Result{{}, {Existed: true}}, results)
+	requireEffect(t, results[0])
+	require.Equal(t, journal.Result{Existed: true}, results[1])
 	require.EqualValues(t, 6, b.load(t, e.ID).WakeAt)
 }
 
@@ -286,7 +284,7 @@ func testMissingExecution(t *testing.T, b *bundle) {
 	for name, fill := range map[string]func(*journal.Write){
 		"entries": func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
 		"update":  func(w *journal.Write) { w.Update = &journal.Update{State: journal.Failed} },
-		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"settle":  func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
 	} {
 		w := b.write(id)
 		fill(&w)
@@ -306,9 +304,9 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 		{Name: "b", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6},
 	}
 	w := b.write(e.ID)
-	w.Start, w.Deferreds, w.Entries = &e, settled, []journal.Entry{newEntry(1)}
+	w.Start, w.Entries, w.Send = &e, []journal.Entry{newEntry(1)}, []journal.Sent{settled[0].SendTo(&e), settled[1].SendTo(&e)}
 	follows := b.write(e.ID)
-	follows.Settle = &journal.Deferred{Name: "a", Value: abi.Nil}
+	follows.Receive = (&journal.Deferred{Name: "a", Value: abi.Nil}).Message()
 	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
 	require.NoError(t, err)
 	require.Equal(t, []journal.Result{{}, {Existed: true}}, results)
@@ -316,10 +314,8 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	require.ElementsMatch(t, settled, got)
 	require.Equal(t, &e, b.load(t, e.ID))
 
-	w.Deferreds = []journal.Deferred{{Name: "c", Value: abi.Nil}}
+	w.Send = []journal.Sent{(&journal.Deferred{Name: "c", Value: abi.Nil}).SendTo(&e)}
 	require.True(t, b.result(t, w).Existed)
-	w.Start, w.Entries = nil, nil
-	require.Error(t, b.result(t, w).Err, "they come with a start")
 	got = b.deferreds(t, e.ID)
 	require.Len(t, got, 2, "nothing of it took effect")
 }
@@ -328,11 +324,11 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	first := journal.Deferred{Name: "approval", Value: abi.MustMarshal(true), At: 5}
 	w := b.write(id)
-	w.Settle = &first
+	w.Receive = first.Message()
 	b.commit(t, w)
 
 	again := b.write(id)
-	again.Settle = &journal.Deferred{Name: "approval", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}
+	again.Receive = (&journal.Deferred{Name: "approval", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}).Message()
 	again.Entries = []journal.Entry{newEntry(1)}
 	again.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1}}
 	result := b.result(t, again)
@@ -343,7 +339,7 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	require.Nil(t, b.load(t, id).Interrupt)
 
 	rejected := journal.Deferred{Name: "Other ü", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}
-	w.Settle = &rejected
+	w.Receive = rejected.Message()
 	b.commit(t, w)
 	deferreds := b.deferreds(t, id)
 	require.ElementsMatch(t, []journal.Deferred{first, rejected}, deferreds)
@@ -383,7 +379,7 @@ func testBatchIsolation(t *testing.T, b *bundle) {
 	old := b.start(t, newExecution("old"))
 	w := b.write(old)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Settle = &journal.Deferred{Name: "d"}
+	w.Receive = (&journal.Deferred{Name: "d"}).Message()
 	b.commit(t, w)
 
 	var writes []journal.Write
@@ -404,7 +400,7 @@ func testBatchIsolation(t *testing.T, b *bundle) {
 	missing := b.write(newExecution("missing").ID)
 	missing.Update = &journal.Update{State: journal.Failed}
 	settled := b.write(old)
-	settled.Settle = &journal.Deferred{Name: "d"}
+	settled.Receive = (&journal.Deferred{Name: "d"}).Message()
 	writes = append(writes, duplicate)
 	good("b")
 	writes = append(writes, fenced, missing)
@@ -437,16 +433,16 @@ func testMalformedWrites(t *testing.T, b *bundle) {
 		"sequence number beyond int64": func(w *journal.Write) {
 			w.Entries = []journal.Entry{{Kind: journal.Delivery, Seq: math.MaxInt64 + 1}}
 		},
-		"deferred without a name": func(w *journal.Write) { w.Settle = &journal.Deferred{} },
+		"deferred without a name": func(w *journal.Write) { w.Receive = (&journal.Deferred{}).Message() },
 		"no execution":            func(w *journal.Write) { w.ID = journal.ID{} },
 	} {
 		bad, good := b.write(id), b.write(id)
 		fill(&bad)
-		good.Settle = &journal.Deferred{Name: name}
+		good.Receive = (&journal.Deferred{Name: name}).Message()
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
-		require.Equal(t, journal.Result{}, results[1], name)
+		requireEffect(t, results[1], name)
 	}
 	require.Empty(t, b.entries(t, id))
 	_, err := b.store.Load(b.ctx, other.ID)
@@ -480,13 +476,13 @@ func testManyInOneBatch(t *testing.T, b *bundle) {
 		writes[i] = b.write(e.ID)
 		writes[i].Start = &e
 		writes[i].Entries = []journal.Entry{newEntry(1), newEntry(2)}
-		writes[i].Settle = &journal.Deferred{Name: "d", Value: []byte{byte(i)}}
+		writes[i].Receive = (&journal.Deferred{Name: "d", Value: []byte{byte(i)}}).Message()
 		writes[i].Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: int64(i)}}
 	}
 	results, err := b.store.Commit(b.ctx, writes)
 	require.NoError(t, err)
 	for i := range writes {
-		require.Equal(t, journal.Result{}, results[i])
+		requireEffect(t, results[i])
 	}
 	for _, i := range []int{0, 1, n / 2, n - 1} {
 		e := b.load(t, writes[i].ID)

@@ -71,7 +71,7 @@ func testContinueClears(t *testing.T, b *bundle) {
 		w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{named("a", number(1))}}
 		b.commit(t, w)
 		w = b.write(of)
-		w.Settle = &journal.Deferred{Name: "d", At: 1, Origin: journal.Origin{1}}
+		w.Receive = (&journal.Deferred{Name: "d", At: 1, Origin: journal.Origin{1}}).Message()
 		b.commit(t, w)
 		b.commit(t, b.hibernate(of, 2, []byte("state")))
 		first, second := b.put(t, b.receive(of, 1)), b.put(t, b.receive(of, 2))
@@ -100,7 +100,7 @@ func testContinueClears(t *testing.T, b *bundle) {
 	// The numbers are free again, and names.
 	w = b.write(id)
 	w.Run, w.Chain = journal.RunID{1}, journal.RunID(id)
-	w.Entries, w.Settle = []journal.Entry{newEntry(1)}, &journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}
+	w.Entries, w.Receive = []journal.Entry{newEntry(1)}, (&journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}).Message()
 	b.commit(t, w)
 
 	require.Len(t, b.entries(t, neighbour), 2)
@@ -117,7 +117,7 @@ func testContinueAnotherRun(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.result(t, b.continueAs(missing, journal.RunID{1})).Err, journal.ErrNotFound)
 	for name, add := range map[string]func(*journal.Write){
 		"entries":   func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"settles":   func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"settles":   func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
 		"receives":  func(w *journal.Write) { w.Receive = newMessage(1) },
 		"updates":   func(w *journal.Write) { w.Update = &journal.Update{State: journal.Failed} },
 		"hibernate": func(w *journal.Write) { w.Hibernate = &journal.Hibernated{Seq: 1, Body: []byte("x")} },
@@ -147,7 +147,7 @@ func testContinueInABatch(t *testing.T, b *bundle) {
 	}
 	first, second, third := journal.RunID(id), journal.RunID{2}, journal.RunID{3}
 	settle := b.write(id)
-	settle.Settle = &journal.Deferred{Name: "d"}
+	settle.Receive = (&journal.Deferred{Name: "d"}).Message()
 	settled := settle
 	settled.Run, settled.Chain = third, first
 	results, err := b.store.Commit(b.ctx, []journal.Write{
@@ -183,7 +183,7 @@ func testOtherChain(t *testing.T, b *bundle) {
 		"entries": func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
 		"publish": func(w *journal.Write) { w.Publish = &journal.Published{At: 1} },
 		"receive": func(w *journal.Write) { w.Receive = newMessage(1) },
-		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"settle":  func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
 		"take":    func(w *journal.Write) { w.Take = []uint64{left[0].Position} },
 		"update":  func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running, WakeAt: 77} },
 	} {
@@ -308,7 +308,7 @@ func testContinueMalformed(t *testing.T, b *bundle) {
 		"the same run": func(w *journal.Write) { w.Continue.Run = w.Run },
 		"an update":    func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running} },
 		"entries":      func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"a settlement": func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"a settlement": func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
 		"a link": func(w *journal.Write) {
 			w.Link = &journal.Link{Step: stepOf(1), Callee: other, Chain: journal.RunID(other)}
 		},
@@ -348,7 +348,7 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 				n := current.Load()
 				w := b.write(id)
 				w.Run, w.Chain = runOf(n), runOf(0)
-				w.Settle = &journal.Deferred{Name: fmt.Sprint(client, " ", i), Origin: journal.Origin{byte(n)}}
+				w.Receive = (&journal.Deferred{Name: fmt.Sprint(client, " ", i), Origin: journal.Origin{byte(n)}}).Message()
 				results, err := b.tryCommit(w)
 				if err == nil && !errors.Is(results[0].Err, journal.ErrNotFound) {
 					err = results[0].Err
@@ -373,7 +373,7 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 				return err
 			}
 			// The settlements of the runs before are gone by now, and those of this one begin.
-			settled, err := b.store.Deferreds(b.ctx, b.runKey(id))
+			settled, err := journal.ListSettlements(b.ctx, b.store, journal.SettlementsOf(id, runOf(n+1)))
 			if err != nil || len(settled) > 0 {
 				return errors.Join(err, fmt.Errorf("run %d begins with %+v", n+1, settled))
 			}

@@ -232,7 +232,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if parts&8 != 0 {
 		name := rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred")
-		w.Settle = &journal.Deferred{Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}
+		w.Receive = (&journal.Deferred{Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}).Message()
 	}
 	if parts&16 != 0 && w.Update != nil {
 		w.Update.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
@@ -279,7 +279,11 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 	}
 	m.compareMail(rt)
 	for i := range writes {
-		require.Equal(rt, want[i].Position, m.positions[got[i].Position], "write %d", i)
+		position, known := m.positions[got[i].Position]
+		if r := writes[i].Receive; !known && r != nil && r.Kind == journal.SettleMessage {
+			continue // of a run that a write behind it has replaced
+		}
+		require.Equal(rt, want[i].Position, position, "write %d", i)
 	}
 }
 
@@ -343,7 +347,7 @@ func (m *model) compareRun(rt *rapid.T, row *journal.Execution) {
 	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, row.RunKey()) }, m.store, m.oracle)
 	same(rt, "published", func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, row.ChainKey()) }, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
-		return readDeferreds(m.ctx, s, row.RunKey())
+		return readDeferreds(m.ctx, s, row.Settlements())
 	}, m.store, m.oracle)
 }
 

@@ -95,14 +95,6 @@ func (w *watched) CommitsAtOnce() int {
 	return w.saw().CommitsAtOnce()
 }
 
-func (w *watched) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	return w.saw().Deferred(ctx, run, name)
-}
-
-func (w *watched) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	return w.saw().Deferreds(ctx, run)
-}
-
 func (w *watched) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	return w.saw().Delete(ctx, f, id, run, superseded)
 }

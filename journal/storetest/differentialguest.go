@@ -38,8 +38,8 @@ func (m *model) guest(rt *rapid.T) {
 	m.compareTable(rt, tx, after)
 	if rapid.IntRange(0, 3).Draw(rt, "rolled back") > 0 {
 		w := m.drawWrite(rt)
-		w.Start, w.Settle, w.Link = nil, nil, nil // as an activity writes
-		w.Chain = m.chainOf(w.ID, w.Run)          // a Start has a chain of its own
+		w.Start, w.Link = nil, nil       // as an activity writes
+		w.Chain = m.chainOf(w.ID, w.Run) // a Start has a chain of its own
 		m.drawMail(rt, &w)
 		w.Receive = nil
 		got := tx.Commit(m.ctx, w)

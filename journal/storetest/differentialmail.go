@@ -231,12 +231,27 @@ func (m *model) compareMail(rt *rapid.T) {
 			m.compareReceipts(rt, id)
 			m.compareLocked(rt, id)
 		}
+		m.compareSettlements(rt, id)
 		for _, origin := range modelOrigins() {
 			m.compareFound(rt, to, origin)
 		}
 	}
 	m.inboxes = maps.Clone(m.mail)
 	m.compareParked(rt)
+}
+
+// compareSettlements compares where the settled deferreds of an execution stand, if there are others than before. No one takes
+// them.
+func (m *model) compareSettlements(rt *rapid.T, id journal.ID) {
+	row, err := m.oracle.Load(m.ctx, id)
+	if err != nil {
+		return
+	}
+	settled, err := m.oracle.Inbox(m.ctx, row.Settlements(), 0)
+	require.NoError(rt, err)
+	if m.isNews(question{to: row.Settlements(), all: true}, settled) {
+		m.compareReceiver(rt, row.Settlements())
+	}
 }
 
 // mailOf is all that the oracle holds of a receiver, but for its parked messages.

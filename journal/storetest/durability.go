@@ -20,7 +20,8 @@ func testReopen(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1), newEntry(2)}
-	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil, At: 4}
+	settled := journal.Deferred{Name: "d", Value: abi.Nil, At: 4}
+	w.Receive = settled.Message()
 	w.Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 6, Reason: "r"}}
 	b.commit(t, w)
 	module, deployment := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
@@ -34,7 +35,7 @@ func testReopen(t *testing.T, b *bundle) {
 	require.Equal(t, execution, b.load(t, id))
 	require.Equal(t, entries, b.entries(t, id))
 	deferreds := b.deferreds(t, id)
-	require.Equal(t, []journal.Deferred{*w.Settle}, deferreds)
+	require.Equal(t, []journal.Deferred{settled}, deferreds)
 	gotModule, err := b.store.Module(b.ctx, module.Digest)
 	require.NoError(t, err)
 	require.Equal(t, &module, gotModule)

@@ -57,7 +57,7 @@ func (b *bundle) lived(t testing.TB, key string) journal.ID {
 	w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{named("a", number(1))}}
 	b.commit(t, w)
 	w = b.write(id)
-	w.Settle = &journal.Deferred{Name: "d", At: 1, Origin: journal.Origin{1}}
+	w.Receive = (&journal.Deferred{Name: "d", At: 1, Origin: journal.Origin{1}}).Message()
 	b.commit(t, w)
 	b.commit(t, b.hibernate(id, 2, []byte("state")))
 	taken := b.put(t, b.receive(id, 1))
@@ -90,7 +90,7 @@ func testReplace(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, &want, found)
 	require.Len(t, b.entriesOf(t, before.RunKey()), 2)
-	require.Len(t, b.deferredsOf(t, before.RunKey()), 1)
+	require.Len(t, b.deferredsOf(t, before.Settlements()), 1)
 	require.Equal(t, []int{2}, b.numbersOf(t, before.Receiver()))
 	published, err := b.store.Published(b.ctx, before.ChainKey())
 	require.NoError(t, err)
@@ -108,7 +108,8 @@ func testReplace(t *testing.T, b *bundle) {
 
 	// The new run has all numbers and names for itself.
 	w = b.write(id)
-	w.Run, w.Entries, w.Settle = journal.RunID{1}, []journal.Entry{newEntry(1)}, &journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}
+	w.Run, w.Entries = journal.RunID{1}, []journal.Entry{newEntry(1)}
+	w.Receive = (&journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}).Message()
 	b.commit(t, w)
 	b.put(t, func() journal.Write { w := b.receive(id, 2); w.Run = journal.RunID{1}; return w }())
 	require.Len(t, b.entriesOf(t, before.RunKey()), 2)
@@ -129,7 +130,7 @@ func testReplaceAnotherRun(t *testing.T, b *bundle) {
 	require.True(t, b.result(t, b.startOver("k", first, journal.RunID{2})).Existed, "another was faster")
 	require.Equal(t, journal.RunID{1}, b.load(t, id).Run)
 	late := b.write(id)
-	late.Settle = &journal.Deferred{Name: "d"}
+	late.Receive = (&journal.Deferred{Name: "d"}).Message()
 	require.ErrorIs(t, b.result(t, late).Err, journal.ErrNotFound, "the old run takes nothing any more")
 
 	b.commit(t, b.startOver("gone", journal.RunID{9}, journal.RunID{1}))
@@ -229,7 +230,7 @@ func testReplaceMalformed(t *testing.T, b *bundle) {
 		"no start":     func(w *journal.Write) { w.Start = nil },
 		"the same run": func(w *journal.Write) { w.Replace = w.Run },
 		"entries":      func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"deferreds":    func(w *journal.Write) { w.Deferreds = []journal.Deferred{{Name: "d"}} },
+		"deferreds":    func(w *journal.Write) { w.Send = []journal.Sent{(&journal.Deferred{Name: "d"}).SendTo(w.Start)} },
 		"receipts":     func(w *journal.Write) { w.Receipts = []journal.Receipt{{Origin: originOf(1)}} },
 		"published":    func(w *journal.Write) { w.Publish = &journal.Published{} },
 	} {
@@ -361,7 +362,7 @@ func testDelete(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	b.purge(t)
 	require.Empty(t, b.entriesOf(t, first))
-	require.Empty(t, b.deferredsOf(t, first))
+	require.Empty(t, b.deferredsOf(t, journal.SettlementsOf(id, first.Run)))
 	require.True(t, b.exists(t, id))
 	require.True(t, b.hasReceipt(t, id, 1))
 

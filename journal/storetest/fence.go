@@ -41,7 +41,7 @@ func testStaleOwner(t *testing.T, b *bundle) {
 	writes[0].Start = &started
 	writes[1].Entries = []journal.Entry{newEntry(1)}
 	writes[2].Update = &journal.Update{State: journal.Failed, FinishedAt: 1}
-	writes[3].Settle = &journal.Deferred{Name: "d"}
+	writes[3].Receive = (&journal.Deferred{Name: "d"}).Message()
 	writes[4].Update = &journal.Update{State: journal.Running, Interrupt: &journal.Interrupt{At: 1}}
 	before := b.load(t, old)
 	b.claim(t, "second")

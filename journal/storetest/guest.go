@@ -200,7 +200,7 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
 	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}, Interrupt: &journal.Interrupt{At: 1}}
-	w.Settle = &journal.Deferred{Name: "d"}
+	w.Receive = (&journal.Deferred{Name: "d"}).Message()
 	require.NoError(t, tx.Commit(b.ctx, w))
 	require.NoError(t, tx.Rollback(b.ctx), "harmless after Commit")
 	require.Len(t, b.entries(t, id), 1)
@@ -235,12 +235,12 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Settle = &journal.Deferred{Name: "d"}
+	w.Receive = (&journal.Deferred{Name: "d"}).Message()
 	b.commit(t, w)
 	duplicate, missing, settled, stale := b.write(id), b.write(newExecution("missing").ID), b.write(id), b.write(id)
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	missing.Update = &journal.Update{State: journal.Failed}
-	settled.Settle = &journal.Deferred{Name: "d"}
+	settled.Receive = (&journal.Deferred{Name: "d"}).Message()
 	stale.Fence.Epoch--
 	stale.Entries = []journal.Entry{newEntry(3)}
 	for name, w := range map[string]journal.Write{"duplicate": duplicate, "missing": missing, "settled": settled, "stale": stale} {

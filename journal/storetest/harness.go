@@ -217,31 +217,38 @@ func receiverOf(ctx context.Context, store journal.Store, id journal.ID) journal
 	return journal.Receiver{ID: id}
 }
 
+// requireEffect checks that a write took effect. Where a message of it stands is not looked at.
+func requireEffect(t testing.TB, result journal.Result, what ...any) {
+	t.Helper()
+	require.NoError(t, result.Err, what...)
+	require.False(t, result.Existed, what...)
+}
+
 // deferreds reads all settled deferreds, and compares them with their list.
 func (b *bundle) deferreds(t testing.TB, id journal.ID) []journal.Deferred {
 	t.Helper()
-	return b.deferredsOf(t, b.runKey(id))
+	return b.deferredsOf(t, current(b.ctx, b.store, id).Settlements())
 }
 
-func (b *bundle) deferredsOf(t testing.TB, run journal.RunKey) []journal.Deferred {
+func (b *bundle) deferredsOf(t testing.TB, of journal.Receiver) []journal.Deferred {
 	t.Helper()
-	all, err := readDeferreds(b.ctx, b.store, run)
+	all, err := readDeferreds(b.ctx, b.store, of)
 	require.NoError(t, err)
 	return all
 }
 
 // readDeferreds reads all settled deferreds, in the order of their list.
-func readDeferreds(ctx context.Context, store journal.Store, run journal.RunKey) (all []journal.Deferred, err error) {
-	settled, err := store.Deferreds(ctx, run)
+func readDeferreds(ctx context.Context, store journal.Store, of journal.Receiver) (all []journal.Deferred, err error) {
+	settled, err := journal.ListSettlements(ctx, store, of)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range settled {
-		d, err := store.Deferred(ctx, run, s.Name)
+		d, err := journal.FindDeferred(ctx, store, of, s.Name)
 		if err != nil {
 			return nil, err
 		}
-		if got := d.Settlement(); got != s {
+		if got := d.SettledAt(s.Position); got != s {
 			return nil, fmt.Errorf("the list says %+v, and it is %+v", s, got)
 		}
 		all = append(all, *d)

@@ -180,7 +180,6 @@ func testReceivedOnce(t *testing.T, b *bundle) {
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))
 	again.Entries = []journal.Entry{newEntry(1)}
 	again.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1}}
-	again.Settle = &journal.Deferred{Name: "d"}
 	again.Send = []journal.Sent{{To: journal.EntityID("default", "bank/Account", "ada"), Message: *newMessage(9)}}
 	again.Receipts = []journal.Receipt{{Origin: originOf(7)}}
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))
@@ -323,14 +322,14 @@ func testTakenOnce(t *testing.T, b *bundle) {
 		bad.Receipts = []journal.Receipt{{Origin: originOf(2)}}
 		bad.Send = []journal.Sent{{To: other, Message: *newMessage(9)}}
 		good := b.write(other)
-		good.Settle = &journal.Deferred{Name: name}
+		good.Receive = (&journal.Deferred{Name: name}).Message()
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
 		for _, known := range []error{journal.ErrFenced, journal.ErrNotFound, journal.ErrConflict, journal.ErrInboxFull} {
 			require.NotErrorIs(t, results[0].Err, known, name)
 		}
-		require.Equal(t, journal.Result{}, results[1], name)
+		requireEffect(t, results[1], name)
 		require.Equal(t, []int{2}, b.numbers(t, id), name)
 		require.Equal(t, []int{3}, b.numbers(t, other), name)
 		require.Empty(t, b.entries(t, id), name)
@@ -400,11 +399,11 @@ func testReceipts(t *testing.T, b *bundle) {
 		}
 		bad.Entries = []journal.Entry{newEntry(1)}
 		good := b.write(id)
-		good.Settle = &journal.Deferred{Name: name}
+		good.Receive = (&journal.Deferred{Name: name}).Message()
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
-		require.Equal(t, journal.Result{}, results[1], name)
+		requireEffect(t, results[1], name)
 		require.Empty(t, b.entries(t, id), name)
 		_, err = b.store.Receipt(b.ctx, id, originOf(9))
 		require.ErrorIs(t, err, journal.ErrNotFound, name)
@@ -470,11 +469,11 @@ func testInboxMalformed(t *testing.T, b *bundle) {
 	} {
 		bad, good := b.write(id), b.write(id)
 		fill(&bad)
-		good.Settle = &journal.Deferred{Name: name}
+		good.Receive = (&journal.Deferred{Name: name}).Message()
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
-		require.Equal(t, journal.Result{}, results[1], name)
+		requireEffect(t, results[1], name)
 	}
 	require.Empty(t, b.inbox(t, id))
 	require.Empty(t, b.inbox(t, entity))

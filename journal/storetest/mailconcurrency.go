@@ -211,7 +211,7 @@ func testMailCrosses(t *testing.T, b *bundle) {
 					case 0:
 						w.Receive = newMessage(n)
 					case 1:
-						w.Settle = &journal.Deferred{Name: fmt.Sprint(n)}
+						w.Receive = (&journal.Deferred{Name: fmt.Sprint(n)}).Message()
 					case 2:
 						if round%2 == 0 {
 							w.Receive = newMessage(n)

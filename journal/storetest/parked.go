@@ -375,11 +375,11 @@ func testParkMalformed(t *testing.T, b *bundle) {
 	} {
 		bad, good := b.write(id), b.write(id)
 		fill(&bad)
-		good.Settle = &journal.Deferred{Name: name}
+		good.Receive = (&journal.Deferred{Name: name}).Message()
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
-		require.Equal(t, journal.Result{}, results[1], name)
+		requireEffect(t, results[1], name)
 	}
 	require.Equal(t, []int{1}, b.numbers(t, id))
 }

@@ -10,21 +10,21 @@ import (
 )
 
 // rowsOf is how much there is of a run that has ended: entries, deferreds, links and messages.
-func (b *bundle) rowsOf(t *testing.T, run journal.RunKey, to journal.Receiver) (rows int) {
+func (b *bundle) rowsOf(t *testing.T, run *journal.Execution, to journal.Receiver) (rows int) {
 	t.Helper()
 	messages, err := b.store.Inbox(b.ctx, to, 0)
 	require.NoError(t, err)
-	return len(b.entriesOf(t, run)) + len(b.deferredsOf(t, run)) + len(messages)
+	return len(b.entriesOf(t, run.RunKey())) + len(b.deferredsOf(t, run.Settlements())) + len(messages)
 }
 
 // A purge that ends after any of its rows, and is gone on with by another handle, deletes what is left of runs that were
 // continued, deleted and swept, and nothing else.
 func testPurgeInPieces(t *testing.T, b *bundle) {
 	kept := b.lived(t, "kept")
-	want := b.rowsOf(t, b.runKey(kept), b.receiver(kept))
+	want := b.rowsOf(t, b.load(t, kept), b.receiver(kept))
 	require.Positive(t, want)
 	type of struct {
-		run journal.RunKey
+		run *journal.Execution
 		to  journal.Receiver
 	}
 	var gone []of
@@ -40,11 +40,11 @@ func testPurgeInPieces(t *testing.T, b *bundle) {
 		id := b.start(t, newExecution(key))
 		w := b.write(id)
 		w.Entries = []journal.Entry{newEntry(1), newEntry(3), newEntry(5)} // three rows
-		w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil}
+		w.Receive = (&journal.Deferred{Name: "d", Value: abi.Nil}).Message()
 		w.Hibernate = &journal.Hibernated{Seq: 5, Body: []byte{1}}
 		b.commit(t, w)
 		b.put(t, b.receive(id, 1))
-		run := of{b.runKey(id), b.receiver(id)}
+		run := of{b.load(t, id), b.receiver(id)}
 		leave(id)
 		if key == "continued" {
 			run.to = journal.Receiver{ID: id, Chain: journal.RunID{9}} // its inbox stays
@@ -56,7 +56,7 @@ func testPurgeInPieces(t *testing.T, b *bundle) {
 		n, err = b.store.Purge(b.ctx, b.fences, 1)
 		require.NoError(t, err)
 		require.LessOrEqual(t, n, 1)
-		require.Equal(t, want, b.rowsOf(t, b.runKey(kept), b.receiver(kept)))
+		require.Equal(t, want, b.rowsOf(t, b.load(t, kept), b.receiver(kept)))
 		if b.harness.Durable {
 			require.NoError(t, b.store.Close())
 			b.open(t)

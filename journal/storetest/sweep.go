@@ -51,7 +51,7 @@ func testSweepLimit(t *testing.T, b *bundle) {
 		id := b.start(t, newExecution(fmt.Sprint(i)))
 		w := b.write(id)
 		w.Entries = []journal.Entry{newEntry(1)}
-		w.Settle = &journal.Deferred{Name: "d"}
+		w.Receive = (&journal.Deferred{Name: "d"}).Message()
 		b.commit(t, w)
 		b.finish(t, id, int64(100+i))
 		ids = append(ids, id)
@@ -116,7 +116,7 @@ func testSweepReuse(t *testing.T, b *bundle) {
 	b.start(t, e)
 	w := b.write(e.ID)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Settle = &journal.Deferred{Name: "d"}
+	w.Receive = (&journal.Deferred{Name: "d"}).Message()
 	b.commit(t, w)
 	b.finish(t, e.ID, 5)
 	require.Equal(t, 1, b.sweep(t, 6, 1))

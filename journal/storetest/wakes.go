@@ -17,15 +17,12 @@ func (b *bundle) sleep(t testing.TB, id journal.ID, wakeAt int64) {
 	b.commit(t, w)
 }
 
-// testWakes has settlements and messages wake executions that run, and no
+// testWakes has messages wake executions that run, and no
 // others.
 func testWakes(t *testing.T, b *bundle) {
 	for name, fill := range map[string]func(*journal.Write){
-		"settle":  func(w *journal.Write) { w.Settle = &journal.Deferred{Name: "d"} },
+		"settle":  func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
 		"receive": func(w *journal.Write) { w.Receive = newMessage(1) },
-		"all of them": func(w *journal.Write) {
-			w.Settle, w.Receive = &journal.Deferred{Name: "d"}, newMessage(1)
-		},
 	} {
 		for state, woken := range map[journal.State]bool{journal.Running: true, journal.Paused: false, journal.Completed: false} {
 			before := newExecution(name + " before " + string(state))
@@ -59,7 +56,7 @@ func testWakesInABatch(t *testing.T, b *bundle) {
 	update := b.write(id)
 	update.Update = &journal.Update{State: journal.Running, WakeAt: 40}
 	settle := b.write(id)
-	settle.Settle = &journal.Deferred{Name: "d"}
+	settle.Receive = (&journal.Deferred{Name: "d"}).Message()
 	n := 0
 	for _, c := range []struct {
 		name   string

@@ -117,12 +117,12 @@ func (f *failing) Entries(ctx context.Context, run journal.RunKey, after uint64,
 	return entries, more, err
 }
 
-func (f *failing) Deferred(ctx context.Context, run journal.RunKey, name string) (*journal.Deferred, error) {
-	return ask(ctx, f.next("deferred"), func(ctx context.Context) (*journal.Deferred, error) { return f.Store.Deferred(ctx, run, name) })
+func (f *failing) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
+	return ask(ctx, f.next("inbox"), func(ctx context.Context) ([]journal.Envelope, error) { return f.Store.Inbox(ctx, to, after) })
 }
 
-func (f *failing) Deferreds(ctx context.Context, run journal.RunKey) ([]journal.Settlement, error) {
-	return ask(ctx, f.next("deferreds"), func(ctx context.Context) ([]journal.Settlement, error) { return f.Store.Deferreds(ctx, run) })
+func (f *failing) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
+	return ask(ctx, f.next("message"), func(ctx context.Context) (*journal.Message, error) { return f.Store.Message(ctx, to, position) })
 }
 
 func (f *failing) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {

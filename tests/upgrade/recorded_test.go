@@ -72,7 +72,7 @@ func requireWaiting(t *testing.T, e *host.Engine, store journal.Store) {
 	require.Equal(t, journal.Running, row.State, "%v", row.Error)
 	require.NotNil(t, row.Interrupt)
 	require.Equal(t, "close the shop", row.Interrupt.Reason)
-	later, err := store.Deferred(t.Context(), row.RunKey(), "later")
+	later, err := journal.FindDeferred(t.Context(), store, row.Settlements(), "later")
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal("settled"), later.Value)
 	inbox, _, err := store.Messages(t.Context(), row.Receiver(), 0, journal.PageLimit{Entries: 10})

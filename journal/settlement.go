@@ -1,0 +1,162 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// # Settlements
+//
+// A settled deferred is a message ([SettleMessage]) to one run. It is not in the inbox of the run's chain but in one of the
+// run's own, [SettlementsOf], where it stays until the run is purged: the run may ask for it late, and more than once.
+//
+//  1. There is one of each name: its origin is derived from the name, so that the store refuses the second one
+//     ([Result.Existed]). Who settled it is written in front of the value, and tells a repeat from another settlement.
+//  2. It takes no room from signals and updates, and they take none from it: it is not [MessageKind.Bounded]. What one run may
+//     be settled with is bounded by the host, which knows the list.
+//  3. A run that continues another, or supersedes it, has none of its settlements. A fork is started with copies.
+
+// Deferred is a settled promise of a run.
+type Deferred struct {
+	Name  string
+	Value []byte
+	Error *abi.Error
+	At    int64
+	// Origin tells this settlement from all others, so that one that is repeated
+	// after a lost answer is known again.
+	Origin Origin
+}
+
+// Settlement says that a deferred of a run is settled, and leaves out with what:
+// that may be much.
+type Settlement struct {
+	Name string
+	At   int64
+	// Bytes is how much is left out: of the value, or of the error as it is encoded.
+	Bytes int
+	// Position is that of the message.
+	Position uint64
+}
+
+// SettlementsOf is the inbox of the settled deferreds of a run. Its chain is the run with its halves exchanged.
+func SettlementsOf(id ID, run RunID) Receiver {
+	return Receiver{id, RunID(slices.Concat(run[len(run)/2:], run[:len(run)/2]))}
+}
+
+// Settlements is the inbox of the settled deferreds of the run.
+func (e *Execution) Settlements() Receiver { return SettlementsOf(e.ID, e.Run) }
+
+// The value of a settlement: its origin, one byte that says what follows, and a value or an error.
+const (
+	settledHead = len(Origin{}) + 1
+
+	resolved byte = 0
+	rejected byte = 1
+)
+
+// OriginOfDeferred is that of the message which settles the deferred of a name.
+func OriginOfDeferred(name string) Origin {
+	h := sha256.New()
+	h.Write([]byte("cruster deferred"))
+	h.Write([]byte(name))
+	return Origin(h.Sum(nil)[:16])
+}
+
+// Message is the one that settles the deferred.
+func (d *Deferred) Message() *Message {
+	how, with := resolved, d.Value
+	if d.Error != nil {
+		how, with = rejected, abi.MustMarshal(d.Error)
+	}
+	value := slices.Concat(d.Origin[:], []byte{how}, with)
+	return &Message{
+		Envelope: Envelope{Kind: SettleMessage, Name: d.Name, At: d.At, Bytes: len(value), Origin: OriginOfDeferred(d.Name)}, Value: value,
+	}
+}
+
+// SendTo is the message on its way to a run that is started in the same commit.
+func (d *Deferred) SendTo(start *Execution) Sent {
+	to := start.Settlements()
+	return Sent{To: to.ID, Chain: to.Chain, Message: *d.Message()}
+}
+
+// DeferredIn reads what a message settles.
+func DeferredIn(m *Message) (*Deferred, error) {
+	corrupt := func(why error) error {
+		return fmt.Errorf("%w: the settlement of deferred %q does not decode: %w", ErrCorrupt, m.Name, why)
+	}
+	if m.Kind != SettleMessage || len(m.Value) < settledHead {
+		return nil, corrupt(fmt.Errorf("a message of kind %q with %d bytes", m.Kind, len(m.Value)))
+	}
+	d := &Deferred{Name: m.Name, At: m.At, Origin: Origin(m.Value[:settledHead-1])}
+	with := m.Value[settledHead:]
+	switch how := m.Value[settledHead-1]; how {
+	case resolved:
+		if len(with) > 0 {
+			d.Value = with
+		}
+	case rejected:
+		d.Error = new(abi.Error)
+		if err := abi.Unmarshal(with, d.Error); err != nil {
+			return nil, corrupt(err)
+		}
+	default:
+		return nil, corrupt(fmt.Errorf("its outcome is %d", how))
+	}
+	return d, nil
+}
+
+// SettlementReader reads what settlements need of inboxes: see [InboxReader].
+type SettlementReader interface {
+	Inbox(ctx context.Context, to Receiver, after uint64) ([]Envelope, error)
+	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)
+	FindMessage(ctx context.Context, to Receiver, origin Origin) (*FoundMessage, error)
+}
+
+// ListSettlements lists the settled deferreds of a run, by name.
+func ListSettlements(ctx context.Context, store SettlementReader, of Receiver) ([]Settlement, error) {
+	inbox, err := store.Inbox(ctx, of, 0)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Settlement, len(inbox))
+	for i := range inbox {
+		list[i] = inbox[i].settlement()
+	}
+	slices.SortFunc(list, func(a, b Settlement) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func (e *Envelope) settlement() Settlement {
+	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-settledHead), Position: e.Position}
+}
+
+// SettledAt is the settlement that the message at a position is.
+func (d *Deferred) SettledAt(position uint64) Settlement {
+	m := d.Message()
+	m.Position = position
+	return m.settlement()
+}
+
+// ReadDeferred reads one that is listed; ErrNotFound if it is not there any more.
+func ReadDeferred(ctx context.Context, store SettlementReader, of Receiver, position uint64) (*Deferred, error) {
+	m, err := store.Message(ctx, of, position)
+	if err != nil {
+		return nil, err
+	}
+	return DeferredIn(m)
+}
+
+// FindDeferred reads one by its name; ErrNotFound if it is not settled.
+func FindDeferred(ctx context.Context, store SettlementReader, of Receiver, name string) (*Deferred, error) {
+	found, err := store.FindMessage(ctx, of, OriginOfDeferred(name))
+	if err != nil {
+		return nil, err
+	}
+	return ReadDeferred(ctx, store, of, found.Position)
+}
