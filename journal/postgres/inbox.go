@@ -151,14 +151,13 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 	return readAll(ctx, s, scanID, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
-// receiversQuery leaps from each receiver to the next, over all of its other messages. Of the entities
-// it lists those that have a message which is not parked.
+// receiversQuery leaps from each entity with messages to the next, over all of its other messages, in an index that has none of
+// executions: of those there may be millions that are over and have settled deferreds.
 func (st *statements) receiversQuery() string {
 	return `WITH RECURSIVE receivers AS (
-			(SELECT shard, id, chain FROM ` + st.inbox + ` WHERE (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
+			(SELECT shard, id FROM ` + st.inbox + ` WHERE chain = '' AND parked IS NULL AND (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
 			UNION ALL
-			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id, i.chain FROM ` + st.inbox + ` i
-				WHERE (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
-		SELECT id FROM receivers r WHERE chain = '' AND EXISTS (SELECT FROM ` + st.inbox + ` i
-			WHERE i.shard = r.shard AND i.id = r.id AND i.chain = '' AND i.parked IS NULL) LIMIT $3`
+			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id FROM ` + st.inbox + ` i
+				WHERE i.chain = '' AND i.parked IS NULL AND (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
+		SELECT id FROM receivers LIMIT $3`
 }

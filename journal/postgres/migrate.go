@@ -36,16 +36,21 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config, files fs.FS) 
 	if err != nil {
 		return err
 	}
-	pending, err := isPending(ctx, conn, c, steps)
-	if err != nil || !pending {
+	if _, pending, err := versionOf(ctx, conn, c, steps); err != nil || !pending {
 		return err
 	}
 	if err := lockMigration(ctx, conn, c); err != nil {
 		return err
 	}
 	// Another host may have been faster, and may be a later version.
-	if pending, err = isPending(ctx, conn, c, steps); err != nil || !pending {
+	version, pending, err := versionOf(ctx, conn, c, steps)
+	if err != nil || !pending {
 		return err
+	}
+	if version == 0 {
+		if steps, err = migrations.StepsOfNew(files); err != nil {
+			return err
+		}
 	}
 	if err := ownSchema(ctx, conn, c.Schema); err != nil {
 		return err
@@ -53,23 +58,23 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config, files fs.FS) 
 	return applySteps(ctx, base, c, steps)
 }
 
-// isPending tells whether there are steps to apply, and refuses a schema that is newer than all of them.
-func isPending(ctx context.Context, conn *pgx.Conn, c *Config, steps []*goose.Migration) (bool, error) {
+// versionOf is the version of the schema, 0 if there is none. It tells whether there are steps to apply, and refuses a schema
+// that is newer than all of them.
+func versionOf(ctx context.Context, conn *pgx.Conn, c *Config, steps []*goose.Migration) (found int64, pending bool, err error) {
 	var there bool
-	var found int64
 	table := quote(c.Schema) + ".goose_db_version"
-	err := conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
+	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
 	if err == nil && there {
 		err = conn.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+table+` WHERE is_applied`).Scan(&found)
 	}
 	if err != nil {
-		return false, beforeCommit("postgres: read the version of schema "+c.Schema, err)
+		return 0, false, beforeCommit("postgres: read the version of schema "+c.Schema, err)
 	}
 	known := migrations.Latest(steps)
 	if found > known {
-		return false, journal.SchemaNewer(found, known)
+		return found, false, journal.SchemaNewer(found, known)
 	}
-	return found < known, nil
+	return found, found < known, nil
 }
 
 // lockMigration lets hosts that start together migrate one after the other. It does not wait inside of the server: a

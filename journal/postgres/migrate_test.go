@@ -171,3 +171,17 @@ RESET lock_timeout;
 	require.NoError(t, <-ended)
 	require.True(t, m.is("(SELECT indisvalid FROM pg_index WHERE indexrelid = 'SCHEMA.executions_later'::regclass)"))
 }
+
+// A schema that is new is made beside a transaction of another program in the same database, however long that takes.
+func TestNewSchemaBesideATransaction(t *testing.T) {
+	t.Parallel()
+	other, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	tx, err := other.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT count(*) FROM pg_class")
+	require.NoError(t, err)
+	newMigration(t)
+	require.NoError(t, tx.Rollback(t.Context()), "it was open until now")
+	require.NoError(t, other.Close(t.Context()))
+}

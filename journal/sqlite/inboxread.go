@@ -26,11 +26,9 @@ const (
 			AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')
 		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT ?3`
 
-	// selectNextReceiver leaps over the other messages of the one before. It tells of an entity whether
-	// one of its messages is not parked.
-	selectNextReceiver = `SELECT id, chain = x'' AND EXISTS (
-			SELECT 1 FROM cruster_inbox i WHERE i.shard = n.shard AND i.id = n.id AND i.chain = x'' AND i.parked IS NULL)
-		FROM cruster_inbox n WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1`
+	// selectNextReceiver leaps over the other messages of the entity before. Those of executions are not in the index.
+	selectNextReceiver = `SELECT id FROM cruster_inbox INDEXED BY cruster_inbox_entities
+		WHERE chain = x'' AND parked IS NULL AND (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1`
 )
 
 func scanEnvelope(row *sqlite.Stmt) (journal.Envelope, error) {
@@ -144,10 +142,7 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids
 			more = false
 			err := run(conn, selectNextReceiver, values(int(journal.ID(next[:len(after)]).Shard()), next), func(row *sqlite.Stmt) error {
 				id := columnID(row, 0)
-				next, more = append(id[:], 0), true
-				if row.ColumnBool(1) {
-					ids = append(ids, id)
-				}
+				ids, next, more = append(ids, id), append(id[:], 0), true
 				return nil
 			})
 			if err != nil {

@@ -17,5 +17,8 @@ CROSS JOIN LATERAL (
 ORDER BY d.shard, e.id, e.superseded DESC, d.at, d.name;
 DROP TABLE deferreds;
 
+-- Entities with messages are found without a look at what executions were settled with.
+CREATE INDEX inbox_entities ON inbox (shard, id) WHERE chain = '' AND parked IS NULL;
+
 -- +goose Down
 -- There is no way back: a version that does not know these messages refuses the schema.

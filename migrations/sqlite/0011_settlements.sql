@@ -12,5 +12,8 @@ FROM (
     FROM cruster_deferreds d JOIN cruster_executions e ON e.shard = d.shard AND e.run = d.run);
 DROP TABLE cruster_deferreds;
 
+-- Entities with messages are found without a look at what executions were settled with.
+CREATE INDEX cruster_inbox_entities ON cruster_inbox (shard, id) WHERE chain = x'' AND parked IS NULL;
+
 -- +goose Down
 -- There is no way back: a version that does not know these messages refuses the store.
