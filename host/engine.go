@@ -103,9 +103,9 @@ type Permit interface {
 // takes is not part of it.
 func (e *Engine) UploadMemory() Permit { return e.queued.Empty() }
 
-// connectionCost is about what a connection has before it has a call: the buffers of the transport for either direction, its goroutines, and
-// the tables of its headers.
-const connectionCost = 96 << 10
+// connectionCost is what a connection has beside its calls, as BenchmarkConnection of api/grpcserver measures it: the buffers of the transport for either
+// direction, its goroutines, and the tables of its headers.
+const connectionCost = 64 << 10
 
 // AdmitConnection takes memory for a connection, if there is some.
 func (e *Engine) AdmitConnection() (release func(), ok bool) {

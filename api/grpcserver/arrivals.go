@@ -137,7 +137,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if leave, ok := l.arrivals.connections.enter(l.arrivals.memory); ok {
+		if leave, ok := l.arrivals.connections.enter(conn.RemoteAddr(), l.arrivals.memory); ok {
 			return newCountedConn(conn, l.arrivals, leave), nil
 		}
 		_ = conn.Close()

@@ -57,7 +57,7 @@ func newCounted(t *testing.T, bytes int64) *counted {
 	near, far := net.Pipe()
 	b := budget.New(bytes)
 	c := &counted{
-		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b}, newConnections(1, nil)), func() {}), t: t, budget: b, caller: near,
+		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b}, newConnections(&Config{MaxConnections: 1})), func() {}), t: t, budget: b, caller: near,
 		frames: http2.NewFramer(near, nil),
 	}
 	c.host = http2.NewFramer(c.countedConn, c.countedConn)

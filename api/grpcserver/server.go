@@ -105,7 +105,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
-	s.arrivals = newArrivals(cfg.MaxModuleSize+envelope, cfg.RequestMemory, newConnections(cfg.MaxConnections, cfg.Registerer))
+	s.arrivals = newArrivals(cfg.MaxModuleSize+envelope, cfg.RequestMemory, newConnections(&cfg))
 	in := &interceptors{clock: cfg.Clock, lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),
