@@ -230,15 +230,19 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// It has the result of a workflow that the client has started, and that waits for it.
+		// It calls a workflow that the client has started. Both wait when the other one is let go on: whatever crashes behind
+		// that, its end is told to the one that waits.
 		name: "awaited", example: "conformance",
 		prepare: func(d *driver, key string) string {
 			execution := d.startAs(key, "conformance/Await", key)
 			d.awaitPending(execution, abi.OpDeferred, "answer")
 			return execution
 		},
-		run: func(d *driver, key, _ string) (string, ending) {
-			return waited(d, d.startAs(key, "conformance/Follow", key))
+		run: func(d *driver, key, callee string) (string, ending) {
+			caller := d.startAs(key, "conformance/FollowToTheEnd", key)
+			d.awaitPending(caller, abi.OpCall, "Await")
+			d.settle(callee, "answer", "go on")
+			return waited(d, caller)
 		},
 	},
 	{

@@ -99,6 +99,11 @@ var Follow = cruster.NewWorkflow("Follow", func(ctx cruster.Context, key string)
 	return []any{id, before.State, before.Done, result, after.State, after.Done, after.Result}, err
 })
 
+// FollowToTheEnd calls a child that waits, which others let go on, and takes its result.
+var FollowToTheEnd = cruster.NewWorkflow("FollowToTheEnd", func(ctx cruster.Context, key string) (Seen, error) {
+	return Await.Client().Execute(ctx, key)
+})
+
 // CallItself calls its own execution.
 var CallItself = cruster.NewWorkflow("CallItself", func(ctx cruster.Context, _ cruster.None) ([]Seen, error) {
 	id := cruster.ExecutionID(ctx)

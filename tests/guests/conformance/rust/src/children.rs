@@ -141,6 +141,17 @@ impl Follow {
     }
 }
 
+/// Calls a child that waits, which others let go on, and takes its result.
+#[workflow]
+pub struct FollowToTheEnd;
+
+#[workflow_impl]
+impl FollowToTheEnd {
+    async fn execute(&self, key: String) -> Result<Seen> {
+        Await::client(self).execute(key).await
+    }
+}
+
 /// Calls its own execution.
 #[workflow]
 pub struct CallItself;

@@ -35,7 +35,7 @@ cruster::module! {
     workflows: [
         bare::Bare, bare::BareChild,
         children::Double, children::HashedKey, children::RawKey, children::Call, children::CallMisuse, children::CallMany,
-        children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
+        children::CallKeys, children::Follow, children::FollowToTheEnd, children::CallItself, children::CallWrong,
         continued::AwaitsContinued, continued::Continues, continued::ContinuesStopped, continued::ContinuesUnread,
         continued::ContinuesUpdated, continued::CountsDown,
         deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
