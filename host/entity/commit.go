@@ -2,6 +2,7 @@ package entity
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/cruster/cruster/host/decide"
@@ -38,7 +39,7 @@ func (b *batch) commit(w journal.Write) error {
 // took looks for the witness of a write whose answer was lost.
 func (b *batch) took(w *journal.Write) decide.Look {
 	return func(res journal.Result, refusal error) (journal.Result, error) {
-		took, err := b.tookEffect(w)
+		took, err := b.tookEffect(b.Host.Context(), w)
 		switch {
 		case took:
 			return res, nil
@@ -52,16 +53,16 @@ func (b *batch) took(w *journal.Write) decide.Look {
 
 // tookEffect tells whether the witness of a write is there. A receipt tells best: a batch that
 // finds that a message was performed before takes that out, too.
-func (b *batch) tookEffect(w *journal.Write) (bool, error) {
+func (x *Entities) tookEffect(ctx context.Context, w *journal.Write) (bool, error) {
 	if len(w.Receipts) == 0 {
-		_, err := b.Store.Message(b.Host.Context(), journal.Receiver{ID: b.id}, w.Take[0])
+		_, err := x.Store.Message(ctx, journal.Receiver{ID: w.ID}, w.Take[0])
 		if errors.Is(err, journal.ErrNotFound) {
 			return true, nil
 		}
 		return false, err
 	}
 	ours := &w.Receipts[0]
-	found, err := b.Store.Receipt(b.Host.Context(), b.id, ours.Origin)
+	found, err := x.Store.Receipt(ctx, w.ID, ours.Origin)
 	if errors.Is(err, journal.ErrNotFound) {
 		return false, nil
 	}
@@ -79,6 +80,9 @@ func same(found, ours *journal.Receipt) bool {
 // withWitness has a write have something that can be written once only.
 func withWitness(w *journal.Write, now int64) {
 	if !isEmpty(w) && len(w.Take)+len(w.Receipts) == 0 {
-		w.Receipts = append(w.Receipts, journal.Receipt{Origin: journal.NewOrigin(), At: now})
+		w.Receipts = append(w.Receipts, witness(now))
 	}
 }
+
+// witness is a receipt that no other write has.
+func witness(now int64) journal.Receipt { return journal.Receipt{Origin: journal.NewOrigin(), At: now} }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/journal"
@@ -233,12 +234,12 @@ func (x *Entities) unpark(ctx context.Context, ref Ref, positions []uint64, befo
 	}
 	done := 0
 	for page := range slices.Chunk(found, journal.MaxParked) {
-		w := journal.Write{ID: ref.ID()}
+		w := journal.Write{ID: ref.ID(), Receipts: []journal.Receipt{witness(x.now())}}
 		for i := range page {
 			add(&w, &page[i])
 		}
 		x.Fault.Pass(before)
-		if _, err := x.Committer.Commit(w); err != nil {
+		if _, err := x.decider().Do(ctx, w, x.unparked(ctx, ref, &w)); err != nil {
 			x.actors.Post(ref.ID(), mail{}) // it may have taken effect
 			return done, journal.Coded("unpark messages of "+ref.String(), err)
 		}
@@ -251,6 +252,22 @@ func (x *Entities) unpark(ctx context.Context, ref Ref, positions []uint64, befo
 		}
 	}
 	return done, nil
+}
+
+// unparked looks for the witness of a write that unparks messages. Without one, messages that are not parked any
+// more are so by the act of another operator, and the write can take no effect.
+func (x *Entities) unparked(ctx context.Context, ref Ref, w *journal.Write) decide.Look {
+	return func(res journal.Result, _ error) (journal.Result, error) {
+		_, gone := x.parkedOfEntity(ctx, ref, w.Unpark) // before the witness: they change together
+		switch took, err := x.tookEffect(ctx, w); {
+		case took:
+			return res, nil
+		case err == nil && abi.CodeOf(gone) == abi.CodeNotParked:
+			return res, gone
+		default:
+			return res, journal.ErrUndecided
+		}
+	}
 }
 
 // wasDropped is the error of a message that is sent again after an operator has dropped it.

@@ -482,20 +482,55 @@ func (f *fixture) parkedIn(key string) []journal.ParkedMessage {
 	return found
 }
 
-// TestLostRetry: a retry whose answer was lost may be repeated.
-func TestLostRetry(t *testing.T) {
+// TestUnparkInDoubt: a retry or a drop whose commit is in doubt is repeated until it is known whether it is
+// there, and reported as what it came to. If another operator was first it is refused.
+func TestUnparkInDoubt(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		for _, script := range [][]string{{"lose"}, {"drop"}, {"lose", "lose"}, {"drop", "fail", "lose"}, {"delay"}} {
+			for _, drop := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFixture(t, kind)
+					f.sendParked("a", origin(1))
+					f.repair()
+					unpark, value := f.x.Retry, 1
+					if drop {
+						unpark, value = f.x.Drop, 0
+					}
+					f.commits.script(script...)
+					n, err := unpark(t.Context(), refTo("a"), nil)
+					require.NoError(t, err, script)
+					require.Equal(t, 1, n)
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					stored, _ := f.stored("a")
+					require.EqualValues(t, value, stored, script)
+					require.Empty(t, f.parked("a"))
+				})
+			}
+		}
+	})
+}
+
+// TestUnparkInDoubtBesideAnother: the answer to a drop is lost with the drop, and another operator has the message
+// retried before the drop is repeated.
+func TestUnparkInDoubtBesideAnother(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.sendParked("a", origin(1))
 			f.repair()
-			f.commits.script("lose")
+			f.commits.script("drop", "drop")
+			dropped := make(chan error, 1)
+			go func() {
+				_, err := f.x.Drop(t.Context(), refTo("a"), nil)
+				dropped <- err
+			}()
+			synctest.Wait()
 			_, err := f.x.Retry(t.Context(), refTo("a"), nil)
-			require.Error(t, err)
-			_, err = f.x.Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
-			time.Sleep(time.Minute)
+			require.Equal(t, abi.CodeNotParked, abi.CodeOf(<-dropped))
 			synctest.Wait()
 			value, _ := f.stored("a")
 			require.EqualValues(t, 1, value)
