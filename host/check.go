@@ -173,7 +173,7 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 		if err != nil || result == nil || result.Fits {
 			return result, err
 		}
-		now, err := e.store.Brief(ctx, id, journal.RunID{})
+		now, err := e.store.Brief(ctx, id)
 		if err == nil && now.Run != result.Execution.Run {
 			continue
 		}
@@ -182,7 +182,7 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 }
 
 func (e *Engine) checkNow(ctx context.Context, id journal.ID, m *catalog.Module) (*CheckResult, error) {
-	row, err := e.store.Brief(ctx, id, journal.RunID{})
+	row, err := e.store.Brief(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && row.State.Final() {
 		return nil, nil
 	}

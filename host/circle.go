@@ -36,7 +36,7 @@ func (e *Engine) describeCircle(ctx context.Context, first *journal.Execution) (
 				return nil
 			}
 			seen[step.ID] = true
-			row, err := e.store.Brief(ctx, step.ID, journal.RunID{})
+			row, err := e.store.Brief(ctx, step.ID)
 			if err != nil || row.State != journal.Running || !e.executions.Awaits(row, step) {
 				continue
 			}

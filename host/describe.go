@@ -162,7 +162,7 @@ func (e *Engine) describe(ctx context.Context, namespace, name, run string, row 
 // it is about others. Of their rows, which may be large, only names and states are kept.
 func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	if !d.Parent.IsZero() {
-		if parent, err := e.store.Brief(ctx, d.Parent.ID, journal.RunID{}); err == nil {
+		if parent, err := e.store.Brief(ctx, d.Parent.ID); err == nil {
 			d.ParentName = parent.Name()
 		}
 	}

@@ -152,7 +152,7 @@ func (e *Engine) nameOf(ctx context.Context, step journal.Caller) string {
 	if step.IsZero() {
 		return ""
 	}
-	row, err := e.store.Brief(ctx, step.ID, journal.RunID{})
+	row, err := e.store.Brief(ctx, step.ID)
 	if err != nil || row.Run != step.Run {
 		return ""
 	}

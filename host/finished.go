@@ -211,9 +211,9 @@ func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*jou
 	if err != nil {
 		return nil, err
 	}
-	row, err := e.store.Brief(ctx, ref.ID, id)
+	row, err := e.store.BriefRun(ctx, ref.ID, id)
 	switch {
-	case id.IsZero() || errors.Is(err, journal.ErrNotFound): // no run has that id; for the store it stands for the newest
+	case errors.Is(err, journal.ErrNotFound):
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", runName(name, run))
 	case err != nil:
 		return nil, journal.Coded("load "+runName(name, run), err)

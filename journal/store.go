@@ -41,9 +41,10 @@ type ExecutionReader interface {
 	EntryReader
 	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Brief reads an execution, or a run of it as FindRun does, as a brief row: see [Execution.Brief]. What that leaves out is not
-	// read. The zero run is the current one.
-	Brief(ctx context.Context, id ID, run RunID) (*Execution, error)
+	// Brief is Load of a brief row: see [Execution.Brief]. What that leaves out is not read.
+	Brief(ctx context.Context, id ID) (*Execution, error)
+	// BriefRun is FindRun of a brief row.
+	BriefRun(ctx context.Context, id ID, run RunID) (*Execution, error)
 	// FindRun reads the run of an execution by its id, or by its chain; also one that was
 	// superseded. ErrNotFound if there is none.
 	FindRun(ctx context.Context, id ID, run RunID) (*Execution, error)

@@ -39,7 +39,8 @@ type Store interface {
 	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)
 	journal.PublishedReader
 	journal.EntryReader
-	Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
+	Brief(ctx context.Context, id journal.ID) (*journal.Execution, error)
+	BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
 	FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error)
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }

@@ -129,7 +129,7 @@ func (r *run) pauseFaulty() {
 
 // commitFaultyPause goes by the row in the store, not by what the run knew.
 func (r *run) commitFaultyPause() error {
-	row, err := r.Store.Brief(r.Host.Context(), r.id, journal.RunID{})
+	row, err := r.Store.Brief(r.Host.Context(), r.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}

@@ -154,7 +154,7 @@ func (r *run) beginAnew(run journal.RunID) {
 // load brings an execution from the store into memory: its row, which deferreds
 // are settled and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
-	row, err := r.Store.Brief(ctx, r.id, journal.RunID{})
+	row, err := r.Store.Brief(ctx, r.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return errGone
 	}

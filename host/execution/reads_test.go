@@ -25,8 +25,8 @@ type largeResult struct {
 	reads int // guarded by mu
 }
 
-func (s *largeResult) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	row, err := s.Store.Brief(ctx, id, run)
+func (s *largeResult) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	row, err := s.Store.Brief(ctx, id)
 	if err == nil && id == s.of {
 		row = s.enlarged(row).Brief()
 	}

@@ -41,7 +41,7 @@ func RefOf(namespace, name string) (Ref, error) {
 
 // Load reads the brief row of an execution.
 func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	row, err := x.Store.Brief(ctx, ref.ID, journal.RunID{})
+	row, err := x.Store.Brief(ctx, ref.ID)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, noExecutionOf(ref)
 	}
@@ -57,9 +57,9 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 // LoadRun is Load, and finds the chain that the reference names also if another one has taken its
 // place.
 func (x *Executions) LoadRun(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	row, err := x.Store.Brief(ctx, ref.ID, journal.RunID{})
+	row, err := x.Store.Brief(ctx, ref.ID)
 	if !ref.Chain.IsZero() && (errors.Is(err, journal.ErrNotFound) || err == nil && row.Chain != ref.Chain) {
-		row, err = x.Store.Brief(ctx, ref.ID, ref.Chain)
+		row, err = x.Store.BriefRun(ctx, ref.ID, ref.Chain)
 		if errors.Is(err, journal.ErrNotFound) {
 			return nil, anotherRun()
 		}

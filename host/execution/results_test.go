@@ -18,10 +18,10 @@ type slowReads struct {
 	loads atomic.Int64
 }
 
-func (s *slowReads) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+func (s *slowReads) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
 	s.loads.Add(1)
 	time.Sleep(time.Millisecond)
-	return s.Store.Brief(ctx, id, run)
+	return s.Store.Brief(ctx, id)
 }
 
 func (s *slowReads) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {

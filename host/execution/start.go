@@ -108,7 +108,7 @@ func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.
 		if errors.Is(refusal, journal.ErrSwept) { // the commit that had no answer took effect
 			return journal.Result{}, abi.Errorf(abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered", w.Start.Name())
 		}
-		found, err := x.Store.Brief(ctx, w.ID, journal.RunID{})
+		found, err := x.Store.Brief(ctx, w.ID)
 		switch {
 		case err == nil && found.Chain == w.Run: // it may have continued since
 			return journal.Result{}, nil

@@ -26,12 +26,16 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Brief implements journal.Store.
-func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	read := func() (*journal.Execution, error) { return s.Load(ctx, id) }
-	if !run.IsZero() {
-		read = func() (*journal.Execution, error) { return s.FindRun(ctx, id, run) }
-	}
-	row, err := read()
+func (s *Store) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return brief(s.Load(ctx, id))
+}
+
+// BriefRun implements journal.Store.
+func (s *Store) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	return brief(s.FindRun(ctx, id, run))
+}
+
+func brief(row *journal.Execution, err error) (*journal.Execution, error) {
 	if err != nil {
 		return nil, err
 	}

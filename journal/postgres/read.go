@@ -159,12 +159,16 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Brief implements journal.Store.
-func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	query := `SELECT ` + briefColumns + ` FROM ` + s.sql.executions + ` WHERE shard = $1 AND id = $2 AND `
-	if run.IsZero() {
-		return readOne(ctx, s, scanBrief, "row of an execution", query+`superseded = 0`, int16(id.Shard()), id[:])
-	}
-	return readOne(ctx, s, scanBrief, "row of run "+run.String(), query+`(run = $3 OR chain = $3) ORDER BY superseded LIMIT 1`, int16(id.Shard()), id[:], run[:])
+func (s *Store) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return readOne(ctx, s, scanBrief, "row of an execution",
+		`SELECT `+briefColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2 AND superseded = 0`, int16(id.Shard()), id[:])
+}
+
+// BriefRun implements journal.Store.
+func (s *Store) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	return readOne(ctx, s, scanBrief, "row of run "+run.String(),
+		`SELECT `+briefColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2 AND (run = $3 OR chain = $3) ORDER BY superseded LIMIT 1`,
+		int16(id.Shard()), id[:], run[:])
 }
 
 // Callee implements journal.Store.
@@ -180,7 +184,7 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Brief(ctx, link.Callee, link.Chain)
+	e, err := s.BriefRun(ctx, link.Callee, link.Chain)
 	if errors.Is(err, journal.ErrNotFound) {
 		err = journal.ErrSwept
 	}

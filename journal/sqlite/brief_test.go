@@ -32,7 +32,7 @@ func TestBriefRowsAreSmall(t *testing.T) {
 	}
 	brief := allocated(func() {
 		for range 100 {
-			_, err := store.Brief(t.Context(), id, journal.RunID{})
+			_, err := store.Brief(t.Context(), id)
 			require.NoError(t, err)
 		}
 	})

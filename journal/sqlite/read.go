@@ -78,10 +78,12 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Brief implements journal.Store.
-func (s *Store) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	if run.IsZero() {
-		return readOne(ctx, s, scanExecution, "row of execution "+id.String(), selectBrief+theCurrent, id)
-	}
+func (s *Store) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return readOne(ctx, s, scanExecution, "row of execution "+id.String(), selectBrief+theCurrent, id)
+}
+
+// BriefRun implements journal.Store.
+func (s *Store) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
 	return readOne(ctx, s, scanExecution, "row of run "+run.String(), selectBrief+theRun, id, run)
 }
 
@@ -104,7 +106,7 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Brief(ctx, l.Callee, l.Chain)
+	e, err := s.BriefRun(ctx, l.Callee, l.Chain)
 	if errors.Is(err, journal.ErrNotFound) {
 		err = journal.ErrSwept
 	}

@@ -339,7 +339,9 @@ func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 // compareRun compares what belongs to a run.
 func (m *model) compareRun(rt *rapid.T, row *journal.Execution) {
 	same(rt, "run", func(s journal.Store) (*journal.Execution, error) { return s.FindRun(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
-	same(rt, "brief row", func(s journal.Store) (*journal.Execution, error) { return s.Brief(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
+	same(rt, "brief row", func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
+	same(rt, "brief current row", func(s journal.Store) (*journal.Execution, error) { return s.Brief(m.ctx, row.ID) }, m.store, m.oracle)
+	same(rt, "the zero run", func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, journal.RunID{}) }, m.store, m.oracle)
 	same(rt, "entries", func(s journal.Store) ([]byte, error) {
 		entries, _, err := s.Entries(m.ctx, row.RunKey(), 0, journal.PageLimit{Entries: 1000})
 		return abi.MustMarshal(entries), err

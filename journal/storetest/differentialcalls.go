@@ -67,8 +67,12 @@ func (w *watched) BeginGuest(ctx context.Context, namespace string) (journal.Gue
 	return w.saw().BeginGuest(ctx, namespace)
 }
 
-func (w *watched) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	return w.saw().Brief(ctx, id, run)
+func (w *watched) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return w.saw().Brief(ctx, id)
+}
+
+func (w *watched) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	return w.saw().BriefRun(ctx, id, run)
 }
 
 func (w *watched) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {

@@ -53,8 +53,8 @@ func testBriefRows(t *testing.T, b *bundle) {
 	require.Nil(t, want.Input)
 	require.Equal(t, journal.Sizes{Input: 4 << 20, Value: 3 << 20}, want.LeftOut)
 	reads := map[string]func() (*journal.Execution, error){
-		"current":   func() (*journal.Execution, error) { return b.store.Brief(b.ctx, row.ID, journal.RunID{}) },
-		"by run":    func() (*journal.Execution, error) { return b.store.Brief(b.ctx, row.ID, row.Run) },
+		"current":   func() (*journal.Execution, error) { return b.store.Brief(b.ctx, row.ID) },
+		"by run":    func() (*journal.Execution, error) { return b.store.BriefRun(b.ctx, row.ID, row.Run) },
 		"requested": func() (*journal.Execution, error) { return b.store.Requested(b.ctx, row.ID, request) },
 		"callee":    func() (*journal.Execution, error) { return b.store.Callee(b.ctx, row.Parent) },
 	}
@@ -63,10 +63,16 @@ func testBriefRows(t *testing.T, b *bundle) {
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
 	}
-	got, err := b.store.Brief(b.ctx, small.ID, journal.RunID{})
+	got, err := b.store.Brief(b.ctx, small.ID)
 	require.NoError(t, err)
 	require.Equal(t, &small, got, "small payloads stay")
-	_, err = b.store.Brief(b.ctx, row.ID, journal.RunID{9})
+	for _, no := range []journal.RunID{{9}, {}} {
+		_, err = b.store.FindRun(b.ctx, row.ID, no)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+		_, err = b.store.BriefRun(b.ctx, row.ID, no)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+	}
+	_, err = b.store.Brief(b.ctx, journal.IDOf("default", "w", "absent"))
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 

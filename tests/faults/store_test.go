@@ -105,8 +105,12 @@ func (f *failing) Load(ctx context.Context, id journal.ID) (*journal.Execution, 
 	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Load(ctx, id) })
 }
 
-func (f *failing) Brief(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Brief(ctx, id, run) })
+func (f *failing) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Brief(ctx, id) })
+}
+
+func (f *failing) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.BriefRun(ctx, id, run) })
 }
 
 func (f *failing) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
