@@ -108,12 +108,17 @@ func (s *notedStore) Commit(ctx context.Context, writes []journal.Write) ([]jour
 func (s *notedStore) note(m *journal.Message) {
 	var p parcel
 	var n note
-	if m.Kind != journal.CallMessage || abi.Unmarshal(m.Value, &p) != nil || abi.Unmarshal(p.Input, &n) != nil {
+	if abi.Unmarshal(m.Value, &p) != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes[m.Origin] = n.id()
+	switch {
+	case m.Kind == journal.StartMessage:
+		s.notes[m.Origin] = startOf(p.Call.Key)
+	case m.Kind == journal.CallMessage && abi.Unmarshal(p.Input, &n) == nil:
+		s.notes[m.Origin] = n.id()
+	}
 }
 
 func (s *notedStore) noteOf(m *journal.Envelope) string {

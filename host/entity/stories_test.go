@@ -23,6 +23,7 @@ import (
 //   - what was acknowledged is performed exactly once, or it is parked, or an operator dropped it;
 //   - nothing is performed twice, and nothing that was not sent;
 //   - what was dropped, and a call whose caller was told that it failed, is not performed;
+//   - each workflow that a performed operation has asked for is started, or its start is parked or was dropped, and no other is;
 //   - what one sender sent to one entity was performed in its order, but for what was parked in between;
 //   - while a workflow holds an entity no operation of anyone else is performed there;
 //   - all that can be performed is, without being sent again.
@@ -57,11 +58,12 @@ func TestStoriesCover(t *testing.T) {
 				drawn["once"] += one(!r.again)
 				drawn["crash"] += one(r.note.Crash)
 				drawn["relay"] += one(r.note.Relay != "")
+				drawn["start"] += one(r.note.Start)
 			}
 		}
 	}
 	for _, kind := range []string{
-		"advance", "break", "crash", "die", "drop", "lock", "panic", "repair", "retry", "store", "unlock", "call", "send", "once", "relay",
+		"advance", "break", "crash", "die", "drop", "lock", "panic", "repair", "retry", "starts", "store", "unlock", "call", "send", "once", "relay", "start",
 	} {
 		require.Positive(t, drawn[kind], kind)
 	}
@@ -108,6 +110,7 @@ type note struct {
 	N     int    // ascends for each sender
 	Crash bool   // the operation crashes while the code is broken
 	Relay string // the entity that it sends another note to
+	Start bool   // it has a workflow started
 }
 
 func (n note) id() string { return fmt.Sprint(n.From, " ", n.N) }
@@ -124,6 +127,7 @@ func drawStory(seed uint64) story {
 			if random.IntN(4) == 0 {
 				r.note.Relay = storyKeys[random.IntN(2)]
 			}
+			r.note.Start = random.IntN(5) == 0
 			requests = append(requests, r)
 		}
 		s.clients = append(s.clients, requests)
@@ -171,6 +175,8 @@ func drawEvent(random *rand.Rand) string {
 		return "lock " + key
 	case 12:
 		return "unlock " + key
+	case 13:
+		return "starts " + []string{"accepted", "put-off", "misfit", "refused"}[random.IntN(4)]
 	default:
 		return fmt.Sprintf("advance %dms", random.IntN(4000))
 	}

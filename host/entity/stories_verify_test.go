@@ -1,5 +1,7 @@
 package entity
 
+import "strings"
+
 // verify checks all notes of a story that is over.
 func (w *storyWorld) verify(seen tally) {
 	performed, parked := map[string]int{}, map[string]bool{}
@@ -15,6 +17,7 @@ func (w *storyWorld) verify(seen tally) {
 		}
 		w.verifyOrder(key)
 	}
+	w.verifyStarts(parked, seen)
 	for id, told := range w.told {
 		w.verifyNote(id, told, performed, parked)
 	}
@@ -58,6 +61,34 @@ func (w *storyWorld) verifyNote(id, told string, performed map[string]int, parke
 		w.wrong("%q: its caller was told that it was performed, and it was not", id)
 	case told == wasAcknowledged && times == 0 && !parked[id] && !mayBeDropped:
 		w.wrong("%q was acknowledged and is not there any more", id)
+	}
+}
+
+// startOf names the start that a note has asked for.
+func startOf(note string) string { return "start " + note }
+
+// verifyStarts checks the workflows that performed notes have asked for. A start may come twice: it finds the first.
+func (w *storyWorld) verifyStarts(parked map[string]bool, seen tally) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	started := map[string]bool{}
+	for _, name := range w.started {
+		started[strings.TrimPrefix(name, "default bank/Pay/")] = true
+	}
+	for _, key := range storyKeys {
+		for _, n := range w.notes(key) {
+			_, mayBeDropped := w.dropped[startOf(n.id())]
+			if n.Start && !started[n.id()] && !parked[startOf(n.id())] && !mayBeDropped {
+				w.wrong("%q was performed, and its workflow is not started", n.id())
+			}
+			if n.Start {
+				seen["started"] += one(started[n.id()])
+				delete(started, n.id())
+			}
+		}
+	}
+	for id := range started {
+		w.wrong("a workflow is started for %q, which was not performed", id)
 	}
 }
 

@@ -100,6 +100,9 @@ func (w *storyWorld) operate(t Target, body *abi.Operations) (*Ran, error) {
 			input := abi.MustMarshal(relayed(t.Key, len(notes), n))
 			reply.Sent = []abi.EntityMessage{{Entity: "Log/" + n.Relay, Operation: "note", Input: input}}
 		}
+		if n.Start {
+			reply.Started = []abi.Call{{Workflow: "Pay", Key: n.id()}}
+		}
 		notes = append(notes, n)
 		ran.Replies = append(ran.Replies, reply)
 	}
@@ -218,6 +221,13 @@ func (w *storyWorld) meet(event string) {
 		w.lock.Lock()
 		w.broken = words[0] == "break"
 		w.lock.Unlock()
+	case "starts":
+		w.mu.Lock()
+		w.startError = map[string]error{
+			"put-off": abi.Errorf(abi.CodeOverloaded, "no room"), "misfit": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged"),
+			"refused": abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow"),
+		}[words[1]]
+		w.mu.Unlock()
 	case "retry", "drop":
 		w.unpark(words[1], words[0] == "drop", words[2] == "0")
 	case "lock":
@@ -242,6 +252,7 @@ func (w *storyWorld) end() {
 	w.mu.Unlock()
 	w.commits.script()
 	w.meet("repair")
+	w.meet("starts accepted")
 	for _, key := range storyKeys {
 		w.unlockEntity(key)
 	}
