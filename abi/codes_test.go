@@ -79,7 +79,7 @@ func TestBlame(t *testing.T) {
 		case '4':
 			require.Equal(t, abi.BlameGuest, info.Blame, "%s: the contract is broken by code", info.Code)
 		case '5':
-			require.GreaterOrEqual(t, info.Blame, abi.BlameHost, "%s: no caller can mend the host", info.Code)
+			require.GreaterOrEqual(t, info.Blame, abi.BlameHost, "%s: no caller can fix the host", info.Code)
 		}
 		switch info.Blame {
 		case abi.BlameMoment:
