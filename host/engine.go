@@ -174,7 +174,8 @@ func (e *Engine) wire() {
 		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
 		Continue: e.continuation, Delivering: delivering, WorkflowOf: e.workflowOf,
 		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Followers: &e.followers, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
-		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, MaxEntries: cfg.MaxEntries, MaxOutcomes: outcomeBytes(cfg.Memory), Memory: memory,
+		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, MaxEntries: cfg.MaxEntries,
+		MaxOutcomes: outcomeBytes(cfg.Memory), Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})

@@ -63,8 +63,10 @@ func TestSharesOfTheMemory(t *testing.T) {
 	}
 	require.EqualValues(t, shareParts, parts)
 	require.EqualValues(t, memory, bytes)
-	for _, text := range []string{fmt.Sprintf("1/%d of `--memory`", writeLimit), "`cruster_write_memory_used_bytes`", "`cruster_write_memory_limit_bytes`",
-		fmt.Sprintf("1/%d of `--memory`", outcomeLimit), "`cruster_outcome_memory_used_bytes`", "`cruster_outcome_memory_limit_bytes`"} {
+	for _, text := range []string{
+		fmt.Sprintf("1/%d of `--memory`", writeLimit), "`cruster_write_memory_used_bytes`", "`cruster_write_memory_limit_bytes`",
+		fmt.Sprintf("1/%d of `--memory`", outcomeLimit), "`cruster_outcome_memory_used_bytes`", "`cruster_outcome_memory_limit_bytes`",
+	} {
 		require.Contains(t, string(page), text)
 	}
 }

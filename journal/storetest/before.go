@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,7 +76,8 @@ func RunSettledBefore(t *testing.T, store journal.Store) {
 	b := &bundle{ctx: t.Context(), store: store}
 	b.claim(t, "after")
 	a := b.load(t, beforeID("a"))
-	require.Equal(t, slices.Concat([]journal.Deferred{{Name: "approved", Value: []byte{0xc3}, At: 4, Origin: journal.Origin{4}}}, SettledBefore()), b.deferredsOf(t, a.Settlements()))
+	approved := journal.Deferred{Name: "approved", Value: []byte{0xc3}, At: 4, Origin: journal.Origin{4}}
+	require.Equal(t, append([]journal.Deferred{approved}, SettledBefore()...), b.deferredsOf(t, a.Settlements()))
 	w := journal.Write{ID: a.ID, Run: a.Run, Chain: a.Chain, Fence: b.fences[a.ID.Shard()]}
 	for _, d := range SettledBefore() {
 		w.Receive = d.Message()

@@ -104,7 +104,8 @@ func (a *app) printErrorsPage() error {
 		fmt.Fprintf(&b, "\n## CR-%sxxx: %s\n\n| code | status | meaning | what to do | again | blame |\n| --- | --- | --- | --- | --- | --- |\n", family.digit, family.title)
 		for _, c := range abi.Codes {
 			if strings.HasPrefix(string(c.Code), "CR-"+family.digit) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable), blameNames[c.Blame])
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+					c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable), blameNames[c.Blame])
 			}
 		}
 	}
