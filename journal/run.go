@@ -29,8 +29,8 @@ func (id RunID) IsZero() bool { return id == RunID{} }
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
 // RunKey is the key of all rows that belong to a run, in every table but that of executions:
-// its entries, settled deferreds, links and saved state. What a chain of runs has in common,
-// its inbox and its published values, goes by the key of the first of them.
+// its entries, links and saved state. What a chain of runs has in common, its inbox and its published
+// values, goes by the key of the first of them; what a run was settled with is in an inbox of its own.
 //
 // The rows of a run hang on nothing else. A run that takes the place of another finds none of
 // the other's rows, and finds room for its own, whatever the other still has under way; and the
