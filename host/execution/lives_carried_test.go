@@ -24,6 +24,9 @@ func carriedBy(row *journal.Execution) carried {
 			panic(err)
 		}
 	}
+	if c.Runs > 0 && row.Run == row.Chain { // a fork: it does not take over what runs before that of its source have published
+		c.Shown = &abi.Publish{}
+	}
 	return c
 }
 
@@ -40,14 +43,4 @@ func (c carried) clone() carried {
 	}
 	c.Replies, c.Received = maps.Clone(c.Replies), received
 	return c
-}
-
-// forkedInput is the input of a fork. It does not take over what runs before that of its source have published.
-func forkedInput(source *journal.Execution) []byte {
-	c := carriedBy(source)
-	if c.Runs == 0 {
-		return source.Input
-	}
-	c.Shown = &abi.Publish{}
-	return abi.MustMarshal(&c)
 }

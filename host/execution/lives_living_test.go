@@ -210,7 +210,7 @@ func (l *living) fork(run *promised, key, place string) {
 		at = entries[n-1].Seq
 	}
 	fork := rowOf("w", key)
-	fork.Digest, fork.Input, fork.Pinned = source.Digest, forkedInput(source), source.Pinned
+	fork.Digest, fork.Pinned = source.Digest, source.Pinned
 	l.forked[seedText(source)] = true
 	var started bool
 	if l.ask(func(ctx context.Context) (err error) {
