@@ -62,8 +62,12 @@ func shakeHands(b *testing.B, conn net.Conn, payload int, call bool) {
 		var block bytes.Buffer
 		encoder := hpack.NewEncoder(&block)
 		for _, field := range [][2]string{
-			{":method", "POST"}, {":scheme", "http"}, {":path", "/cruster.v1.WorkflowService/None"}, {":authority", "test"},
-			{"content-type", "application/grpc"}, {"te", "trailers"},
+			{":method", "POST"},
+			{":scheme", "http"},
+			{":path", "/cruster.v1.WorkflowService/None"},
+			{":authority", "test"},
+			{"content-type", "application/grpc"},
+			{"te", "trailers"},
 		} {
 			require.NoError(b, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 		}
