@@ -42,6 +42,9 @@ func drawSection(rt *rapid.T) journal.StepID {
 func (m *model) drawContinue(rt *rapid.T, w *journal.Write) {
 	m.continued++
 	w.Continue = &journal.Continuation{Run: journal.RunID(w.ID), Input: drawBytes(rt), Digest: "sha256:03", Pinned: journal.Pinned{Time: 5}}
+	if w.Continue.Run[15] == m.continued {
+		m.continued++ // the execution began with that run
+	}
 	w.Continue.Run[15] = m.continued
 	if rapid.Bool().Draw(rt, "publishes") {
 		w.Publish = drawPublished(rt)
@@ -130,6 +133,9 @@ func (m *model) startOver(rt *rapid.T) {
 	e := modelExecution(drawKey(rt))
 	over := m.runOf(e.ID)
 	m.continued++
+	if e.Run[14] == m.continued {
+		m.continued++ // the execution began with that run
+	}
 	e.Run[14], e.Parent = m.continued, journal.Caller{} // its step has one callee
 	e.Chain, e.Request = e.Run, journal.Origin{m.continued}
 	w := journal.Write{ID: e.ID, Run: e.Run, Chain: e.Chain, Fence: m.fences[e.ID.Shard()], Start: &e, Replace: over}
