@@ -209,6 +209,10 @@ func (e *Engine) checkNow(ctx context.Context, id journal.ID, m *catalog.Module)
 		result.Fits, result.Reason = false, fmt.Sprintf("its journal cannot be read: entry %d does not decode: %v", damaged.Seq, damaged.Cause)
 		return result, nil
 	}
+	if abi.IsHostFault(err) { // such as a journal of a later version
+		result.Fits, result.Reason = false, abi.AsError(err).Message
+		return result, nil
+	}
 	if err != nil {
 		return nil, journal.Coded("check "+row.Name(), err)
 	}

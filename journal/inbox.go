@@ -142,7 +142,8 @@ type Envelope struct {
 	Bytes int
 	// Origin tells the message from all others of its receiver.
 	Origin Origin
-	// From is the step that sent it; zero if it came from outside, or from an entity.
+	// From is the step that sent it; zero if it came from outside, or from an entity. That of a settlement is
+	// another thing: see settlement.go.
 	From Caller
 	// Held says that it was delivered to the run and is not done with: it stays until it is
 	// taken. A run that continues the one that it was delivered to is given it again.

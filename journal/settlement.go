@@ -16,7 +16,8 @@ import (
 // run's own, [SettlementsOf], where it stays until the run is purged: the run may ask for it late, and more than once.
 //
 //  1. There is one of each name: its origin is derived from the name, so that the store refuses the second one
-//     ([Result.Existed]). Who settled it is written in front of the value, and tells a repeat from another settlement.
+//     ([Result.Existed]). Who settled it stands in the envelope, and tells a repeat from another settlement: the step that it is
+//     from is the origin of the settlement, of no execution and no run.
 //  2. It takes no room from signals and updates, and they take none from it: it is not [MessageKind.Bounded]. What one run may
 //     be settled with is bounded by the host, which knows the list.
 //  3. A run that continues another, or supersedes it, has none of its settlements. A fork is started with copies.
@@ -38,7 +39,8 @@ type Settlement struct {
 	Name string
 	At   int64
 	// Bytes is how much is left out: of the value, or of the error as it is encoded.
-	Bytes int
+	Bytes  int
+	Origin Origin
 	// Position is that of the message.
 	Position uint64
 }
@@ -51,10 +53,8 @@ func SettlementsOf(id ID, run RunID) Receiver {
 // Settlements is the inbox of the settled deferreds of the run.
 func (e *Execution) Settlements() Receiver { return SettlementsOf(e.ID, e.Run) }
 
-// The value of a settlement: its origin, one byte that says what follows, and a value or an error.
+// The value of a settlement is one of these and a value or an error behind it.
 const (
-	settledHead = len(Origin{}) + 1
-
 	resolved byte = 0
 	rejected byte = 1
 )
@@ -69,20 +69,20 @@ func OriginOfDeferred(name string) Origin {
 
 // Message is the one that settles the deferred.
 func (d *Deferred) Message() *Message {
-	how, with := resolved, d.Value
+	value := append([]byte{resolved}, d.Value...)
 	if d.Error != nil {
-		how, with = rejected, abi.MustMarshal(d.Error)
+		value = append([]byte{rejected}, abi.MustMarshal(d.Error)...)
 	}
-	value := slices.Concat(d.Origin[:], []byte{how}, with)
-	return &Message{
-		Envelope: Envelope{Kind: SettleMessage, Name: d.Name, At: d.At, Bytes: len(value), Origin: OriginOfDeferred(d.Name)}, Value: value,
-	}
+	return &Message{Envelope: Envelope{
+		Kind: SettleMessage, Name: d.Name, At: d.At, Bytes: len(value), Origin: OriginOfDeferred(d.Name), From: Caller{Step: StepID(d.Origin)},
+	}, Value: value}
 }
 
-// SendTo is the message on its way to a run that is started in the same commit.
-func (d *Deferred) SendTo(start *Execution) Sent {
+// SettleTo is a settlement of another run on its way to one that is started in the same commit.
+func (m Message) SettleTo(start *Execution) Sent {
 	to := start.Settlements()
-	return Sent{To: to.ID, Chain: to.Chain, Message: *d.Message()}
+	m.Position = 0
+	return Sent{To: to.ID, Chain: to.Chain, Message: m}
 }
 
 // DeferredIn reads what a message settles.
@@ -90,12 +90,12 @@ func DeferredIn(m *Message) (*Deferred, error) {
 	corrupt := func(why error) error {
 		return fmt.Errorf("%w: the settlement of deferred %q does not decode: %w", ErrCorrupt, m.Name, why)
 	}
-	if m.Kind != SettleMessage || len(m.Value) < settledHead {
+	if m.Kind != SettleMessage || len(m.Value) == 0 {
 		return nil, corrupt(fmt.Errorf("a message of kind %q with %d bytes", m.Kind, len(m.Value)))
 	}
-	d := &Deferred{Name: m.Name, At: m.At, Origin: Origin(m.Value[:settledHead-1])}
-	with := m.Value[settledHead:]
-	switch how := m.Value[settledHead-1]; how {
+	d := &Deferred{Name: m.Name, At: m.At, Origin: Origin(m.From.Step)}
+	with := m.Value[1:]
+	switch how := m.Value[0]; how {
 	case resolved:
 		if len(with) > 0 {
 			d.Value = with
@@ -133,14 +133,16 @@ func ListSettlements(ctx context.Context, store SettlementReader, of Receiver) (
 }
 
 func (e *Envelope) settlement() Settlement {
-	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-settledHead), Position: e.Position}
+	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-1), Origin: Origin(e.From.Step), Position: e.Position}
 }
 
 // SettledAt is the settlement that the message at a position is.
 func (d *Deferred) SettledAt(position uint64) Settlement {
-	m := d.Message()
-	m.Position = position
-	return m.settlement()
+	s := Settlement{Name: d.Name, At: d.At, Bytes: len(d.Value), Origin: d.Origin, Position: position}
+	if d.Error != nil {
+		s.Bytes = len(abi.MustMarshal(d.Error))
+	}
+	return s
 }
 
 // ReadDeferred reads one that is listed; ErrNotFound if it is not there any more.
@@ -154,9 +156,19 @@ func ReadDeferred(ctx context.Context, store SettlementReader, of Receiver, posi
 
 // FindDeferred reads one by its name; ErrNotFound if it is not settled.
 func FindDeferred(ctx context.Context, store SettlementReader, of Receiver, name string) (*Deferred, error) {
+	s, err := FindSettlement(ctx, store, of, name)
+	if err != nil {
+		return nil, err
+	}
+	return ReadDeferred(ctx, store, of, s.Position)
+}
+
+// FindSettlement finds a settled deferred by its name, without its value; ErrNotFound if it is not settled.
+func FindSettlement(ctx context.Context, store SettlementReader, of Receiver, name string) (*Settlement, error) {
 	found, err := store.FindMessage(ctx, of, OriginOfDeferred(name))
 	if err != nil {
 		return nil, err
 	}
-	return ReadDeferred(ctx, store, of, found.Position)
+	s := found.settlement()
+	return &s, nil
 }

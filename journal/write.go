@@ -274,7 +274,7 @@ func (m *Message) check() error {
 	switch {
 	case m.Kind == "" || m.Origin == Origin{}:
 		return errors.New("it has no kind, or no origin")
-	case m.Kind == SettleMessage && (m.Name == "" || m.Origin != OriginOfDeferred(m.Name) || m.Bytes < settledHead):
+	case m.Kind == SettleMessage && (m.Name == "" || m.Origin != OriginOfDeferred(m.Name) || m.Bytes == 0):
 		return errors.New("it settles no deferred, or that of another name")
 	case m.Position != 0:
 		return errors.New("it has a position")

@@ -64,6 +64,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
 		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
 	}
+	memory.Shrink(inputCopies * int64(source.LeftOut.Input)) // the start pays for it
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{
 		ID: fork.ID, Run: fork.Run, Start: fork, Entries: append(begun.entries, moved), Publish: did.publish,
@@ -98,7 +99,7 @@ type beginning struct {
 	later     map[journal.StepID]bool // the steps that come behind them
 	end       uint64                  // the last of them, or a gap
 	whole     bool                    // none do
-	deferreds []journal.Deferred
+	deferreds []journal.Message       // their settlements
 	interrupt *journal.Interrupt
 	fork      *message.Fork     // decides about signals
 	signals   []journal.Message // that are taken over
@@ -158,7 +159,7 @@ func (x *Executions) readDeferreds(ctx context.Context, source *journal.Executio
 		}
 	}
 	for _, s := range taken {
-		d, err := journal.ReadDeferred(ctx, x.Store, source.Settlements(), s.Position)
+		d, err := x.Store.Message(ctx, source.Settlements(), s.Position)
 		if err != nil {
 			return journal.Coded("read the deferreds of "+source.Name(), err)
 		}

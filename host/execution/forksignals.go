@@ -68,7 +68,7 @@ func (b *beginning) messagesTo(fork *journal.Execution) (sent []journal.Sent) {
 		sent = append(sent, journal.Sent{To: fork.ID, Message: m})
 	}
 	for i := range b.deferreds {
-		sent = append(sent, b.deferreds[i].SendTo(fork))
+		sent = append(sent, b.deferreds[i].SettleTo(fork))
 	}
 	return sent
 }

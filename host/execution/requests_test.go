@@ -258,6 +258,15 @@ func TestRetryUntilDecided(t *testing.T) {
 		require.True(t, decided, "a failure of the request itself is its outcome")
 		require.Equal(t, abi.CodeBadInput, failure.Code)
 
+		tries = 0
+		failure, decided = f.x.retryUntilDecided(t.Context(), "try", func() error {
+			tries++
+			return journal.Coded("read a row", journal.ErrCorrupt)
+		})
+		require.True(t, decided, "one damaged row holds up no caller for ever, nor a place to read")
+		require.Equal(t, abi.CodeHostFault, failure.Code)
+		require.Equal(t, hostTries, tries)
+
 		f.life.Drain()
 		_, decided = f.x.retryUntilDecided(t.Context(), "try", f.life.Accepting)
 		require.False(t, decided, "it must not hold up a host that drains")

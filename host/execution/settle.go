@@ -48,25 +48,12 @@ func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution
 	}
 	err := x.fitDeferred(ctx, row, d)
 	if err != nil && d.Origin != (journal.Origin{}) {
-		first, unknown := journal.FindDeferred(ctx, x.Store, row.Settlements(), d.Name)
+		first, unknown := journal.FindSettlement(ctx, x.Store, row.Settlements(), d.Name)
 		if unknown == nil && first.Origin == d.Origin {
 			return nil
 		}
 	}
 	return err
-}
-
-// settledBefore refuses a settlement of a deferred that is settled, unless it is the same one, which was repeated.
-func (x *Executions) settledBefore(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
-	first, err := journal.FindDeferred(ctx, x.Store, row.Settlements(), d.Name)
-	switch {
-	case err != nil:
-		return journal.Coded("look who settled "+d.Name+" of "+row.Name(), err)
-	case first.Origin == d.Origin:
-		return nil
-	default:
-		return settledBefore(d.Name, row)
-	}
 }
 
 // fitDeferred makes the value of a settlement one that the workflow has declared.
@@ -98,16 +85,12 @@ func settledBefore(name string, row *journal.Execution) error {
 // wakes the execution all the same.
 type settlementNews struct{ deferred journal.Deferred }
 
-func (n settlementNews) write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error) {
+func (n settlementNews) write(_ context.Context, _ *Executions, k knowledge) (*journal.Write, error) {
 	settled, err := k.settled()
 	if err != nil {
 		return nil, err
 	}
-	already, err := settled.check(n.deferred, k.row)
-	if already {
-		err = x.settledBefore(ctx, k.row, &n.deferred)
-	}
-	if already || err != nil {
+	if known, err := settled.check(n.deferred, k.row); err != nil || known {
 		return nil, err
 	}
 	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Receive: n.deferred.Message()}, nil

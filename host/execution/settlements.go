@@ -59,10 +59,14 @@ func (s *settlements) add(d journal.Deferred, position uint64) {
 	}
 }
 
-// check tells whether a deferred is settled. If it is not, a settlement of it may be refused all the same.
-func (s *settlements) check(d journal.Deferred, row *journal.Execution) (settled bool, err error) {
-	if _, settled := s.settled[d.Name]; settled {
-		return true, nil
+// check tells whether a settlement is known: it was repeated. One that is not may be refused,
+// because of another or because of the execution's row.
+func (s *settlements) check(d journal.Deferred, row *journal.Execution) (known bool, err error) {
+	if first, ok := s.settled[d.Name]; ok {
+		if first.Origin == d.Origin {
+			return true, nil
+		}
+		return false, settledBefore(d.Name, row)
 	}
 	if row.State.Final() {
 		return false, alreadyOver(row)

@@ -295,9 +295,12 @@ func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
 	return abi.Outcome{Value: value}
 }
 
+// hostTries is how often an op is tried at which the host fails, or its store with what does not pass, as a row that is damaged.
+const hostTries = 5
+
 // retryUntilDecided repeats do until it succeeds, fails for good, ctx ends or the
-// host drains: a failure of the store is not the outcome of an op. It reports
-// whether there is an outcome.
+// host drains: a failure of the store is not the outcome of an op. One that is the host's and does not pass by itself is, after a
+// few tries. It reports whether there is an outcome.
 func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do func() error) (failure *abi.Error, decided bool) {
 	for n := range timer.Tries(ctx, x.Clock) {
 		err := do()
@@ -306,7 +309,7 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 			return nil, true
 		case ctx.Err() != nil || x.Host.Draining():
 			return nil, false
-		case !abi.IsOfHost(err):
+		case !abi.IsOfHost(err) || abi.IsHostFault(err) && n >= hostTries:
 			return abi.AsError(err), true
 		}
 		x.Logger.Warn("trying again", "doing", doing, "error", err, "try", n)

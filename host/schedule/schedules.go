@@ -321,7 +321,7 @@ func (r *Schedules) start(ctx context.Context, p *plan, st start) error {
 		if e.State.Final() {
 			p.over(e.Name(), e.State, e.FinishedAt)
 		}
-	case abi.IsTransient(err):
+	case abi.IsTransient(err) || abi.CodeOf(err) == abi.CodeInternal: // the tick waits until the host can start it
 		r.forget(p.ID()) // it may have been started all the same
 		return err
 	default:

@@ -304,7 +304,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 		{Name: "b", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6},
 	}
 	w := b.write(e.ID)
-	w.Start, w.Entries, w.Send = &e, []journal.Entry{newEntry(1)}, []journal.Sent{settled[0].SendTo(&e), settled[1].SendTo(&e)}
+	w.Start, w.Entries, w.Send = &e, []journal.Entry{newEntry(1)}, []journal.Sent{settled[0].Message().SettleTo(&e), settled[1].Message().SettleTo(&e)}
 	follows := b.write(e.ID)
 	follows.Receive = (&journal.Deferred{Name: "a", Value: abi.Nil}).Message()
 	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
@@ -314,7 +314,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	require.ElementsMatch(t, settled, got)
 	require.Equal(t, &e, b.load(t, e.ID))
 
-	w.Send = []journal.Sent{(&journal.Deferred{Name: "c", Value: abi.Nil}).SendTo(&e)}
+	w.Send = []journal.Sent{(&journal.Deferred{Name: "c", Value: abi.Nil}).Message().SettleTo(&e)}
 	require.True(t, b.result(t, w).Existed)
 	got = b.deferreds(t, e.ID)
 	require.Len(t, got, 2, "nothing of it took effect")

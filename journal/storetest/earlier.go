@@ -230,9 +230,11 @@ func testReplaceMalformed(t *testing.T, b *bundle) {
 		"no start":     func(w *journal.Write) { w.Start = nil },
 		"the same run": func(w *journal.Write) { w.Replace = w.Run },
 		"entries":      func(w *journal.Write) { w.Entries = []journal.Entry{newEntry(1)} },
-		"deferreds":    func(w *journal.Write) { w.Send = []journal.Sent{(&journal.Deferred{Name: "d"}).SendTo(w.Start)} },
-		"receipts":     func(w *journal.Write) { w.Receipts = []journal.Receipt{{Origin: originOf(1)}} },
-		"published":    func(w *journal.Write) { w.Publish = &journal.Published{} },
+		"deferreds": func(w *journal.Write) {
+			w.Send = []journal.Sent{(&journal.Deferred{Name: "d"}).Message().SettleTo(w.Start)}
+		},
+		"receipts":  func(w *journal.Write) { w.Receipts = []journal.Receipt{{Origin: originOf(1)}} },
+		"published": func(w *journal.Write) { w.Publish = &journal.Published{} },
 	} {
 		w := b.startOver("k", journal.RunID(id), journal.RunID{1})
 		spoil(&w)
