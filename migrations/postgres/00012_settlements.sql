@@ -11,11 +11,11 @@ UPDATE shards SET epoch = epoch + 1 WHERE epoch > 0;
 -- goes with the table.
 INSERT INTO inbox (shard, id, chain, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)
 SELECT d.shard, e.id, substring(d.run FROM 9) || substring(d.run FOR 8), substring(sha256(convert_to('cruster deferred' || d.name, 'UTF8')) FOR 16),
-    'settle', d.name, d.at, false, false, octet_length(v.value), v.nobody, v.nobody, nullif(d.origin, v.none), v.value
+    'settle', d.name, d.at, false, false, octet_length(v.value), v.sender, v.sender, nullif(d.origin, v.none), v.value
 FROM deferreds d JOIN executions e USING (shard, run)
 CROSS JOIN LATERAL (
     SELECT CASE WHEN d.error IS NULL THEN '\x00'::bytea ELSE '\x01'::bytea END || coalesce(d.error, d.value, ''::bytea) AS value,
-        CASE WHEN d.origin <> none THEN none END AS nobody, none
+        CASE WHEN d.origin <> none THEN none END AS sender, none
     FROM (SELECT decode(repeat('00', 16), 'hex') AS none) AS n) AS v;
 DROP TABLE deferreds;
 
