@@ -171,9 +171,9 @@ type CodeInfo struct {
 	Blame Blame
 }
 
-// Blame is what is to blame for a failure. It decides what becomes of durable work that failed: a
-// failure of the moment is waited for, however long it takes; one of the host is tried a limited number of
-// times; the other two are an outcome.
+// Blame is the party at fault in a failure. It decides about durable work that failed: a failure of the moment is
+// waited for, however long it takes; a failure of the host is tried a limited number of times; a failure of the
+// guest or of the caller is an outcome.
 type Blame int
 
 // The blames.

@@ -14,7 +14,7 @@ import (
 const (
 	// followPage is how many entries are read at a time, unless they are told slowly: then it is one.
 	followPage = 100
-	// followPatience is how long a page is told. What is left of it then is let go of, and read again.
+	// followPatience bounds the time in which a page is told. The entries that are left by then are dropped from memory, and read again.
 	followPatience = time.Second
 	// followCopies is how often what is told is in memory: as it was read, as a message, and encoded.
 	followCopies = 3
@@ -48,8 +48,8 @@ type FollowEvent struct {
 // The row is read before the entries, so that the entries of one that is over are complete.
 // Entries of a run that were not told before it continued are passed over.
 //
-// Pages and results are paid for before they are read, and given back as they are told. One who takes a message a minute has one
-// entry in memory, not a page. Tell must come to its end, whatever the one who is told does.
+// Pages and results are paid for before they are read, and given back as they are told. A follower that takes a message a minute has one
+// entry in memory, not a page. Tell must return, whatever the follower does.
 func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
 	v := &following{engine: e, namespace: namespace, name: name, chain: req.Chain, run: req.Run, after: req.After, tell: tell}
 	row, err := v.load(ctx)

@@ -54,8 +54,8 @@
 // An operation that took too long is not run again if it had the whole limit for itself. The limit
 // begins anew with each operation, until the invocation has used up one limit: an invocation takes two at
 // most. The operations in front of an endless loop are committed and answered, and the operations behind it
-// are another batch. A guest that takes too long again with the operations in front has reported what is
-// not true: each operation has a batch of its own then.
+// are another batch. A guest that takes too long again with the operations in front has made a
+// false report: each operation has a batch of its own then.
 //
 // Of a module that does not report, or that failed outside of operations, the batch is run in
 // halves until what fails is one operation: one such operation among n costs about log n more

@@ -482,8 +482,8 @@ func (f *fixture) parkedIn(key string) []journal.ParkedMessage {
 	return found
 }
 
-// TestUnparkInDoubt: a retry or a drop whose commit is in doubt is repeated until it is known whether it is
-// there, and reported as what it came to. If another operator was first it is refused.
+// TestUnparkInDoubt: a retry or a drop whose commit is in doubt is repeated until its fate is known, and the
+// operator is told that. An operator who comes second is refused.
 func TestUnparkInDoubt(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

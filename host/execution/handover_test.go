@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// busyGuest computes behind what it was handed: then it calls computing.
+// busyGuest is a guest that computes once it has its input: at that moment it calls computing.
 type busyGuest struct {
 	Guest
 	computing func()

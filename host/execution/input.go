@@ -21,8 +21,8 @@ import (
 // its caller, who waits for a moment and is refused then. Whatever is read from the store for a guest is paid for
 // out of Delivering, which is waited for in order, by a run that has the memory of its instance already. Who has a
 // part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
-// neither Memory nor Queued is needed for that. A guest may compute for long: what it has in its own memory is given
-// back before it goes on (handOver). A run whose guest crashes gives back the rest before it makes the next one.
+// neither Memory nor Queued is needed for that. A guest may compute for long: the memory of values that it has copied is given
+// back before it goes on (handOver). A run whose guest crashes gives back the rest before it makes the next guest.
 const (
 	// keptInput is the size up to which the input of a start is not paid for.
 	keptInput = 64 << 10
@@ -65,8 +65,8 @@ func (x *Executions) payQueued(ctx context.Context, size int, wait bool) (*budge
 	return permit, nil
 }
 
-// ReadInput reads the input of a row for another start with it. It is paid for before it is read, as that of a start is, until
-// release is called: before the start, which pays for it as well.
+// ReadInput reads the input of an execution for another start with the same input. The memory is taken before the input is read, and
+// given back by release: the caller calls it right before the start, which takes memory for its input itself.
 func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (input []byte, release func(), err error) {
 	paid, err := x.payQueued(ctx, row.LeftOut.Input+row.LeftOut.Value, true)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 	return paid, true, crash
 }
 
-// handOver gives back what was paid for a batch that the guest has, but for the copy that is written with its turn.
+// handOver gives back the memory of a batch whose values the guest has copied, except for the one copy that is written with the turn.
 func handOver(paid *budget.Permit, b *batch) {
 	if paid != nil {
 		paid.ShrinkTo(bytesOf(b.entries))

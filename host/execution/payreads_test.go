@@ -73,7 +73,8 @@ func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 	})
 }
 
-// TestPolledResultsArePaidForBeforeTheyAreRead: an execution that polls another, or calls one that is over, waits for the memory of its result.
+// TestPolledResultsArePaidForBeforeTheyAreRead: an execution that polls another execution, or calls a workflow that is over, waits for the
+// memory of the result.
 func TestPolledResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	for _, action := range []string{"poll scripts/over/k", "call over"} {

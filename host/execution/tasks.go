@@ -295,12 +295,12 @@ func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
 	return abi.Outcome{Value: value}
 }
 
-// hostTries is how often an op is tried at which the host fails, or its store with what does not pass, as a row that is damaged.
+// hostTries bounds the tries of an op if the host is to blame for its failure: the engine, or a damaged row.
 const hostTries = 5
 
 // retryUntilDecided repeats do until it succeeds, fails for good, ctx ends or the
-// host drains: a failure of the store is not the outcome of an op. One that is the host's and does not pass by itself is, after a
-// few tries. It reports whether there is an outcome.
+// host drains: a failure of the store is not the outcome of an op. A failure of the host that does not pass is the outcome
+// after [hostTries]. It reports whether there is an outcome.
 func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do func() error) (failure *abi.Error, decided bool) {
 	for n := range timer.Tries(ctx, x.Clock) {
 		err := do()

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -27,14 +28,10 @@ func TestStoreFromBeforeRuns(t *testing.T) {
 func TestGiveUpsBecomeRequests(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)
-	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	conn := inSchema(t, schema)
+	_, err := conn.Exec(t.Context(), "UPDATE executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
 	require.NoError(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
-	_, err = conn.Exec(t.Context(),
-		"UPDATE "+table("executions")+" SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "UPDATE "+table("given_up")+" SET step = $1", make([]byte, 16))
+	_, err = conn.Exec(t.Context(), "UPDATE given_up SET step = $1", make([]byte, 16))
 	require.NoError(t, err)
 	storetest.RunGivenUpBefore(t, open(t, postgres.Config{Schema: schema}))
 }
@@ -43,20 +40,28 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 func TestDeferredsBecomeMessages(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)
-	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
-	require.NoError(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	table := func(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
+	conn := inSchema(t, schema)
 	for _, d := range storetest.SettledBefore() {
 		var failure []byte
 		if d.Error != nil {
 			failure = abi.MustMarshal(d.Error)
 		}
-		_, err := conn.Exec(t.Context(), "INSERT INTO "+table("deferreds")+" (shard, id, name, value, error, at, origin) SELECT shard, id, $1, $2, $3, $4, $5 FROM "+
-			table("executions")+" WHERE key = 'a'", d.Name, d.Value, failure, d.At, d.Origin[:])
+		_, err := conn.Exec(t.Context(), `INSERT INTO deferreds (shard, id, name, value, error, at, origin)
+			SELECT shard, id, $1, $2, $3, $4, $5 FROM executions WHERE key = 'a'`, d.Name, d.Value, failure, d.At, d.Origin[:])
 		require.NoError(t, err)
 	}
 	storetest.RunSettledBefore(t, open(t, postgres.Config{Schema: schema}))
+}
+
+// inSchema is a connection whose tables are those of a schema.
+func inSchema(t *testing.T, schema string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	_, err = conn.Exec(t.Context(), "SET search_path = "+pgx.Identifier{schema}.Sanitize())
+	require.NoError(t, err)
+	return conn
 }
 
 // restoreBefore makes a schema as a version before left it.
