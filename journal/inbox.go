@@ -86,8 +86,8 @@ const (
 	TerminateMessage MessageKind = "terminate"
 )
 
-// Bounded tells whether a full inbox refuses such a message. It does not refuse those that an execution waits for, or
-// by which it will be told: the callee could not end, or the caller could not leave memory.
+// Bounded tells whether a full inbox refuses such a message that is sent to it. It does not refuse those that an execution waits
+// for, or by which it will be told: the callee could not end, or the caller could not leave memory.
 func (k MessageKind) Bounded() bool {
 	return k != ResultMessage && k != AwaitMessage && k != LockMessage && k != SettleMessage && !k.Stops()
 }
@@ -103,6 +103,28 @@ const (
 	MaxSentInbox      = 2 * MaxInbox
 	MaxSentInboxBytes = 2 * MaxInboxBytes
 )
+
+// Bounds of what one run may be settled with. What is read of it with the run is a list without the values.
+const (
+	MaxSettled      = 10_000
+	MaxSettledBytes = 256 << 20
+)
+
+// InboxLimit is how much an inbox may hold.
+type InboxLimit struct{ Messages, Bytes int64 }
+
+// Limit is what an inbox may hold at most once it has received such a message, if that is bounded.
+func (k MessageKind) Limit() (limit InboxLimit, bounded bool) {
+	if k == SettleMessage {
+		return InboxLimit{MaxSettled, MaxSettledBytes}, true
+	}
+	return InboxLimit{MaxInbox, MaxInboxBytes}, k.Bounded()
+}
+
+// Exceeded tells whether there is no room for so many bytes more.
+func (l InboxLimit) Exceeded(messages, bytes int64, more int) bool {
+	return messages >= l.Messages || bytes+int64(more) > l.Bytes
+}
 
 // Receiver names an inbox: that of an entity, or that of a chain of runs of an execution. A run
 // that supersedes another has an inbox of its own; one that continues another shares it. Settlements of deferreds have

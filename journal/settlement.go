@@ -18,8 +18,8 @@ import (
 //  1. There is one of each name: its origin is derived from the name, so that the store refuses the second one
 //     ([Result.Existed]). Who settled it stands in the envelope, and tells a repeat from another settlement: the step that it is
 //     from is the origin of the settlement, of no execution and no run.
-//  2. It takes no room from signals and updates, and they take none from it: it is not [MessageKind.Bounded]. What one run may
-//     be settled with is bounded by the host, which knows the list.
+//  2. It takes no room from signals and updates, and they take none from it: what one run may be settled with has a limit of
+//     its own ([MessageKind.Limit]).
 //  3. A run that continues another, or supersedes it, has none of its settlements. A fork is started with copies.
 
 // Deferred is a settled promise of a run.
@@ -126,23 +126,15 @@ func ListSettlements(ctx context.Context, store SettlementReader, of Receiver) (
 	}
 	list := make([]Settlement, len(inbox))
 	for i := range inbox {
-		list[i] = inbox[i].settlement()
+		list[i] = inbox[i].Settlement()
 	}
 	slices.SortFunc(list, func(a, b Settlement) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-func (e *Envelope) settlement() Settlement {
+// Settlement is the one that a message of [SettleMessage] is.
+func (e *Envelope) Settlement() Settlement {
 	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-1), Origin: Origin(e.From.Step), Position: e.Position}
-}
-
-// SettledAt is the settlement that the message at a position is.
-func (d *Deferred) SettledAt(position uint64) Settlement {
-	s := Settlement{Name: d.Name, At: d.At, Bytes: len(d.Value), Origin: d.Origin, Position: position}
-	if d.Error != nil {
-		s.Bytes = len(abi.MustMarshal(d.Error))
-	}
-	return s
 }
 
 // ReadDeferred reads one that is listed; ErrNotFound if it is not there any more.
@@ -169,6 +161,6 @@ func FindSettlement(ctx context.Context, store SettlementReader, of Receiver, na
 	if err != nil {
 		return nil, err
 	}
-	s := found.settlement()
+	s := found.Settlement()
 	return &s, nil
 }

@@ -74,6 +74,8 @@ type Execution struct {
 	// Request is what has asked for the run, if that may be repeated; zero if not.
 	Request Origin
 
+	// Arrivals counts the messages that the runs of the execution have received: see [Write.Receive].
+	Arrivals uint64
 	// Waiting is what the run waited for at a point of its journal. Entries behind that
 	// point may know more.
 	Waiting Waiting

@@ -36,11 +36,11 @@ type Write struct {
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update
-	// Receive puts a message into the inbox, a settlement into that of the run's settlements, and has a running
-	// execution loaded: its wake time becomes Now. If there is
+	// Receive puts a message into the inbox, a settlement into that of the run's settlements. An execution counts it
+	// ([Execution.Arrivals]), and is loaded if it is running: its wake time becomes Now. If there is
 	// one of its origin, parked or not, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A full inbox is ErrInboxFull, and so is one of an entity with
-	// [MaxParked] or [MaxParkedBytes], unless the message is not [MessageKind.Bounded]. What this
+	// Result.Existed is set. A run that was over before this Write receives none: ErrNotFound. A full inbox is
+	// ErrInboxFull ([MessageKind.Limit]), and so is one of an entity with [MaxParked] or [MaxParkedBytes]. What this
 	// Write takes, parks and unparks does not matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
@@ -123,13 +123,13 @@ func (w *Write) ReceiverOf(sent *Sent) Receiver {
 // OfEntity tells whether the Write is about an entity: it names no run, and needs no row.
 func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 
-// Wakes tells whether the Write has a running execution loaded.
-func (w *Write) Wakes() bool { return w.Receive != nil }
-
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
-	State      State
+	State State
+	// WakeAt is Now instead if the run is running and more has arrived than Arrivals, which are those that its owner knows
+	// of: it overwrites no wake time that a message has brought.
 	WakeAt     int64
+	Arrivals   uint64
 	Value      []byte
 	Error      *abi.Error
 	FinishedAt int64

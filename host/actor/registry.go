@@ -56,7 +56,6 @@ type box[M any, A Actor[M]] struct {
 	active  bool // it is at work, waits for a place, or rests
 	working bool // a goroutine is at work on it
 	holds   int  // by those who want it kept in memory
-	claimed bool // one of the holds is a claim: it does not work
 	absent  []M  // came by PostIfAbsent during a hold, while nothing was present
 }
 
@@ -92,6 +91,25 @@ func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	default:
 		r.postLocked(key, b, m)
 	}
+}
+
+// PostIfPresent posts only if the actor is in memory.
+func (r *Registry[K, M, A]) PostIfPresent(key K, m M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.boxes[key]; b != nil && b.present {
+		r.postLocked(key, b, m)
+	}
+}
+
+// Queued are the messages that an actor has not received yet.
+func (r *Registry[K, M, A]) Queued(key K) []M {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.boxes[key]; b != nil {
+		return slices.Clone(b.queue)
+	}
+	return nil
 }
 
 // PostAll posts a message of its own to each actor in memory.
@@ -139,33 +157,6 @@ func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 	b := r.boxLocked(key)
 	b.holds++
 	return b.holds == 1 && !b.present
-}
-
-// Claim is a Hold of an actor that is not in memory, and is not held. It reports
-// false, and holds nothing, if it is or one does. Until the matching [Registry.Unclaim]
-// messages for the actor wait: the caller may do something that the actor must
-// not work beside.
-func (r *Registry[K, M, A]) Claim(key K) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.boxLocked(key)
-	if b.present || b.holds > 0 {
-		return false
-	}
-	b.holds, b.claimed = 1, true
-	return true
-}
-
-// Unclaim ends a Claim and posts messages at the same moment, in front of those that came
-// meanwhile.
-func (r *Registry[K, M, A]) Unclaim(key K, messages ...M) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.boxes[key]
-	b.claimed = false
-	messages = append(slices.Clip(messages), b.queue...)
-	b.queue = nil
-	r.unholdLocked(key, b, messages)
 }
 
 // Unhold ends a Hold and posts messages at the same moment.
@@ -302,7 +293,7 @@ func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
 }
 
 func (r *Registry[K, M, A]) activateLocked(key K, b *box[M, A]) {
-	if !b.active && !b.claimed {
+	if !b.active {
 		b.active = r.places.Go(key, func() { r.drain(key, b) })
 	}
 }

@@ -433,34 +433,18 @@ func TestBorrowHammer(t *testing.T) {
 	require.Len(t, b.made["a"][0].received, callers*each+int(borrowed.Load()))
 }
 
-func TestClaimedActorsWait(t *testing.T) {
+func TestPostIfPresentAndQueued(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	require.True(t, b.Claim("a"))
-	require.False(t, b.Claim("a"), "it is claimed")
-	require.False(t, b.Has("a"))
-	b.Post("a", "2")
-	b.PostIfAbsent("a", "no need")
-	<-b.tasks.Idle()
-	require.Empty(t, b.made["a"], "nothing works beside the caller")
-	require.False(t, b.Hold("a"))
-	b.Unclaim("a", "1")
-	<-b.tasks.Idle()
-	require.Equal(t, []string{"1", "2"}, b.made["a"][0].received, "also while others hold it")
-	require.False(t, b.Claim("a"), "it is in memory, since it is held")
-	b.Unhold("a")
-	<-b.tasks.Idle()
+	b.PostIfPresent("a", "nobody is there")
+	require.Empty(t, b.Queued("a"))
 	require.Empty(t, b.boxes)
-
-	require.True(t, b.Claim("a"))
-	b.PostIfAbsent("a", "3")
-	b.Unclaim("a")
+	b.Hold("a")
+	b.Post("a", "1")
 	<-b.tasks.Idle()
-	require.Equal(t, []string{"3"}, b.made["a"][1].received, "nothing else came")
-	require.True(t, b.Claim("a"))
-	b.Unclaim("a")
-	require.Empty(t, b.boxes, "nothing is left of a claim")
-
-	require.False(t, func() bool { b.Hold("a"); return b.Claim("a") }(), "it is held")
+	b.PostIfPresent("a", "2")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "2"}, b.made["a"][0].received)
+	require.Empty(t, b.Queued("a"), "it has received all")
 	b.Unhold("a")
 }

@@ -103,6 +103,7 @@ type Entities struct {
 	Deps
 	metrics *metrics
 	group   actor.TaskGroup              // the goroutines of actors and of their tasks
+	atWork  *actor.FairQueue[journal.ID] // the actors themselves
 	working *actor.FairQueue[journal.ID] // batches, reads and what comes before them
 	calling *actor.FairQueue[journal.ID] // calls of entities without a state
 	actors  *actor.Registry[journal.ID, message, *entity]
@@ -119,7 +120,8 @@ func New(deps Deps) *Entities {
 	x := &Entities{Deps: deps, metrics: newMetrics(deps.Registerer), recovering: make(chan struct{}, maxRecovering)}
 	x.working = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
 	x.calling = actor.NewFairQueue[journal.ID](&x.group, deps.MaxCalls)
-	x.actors = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork),
+	x.atWork = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
+	x.actors = actor.NewRegistry(x.atWork,
 		func(id journal.ID) *entity { return newEntity(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.timers = timer.New(deps.Clock, func(id journal.ID) { x.actors.Post(id, tick{}) }, nil)

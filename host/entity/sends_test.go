@@ -284,8 +284,7 @@ func TestCallsAroundRecovery(t *testing.T) {
 				synctest.Wait()
 				f.unrecovered = true
 				f.crash()
-				id := refTo("a").ID()
-				require.True(t, f.x.actors.Claim(id)) // it does not work yet
+				f.x.atWork.Shut()
 				if !callFirst {
 					f.x.Recover(t.Context())
 				}
@@ -295,7 +294,7 @@ func TestCallsAroundRecovery(t *testing.T) {
 				if callFirst {
 					f.x.Recover(t.Context())
 				}
-				f.x.actors.Unclaim(id)
+				f.x.atWork.Open()
 				require.EqualValues(t, 6, <-sum)
 			})
 		}

@@ -73,6 +73,17 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		}
 	}()
 	b := batch{entries: []journal.Entry{entry}}
+	// A sender who is at the door may wait for the transaction to end, and one who was there has written the row.
+	open, shut := r.doors.tryShut(r.id)
+	if !shut {
+		whole = true
+		return false, nil
+	}
+	defer open()
+	if len(r.runs.Queued(r.id)) > 0 {
+		whole = true
+		return false, nil
+	}
 	turn, taken := r.turnAhead(b.entries)
 	if !taken {
 		whole = true
@@ -89,6 +100,9 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	r.Fault.Pass(faultpoint.TurnBeforeCommit)
 	r.Fault.Pass(faultpoint.AheadBeforeCommit)
 	did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+	if d.write.Update != nil {
+		d.write = r.whole(d.write)
+	}
 	if err := commit(d.write); err != nil {
 		return false, err
 	}

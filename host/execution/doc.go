@@ -45,8 +45,8 @@
 // A commit whose answer was lost may have taken effect. The run then no longer
 // knows its own row: it keeps the outcomes it owes to the guest, discards all else,
 // loads itself again and goes by what it finds. Requests from outside are received
-// again after that; each can see from the row, or from the settled deferreds,
-// whether it has been done. A transaction of an activity is looked up by its entry.
+// again after that; each can see from the row whether it has been done. Messages are
+// committed by their senders (send.go). A transaction of an activity is looked up by its entry.
 // So nothing is done twice, and no caller misses what the lost answer said.
 //
 // # When the host is to blame

@@ -156,6 +156,7 @@ type Executions struct {
 	resident   *residency.List
 	heads      headStarts
 	updates    updateWaiters
+	doors      doors
 	answering  answering
 	starts     starts
 	outcomes   outcomes

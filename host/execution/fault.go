@@ -147,7 +147,11 @@ func (r *run) commitFaultyPause() error {
 	r.Watchers.Notify(row)
 	r.tellAnswered(r.Host.Context(), row)
 	if row.State.Final() {
-		r.announceEnd(r.stored(r.Host.Context(), row))
+		if inbox, err := r.Store.Inbox(r.Host.Context(), row.Receiver(), 0); err == nil { // else the next scan finds them
+			var l ledger
+			l.open(inbox)
+			r.announceEnd(row, l.awaited)
+		}
 	}
 	return nil
 }
@@ -162,8 +166,8 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.fault = nil
 			m.reply <- nil
 			r.requeue(wake{})
-		case stopArrived:
-			if m.reply == nil {
+		case messageArrived, lookForMail, endAwaited:
+			if reply := replyOf(m); reply == nil {
 				continue
 			}
 			r.waiting = append(r.waiting, notices[i])

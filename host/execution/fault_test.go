@@ -21,15 +21,16 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		row := rowOf("w", "k")
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		f.panicAt = faultpoint.SettleBeforeCommit
-		require.Error(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		synctest.Wait()
+		f.panicAt = faultpoint.TurnBeforeCommit
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
 		synctest.Wait()
 		paused, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
 		require.Equal(t, abi.CodeHostFault, paused.Error.Code)
 		var b faultBundle
 		require.NoError(t, abi.Unmarshal(paused.Error.Details, &b))
-		require.Contains(t, b.Stack, "(*run).learn")
+		require.Contains(t, b.Stack, "(*run).commitPerformed")
 		require.Equal(t, "script", b.Digest)
 		require.NotEmpty(t, b.Go)
 		require.LessOrEqual(t, len(paused.Error.Details), 2*maxFaultStack)

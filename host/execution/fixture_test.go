@@ -238,6 +238,23 @@ func (f *fixture) pass(point string) {
 	}
 }
 
+// settled puts a settlement into the inbox of a run that is not in the registry, and returns the news of it.
+func (f *fixture) settled(t testing.TB, r *run, d journal.Deferred) notice {
+	t.Helper()
+	row, err := f.store.Load(t.Context(), r.id)
+	require.NoError(t, err)
+	reading, leave, err := f.x.doors.enter(t.Context(), r.id)
+	require.NoError(t, err)
+	defer leave()
+	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: d.Message()}
+	res, err := f.commits.Commit(w)
+	require.NoError(t, err)
+	require.False(t, res.Existed)
+	m := *w.Receive
+	m.Position = res.Position
+	return arrivalOf(m, reading, nil)
+}
+
 // end stops the host as a crash would, and waits for its goroutines.
 func (f *fixture) end() {
 	f.life.Drain()

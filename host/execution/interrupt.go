@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/decide"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -19,8 +18,6 @@ import (
 // message with the turn that this causes, or at once if it causes none: a workflow need not look at it, and a
 // paused one takes no turns. A terminate is taken by the commit that ends the execution.
 //
-// From when the message is durable until the run is told, the run is held: if it comes to memory meanwhile, and takes the
-// message, it knows by its position that what it is told is no news.
 
 // Interrupt asks an execution to stop. It returns once the request is durable; the
 // execution then runs its cleanup.
@@ -34,57 +31,23 @@ func (x *Executions) sendStop(ctx context.Context, ref Ref, kind journal.Message
 	if err != nil {
 		return err
 	}
-	if err := x.Host.Accepting(); err != nil {
+	row, err := x.Load(ctx, ref)
+	if err != nil {
 		return err
 	}
 	i := journal.Interrupt{At: x.now(), Reason: reason}
-	for {
-		row, err := x.Load(ctx, ref)
-		switch {
-		case err != nil:
-			return err
-		case kind == journal.InterruptMessage && row.Interrupt != nil && (!row.State.Final() || *row.Interrupt == i):
-			return nil // the first one stands; it may be this one, if its answer was lost
-		case row.State.Final():
-			return alreadyOver(row)
-		}
-		ref.Chain = row.Chain
-		switch err = x.putStop(ctx, row, stopMessage(kind, row.Chain, i), reply); {
-		case err == nil:
-			return nil
-		case !errors.Is(err, journal.ErrNotFound): // else it has continued as another run, or is gone
-			return journal.Coded(string(kind)+" "+row.Name(), err)
-		}
-	}
-}
-
-func (x *Executions) putStop(ctx context.Context, row *journal.Execution, m journal.Message, reply chan<- error) error {
-	x.runs.Hold(row.ID)
-	var res journal.Result
-	var err error
-	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: &m}
-	f := guarded(func() {
-		x.Fault.Pass(faultpoint.InterruptBeforeCommit)
-		if res, err = x.decider().Do(ctx, w, decide.Existing); err == nil {
-			x.Fault.Pass(faultpoint.InterruptAfterCommit)
-		}
+	return x.send(ctx, row, letter{
+		message: stopMessage(kind, row.Chain, i), before: faultpoint.InterruptBeforeCommit, after: faultpoint.InterruptAfterCommit, reply: reply,
+		idle: func(_ context.Context, row *journal.Execution) (bool, error) {
+			switch {
+			case kind == journal.InterruptMessage && row.Interrupt != nil && (!row.State.Final() || *row.Interrupt == i):
+				return true, nil // the first one stands; it may be this one, if its answer was lost
+			case row.State.Final():
+				return true, alreadyOver(row)
+			}
+			return false, nil
+		},
 	})
-	if f != nil {
-		x.Logger.Error("the host failed while it asked an execution to stop", "execution", row.Name(), "fault", f.What)
-		err = journal.ErrUndecided
-	}
-	switch {
-	case errors.Is(err, journal.ErrUndecided): // it may be there
-		x.runs.Unhold(row.ID)
-		x.tellStops([]journal.Sent{{To: row.ID, Chain: row.Chain, Message: m}})
-		return err
-	case err != nil:
-		x.runs.Unhold(row.ID)
-		return err
-	}
-	m.Position = res.Position
-	x.runs.Unhold(row.ID, ofChain{row.Chain, stopArrived{m, reply}})
-	return nil
 }
 
 // stopMessage is a request to stop the runs of a chain.
@@ -110,7 +73,7 @@ func (x *Executions) tellStops(sent []journal.Sent) {
 		case journal.TerminateMessage:
 			x.ending.Go(s.From.Run, func() {
 				taken := make(chan error, 1)
-				x.runs.Post(s.To, ofChain{s.Chain, stopArrived{reply: taken}})
+				x.runs.Post(s.To, ofChain{s.Chain, lookForMail{taken}})
 				_ = x.awaitEnd(x.Host.Context(), Ref{ID: s.To, Chain: s.Chain}, taken)
 			})
 		}
@@ -154,28 +117,17 @@ func interruptIn(m *journal.Message) (*journal.Interrupt, error) {
 	return &i, nil
 }
 
-// receiveStop takes in a request that the run is told of.
-func (r *run) receiveStop(m stopArrived) {
-	heeded := true
-	switch {
-	case r.row.State.Final():
-	case m.message.Position == 0: // it was there before, or came with the commit of another
-		r.look = true
-		heeded = r.readMail()
-	case !r.heeded[m.message.Position]:
-		if err := r.heed(&m.message); err != nil {
-			r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
-		}
+// lookForStops heeds requests that were there before, or came with the commit of another.
+func (r *run) lookForStops(reply chan<- error) {
+	r.look = true
+	if reply == nil {
+		return
 	}
-	switch {
-	case m.reply == nil:
-	case !heeded || r.row == nil || r.owed != nil:
-		r.requeue(ofChain{r.chain, m}) // its end is not durable yet
-	case r.row.State.Final() && abi.CodeOf(r.row.Error) != abi.CodeTerminated:
-		m.reply <- alreadyOver(r.row) // it came to its end by itself
-	default:
-		m.reply <- nil
+	if !r.row.State.Final() && !r.readMail() && r.row != nil && r.owed == nil && !r.row.State.Final() {
+		r.requeue(ofChain{r.chain, lookForMail{reply}}) // the inbox could not be read
+		return
 	}
+	r.replyAtEnd(reply)
 }
 
 // heedAll heeds requests to stop that are in the inbox. It reports whether the run goes on.
@@ -203,7 +155,6 @@ func (r *run) heed(m *journal.Message) error {
 	}
 	r.heeded[m.Position] = true
 	r.stops = append(r.stops, m.Position)
-	r.wokenByNews()
 	if m.Kind == journal.TerminateMessage {
 		r.end(*i)
 		return nil

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,13 +108,16 @@ func (l *living) verifyEnd(run *promised, row *journal.Execution) {
 // floodName is the name of signals that no workflow receives.
 const floodName = "flood"
 
+// atOnce is how many messages one write sends or takes. The driver sends a write as a whole: in a bubble it cannot read meanwhile.
+const atOnce = 200
+
 // flood fills the inbox of a run with signals that it does not receive.
 func (l *living) flood(run *promised) {
 	row := l.load(run)
 	m := message.Signal{Name: floodName, Value: abi.Nil}
 	for at := 0; at < journal.MaxInbox; {
 		w := journal.Write{ID: journal.IDOf("default", "orders/Sender", "k")}
-		for range 1000 {
+		for range atOnce {
 			w.Send = append(w.Send, journal.Sent{To: row.ID, Chain: row.Chain, Message: m.Message(0, journal.NewOrigin)})
 			at++
 		}
@@ -130,13 +134,14 @@ func (l *living) drain(run *promised) {
 	row := l.load(run)
 	inbox, err := l.f.store.Inbox(context.Background(), row.Receiver(), 0)
 	require.NoError(l.f.t, err)
-	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Fence: l.f.commits.fences[row.ID.Shard()]}
+	var flood []uint64
 	for _, e := range inbox {
 		if e.Name == floodName {
-			w.Take = append(w.Take, e.Position)
+			flood = append(flood, e.Position)
 		}
 	}
-	if len(w.Take) > 0 {
+	for take := range slices.Chunk(flood, atOnce) {
+		w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Fence: l.f.commits.fences[row.ID.Shard()], Take: take}
 		_, err = l.f.store.Commit(context.Background(), []journal.Write{w})
 		require.NoError(l.f.t, err)
 	}

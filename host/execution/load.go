@@ -33,6 +33,7 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 		// If the run has been loaded before, the row is no news: the store knows more.
 		if s, ok := notices[0].(started); ok && s.row.Chain != r.chain {
 			row := *s.row
+			row.Arrivals = uint64(len(s.received))
 			r.adopt(&row)
 			r.take(s.received)
 			r.head = s.head
@@ -105,7 +106,7 @@ func (r *run) loadFailed(notices []notice, err error) {
 		return
 	}
 	for _, m := range notices {
-		if isStop(m) || !refuse(m, journal.Coded("load the execution", err)) {
+		if isMail(m) || !refuse(m, journal.Coded("load the execution", err)) {
 			r.requeue(m)
 		}
 	}
@@ -154,18 +155,7 @@ func (r *run) beginAnew(run journal.RunID) {
 // load brings an execution from the store into memory: its row, which deferreds
 // are settled and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
-	row, err := r.Store.Brief(ctx, r.id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return errGone
-	}
-	if err != nil {
-		return err
-	}
-	settled, err := journal.ListSettlements(ctx, r.Store, row.Settlements())
-	if err != nil {
-		return err
-	}
-	inbox, err := r.Store.Inbox(ctx, row.Receiver(), 0)
+	row, settled, inbox, err := r.readWhole(ctx)
 	if err != nil {
 		return err
 	}
@@ -194,7 +184,7 @@ func (r *run) load(ctx context.Context) error {
 		r.Timers.Set(r.id, journal.Never)
 		r.Watchers.Notify(row)
 		if row.State.Final() && unheard {
-			r.announceEnd(r.known())
+			r.announceEnd(row, r.awaited())
 		}
 		return nil
 	}
@@ -203,6 +193,28 @@ func (r *run) load(ctx context.Context) error {
 		return nil // it has no journal yet, and begins with its first turn
 	}
 	return r.replayAll(ctx)
+}
+
+// readWhole reads what there is of an execution but its journal. No message comes meanwhile.
+func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
+	reading, open, err := r.doors.read(ctx, r.id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer open()
+	if row, err = r.Store.Brief(ctx, r.id); errors.Is(err, journal.ErrNotFound) {
+		err = errGone
+	}
+	if err == nil {
+		settled, err = journal.ListSettlements(ctx, r.Store, row.Settlements())
+	}
+	if err == nil {
+		inbox, err = r.Store.Inbox(ctx, row.Receiver(), 0)
+	}
+	if err == nil {
+		r.inboxRead = reading
+	}
+	return row, settled, inbox, err
 }
 
 // replayAll replays the whole journal. A replay that fails for reasons of the guest

@@ -50,14 +50,11 @@ type (
 	}
 	// resultSent brings the result of a callee, which is in the inbox.
 	resultSent struct{ message journal.Message }
-	// lookForMail says that there are results, or requests to stop, in the inbox.
-	lookForMail struct{}
-	// stopArrived brings a request to stop that is in the inbox. Without a position the run looks for it. The reply, if one is
+	// lookForMail says that there are results, or requests to stop, in the inbox. The reply, if one is
 	// waited for, comes when the execution is over.
-	stopArrived struct {
-		message journal.Message
-		reply   chan<- error // or nil
-	}
+	lookForMail struct{ reply chan<- error }
+	// endAwaited asks for a reply when the execution is over, which was asked for before.
+	endAwaited struct{ reply chan<- error }
 	// calleeOver says how a callee has ended.
 	calleeOver struct{ result }
 	// opAwaits says that a callee will send its result, or an entity its answer: the host has nothing to do for the op.
@@ -87,11 +84,6 @@ type (
 		err  *abi.Error
 	}
 
-	// newsRequest asks for the execution to be told something.
-	newsRequest struct {
-		news  news
-		reply chan<- error
-	}
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
 	// failRequest asks for a paused execution to be failed; at is when that was
@@ -130,7 +122,8 @@ func (soon) isNotice()           {}
 func (opDone) isNotice()         {}
 func (resultSent) isNotice()     {}
 func (lookForMail) isNotice()    {}
-func (stopArrived) isNotice()    {}
+func (messageArrived) isNotice() {}
+func (endAwaited) isNotice()     {}
 func (calleeOver) isNotice()     {}
 func (opAwaits) isNotice()       {}
 func (attemptFailed) isNotice()  {}
@@ -139,25 +132,12 @@ func (txVoid) isNotice()         {}
 func (opDropped) isNotice()      {}
 func (opStuck) isNotice()        {}
 func (taskFault) isNotice()      {}
-func (newsRequest) isNotice()    {}
 func (resumeRequest) isNotice()  {}
 func (failRequest) isNotice()    {}
 func (moveRequest) isNotice()    {}
 func (waitingRequest) isNotice() {}
 func (queryRequest) isNotice()   {}
 func (inspectRequest) isNotice() {}
-
-// again is a request that is received a second time, because the answer to its commit was
-// lost. A signal is known to the runs that continue one. A settlement is not:
-// its run may have seen it, and the next would see it again.
-func again(run, chain journal.RunID, m notice) notice {
-	if request, is := m.(newsRequest); is {
-		if _, is := request.news.(settlementNews); is {
-			return ofRun{run, m}
-		}
-	}
-	return ofChain{chain, m}
-}
 
 // addressedElsewhere tells why a notice is not for a run of a chain; nil if it is.
 func addressedElsewhere(m notice, run, chain journal.RunID) error {
@@ -189,17 +169,35 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case newsRequest, stopArrived, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case messageArrived, lookForMail, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
 	}
 }
 
-// isStop tells whether a notice is of a request to stop. That is durable: a run that cannot heed it now is not to forget it.
-func isStop(m notice) bool {
-	_, is := content(m).(stopArrived)
-	return is
+// isMail tells whether a notice is about a message. That is durable: a run that cannot look at it now is not to forget it.
+func isMail(m notice) bool {
+	switch content(m).(type) {
+	case messageArrived, lookForMail, endAwaited:
+		return true
+	default:
+		return false
+	}
+}
+
+// replyOf is where a notice about a message wants a reply; nil if nowhere.
+func replyOf(m notice) chan<- error {
+	switch m := m.(type) {
+	case messageArrived:
+		return m.reply
+	case lookForMail:
+		return m.reply
+	case endAwaited:
+		return m.reply
+	default:
+		return nil
+	}
 }
 
 // refuseAll answers all that wait for a reply to one of the notices: callers, and
@@ -227,12 +225,12 @@ func refuse(m notice, err error) bool {
 	case started:
 		m.head.discard()
 		return false
-	case newsRequest:
-		reply = m.reply
 	case resumeRequest:
 		reply = m.reply
-	case stopArrived:
-		reply = m.reply
+	case messageArrived, lookForMail, endAwaited:
+		if reply = replyOf(m); reply == nil {
+			return false
+		}
 	case failRequest:
 		reply = m.reply
 	case moveRequest:

@@ -38,7 +38,7 @@ func (r *run) owe(o *owed) bool {
 // payOwed tries the write that is owed. It reports whether the run goes on.
 func (r *run) payOwed() bool {
 	o := r.owed
-	_, o.err = r.Committer.Commit(o.write)
+	o.err = r.commitNow(o.write)
 	o.tries++
 	switch {
 	case o.err == nil:
@@ -71,7 +71,7 @@ func (r *run) payOwed() bool {
 // commitSends commits a write once, and tells those whom it asks to stop. If its answer is lost they are told when the run is
 // loaded: they find out what is true.
 func (r *run) commitSends(w journal.Write) error {
-	_, err := r.Committer.Commit(w)
+	err := r.commitNow(w)
 	switch {
 	case err == nil:
 		r.tookStops(&w)
@@ -95,7 +95,7 @@ func (r *run) settleOwed(notices []notice) bool {
 	}
 	err := journal.Coded(r.owed.doing, r.owed.err)
 	for _, m := range notices {
-		if _, again := m.(wake); !again && (isStop(m) || !refuse(m, err)) {
+		if _, again := m.(wake); !again && (isMail(m) || !refuse(m, err)) {
 			r.requeue(m)
 		}
 	}

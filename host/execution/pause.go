@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -92,7 +91,7 @@ func (r *run) resume() error {
 	}
 	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
 	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
+	err := r.commitNow(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.
@@ -157,7 +156,7 @@ func (r *run) fail(m failRequest) error {
 	if err != nil {
 		return err
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: slices.Concat(stops, results(r.row, &u, r.awaited()))}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
 	r.takeStops(&w)
 	r.Fault.Pass(faultpoint.FailBeforeCommit)
 	if err := r.commitSends(w); err != nil {

@@ -105,22 +105,13 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	reply, err := x.post(ctx, ref, request)
+	row, err := x.Load(ctx, ref)
 	if err != nil {
 		return err
 	}
-	return x.await(ctx, ref, reply)
-}
-
-// post hands a request to the run of an execution that is there.
-func (x *Executions) post(ctx context.Context, ref Ref, request func(reply chan<- error) notice) (<-chan error, error) {
-	row, err := x.Load(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
 	reply := make(chan error, 1)
 	x.runs.Post(ref.ID, ofChain{row.Chain, request(reply)})
-	return reply, nil
+	return x.await(ctx, ref, reply)
 }
 
 // await waits for the reply to a request.

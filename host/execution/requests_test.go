@@ -174,17 +174,16 @@ func TestRequestsBehindAResume(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		r := newRun(f.x, row.ID)
-		resumed, settled, asked := make(chan error, 1), make(chan error, 1), make(chan inspected, 1)
+		resumed, asked := make(chan error, 1), make(chan inspected, 1)
 		again := []notice{
 			resumeRequest{resumed},
-			newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.Nil, At: 2}}, settled},
+			f.settled(t, r, journal.Deferred{Name: "d", Value: abi.Nil, At: 2}),
 			inspectRequest{asked},
 		}
 		for len(again) > 0 {
 			again = r.Receive(again)
 		}
 		require.NoError(t, <-resumed)
-		require.NoError(t, <-settled)
 		require.NoError(t, (<-asked).err)
 		after, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)

@@ -69,15 +69,10 @@ func (x *Executions) announce(sent []journal.Sent) {
 }
 
 // announceEnd announces the results of an execution that is over. It may be repeated.
-func (x *Executions) announceEnd(k knowledge) {
-	awaited, err := k.awaiters()
-	if err != nil {
-		x.Logger.Warn("callers could not be told of an end; they are woken by the next scan", "execution", k.row.Name(), "error", err)
-		return
-	}
-	sent := results(k.row, &journal.Update{Value: k.row.Value, Error: k.row.Error, FinishedAt: k.row.FinishedAt}, awaited)
+func (x *Executions) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
+	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
-		sent[i].Bytes += k.row.LeftOut.Value
+		sent[i].Bytes += row.LeftOut.Value
 	}
 	x.announce(sent)
 }
@@ -231,7 +226,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 		if child.State.Final() || t.willBeSent(child) {
 			return nil
 		}
-		err = t.tell(ctx, RefTo(child), messageNews{awaitMessage(t.row, t.step, t.now())})
+		err = t.askForResult(ctx, child)
 		switch abi.CodeOf(err) {
 		case abi.CodeAlreadyOver, abi.CodeExecutionNotFound: // another run may have taken its place meanwhile
 			if child, err = t.reread(ctx, child); err == nil && !child.State.Final() {
@@ -251,6 +246,16 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	default:
 		t.post(opAwaits{t.step})
 	}
+}
+
+// askForResult asks a callee that the step has found to send its result.
+func (t *task) askForResult(ctx context.Context, child *journal.Execution) error {
+	row, err := t.Load(ctx, RefTo(child))
+	if err != nil {
+		return err
+	}
+	l := t.letterOf(awaitMessage(t.row, t.step, t.now()))
+	return t.send(ctx, row, l)
 }
 
 // willBeSent tells whether the callee sends its result to the step without being asked.

@@ -30,33 +30,35 @@ type run struct {
 	ledger ledger // guarded by mu
 	inHand inHand
 
-	guest     *admitted          // nil while the instance is not warm
-	leaving   *admitted          // the instance of a run that is being forgotten
-	ops       *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
-	input     *budget.Permit     // of the input in the row; or nil
-	room      int64              // what its next instance will need, as far as is known: see room.go
-	expected  int64              // what it will need beyond that
-	row       *journal.Execution // nil until loaded
-	log       *slog.Logger
-	deferreds settlements
-	received  message.Arrivals
-	told      map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
-	heeded    map[uint64]bool                    // the positions of requests to stop that it has heeded
-	stops     []uint64                           // those that are not taken yet
-	untold    []journal.Sent                     // what a commit has sent, or has not: its answer was lost
-	published *journal.Published                 // what it has published, if that is known: see publishedNow
-	tasks     map[journal.StepID]*task           // what the host does for ops; survives a reload
-	attempts  map[journal.StepID]*task           // those of the tasks that are activities
-	kept      kept                               // what is in hand during a reload
-	head      *headStart                         // the first turn, begun before the start was durable; or nil
-	owed      *owed                              // a write that the store has not taken yet
-	stuck     *abi.Error                         // why it is to be paused once nothing is left to deliver
-	fault     *abi.Error                         // set while it is quarantined: see quarantine
-	waiting   []notice                           // received, to be handled once no number is reserved
-	again     []notice                           // to be received again
-	reloaded  bool                               // it was rebuilt, perhaps because the answer to a commit was lost
-	fresh     bool                               // it has just continued another one: its journal is empty
-	begun     bool                               // the guest has had its first turn, now or in the journal
+	guest      *admitted          // nil while the instance is not warm
+	leaving    *admitted          // the instance of a run that is being forgotten
+	ops        *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
+	input      *budget.Permit     // of the input in the row; or nil
+	room       int64              // what its next instance will need, as far as is known: see room.go
+	expected   int64              // what it will need beyond that
+	row        *journal.Execution // nil until loaded
+	log        *slog.Logger
+	deferreds  settlements
+	received   message.Arrivals
+	told       map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
+	heeded     map[uint64]bool                    // the positions of requests to stop that it has heeded
+	stops      []uint64                           // those that are not taken yet
+	untold     []journal.Sent                     // what a commit has sent, or has not: its answer was lost
+	published  *journal.Published                 // what it has published, if that is known: see publishedNow
+	tasks      map[journal.StepID]*task           // what the host does for ops; survives a reload
+	attempts   map[journal.StepID]*task           // those of the tasks that are activities
+	kept       kept                               // what is in hand during a reload
+	head       *headStart                         // the first turn, begun before the start was durable; or nil
+	owed       *owed                              // a write that the store has not taken yet
+	stuck      *abi.Error                         // why it is to be paused once nothing is left to deliver
+	fault      *abi.Error                         // set while it is quarantined: see quarantine
+	inboxRead  uint64                             // the last reading of its inbox: see doors
+	unreceived []notice                           // in hand, and not received yet
+	waiting    []notice                           // received, to be handled once no number is reserved
+	again      []notice                           // to be received again
+	reloaded   bool                               // it was rebuilt, perhaps because the answer to a commit was lost
+	fresh      bool                               // it has just continued another one: its journal is empty
+	begun      bool                               // the guest has had its first turn, now or in the journal
 	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
 	recovering bool
 	fuel       int64                    // what the turns of the guest have used, those of a replay included
@@ -298,6 +300,8 @@ func (r *run) releaseOps() {
 
 // handle receives notices and then takes as many turns as they allow.
 func (r *run) handle(notices []notice) {
+	r.unreceived = notices
+	defer func() { r.unreceived = nil }()
 	if r.row == nil || r.owed != nil {
 		notices = dropReleases(notices)
 	}
@@ -317,6 +321,7 @@ func (r *run) handle(notices []notice) {
 			r.requeue(notices[i:]...)
 			return
 		}
+		r.unreceived = notices[i+1:]
 		r.receive(m)
 	}
 	if r.row == nil || r.owed != nil || r.readMail() {
@@ -332,6 +337,11 @@ func (r *run) handle(notices []notice) {
 // receive takes in one notice. It decides nothing that needs the guest.
 func (r *run) receive(m notice) {
 	if refusal := r.notFor(m); refusal != nil {
+		if r.missed(m) {
+			r.unload()
+			r.requeue(m)
+			return
+		}
 		refuseAll([]notice{m}, refusal)
 		return
 	}
@@ -386,8 +396,6 @@ func (r *run) receiveEnd(m notice) bool {
 				r.told[m.message.Origin] = m.message
 			}
 		})
-	case lookForMail:
-		r.look = true
 	case calleeOver:
 		r.endTask(m.step)
 		r.locked(func(l *ledger) { l.results = append(l.results, m.result) })
@@ -414,12 +422,14 @@ func (r *run) receiveEnd(m notice) bool {
 // answerRequest does what is asked of the run from outside of it.
 func (r *run) answerRequest(m notice) {
 	switch m := m.(type) {
-	case newsRequest:
-		r.answer(m, m.reply, m.news.doing()+" "+r.row.Name(), r.learn(m.news))
 	case resumeRequest:
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
-	case stopArrived:
-		r.receiveStop(m)
+	case messageArrived:
+		r.receiveMessage(m)
+	case lookForMail:
+		r.lookForStops(m.reply)
+	case endAwaited:
+		r.replyAtEnd(m.reply)
 	case failRequest:
 		r.answer(m, m.reply, "fail "+r.row.Name(), r.fail(m))
 	case moveRequest:
@@ -449,7 +459,7 @@ func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 		r.reload(batch{})
 		r.backOff(doing, err)
-		r.requeue(again(r.run, r.chain, m))
+		r.requeue(ofChain{r.chain, m})
 	default:
 		reply <- journal.Coded(doing, err)
 	}

@@ -3,6 +3,7 @@ package execution
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -34,8 +35,16 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 	if d.Origin == (journal.Origin{}) {
 		d.Origin = journal.NewOrigin()
 	}
-	ref.Chain = row.Chain // it was checked against this one's workflow
-	return x.tell(ctx, ref, settlementNews{d})
+	known := func(ctx context.Context, row *journal.Execution) error { return x.settledAs(ctx, row, &d) }
+	return x.send(ctx, row, letter{
+		message: *d.Message(), before: faultpoint.SettleBeforeCommit, after: faultpoint.SettleAfterCommit, existed: known,
+		idle: func(ctx context.Context, row *journal.Execution) (bool, error) {
+			if !row.State.Final() {
+				return false, nil
+			}
+			return true, known(ctx, row)
+		},
+	})
 }
 
 // checkSettlement refuses a settlement of a deferred that the workflow of the execution does
@@ -81,36 +90,22 @@ func settledBefore(name string, row *journal.Execution) error {
 	return abi.Errorf(abi.CodeDeferredSettled, "the deferred %q of %s was settled before", name, row.Name())
 }
 
-// settlementNews is that a deferred is settled. The commit marks the row to be loaded, so that a crash right after it
-// wakes the execution all the same.
-type settlementNews struct{ deferred journal.Deferred }
-
-func (n settlementNews) write(_ context.Context, _ *Executions, k knowledge) (*journal.Write, error) {
-	settled, err := k.settled()
-	if err != nil {
-		return nil, err
-	}
-	if known, err := settled.check(n.deferred, k.row); err != nil || known {
-		return nil, err
-	}
-	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Receive: n.deferred.Message()}, nil
-}
-
-func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {
-	if res.Existed {
-		return settledBefore(n.deferred.Name, row)
+// settledAs tells whether a deferred was settled by this very settlement, and if not why it cannot be any more.
+func (x *Executions) settledAs(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
+	first, err := journal.FindSettlement(ctx, x.Store, row.Settlements(), d.Name)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return alreadyOver(row)
+	case err != nil:
+		return journal.Coded("read the deferreds of "+row.Name(), err)
+	case first.Origin != d.Origin:
+		return settledBefore(d.Name, row)
 	}
 	return nil
 }
 
-func (n settlementNews) learned(r *run, _ *journal.Write, res journal.Result) {
-	r.wokenByNews()
-	r.deferreds.add(n.deferred, res.Position)
-	r.locked(func(l *ledger) { l.ops.Settled(n.deferred.Name) })
+func settledFull(row *journal.Execution) error {
+	return abi.Errorf(abi.CodeExecutionTooLong, "%s has as many settled deferreds as it may; the limits are %d and %d MiB",
+		row.Name(), journal.MaxSettled, journal.MaxSettledBytes>>20).
+		WithHint("Keep large data in your database or object store and settle with a reference, or let another execution wait for the rest.")
 }
-
-func (settlementNews) points() (before, after string) {
-	return faultpoint.SettleBeforeCommit, faultpoint.SettleAfterCommit
-}
-
-func (n settlementNews) doing() string { return "settle " + n.deferred.Name + " of" }

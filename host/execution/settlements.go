@@ -7,15 +7,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Bounds of what one execution may be settled with. The list of it is in memory with
-// the run; the values stay in the store, and are read with each load of the run as far
-// as their lengths go.
-const (
-	maxSettled      = 10_000
-	maxSettledBytes = 256 << 20
-	// maxInHand bounds the values that a run has in memory because it was just told them.
-	maxInHand = 64 << 10
-)
+// maxInHand bounds the values that a run has in memory because it was just told them.
+const maxInHand = 64 << 10
 
 // settlements are what a run knows of its settled deferreds: that they are, and not with
 // what. A workflow may be sent many large values before it asks for the first.
@@ -27,7 +20,6 @@ const (
 type settlements struct {
 	inbox   journal.Receiver
 	settled map[string]journal.Settlement
-	bytes   int
 
 	inHand      map[string]journal.Deferred
 	inHandBytes int
@@ -41,47 +33,23 @@ func newSettlements() settlements {
 func (s *settlements) set(inbox journal.Receiver, settled []journal.Settlement) {
 	s.letGo()
 	clear(s.settled)
-	s.inbox, s.bytes = inbox, 0
+	s.inbox = inbox
 	for _, d := range settled {
 		s.settled[d.Name] = d
-		s.bytes += d.Bytes
 	}
 }
 
-// add takes a settlement that is durable, as the message at a position.
-func (s *settlements) add(d journal.Deferred, position uint64) {
-	settled := d.SettledAt(position)
-	s.settled[d.Name] = settled
-	s.bytes += settled.Bytes
-	if s.inHandBytes+settled.Bytes <= maxInHand {
-		s.inHand[d.Name] = d
+// add takes a settlement that has just come, with its value unless that stayed in the store.
+func (s *settlements) add(m *journal.Message) {
+	settled := m.Settlement()
+	s.settled[m.Name] = settled
+	if len(m.Value) != m.Bytes || s.inHandBytes+settled.Bytes > maxInHand {
+		return
+	}
+	if d, err := journal.DeferredIn(m); err == nil { // one that does not decode is met when it is read
+		s.inHand[m.Name] = *d
 		s.inHandBytes += settled.Bytes
 	}
-}
-
-// check tells whether a settlement is known: it was repeated. One that is not may be refused,
-// because of another or because of the execution's row.
-func (s *settlements) check(d journal.Deferred, row *journal.Execution) (known bool, err error) {
-	if first, ok := s.settled[d.Name]; ok {
-		if first.Origin == d.Origin {
-			return true, nil
-		}
-		return false, settledBefore(d.Name, row)
-	}
-	if row.State.Final() {
-		return false, alreadyOver(row)
-	}
-	return false, s.full(d, row.Name())
-}
-
-// full refuses a settlement that there is no room for.
-func (s *settlements) full(d journal.Deferred, execution string) error {
-	if len(s.settled) < maxSettled && s.bytes+d.SettledAt(0).Bytes <= maxSettledBytes {
-		return nil
-	}
-	return abi.Errorf(abi.CodeExecutionTooLong, "%s has %d settled deferreds with %d KiB; the limits are %d and %d MiB",
-		execution, len(s.settled), s.bytes>>10, maxSettled, maxSettledBytes>>20).
-		WithHint("Keep large data in your database or object store and settle with a reference, or let another execution wait for the rest.")
 }
 
 // letGo drops what is in hand.

@@ -32,20 +32,16 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		require.NoError(t, err)
 		r.Receive([]notice{started{row: row}})
 		settle := func(names ...string) {
-			var requests []notice
-			reply := make(chan error, len(names))
+			var arrived []notice
 			for _, name := range names {
 				value := abi.MustMarshal(strings.Repeat(name, (3<<20)/len(name)))
 				if name == "go" {
 					value = abi.Nil
 				}
-				requests = append(requests, newsRequest{settlementNews{journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}}, reply})
+				arrived = append(arrived, f.settled(t, r, journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}))
 			}
-			for range r.Receive(requests) {
+			for range r.Receive(arrived) {
 				t.Fatal("it is to be received again")
-			}
-			for range names {
-				require.NoError(t, <-reply)
 			}
 		}
 		for i := range n {
@@ -95,14 +91,12 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
 		r.Receive([]notice{started{row: row}})
-		reply := make(chan error, 2)
+		arrived := []notice{
+			f.settled(t, r, journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}),
+			f.settled(t, r, journal.Deferred{Name: "e", Value: abi.Nil}),
+		}
 		f.noLoads = 3
-		again := r.Receive([]notice{
-			newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}}, reply},
-			newsRequest{settlementNews{journal.Deferred{Name: "e", Value: abi.Nil}}, reply},
-		})
-		require.NoError(t, <-reply)
-		require.NoError(t, <-reply)
+		again := r.Receive(arrived)
 		for len(again) > 0 {
 			again = r.Receive(again)
 		}
@@ -114,39 +108,30 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 	})
 }
 
+// TestSettlementsAreBounded has an execution be settled with as much as it may.
 func TestSettlementsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		r := newRun(f.x, row.ID)
-		defer r.dropGuest()
-		r.Receive([]notice{started{row: row}})
-		d := journal.Deferred{Name: "d", Value: abi.MustMarshal("yes")}
-
-		many := make([]journal.Settlement, maxSettled)
-		for i := range many {
-			many[i].Name = fmt.Sprint(i)
+		of := row.Settlements()
+		entity := journal.EntityID("default", "bank/Teller", "settles")
+		fill := journal.Write{ID: entity}
+		for n := range journal.MaxSettled {
+			fill.Send = append(fill.Send, journal.Sent{To: of.ID, Chain: of.Chain, Message: *(&journal.Deferred{Name: fmt.Sprint(n)}).Message()})
 		}
-		for name, settled := range map[string][]journal.Settlement{
-			"many":  many,
-			"large": {{Name: "a", Bytes: maxSettledBytes / 2}, {Name: "b", Bytes: maxSettledBytes/2 - 3}},
-		} {
-			r.deferreds.set(row.Settlements(), settled)
-			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.learn(settlementNews{d})), name)
-			again := journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()}
-			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.learn(settlementNews{again})), "%s: what is settled is told first", name)
-			found, err := journal.ListSettlements(t.Context(), f.store, row.Settlements())
-			require.NoError(t, err)
-			require.Empty(t, found, name)
-			settled[0].Bytes -= 2
-			r.deferreds.set(row.Settlements(), settled[:len(settled)-1])
-			require.NoError(t, r.deferreds.full(d, "w"), name)
+		_, err = f.commits.Commit(fill)
+		require.NoError(t, err)
+		settle := func(name string) error {
+			return f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: name, Value: abi.MustMarshal("yes")})
 		}
-		r.deferreds.set(row.Settlements(), nil)
-		require.NoError(t, r.learn(settlementNews{d}))
+		require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(settle("d")))
+		require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(settle("7")), "what is settled is told first")
+		list, err := journal.ListSettlements(t.Context(), f.store, of)
+		require.NoError(t, err)
+		require.Len(t, list, journal.MaxSettled)
 	})
 }

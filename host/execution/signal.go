@@ -30,8 +30,7 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s message.Signal) erro
 	if err != nil {
 		return err
 	}
-	ref.Chain = row.Chain // it was checked against this one's workflow
-	return x.tell(ctx, ref, messageNews{m})
+	return x.send(ctx, row, x.letterOf(m))
 }
 
 // cameLate answers a message to an execution that is over: it is refused, unless it was
@@ -78,7 +77,7 @@ func (x *Executions) receipt(ctx context.Context, id journal.ID, origin journal.
 	return receipt, err
 }
 
-// take takes in messages that are durable.
+// take takes in messages that came with the start.
 func (r *run) take(messages []journal.Message) {
 	for _, m := range messages {
 		r.received.Add(m)
@@ -122,33 +121,17 @@ func deliverInto(en *journal.Entry, m *journal.Message) error {
 	return nil
 }
 
-// messageNews is that a message was sent.
-type messageNews struct{ message journal.Message }
-
-func (n messageNews) write(ctx context.Context, x *Executions, k knowledge) (*journal.Write, error) {
-	if k.row.State.Final() {
-		return nil, x.cameLate(ctx, k.row, n.message)
+// letterOf is a message that the run looks at when it asks for it.
+func (x *Executions) letterOf(m journal.Message) letter {
+	l := letter{message: m, before: faultpoint.SignalBeforeCommit, after: faultpoint.SignalAfterCommit}
+	if m.Kind == journal.UpdateMessage {
+		l.before, l.after = faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit
 	}
-	return &journal.Write{ID: k.row.ID, Run: k.row.Run, Chain: k.row.Chain, Receive: &n.message}, nil
-}
-
-func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }
-
-func (n messageNews) learned(r *run, _ *journal.Write, res journal.Result) {
-	if res.Existed {
-		return
+	l.idle = func(ctx context.Context, row *journal.Execution) (bool, error) {
+		if !row.State.Final() {
+			return false, nil
+		}
+		return true, x.cameLate(ctx, row, m)
 	}
-	r.wokenByNews()
-	m := n.message
-	m.Position = res.Position
-	r.take([]journal.Message{m})
+	return l
 }
-
-func (n messageNews) points() (before, after string) {
-	if n.message.Kind == journal.UpdateMessage {
-		return faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit
-	}
-	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
-}
-
-func (messageNews) doing() string { return "tell" }

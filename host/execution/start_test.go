@@ -169,7 +169,7 @@ func TestStartBehindAnUnload(t *testing.T) {
 		first, second := rowOf("w", "k"), rowOf("w", "k")
 		r := newRun(f.x, first.ID)
 		r.Receive([]notice{started{row: first}})
-		r.deferreds.add(journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}, 1)
+		r.deferreds.add((&journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}).Message())
 		r.unload()
 		f.takeNotes()
 		r.Receive([]notice{started{row: second}})

@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -52,7 +51,7 @@ func (r *run) end(i journal.Interrupt) {
 	u := journal.Update{
 		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(r.now(), r.row.CreatedAt), Waiting: r.row.Waiting,
 	}
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: slices.Concat(stops, results(r.row, &u, r.awaited()))}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
 	r.takeStops(&w)
 	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
 	r.commit("terminate", w, batch{}, func() bool {

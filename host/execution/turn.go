@@ -296,9 +296,6 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent
 	b.write(&d.write)
 	d.fate.Write(&d.write, r.now())
 	did.write(&d.write, r.now())
-	if d.update.State.Final() {
-		d.write.Send = append(d.write.Send, results(r.row, &d.update, r.awaited())...)
-	}
 	if turn.Continues() {
 		return d
 	}
@@ -456,6 +453,6 @@ func (r *run) finish() {
 	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
 	r.logEnd()
 	r.Watchers.Notify(r.row)
-	r.announceEnd(r.known())
+	r.announceEnd(r.row, r.awaited())
 	r.tellAnswered(r.Host.Context(), r.row)
 }

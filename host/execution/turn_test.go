@@ -50,9 +50,7 @@ func TestTooLongAJournal(t *testing.T) {
 		require.NoError(t, err)
 		r.Receive([]notice{started{row: row}})
 		r.ledger.seq = abi.MaxEntries
-		reply := make(chan error, 1)
-		r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}}, reply}})
-		require.NoError(t, <-reply)
+		r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: "d", Value: abi.Nil, At: 1})})
 		require.Equal(t, journal.Paused, r.row.State)
 		require.Equal(t, abi.CodeExecutionTooLong, r.row.Error.Code)
 		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
@@ -87,12 +85,10 @@ func TestRoomToStop(t *testing.T) {
 				r.Receive([]notice{started{row: row}})
 				r.ledger.seq = c.at
 				settle := func(name string) {
-					reply := make(chan error, 1)
-					again := r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: name, Value: abi.Nil, At: 1}}, reply}})
+					again := r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: name, Value: abi.Nil, At: 1})})
 					for len(again) > 0 {
 						again = r.Receive(again)
 					}
-					require.NoError(t, <-reply)
 				}
 				settle("d")
 				require.Equal(t, journal.Paused, r.row.State, "a request to stop has not come yet")
@@ -122,9 +118,7 @@ func TestWarningOfALongJournal(t *testing.T) {
 		reg.MustRegister(f.x.metrics.long)
 		var counted []float64
 		for _, name := range []string{"a", "b", "c"} {
-			reply := make(chan error, 1)
-			r.Receive([]notice{newsRequest{settlementNews{journal.Deferred{Name: name, Value: abi.Nil, At: 1}}, reply}})
-			require.NoError(t, <-reply)
+			r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: name, Value: abi.Nil, At: 1})})
 			families, err := reg.Gather()
 			require.NoError(t, err)
 			counted = append(counted, families[0].GetMetric()[0].GetCounter().GetValue())

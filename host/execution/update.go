@@ -92,7 +92,10 @@ func (x *Executions) accept(ctx context.Context, ref Ref, u message.Update, m jo
 			return err
 		}
 	}
-	err := x.tell(ctx, ref, messageNews{m})
+	row, err := x.Load(ctx, ref)
+	if err == nil {
+		err = x.send(ctx, row, x.letterOf(m))
+	}
 	if abi.CodeOf(err) == abi.CodeDeadline {
 		return u.PerhapsAccepted(ref.Name)
 	}

@@ -15,9 +15,9 @@ func NewArrivals(limit int) Arrivals {
 	return Arrivals{limit: limit, inHand: map[uint64]journal.Message{}}
 }
 
-// Add takes a message that is durable, unless there is too much in hand.
+// Add takes a message that is durable, unless there is too much in hand, or it comes without its value.
 func (a *Arrivals) Add(m journal.Message) {
-	if a.bytes+m.Bytes <= a.limit {
+	if len(m.Value) == m.Bytes && a.bytes+m.Bytes <= a.limit {
 		a.inHand[m.Position] = m
 		a.bytes += m.Bytes
 	}

@@ -19,6 +19,7 @@ type execution struct {
 // begun is an execution that starts.
 func begun(start journal.Execution) *execution {
 	row := cloneExecution(start)
+	row.Arrivals = 0
 	if row.Chain.IsZero() {
 		row.Chain = row.Run
 	}
@@ -35,6 +36,9 @@ func (e *execution) clone() *execution {
 func (e *execution) update(w *journal.Write) {
 	if u := w.Update; u != nil {
 		e.row.State, e.row.WakeAt, e.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
+		if u.State == journal.Running && e.row.Arrivals > u.Arrivals {
+			e.row.WakeAt = journal.Now
+		}
 		e.row.Value, e.row.Error, e.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
 		e.row.MovedAt, e.row.Section = max(e.row.MovedAt, u.MovedAt), u.Section
 		if u.Digest != "" {
@@ -45,8 +49,11 @@ func (e *execution) update(w *journal.Write) {
 			e.row.Interrupt = &i
 		}
 	}
-	if w.Wakes() && e.row.State == journal.Running {
-		e.row.WakeAt = journal.Now
+	if w.Receive != nil {
+		e.row.Arrivals++
+		if e.row.State == journal.Running {
+			e.row.WakeAt = journal.Now
+		}
 	}
 	if h := w.Hibernate; h != nil {
 		e.saved = nil

@@ -46,8 +46,10 @@ func (s *Store) knowsLocked(to journal.ID, b *box, origin journal.Origin, w *jou
 		to == w.ID && slices.ContainsFunc(w.Receipts, func(r journal.Receipt) bool { return r.Origin == origin })
 }
 
-func (b *box) full(bytes int) bool {
-	return len(b.messages) >= journal.MaxInbox || b.bytes+bytes > journal.MaxInboxBytes
+// full tells whether there is no room for a message to be received.
+func (b *box) full(m *journal.Message) bool {
+	limit, bounded := m.Kind.Limit()
+	return bounded && (limit.Exceeded(int64(len(b.messages)), int64(b.bytes), m.Bytes) || b.parkedFull())
 }
 
 // overfull tells whether it holds more than it may, also of what was sent by others.
@@ -127,7 +129,7 @@ func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, 
 		switch {
 		case known || receives.origins[m.Origin]:
 			return nil, 0, journal.Result{Existed: true}
-		case m.Kind.Bounded() && (receives.full(m.Bytes) || receives.parkedFull()):
+		case receives.full(m):
 			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}

@@ -130,6 +130,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if w.OfEntity() {
 		return s.applyToEntityLocked(w)
 	}
+	over := false
 	before, exists := s.executions[w.ID]
 	if w.Start != nil {
 		if exists && !replaces(w, &before.row) {
@@ -141,12 +142,17 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		before = begun(*w.Start)
 	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain || len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
+	} else {
+		over = before.row.State.Final()
 	}
 	after := before.clone()
 	if res := s.linkLocked(after, w.Link); res != (journal.Result{}) {
 		return res
 	}
 	boxes, position, res := s.boxesLocked(w)
+	if w.Receive != nil && over && !res.Existed {
+		return journal.Result{Err: journal.ErrNotFound}
+	}
 	if res != (journal.Result{}) {
 		return res
 	}

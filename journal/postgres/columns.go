@@ -202,7 +202,7 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 	var k runKeys
 	var states, digests []string
 	var values, errs, waiting, sections, chains, interrupts [][]byte
-	var wakes, finished, moved []int64
+	var wakes, finished, moved, arrivals []int64
 	for _, u := range updates {
 		k.add(u.id, u.run)
 		chains = append(chains, u.chain[:])
@@ -211,13 +211,13 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 		moved = append(moved, int64(u.MovedAt))
 		sections = append(sections, stepColumn(u.Section))
 		states = append(states, string(u.State))
-		wakes = append(wakes, u.WakeAt)
+		wakes, arrivals = append(wakes, u.WakeAt), append(arrivals, int64(u.Arrivals))
 		values = append(values, u.Value)
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
 		interrupts = append(interrupts, encodeInterrupt(u.Interrupt))
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains, interrupts)
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains, interrupts, arrivals)
 }
 
 type linkRows struct {

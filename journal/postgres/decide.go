@@ -75,6 +75,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Link != nil && snap.chains[write.Link.Callee] != write.Link.Chain {
 		return journal.Result{Err: journal.ErrSwept}
 	}
+	if r := write.Receive; r != nil && write.Start == nil && snap.over[write.ID] && !snap.mail.knows(write.ReceivedBy(), r.Origin) {
+		return journal.Result{Err: journal.ErrNotFound}
+	}
 	if result := snap.mail.decide(write); result != (journal.Result{}) {
 		return result
 	}

@@ -44,7 +44,7 @@ func (st *statements) hotQueries() map[string]string {
 var hotStatements = []string{
 	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtLinks,
 	stmtLinksLenient, stmtLockRows, stmtMailLenient, stmtPark, stmtPresent, stmtPublish, stmtReceipts, stmtRoom,
-	stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtWakes,
+	stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtArrivals,
 }
 
 // TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The

@@ -56,7 +56,8 @@ func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + in
 // room is how much a plan puts into an inbox.
 type room struct {
 	received, sent tally
-	bounded        bool // some of it is
+	bounded        bool               // some of it is
+	limit          journal.InboxLimit // of what is received
 }
 
 // overfull tells whether it is more than an inbox may hold, also of what was sent by others.
@@ -64,9 +65,10 @@ func (t tally) overfull() bool {
 	return t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes
 }
 
-// full tells whether there is no room for so many bytes more.
-func (t tally) full(bytes int) bool {
-	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes
+// full tells whether there is no room for a message to be received.
+func (t tally) full(m *journal.Message) bool {
+	limit, bounded := m.Kind.Limit()
+	return bounded && limit.Exceeded(t.messages, t.bytes, m.Bytes)
 }
 
 // put adds the messages that a write receives and sends. Writes are added in their order,
@@ -80,7 +82,8 @@ func (m *mail) put(w *journal.Write, known premise) {
 		}
 		if known == optimistic {
 			of := m.roomOf(w.ReceivedBy())
-			of.received, of.bounded = of.received.plus(r.Bytes), of.bounded || r.Kind.Bounded()
+			limit, bounded := r.Kind.Limit()
+			of.received, of.bounded, of.limit = of.received.plus(r.Bytes), of.bounded || bounded, limit
 		}
 	}
 	for i := range w.Send {
@@ -129,7 +132,7 @@ func (m *mail) take(w *journal.Write) {
 	}
 }
 
-func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
+func (m *mail) queue(b *pgx.Batch, counted [][]byte, known premise, a *answers) {
 	if known != guest {
 		m.queueRoom(b)
 	}
@@ -156,7 +159,7 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 		m.rows.queue(b, stmtMail).Query(a.put)
 	}
 	if m.lenient.len() > 0 {
-		m.lenient.queue(b, stmtMailLenient, wakes).Query(a.put)
+		m.lenient.queue(b, stmtMailLenient, counted).Query(a.put)
 	}
 	// In the transaction of a guest it would see no more than what was seen before.
 	if known != guest {
@@ -196,7 +199,7 @@ func (m *mail) queueRoom(b *pgx.Batch) {
 			continue
 		}
 		if m.room[to].received.messages > 0 {
-			add(to, tally{journal.MaxInbox, journal.MaxInboxBytes})
+			add(to, tally{m.room[to].limit.Messages, m.room[to].limit.Bytes})
 		} else {
 			add(to, tally{journal.MaxSentInbox, journal.MaxSentInboxBytes})
 		}
@@ -297,9 +300,6 @@ type mailOrder struct {
 	// put are the receivers of messages → whether they are lenient. Those of one receiver
 	// are put by one statement, so that they are in the order of the writes.
 	put map[journal.Receiver]bool
-	// woken are executions that a message wakes, if it is new; true if an
-	// update that sets another wake time comes behind it.
-	woken map[journal.ID]bool
 	// parked are entities whose messages are parked or unparked.
 	parked map[journal.ID]bool
 }
@@ -327,19 +327,6 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 			o.parked = map[journal.ID]bool{}
 		}
 		o.parked[w.ID] = true
-	}
-	reset, woken := o.woken[w.ID]
-	if woken && w.Update != nil {
-		o.woken[w.ID] = true
-	}
-	if w.Wakes() {
-		if reset {
-			return false
-		}
-		if o.woken == nil {
-			o.woken = map[journal.ID]bool{}
-		}
-		o.woken[w.ID] = false
 	}
 	return true
 }

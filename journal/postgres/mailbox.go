@@ -47,7 +47,7 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 		switch {
 		case m.knows(w.ReceivedBy(), r.Origin):
 			return journal.Result{Existed: true}
-		case r.Kind.Bounded() && (m.tallies[w.ReceivedBy()].full(r.Bytes) || m.aside[w.ReceivedBy()].parkedFull()):
+		case m.tallies[w.ReceivedBy()].full(r) || r.Kind.Bounded() && m.aside[w.ReceivedBy()].parkedFull():
 			return journal.Result{Err: journal.ErrInboxFull}
 		}
 	}

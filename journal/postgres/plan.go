@@ -39,9 +39,9 @@ type plan struct {
 	continues             []continuation
 	superseded            runKeys // runs whose place others take
 
-	// Executions that are loaded if they run. Of those that hang on a lenient row the
-	// statement of that row wakes those whose row is new.
-	wakes, lenientWakes map[journal.ID]bool
+	// arrivals counts the messages that executions receive; the statement of a lenient row counts it itself, if it is new.
+	arrivals map[journal.ID]int64
+	lenient  map[journal.ID]bool
 
 	known        premise
 	runs, chains map[journal.ID]journal.RunID
@@ -89,7 +89,7 @@ func independent(writes []*journal.Write) bool {
 		if run, seen := runs[w.ID]; seen && (run != w.Run || w.Continue != nil || continued[w.ID]) {
 			return false
 		}
-		if over[w.ID] && len(w.Entries) > 0 || !numbered.follows(w) {
+		if over[w.ID] && (len(w.Entries) > 0 || w.Receive != nil) || !numbered.follows(w) {
 			return false
 		}
 		if w.Update != nil {
@@ -216,10 +216,10 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	}
 	p.queueStarts(b, a)
 	p.queueRuns(b)
-	p.queueWakes(b)
+	p.queueArrivals(b)
 	queueEntities(b, p.entities)
 	queueLocks(b, p.entityLocks)
-	p.mail.queue(b, p.toWake(), p.known, a)
+	p.mail.queue(b, p.counted(), p.known, a)
 	if len(p.hibernated) > 0 {
 		p.queueHibernated(b)
 	}
@@ -277,23 +277,24 @@ func (p *plan) queueLinks(b *pgx.Batch, a *answers) {
 	})
 }
 
-// queueWakes appends a statement that has executions loaded which no other statement
-// changes.
-func (p *plan) queueWakes(b *pgx.Batch) {
-	if len(p.wakes) == 0 {
+// queueArrivals appends a statement that counts messages of which it is certain that they are put.
+func (p *plan) queueArrivals(b *pgx.Batch) {
+	if len(p.arrivals) == 0 {
 		return
 	}
 	var k keys
-	for _, id := range sortedIDs(maps.Keys(p.wakes)) {
+	var messages []int64
+	for _, id := range sortedIDs(maps.Keys(p.arrivals)) {
 		k.add(id)
+		messages = append(messages, p.arrivals[id])
 	}
-	b.Queue(stmtWakes, k.shards, k.ids)
+	b.Queue(stmtArrivals, k.shards, k.ids, messages)
 }
 
-// toWake are the executions that are loaded if a lenient row of theirs is new.
-func (p *plan) toWake() [][]byte {
-	ids := make([][]byte, 0, len(p.lenientWakes))
-	for id := range p.lenientWakes {
+// counted are the executions that count lenient rows of theirs.
+func (p *plan) counted() [][]byte {
+	ids := make([][]byte, 0, len(p.lenient))
+	for id := range p.lenient {
 		ids = append(ids, id[:])
 	}
 	return ids

@@ -17,7 +17,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		plan: &plan{
 			hibernated: map[journal.ID]*journal.Hibernated{}, entities: map[journal.ID]*journal.Entity{},
 			entityLocks: map[journal.ID]*journal.Lock{}, published: map[journal.ID]*journal.Published{},
-			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
+			arrivals: map[journal.ID]int64{}, lenient: map[journal.ID]bool{},
 			known: known, runs: map[journal.ID]journal.RunID{}, chains: map[journal.ID]journal.RunID{},
 		},
 		updated: map[journal.ID]int{},
@@ -31,7 +31,6 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	for _, w := range writes {
 		p.add(w)
 	}
-	p.wakeUpdated()
 	return p.plan
 }
 
@@ -59,7 +58,7 @@ func (p *planner) add(w *journal.Write) {
 	}
 	lenient := p.known == optimistic && bare(w)
 	p.addRows(w, lenient)
-	p.noteWake(w, lenient)
+	p.noteArrival(w, lenient)
 	p.entries.add(w, p.known)
 	if w.Update != nil {
 		if i, ok := p.updated[w.ID]; ok {
@@ -97,30 +96,15 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 	}
 }
 
-// wakeUpdated has executions loaded by the update that they have anyway.
-func (p *planner) wakeUpdated() {
-	for i, u := range p.updates {
-		if p.wakes[u.id] && u.State == journal.Running {
-			awake := *u.Update
-			awake.WakeAt = journal.Now
-			p.updates[i].Update = &awake
-		}
-		delete(p.wakes, u.id)
-	}
-}
-
-// noteWake notes whether the execution is to be loaded. An update that comes behind sets
-// another wake time.
-func (p *plan) noteWake(w *journal.Write, lenient bool) {
-	if w.Update != nil {
-		delete(p.wakes, w.ID)
-		delete(p.lenientWakes, w.ID)
-	}
+// noteArrival notes whether the execution counts a message. An update counts as one before it, wherever it stands: what its
+// owner knows of was there before the batch.
+func (p *plan) noteArrival(w *journal.Write, lenient bool) {
 	switch {
-	case w.Wakes() && lenient:
-		p.lenientWakes[w.ID] = true
-	case w.Wakes():
-		p.wakes[w.ID] = true
+	case w.Receive == nil:
+	case lenient:
+		p.lenient[w.ID] = true
+	default:
+		p.arrivals[w.ID]++
 	}
 }
 

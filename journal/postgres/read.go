@@ -15,7 +15,7 @@ import (
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
 const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, ` +
-	`coalesce(chain, run), continued, superseded, request`
+	`coalesce(chain, run), continued, superseded, request, arrivals`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
@@ -39,7 +39,7 @@ func scanRow(row pgx.CollectableRow, behind ...any) (journal.Execution, error) {
 	err := row.Scan(append([]any{
 		&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
 		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued,
-		&e.Superseded, &request,
+		&e.Superseded, &request, &e.Arrivals,
 	}, behind...)...)
 	if err != nil {
 		return e, err

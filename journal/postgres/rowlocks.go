@@ -31,6 +31,7 @@ type lockedRow struct {
 	id         journal.ID
 	run, chain journal.RunID // zero: any
 	mode       lockMode
+	open       bool // the run must not be over
 }
 
 // lockMode says how strongly a row is locked.
@@ -50,7 +51,7 @@ func lockModeOf(w *journal.Write, known premise) lockMode {
 		return keyShared // see guestTx.Commit
 	case w.Continue != nil || w.Update != nil && (w.Update.State.Final() || w.Update.FinishedAt != 0):
 		return toBeReplaced
-	case w.Update != nil || w.Wakes():
+	case w.Update != nil || w.Receive != nil:
 		return toBeChanged
 	case w.Link != nil || len(w.Receipts) > 0 || w.Publish != nil:
 		return keyShared
@@ -61,7 +62,7 @@ func lockModeOf(w *journal.Write, known premise) lockMode {
 // rowLocksOf finds the rows that a transaction of writes locks.
 func rowLocksOf(writes []*journal.Write, known premise) *rowLocks {
 	p := &lockPlanner{
-		known: known, started: map[journal.ID]bool{}, expected: map[journal.ID]bool{},
+		known: known, started: map[journal.ID]bool{}, expected: map[journal.ID]bool{}, open: map[journal.ID]bool{}, changed: map[journal.ID]bool{},
 		modes: map[journal.ID]lockMode{}, rows: map[lockedRow]bool{}, updated: map[journal.ID]bool{},
 	}
 	for _, w := range writes {
@@ -76,6 +77,8 @@ type lockPlanner struct {
 	known    premise
 	started  map[journal.ID]bool // by a write before, so that no other transaction sees the row
 	expected map[journal.ID]bool // to be of a certain run when the transaction begins
+	open     map[journal.ID]bool // to be of one that is not over then
+	changed  map[journal.ID]bool // by a write before
 	modes    map[journal.ID]lockMode
 	rows     map[lockedRow]bool // without modes
 	updated  map[journal.ID]bool
@@ -86,10 +89,12 @@ func (p *lockPlanner) add(w *journal.Write) {
 		if !w.Replace.IsZero() && p.known == decided {
 			p.expect(w.ID, w.Replace, journal.RunID{}, toBeReplaced)
 		}
-		p.started[w.ID] = true
+		p.started[w.ID], p.changed[w.ID] = true, true
 		return
 	}
+	p.open[w.ID] = p.open[w.ID] || w.Receive != nil && !p.changed[w.ID]
 	p.expect(w.ID, w.Run, w.Receiver().Chain, lockModeOf(w, p.known))
+	p.changed[w.ID] = p.changed[w.ID] || w.Update != nil || w.Continue != nil
 	if w.Link != nil && !(p.known == decided && p.started[w.Link.Callee]) {
 		p.modes[w.Link.Callee] = max(p.modes[w.Link.Callee], keyShared)
 		p.rows[lockedRow{id: w.Link.Callee, chain: w.Link.Chain}] = true
@@ -115,6 +120,7 @@ func (p *lockPlanner) expect(id journal.ID, run, chain journal.RunID, mode lockM
 func (p *lockPlanner) locks() *rowLocks {
 	l := &rowLocks{}
 	for row := range p.rows {
+		row.open = p.open[row.id]
 		if row.mode = p.modes[row.id]; row.mode == unlocked {
 			l.present = append(l.present, row)
 		} else {
@@ -135,7 +141,7 @@ func (p *lockPlanner) locks() *rowLocks {
 // lockedBy tells whether the rows are those of the updates, and each is expected to be of one run.
 func (p *lockPlanner) lockedBy(rows []lockedRow) bool {
 	for i, row := range rows {
-		if !p.updated[row.id] || i > 0 && rows[i-1].id == row.id {
+		if !p.updated[row.id] || row.open || i > 0 && rows[i-1].id == row.id {
 			return false
 		}
 	}
@@ -145,16 +151,16 @@ func (p *lockPlanner) lockedBy(rows []lockedRow) bool {
 // queue appends the statements that lock and check rows.
 func (l *rowLocks) queue(b *pgx.Batch) {
 	if len(l.rows) > 0 {
-		k, chains, modes := rowLockColumns(l.rows)
-		b.Queue(stmtLockRows, k.shards, k.ids, k.runs, chains, modes, k.len())
+		k, chains, modes, open := rowLockColumns(l.rows)
+		b.Queue(stmtLockRows, k.shards, k.ids, k.runs, chains, modes, k.len(), open)
 	}
 	if len(l.present) > 0 {
-		k, chains, _ := rowLockColumns(l.present)
+		k, chains, _, _ := rowLockColumns(l.present)
 		b.Queue(stmtPresent, k.shards, k.ids, k.runs, chains, k.len())
 	}
 }
 
-func rowLockColumns(rows []lockedRow) (k runKeys, chains [][]byte, modes []int16) {
+func rowLockColumns(rows []lockedRow) (k runKeys, chains [][]byte, modes []int16, open []bool) {
 	column := func(run *journal.RunID) []byte { // NULL: any
 		if run.IsZero() {
 			return nil
@@ -164,7 +170,7 @@ func rowLockColumns(rows []lockedRow) (k runKeys, chains [][]byte, modes []int16
 	for i := range rows {
 		k.keys.add(rows[i].id)
 		k.runs, chains = append(k.runs, column(&rows[i].run)), append(chains, column(&rows[i].chain))
-		modes = append(modes, int16(rows[i].mode))
+		modes, open = append(modes, int16(rows[i].mode)), append(open, rows[i].open)
 	}
-	return k, chains, modes
+	return k, chains, modes, open
 }

@@ -178,21 +178,24 @@ func (s *Store) refuse(snap *snapshot, w *journal.Write, batch []*journal.Write)
 		}
 	}
 	to := w.Receiver()
-	switch {
-	case w.Receive == nil:
-		return journal.Result{}
-	case snap.mail.knows(to, w.Receive.Origin):
-		return journal.Result{Existed: true}
-	case !w.Receive.Kind.Bounded() || hasRoomMade(batch, w.ID):
+	if w.Receive == nil {
 		return journal.Result{}
 	}
-	if snap.mail.tallies[to].full(0) || snap.mail.aside[to].parkedFull() {
+	limit, bounded := w.Receive.Kind.Limit()
+	switch {
+	case snap.mail.knows(to, w.Receive.Origin):
+		return journal.Result{Existed: true}
+	case !bounded || hasRoomMade(batch, w.ID):
+		return journal.Result{}
+	}
+	there := snap.mail.tallies[to]
+	if limit.Exceeded(there.messages, there.bytes, 0) || snap.mail.aside[to].parkedFull() {
 		if !s.sieve.isFull(w.ID) {
 			s.sieve.setFull(w.ID)
 		}
 		return journal.Result{Err: journal.ErrInboxFull}
 	}
-	if snap.mail.tallies[to].full(w.Receive.Bytes) {
+	if there.full(w.Receive) {
 		return journal.Result{Err: journal.ErrInboxFull}
 	}
 	snap.mail.put(to, w.Receive)

@@ -18,6 +18,7 @@ import (
 const (
 	stmtAttributes     = "cruster_attributes"
 	stmtAttributesGone = "cruster_attributes_gone"
+	stmtArrivals       = "cruster_arrivals"
 	stmtBegin          = "cruster_begin"
 	stmtBeginGuest     = "cruster_begin_guest"
 	stmtCommit         = "cruster_commit"
@@ -54,7 +55,6 @@ const (
 	stmtUnlocks        = "cruster_unlocks"
 	stmtUnpark         = "cruster_unpark"
 	stmtUpdates        = "cruster_updates"
-	stmtWakes          = "cruster_wakes"
 )
 
 // statements holds the SQL of one schema. All names in it are qualified, so
@@ -124,12 +124,8 @@ const insertLinks = `
 	INSERT INTO {links} (shard, run, step, callee, callee_run)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
 
-// wakeNew has the executions of new rows loaded. Rows that are awake are left alone: a row
-// that is written again costs as much as a new one.
-const (
-	wakeNew = `woken AS (UPDATE {executions} e SET wake_at = {now} FROM new WHERE e.shard = new.shard AND ` + asleep
-	asleep  = `e.superseded = 0 * new.shard AND {running} AND e.wake_at <> {now}`
-)
+// arrived counts new messages in the row of their execution, and has it loaded if it is running.
+const arrived = `arrivals = e.arrivals + new.messages, wake_at = CASE WHEN {running} THEN {now} ELSE e.wake_at END`
 
 // countParked counts the parked messages of the entity w, and their bytes.
 const countParked = `
@@ -192,10 +188,11 @@ var journalStatements = map[string]string{
 
 	stmtLockRows: `
 	SELECT {expect}(count(*), $6, {missing})
-	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::int2[]) AS w (shard, id, run, chain, mode) CROSS JOIN LATERAL (
-		SELECT FROM (SELECT FROM {executions} e WHERE w.mode = 1 AND ` + expected + ` FOR KEY SHARE) AS shared UNION ALL
-		SELECT FROM (SELECT FROM {executions} e WHERE w.mode = 2 AND e.finished_at = 0 AND ` + expected + ` FOR NO KEY UPDATE) AS changed UNION ALL
-		SELECT FROM (SELECT FROM {executions} e WHERE (w.mode = 3 OR w.mode = 2 AND e.finished_at > 0) AND ` + expected + ` FOR UPDATE) AS replaced) AS locked`,
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::int2[], $7::bool[]) AS w (shard, id, run, chain, mode, open) CROSS JOIN LATERAL (
+		SELECT locked.state FROM (SELECT e.state FROM {executions} e WHERE w.mode = 1 AND ` + expected + ` FOR KEY SHARE) AS locked UNION ALL
+		SELECT locked.state FROM (SELECT e.state FROM {executions} e WHERE w.mode = 2 AND e.finished_at = 0 AND ` + expected + ` FOR NO KEY UPDATE) AS locked UNION ALL
+		SELECT locked.state FROM (SELECT e.state FROM {executions} e WHERE (w.mode = 3 OR w.mode = 2 AND e.finished_at > 0) AND ` + expected + ` FOR UPDATE) AS locked) AS locked
+	WHERE NOT w.open OR locked.state NOT IN ` + final,
 
 	stmtEntries: `
 	WITH new AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[], $5::bytea[]) AS n (shard, run, seq, last, body)),
@@ -208,12 +205,12 @@ var journalStatements = map[string]string{
 
 	stmtUpdates: `
 	WITH changed AS (
-		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at,
+		UPDATE {executions} e SET state = u.state, wake_at = CASE WHEN u.state = 'running' AND e.arrivals > u.arrivals THEN {now} ELSE u.wake_at END, value = u.value, error = u.error, finished_at = u.finished_at,
 			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at),
 			section = u.section, interrupt = coalesce(e.interrupt, u.interrupt)
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],
-				$13::bytea[], $14::bytea[], $15::bytea[])
-			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section, chain, interrupt)
+				$13::bytea[], $14::bytea[], $15::bytea[], $16::int8[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section, chain, interrupt, arrivals)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.superseded = 0 * u.shard AND e.run = u.run AND coalesce(e.chain, e.run) = u.chain RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
 
@@ -230,9 +227,9 @@ var journalStatements = map[string]string{
 	stmtLinks:        insertLinks,
 	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING run, step`,
 
-	stmtWakes: `
-	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)
-	WHERE e.shard = new.shard AND e.id = new.id AND ` + asleep,
+	stmtArrivals: `
+	UPDATE {executions} e SET ` + arrived + ` FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS new (shard, id, messages)
+	WHERE e.shard = new.shard AND e.id = new.id AND e.superseded = 0 * new.shard`,
 
 	// What follows is about inboxes: see mail.go.
 
@@ -282,11 +279,14 @@ var journalStatements = map[string]string{
 	stmtMail: insertMail + ` RETURNING id, chain, origin, position`,
 
 	stmtMailLenient: `
-	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
+	WITH put AS (` + insertMail + ` WHERE NOT EXISTS (
 		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
-		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position, kind, sender), ` + wakeNew + ` AND e.id = new.id
-		AND new.kind <> 'result' AND (new.sender IS NULL OR new.kind NOT IN ('interrupt', 'terminate')) AND new.id = ANY($15::bytea[]))
-	SELECT id, chain, origin, position FROM new`,
+		ON CONFLICT DO NOTHING RETURNING shard, id, chain, origin, position, kind, sender),
+	received AS (
+		SELECT p.shard, p.id, count(*) AS messages FROM put p
+		WHERE p.kind <> 'result' AND (p.sender IS NULL OR p.kind NOT IN ('interrupt', 'terminate')) AND p.id = ANY($15::bytea[]) GROUP BY p.shard, p.id),
+	counted AS (UPDATE {executions} e SET ` + arrived + ` FROM received new WHERE e.shard = new.shard AND e.id = new.id AND e.superseded = 0 * new.shard)
+	SELECT id, chain, origin, position FROM put`,
 
 	stmtUnanswered: `
 	SELECT {expect}(count(*), 0, {mail})

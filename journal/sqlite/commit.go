@@ -112,8 +112,10 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if w.Fence != fence {
 		return journal.Result{Err: journal.ErrFenced}, nil
 	}
+	over := false
 	if !w.OfEntity() {
-		if result, err := b.applies(w); err != nil || result != (journal.Result{}) {
+		var result journal.Result
+		if over, result, err = b.applies(w); err != nil || result != (journal.Result{}) {
 			return result, err
 		}
 	}
@@ -125,10 +127,11 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 		if err != nil || known {
 			return journal.Result{Existed: known}, err
 		}
-		if m.Kind.Bounded() {
-			if full, err := b.full(w.ReceivedBy(), m.Bytes); err != nil || full {
-				return journal.Result{Err: journal.ErrInboxFull}, err
-			}
+		if over {
+			return journal.Result{Err: journal.ErrNotFound}, nil
+		}
+		if full, err := b.full(w.ReceivedBy(), m); err != nil || full {
+			return journal.Result{Err: journal.ErrInboxFull}, err
 		}
 	}
 	if crowded, err := b.crowded(w); err != nil || crowded {
@@ -141,32 +144,33 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 }
 
 // applies looks at the rows of an execution: the zero Result says that nothing in them
-// keeps the write from taking effect.
-func (b *batch) applies(w *journal.Write) (journal.Result, error) {
+// keeps the write from taking effect. Over tells whether its run is over.
+func (b *batch) applies(w *journal.Write) (over bool, result journal.Result, err error) {
 	there, err := b.run(w.ID)
 	if err != nil {
-		return journal.Result{}, err
+		return false, journal.Result{}, err
 	}
+	over = w.Start == nil && there != nil && there.state.Final()
 	switch {
 	case w.Start != nil && there != nil && !(there.run == w.Replace && there.state.Final()):
-		return journal.Result{Existed: true}, nil
+		return over, journal.Result{Existed: true}, nil
 	case w.Start != nil:
 		if used, err := b.isUsed(w.Start.RunKey()); err != nil || used {
-			return journal.Result{Err: journal.ErrSwept}, err
+			return over, journal.Result{Err: journal.ErrSwept}, err
 		}
-	case w.Start == nil && (there == nil || there.run != w.Run || there.chain != w.Receiver().Chain || len(w.Entries) > 0 && there.state.Final()):
-		return journal.Result{Err: journal.ErrNotFound}, nil
+	case there == nil || there.run != w.Run || there.chain != w.Receiver().Chain || len(w.Entries) > 0 && over:
+		return over, journal.Result{Err: journal.ErrNotFound}, nil
 	}
 	if w.Link != nil {
 		linked, err := b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run), w.Link.Step)
 		if err != nil || linked {
-			return journal.Result{Existed: linked}, err
+			return over, journal.Result{Existed: linked}, err
 		}
 		if there, err := b.chainThere(w.Link); err != nil || !there {
-			return journal.Result{Err: journal.ErrSwept}, err
+			return over, journal.Result{Err: journal.ErrSwept}, err
 		}
 	}
-	return journal.Result{}, nil
+	return over, journal.Result{}, nil
 }
 
 // selectUsed finds a run that is gone, or superseded.
@@ -315,8 +319,8 @@ func (b *batch) change(w *journal.Write) error {
 	if w.OfEntity() {
 		return b.changeEntity(w)
 	}
-	if w.Wakes() {
-		if err := b.wake(w.ID); err != nil {
+	if w.Receive != nil {
+		if err := b.countArrival(w.ID); err != nil {
 			return err
 		}
 	}
@@ -336,10 +340,10 @@ func (b *batch) putInput(of journal.RunKey, input []byte) error {
 }
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
-	return exec(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
+	return exec(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = iif(?3 = 'running' AND arrivals > ?13, ?14, ?4), value = ?5, error = ?6, finished_at = ?7,
 			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11, interrupt = coalesce(interrupt, ?12)
 		WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
-		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section), pack(u.Interrupt))
+		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section), pack(u.Interrupt), u.Arrivals, journal.Now)
 }
 
 func (b *batch) link(w *journal.Write) error {

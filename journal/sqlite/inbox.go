@@ -134,10 +134,10 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 	return result, run(b.conn, "RELEASE cruster_send", nil, nil)
 }
 
-// wake has a running execution loaded.
-func (b *batch) wake(id journal.ID) error {
-	return exec(b.conn, `UPDATE cruster_executions SET wake_at = ?3
-		WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND state = 'running' AND wake_at <> ?3`, id, journal.Now)
+// countArrival counts a message, and has a running execution loaded.
+func (b *batch) countArrival(id journal.ID) error {
+	return exec(b.conn, `UPDATE cruster_executions SET arrivals = arrivals + 1, wake_at = iif(state = 'running', ?3, wake_at)
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, id, journal.Now)
 }
 
 // lastPosition is the largest in any inbox.

@@ -15,7 +15,7 @@ import (
 // come last because List leaves them out.
 const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, " +
 	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, " +
-	"e.section, coalesce(e.chain, e.run), e.continued, e.superseded, e.request"
+	"e.section, coalesce(e.chain, e.run), e.continued, e.superseded, e.request, e.arrivals"
 
 const (
 	withInputs      = " FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run"
@@ -63,11 +63,12 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	e.Continued = uint32(row.ColumnInt64(20))
 	e.Superseded = uint64(row.ColumnInt64(21))
 	row.ColumnBytes(22, e.Request[:])
-	if row.ColumnCount() > 23 {
-		e.Value, e.Input = blob(row, 23), blob(row, 24)
+	e.Arrivals = uint64(row.ColumnInt64(23))
+	if row.ColumnCount() > 24 {
+		e.Value, e.Input = blob(row, 24), blob(row, 25)
 	}
-	if row.ColumnCount() > 25 {
-		e.LeftOut = journal.Sizes{Value: row.ColumnInt(25) - len(e.Value), Input: row.ColumnInt(26) - len(e.Input)}
+	if row.ColumnCount() > 26 {
+		e.LeftOut = journal.Sizes{Value: row.ColumnInt(26) - len(e.Value), Input: row.ColumnInt(27) - len(e.Input)}
 	}
 	return e, nil
 }

@@ -34,10 +34,14 @@ const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes
 
 func (m *mail) forget() { clear(m.tallies) }
 
-// full tells whether there is no room for a message of so many bytes.
-func (b *batch) full(receiver journal.Receiver, bytes int) (bool, error) {
+// full tells whether there is no room for a message to be received.
+func (b *batch) full(receiver journal.Receiver, m *journal.Message) (bool, error) {
+	limit, bounded := m.Kind.Limit()
+	if !bounded {
+		return false, nil
+	}
 	t, err := b.tally(receiver)
-	if err != nil || t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes {
+	if err != nil || limit.Exceeded(t.messages, t.bytes, m.Bytes) {
 		return true, err
 	}
 	return b.parkedFull(receiver)

@@ -222,6 +222,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&4 != 0 {
 		w.Update = &journal.Update{State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt)}
 		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
+		w.Update.Arrivals = m.drawArrivals(rt, &w)
 		w.Update.Waiting = journal.Waiting{Seq: rapid.Uint64Range(0, 30).Draw(rt, "waiting")}
 		w.Update.MovedAt = rapid.Uint64Range(0, 3).Draw(rt, "moved")
 		w.Update.Section = drawSection(rt)
@@ -248,6 +249,15 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Publish = drawPublished(rt)
 	}
 	return w
+}
+
+// drawArrivals is what the owner of a run knows of: at most what has arrived by now.
+func (m *model) drawArrivals(rt *rapid.T, w *journal.Write) uint64 {
+	row, err := m.oracle.Load(m.ctx, w.ID)
+	if err != nil || row.Run != w.Run {
+		return 0
+	}
+	return row.Arrivals - min(row.Arrivals, rapid.SampledFrom([]uint64{0, 0, 1, 2}).Draw(rt, "not known"))
 }
 
 func (m *model) commit(rt *rapid.T) {

@@ -248,7 +248,9 @@ func readDeferreds(ctx context.Context, store journal.Store, of journal.Receiver
 		if err != nil {
 			return nil, err
 		}
-		if got := d.SettledAt(s.Position); got != s {
+		m := d.Message()
+		m.Position = s.Position
+		if got := m.Settlement(); got != s {
 			return nil, fmt.Errorf("the list says %+v, and it is %+v", s, got)
 		}
 		all = append(all, *d)

@@ -21,6 +21,8 @@ var inboxTests = []test{
 	{"MissingReceiver", nil, testReceiveMissing},
 	{"Wakes", nil, testWakes},
 	{"WakesInABatch", nil, testWakesInABatch},
+	{"Arrivals", nil, testArrivals},
+	{"ReceivedInFrontOfTheEnd", nil, testReceivedInFrontOfTheEnd},
 	{"TakenWithWhatItCaused", nil, testTake},
 	{"TakenOnce", nil, testTakenOnce},
 	{"TakenAndReceived", nil, testTakenAndReceived},
@@ -28,6 +30,7 @@ var inboxTests = []test{
 	{"FullByCount", nil, testInboxFullByCount},
 	{"FullByBytes", nil, testInboxFullByBytes},
 	{"FullBeforeASweep", nil, testInboxFullBeforeASweep},
+	{"SettledFull", nil, testSettledFull},
 	{"Send", nil, testSend},
 	{"SendInABatch", nil, testSendInABatch},
 	{"SendIsBounded", nil, testSendBounded},
@@ -289,7 +292,7 @@ func testTake(t *testing.T, b *bundle) {
 	w := b.write(id)
 	w.Take = []uint64{second}
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Update = &journal.Update{State: journal.Running, WakeAt: 33}
+	w.Update = &journal.Update{State: journal.Running, WakeAt: 33, Arrivals: 2}
 	w.Receipts = []journal.Receipt{{Origin: originOf(2), At: 5, Value: abi.Nil}}
 	b.commit(t, w)
 	require.Equal(t, []int{1}, b.numbers(t, id), "one by one, in any order")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,32 @@ func testInboxFullByBytes(t *testing.T, b *bundle) {
 	take.Take = []uint64{position}
 	b.commit(t, take)
 	b.put(t, sized(3, each))
+}
+
+// testSettledFull has a run be settled with as much as it may, beside a full inbox.
+func testSettledFull(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	b.fill(t, id, journal.MaxInbox, 0)
+	of := journal.SettlementsOf(id, b.write(id).Run)
+	settlement := func(n int) *journal.Message {
+		return (&journal.Deferred{Name: fmt.Sprint(n), Origin: journal.Origin{1}}).Message()
+	}
+	w := b.entity(journal.EntityID("default", "bank/Teller", "settles"))
+	for n := range journal.MaxSettled - 1 {
+		w.Send = append(w.Send, journal.Sent{To: of.ID, Chain: of.Chain, Message: *settlement(n)})
+	}
+	b.commit(t, w)
+	settle := func(n int) journal.Write {
+		w := b.write(id)
+		w.Receive = settlement(n)
+		return w
+	}
+	results, err := b.store.Commit(b.ctx, []journal.Write{settle(journal.MaxSettled), settle(journal.MaxSettled + 1), settle(3)})
+	require.NoError(t, err)
+	require.NotZero(t, results[0].Position)
+	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
+	require.True(t, results[2].Existed, "one that was settled is not refused")
+	require.ErrorIs(t, b.result(t, settle(journal.MaxSettled+1)).Err, journal.ErrInboxFull)
 }
 
 // testInboxFullBeforeASweep has an execution begin anew whose last run left a full inbox.

@@ -1,0 +1,142 @@
+package execution
+
+import (
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// messageArrived brings a message that was put into the inbox of the chain. A large value stays in the store; one without a position is
+// there, and may have been there before. Reading is the last of any
+// inbox that began before the message was put: see [doors]. The reply, to a request to stop if one is waited for,
+// comes when the execution is over.
+type messageArrived struct {
+	message journal.Message
+	reading uint64
+	reply   chan<- error // or nil
+}
+
+// arrivalOf is the news of a message. The call of the sender has paid for a large value; nobody pays for the box of a run.
+func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
+	if m.Bytes > maxAnnounced {
+		m.Value = nil
+	}
+	return messageArrived{m, reading, reply}
+}
+
+// covers tells whether the run has read its inbox since a message was put there.
+func (r *run) covers(m messageArrived) bool { return m.reading < r.inboxRead }
+
+// receiveMessage takes in a message that the run is told of.
+func (r *run) receiveMessage(m messageArrived) {
+	known := r.covers(m)
+	if !known && m.message.Position == 0 {
+		r.reload(batch{})
+		if m.reply != nil {
+			r.requeue(ofChain{r.chain, lookForMail{m.reply}})
+		}
+		return
+	}
+	if !known {
+		r.row.Arrivals++
+		r.wakened()
+	}
+	switch {
+	case m.message.Kind.Stops():
+		if !known && !r.row.State.Final() && !r.heeded[m.message.Position] {
+			if err := r.heedArrived(&m.message); err != nil {
+				r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
+			}
+		}
+		r.replyAtEnd(m.reply)
+	case known || r.row.State.Final():
+	case m.message.Kind == journal.SettleMessage:
+		r.deferreds.add(&m.message)
+		r.locked(func(l *ledger) { l.ops.Settled(m.message.Name) })
+	default:
+		r.received.Add(m.message)
+		r.locked(func(l *ledger) { l.arrived(m.message.Envelope) })
+	}
+}
+
+// heedArrived heeds a request that has just arrived; its value may have stayed in the store.
+func (r *run) heedArrived(m *journal.Message) error {
+	if len(m.Value) == m.Bytes {
+		return r.heed(m)
+	}
+	_, err := r.heedAll([]journal.Envelope{m.Envelope})
+	return err
+}
+
+// wakened notes what has come to the row by a commit of another.
+func (r *run) wakened() {
+	if r.row.State == journal.Running {
+		r.row.WakeAt = journal.Now
+	}
+	r.rowWrites++
+}
+
+// missed tells whether a message that is not for the run may be for one which has taken its place, unknown to this one.
+func (r *run) missed(m notice) bool {
+	arrived, is := content(m).(messageArrived)
+	return is && !r.covers(arrived)
+}
+
+// awaitedByAll are the steps that wait for the run and have not started it, those that it has not been told of yet among them.
+// Nobody is at the door.
+func (r *run) awaitedByAll() []journal.Envelope {
+	for _, m := range slices.Concat(r.unreceived, r.again, r.waiting, r.runs.Queued(r.id)) {
+		arrived, is := content(m).(messageArrived)
+		if !is || arrived.message.Kind != journal.AwaitMessage || r.covers(arrived) || r.notFor(m) != nil {
+			continue
+		}
+		r.locked(func(l *ledger) {
+			if !slices.ContainsFunc(l.awaited, func(e journal.Envelope) bool { return e.Position == arrived.message.Position }) {
+				l.awaited = append(l.awaited, arrived.message.Envelope)
+			}
+		})
+	}
+	return r.awaited()
+}
+
+// commitNow commits a write of the run. One that ends it sends its result to all who wait for it by then.
+func (r *run) commitNow(w journal.Write) error {
+	u := w.Update
+	if u == nil {
+		_, err := r.Committer.Commit(w)
+		return err
+	}
+	if u.State.Final() {
+		open, err := r.doors.shut(r.Host.Context(), r.id)
+		if err != nil {
+			return err
+		}
+		defer open()
+	}
+	_, err := r.Committer.Commit(r.whole(w))
+	return err
+}
+
+// whole adds to a write of the run, with its update, what is known when it is committed. If it ends the run nobody is at the
+// door.
+func (r *run) whole(w journal.Write) journal.Write {
+	w.Update.Arrivals = r.row.Arrivals
+	if w.Update.State.Final() {
+		w.Send = slices.Concat(w.Send, results(r.row, w.Update, r.awaitedByAll()))
+	}
+	return w
+}
+
+// replyAtEnd replies to a request to terminate the run once it has ended.
+func (r *run) replyAtEnd(reply chan<- error) {
+	switch {
+	case reply == nil:
+	case r.row == nil || r.owed != nil:
+		r.requeue(ofChain{r.chain, endAwaited{reply}}) // its end is not durable yet
+	case r.row.State.Final() && abi.CodeOf(r.row.Error) != abi.CodeTerminated:
+		answer(reply, alreadyOver(r.row)) // it came to its end by itself
+	default:
+		answer(reply, nil)
+	}
+}
