@@ -436,7 +436,7 @@ func TestBorrowHammer(t *testing.T) {
 func TestPostIfPresentAndQueued(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	b.PostIfPresent("a", "nobody is there")
+	b.PostIfPresent("a", "it is not there")
 	require.Empty(t, b.Queued("a"))
 	require.Empty(t, b.boxes)
 	b.Hold("a")

@@ -73,13 +73,13 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		}
 	}()
 	b := batch{entries: []journal.Entry{entry}}
-	// A sender who is at the door may wait for the transaction to end, and one who was there has written the row.
-	open, shut := r.doors.tryShut(r.id)
-	if !shut {
+	// A sender that has the lock may wait for the transaction to end, and one that had it has written the row.
+	release, free := r.inboxLocks.tryExclude(r.id)
+	if !free {
 		whole = true
 		return false, nil
 	}
-	defer open()
+	defer release()
 	if len(r.runs.Queued(r.id)) > 0 {
 		whole = true
 		return false, nil

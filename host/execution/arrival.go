@@ -9,7 +9,7 @@ import (
 
 // messageArrived brings a message that was put into the inbox of the chain. A large value stays in the store; one without a position is
 // there, and may have been there before. Reading is the last of any
-// inbox that began before the message was put: see [doors]. The reply, to a request to stop if one is waited for,
+// inbox that began before the message was put: see [inboxLocks]. The reply, to a request to stop if one is waited for,
 // comes when the execution is over.
 type messageArrived struct {
 	message journal.Message
@@ -17,7 +17,7 @@ type messageArrived struct {
 	reply   chan<- error // or nil
 }
 
-// arrivalOf is the news of a message. The call of the sender has paid for a large value; nobody pays for the box of a run.
+// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid for.
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
 		m.Value = nil
@@ -84,7 +84,7 @@ func (r *run) missed(m notice) bool {
 }
 
 // awaitedByAll are the steps that wait for the run and have not started it, those that it has not been told of yet among them.
-// Nobody is at the door.
+// The caller excludes senders.
 func (r *run) awaitedByAll() []journal.Envelope {
 	for _, m := range slices.Concat(r.unreceived, r.again, r.waiting, r.runs.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
@@ -108,18 +108,18 @@ func (r *run) commitNow(w journal.Write) error {
 		return err
 	}
 	if u.State.Final() {
-		open, err := r.doors.shut(r.Host.Context(), r.id)
+		release, err := r.inboxLocks.exclude(r.Host.Context(), r.id)
 		if err != nil {
 			return err
 		}
-		defer open()
+		defer release()
 	}
 	_, err := r.Committer.Commit(r.whole(w))
 	return err
 }
 
-// whole adds to a write of the run, with its update, what is known when it is committed. If it ends the run nobody is at the
-// door.
+// whole adds to a write of the run, with its update, what is known when it is committed. If it ends the run, the caller
+// excludes senders.
 func (r *run) whole(w journal.Write) journal.Write {
 	w.Update.Arrivals = r.row.Arrivals
 	if w.Update.State.Final() {

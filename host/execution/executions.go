@@ -156,7 +156,7 @@ type Executions struct {
 	resident   *residency.List
 	heads      headStarts
 	updates    updateWaiters
-	doors      doors
+	inboxLocks inboxLocks
 	answering  answering
 	starts     starts
 	outcomes   outcomes

@@ -243,9 +243,9 @@ func (f *fixture) settled(t testing.TB, r *run, d journal.Deferred) notice {
 	t.Helper()
 	row, err := f.store.Load(t.Context(), r.id)
 	require.NoError(t, err)
-	reading, leave, err := f.x.doors.enter(t.Context(), r.id)
+	reading, release, err := f.x.inboxLocks.share(t.Context(), r.id)
 	require.NoError(t, err)
-	defer leave()
+	defer release()
 	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: d.Message()}
 	res, err := f.commits.Commit(w)
 	require.NoError(t, err)

@@ -197,11 +197,11 @@ func (r *run) load(ctx context.Context) error {
 
 // readWhole reads what there is of an execution but its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
-	reading, open, err := r.doors.read(ctx, r.id)
+	reading, release, err := r.inboxLocks.excludeToRead(ctx, r.id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	defer open()
+	defer release()
 	if row, err = r.Store.Brief(ctx, r.id); errors.Is(err, journal.ErrNotFound) {
 		err = errGone
 	}

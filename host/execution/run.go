@@ -52,7 +52,7 @@ type run struct {
 	owed       *owed                              // a write that the store has not taken yet
 	stuck      *abi.Error                         // why it is to be paused once nothing is left to deliver
 	fault      *abi.Error                         // set while it is quarantined: see quarantine
-	inboxRead  uint64                             // the last reading of its inbox: see doors
+	inboxRead  uint64                             // the last reading of its inbox: see inboxLocks
 	unreceived []notice                           // in hand, and not received yet
 	waiting    []notice                           // received, to be handled once no number is reserved
 	again      []notice                           // to be received again

@@ -17,11 +17,12 @@ import (
 //
 // Invariants:
 //
-//  1. A message is put and the run is told behind one [door]: the run knows it from its inbox or is told of it, and never both.
+//  1. A message is put and the run is told under one lock of the inbox ([inboxLocks]): the run knows it from its inbox or is told of it, never
+//     both.
 //  2. The commit counts the message in the row and sets the wake time (see journal.Write.Receive). An update of the run names how
 //     many it knows of, so that one which is under way at the same moment does not overwrite the wake time. After a
 //     crash the run is loaded, and finds the message.
-//  3. If the answer to the commit is lost it is repeated, behind the same door, until it is known what became of it, also when the caller
+//  3. If the answer to the commit is lost it is repeated, under the same lock, until it is known what became of it, also when the caller
 //     has gone. Until then no run can have taken the message, so that the repeat finds it.
 
 // letter is a message on its way to an execution.
@@ -61,7 +62,7 @@ func (x *Executions) send(ctx context.Context, row *journal.Execution, l letter)
 
 // put is one try to put a message into the inbox of a run; ErrNotFound if that is not there any more, or is over.
 func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) (existed bool, err error) {
-	reading, leave, err := x.doors.enter(ctx, row.ID)
+	reading, release, err := x.inboxLocks.share(ctx, row.ID)
 	if err != nil {
 		return false, journal.Coded("tell "+row.Name(), err)
 	}
@@ -78,7 +79,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 		err = journal.ErrUndecided
 	}
 	if !errors.Is(err, journal.ErrUndecided) {
-		defer leave()
+		defer release()
 		return x.sent(row, l, reading, res, err)
 	}
 	type result struct {
@@ -87,7 +88,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 	}
 	decided := make(chan result, 1)
 	repeats := x.group.Go(func() {
-		defer leave()
+		defer release()
 		res, err := x.decider().Repeat(x.Host.Context(), w, decide.Existing)
 		if err == nil && res.Existed { // it may be this message
 			x.hand(row, l, reading)
@@ -97,9 +98,9 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 		existed, err := x.sent(row, l, reading, res, err)
 		decided <- result{existed, err}
 	})
-	if !repeats {
-		leave()
-		return false, x.Host.EndReason()
+	if !repeats { // the host ends
+		release()
+		return false, journal.Coded("tell "+row.Name(), err)
 	}
 	select {
 	case r := <-decided:
@@ -109,7 +110,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 	}
 }
 
-// sent tells the run what a commit has put into its inbox. The caller is at the door.
+// sent tells the run what a commit has put into its inbox. The caller has the lock.
 func (x *Executions) sent(row *journal.Execution, l letter, reading uint64, res journal.Result, err error) (existed bool, _ error) {
 	m := l.message
 	switch {
@@ -135,7 +136,7 @@ func (x *Executions) sent(row *journal.Execution, l letter, reading uint64, res 
 	return false, nil
 }
 
-// hand hands the run a message that is in its inbox. The caller is at the door.
+// hand hands the run a message that is in its inbox. The caller has the lock.
 func (x *Executions) hand(row *journal.Execution, l letter, reading uint64) {
 	arrived := ofChain{row.Chain, arrivalOf(l.message, reading, l.reply)}
 	if row.State == journal.Running || l.message.Kind.Stops() {

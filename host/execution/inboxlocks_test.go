@@ -1,0 +1,61 @@
+package execution
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// TestInboxLocks has senders share a lock, and a run wait for them and they for it, in the order in which they came.
+func TestInboxLocks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l inboxLocks
+		id, other := journal.ID{1}, journal.ID{2}
+		before, first, err := l.share(t.Context(), id)
+		require.NoError(t, err)
+		_, second, err := l.share(t.Context(), id)
+		require.NoError(t, err)
+		_, free := l.tryExclude(id)
+		require.False(t, free)
+
+		var order []string
+		go func() {
+			reading, release, err := l.excludeToRead(t.Context(), id)
+			require.NoError(t, err)
+			require.Greater(t, reading, before)
+			order = append(order, "run")
+			release()
+		}()
+		synctest.Wait()
+		go func() {
+			reading, release, err := l.share(t.Context(), id)
+			require.NoError(t, err)
+			require.Greater(t, reading, before, "it is told of the reading that it waited for")
+			order = append(order, "third sender")
+			release()
+		}()
+		synctest.Wait()
+		_, of, err := l.share(t.Context(), other)
+		require.NoError(t, err, "each execution has a lock of its own")
+		of()
+		given, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = l.exclude(given, id)
+		require.ErrorIs(t, err, context.Canceled)
+		first()
+		synctest.Wait()
+		require.Empty(t, order)
+		second()
+		synctest.Wait()
+		require.Equal(t, []string{"run", "third sender"}, order)
+		release, free := l.tryExclude(id)
+		require.True(t, free)
+		release()
+		require.Empty(t, l.all, "none is left")
+	})
+}
