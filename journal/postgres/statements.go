@@ -205,7 +205,9 @@ var journalStatements = map[string]string{
 
 	stmtUpdates: `
 	WITH changed AS (
-		UPDATE {executions} e SET state = u.state, wake_at = CASE WHEN u.state = 'running' AND e.arrivals > u.arrivals THEN {now} ELSE u.wake_at END, value = u.value, error = u.error, finished_at = u.finished_at,
+		UPDATE {executions} e SET state = u.state,
+			wake_at = CASE WHEN u.state = 'running' AND e.arrivals > u.arrivals THEN {now} ELSE u.wake_at END,
+			value = u.value, error = u.error, finished_at = u.finished_at,
 			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at),
 			section = u.section, interrupt = coalesce(e.interrupt, u.interrupt)
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],

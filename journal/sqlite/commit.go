@@ -343,7 +343,8 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return exec(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = iif(?3 = 'running' AND arrivals > ?13, ?14, ?4), value = ?5, error = ?6, finished_at = ?7,
 			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11, interrupt = coalesce(interrupt, ?12)
 		WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
-		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section), pack(u.Interrupt), u.Arrivals, journal.Now)
+		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section),
+		pack(u.Interrupt), u.Arrivals, journal.Now)
 }
 
 func (b *batch) link(w *journal.Write) error {
