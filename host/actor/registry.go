@@ -93,15 +93,6 @@ func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	}
 }
 
-// PostIfPresent posts only if the actor is in memory.
-func (r *Registry[K, M, A]) PostIfPresent(key K, m M) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if b := r.boxes[key]; b != nil && b.present {
-		r.postLocked(key, b, m)
-	}
-}
-
 // Queued are the messages that an actor has not received yet.
 func (r *Registry[K, M, A]) Queued(key K) []M {
 	r.mu.Lock()

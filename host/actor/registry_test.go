@@ -433,18 +433,22 @@ func TestBorrowHammer(t *testing.T) {
 	require.Len(t, b.made["a"][0].received, callers*each+int(borrowed.Load()))
 }
 
-func TestPostIfPresentAndQueued(t *testing.T) {
+func TestQueued(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
-	b.PostIfPresent("a", "it is not there")
+	var b *bundle
+	var queued []string
+	b = setup(t, func(a *recorder) {
+		a.gate = func(batch []string) {
+			if batch[0] == "1" {
+				b.Post("a", "2")
+				b.Post("a", "3")
+				queued = b.Queued("a")
+			}
+		}
+	})
 	require.Empty(t, b.Queued("a"))
-	require.Empty(t, b.boxes)
-	b.Hold("a")
 	b.Post("a", "1")
 	<-b.tasks.Idle()
-	b.PostIfPresent("a", "2")
-	<-b.tasks.Idle()
-	require.Equal(t, []string{"1", "2"}, b.made["a"][0].received)
-	require.Empty(t, b.Queued("a"), "it has received all")
-	b.Unhold("a")
+	require.Equal(t, []string{"2", "3"}, queued)
+	require.Empty(t, b.Queued("a"))
 }

@@ -25,9 +25,10 @@ type Writer struct {
 type Look func(res journal.Result, refusal error) (journal.Result, error)
 
 // Existing is the look of a write that may find its row there, put by itself or by another write. One whose run is gone has not taken
-// effect and cannot any more.
+// effect, unless the run was there in between, and cannot any more; nor has one for which there is no room, since a store looks for the row
+// first.
 func Existing(res journal.Result, refusal error) (journal.Result, error) {
-	if refusal != nil && !errors.Is(refusal, journal.ErrNotFound) {
+	if refusal != nil && !errors.Is(refusal, journal.ErrNotFound) && !errors.Is(refusal, journal.ErrInboxFull) {
 		refusal = journal.ErrUndecided
 	}
 	return res, refusal

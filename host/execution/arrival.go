@@ -17,6 +17,9 @@ type messageArrived struct {
 	reply   chan<- error // or nil
 }
 
+// maxValuesQueued is how many messages wait for a run with their values.
+const maxValuesQueued = 4
+
 // arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid for.
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
@@ -92,7 +95,7 @@ func (r *run) awaitedByAll() []journal.Envelope {
 			continue
 		}
 		r.locked(func(l *ledger) {
-			if !slices.ContainsFunc(l.awaited, func(e journal.Envelope) bool { return e.Position == arrived.message.Position }) {
+			if !slices.ContainsFunc(l.awaited, func(e journal.Envelope) bool { return e.Origin == arrived.message.Origin }) {
 				l.awaited = append(l.awaited, arrived.message.Envelope)
 			}
 		})

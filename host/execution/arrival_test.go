@@ -2,6 +2,7 @@ package execution
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -107,6 +108,33 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 			require.Equal(t, journal.OriginOf(caller.Run, journal.StepID{7}), inbox[0].Origin)
 		})
 	})
+	t.Run("two in doubt, in its last turn", func(t *testing.T) {
+		t.Parallel()
+		onEachStore(t, func(t *testing.T, f *fixture) {
+			f.scripts["w"] = []string{"done ok"}
+			row, another := rowOf("w", "k"), rowOf("w", "another")
+			var asked []error
+			var once sync.Once
+			f.x.NoHeadStarts = true
+			f.whileComputing("scripts/w", func() {
+				once.Do(func() {
+					for _, c := range []*journal.Execution{caller, another} {
+						f.nextCommits("lose")
+						asked = append(asked, f.x.send(t.Context(), row, f.x.letterOf(awaitMessage(c, journal.StepID{7}, 1))))
+					}
+				})
+			})
+			_, err := f.x.Start(t.Context(), row, nil)
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, []error{nil, nil}, asked)
+			for _, c := range []*journal.Execution{caller, another} {
+				inbox, err := f.store.Inbox(t.Context(), c.Receiver(), 0)
+				require.NoError(t, err)
+				require.Len(t, inbox, 1)
+			}
+		})
+	})
 	t.Run("while its end is committed", func(t *testing.T) {
 		t.Parallel()
 		onEachStore(t, func(t *testing.T, f *fixture) {
@@ -179,5 +207,109 @@ func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, now.State, "it waits for one that was never sent")
 		require.EqualValues(t, senders*each, now.Arrivals)
+	})
+}
+
+// TestMessageInDoubtForAFullInbox loses a message whose repeat finds no room: its sender is told so, and the execution can be ended.
+func TestMessageInDoubtForAFullInbox(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		row := f.sleeper(t)
+		fill := journal.Write{ID: journal.EntityID("default", "bank/Teller", "fills")}
+		for range journal.MaxInbox {
+			m := (&message.Signal{Name: "s", Value: abi.Nil}).Message(0, journal.NewOrigin)
+			fill.Send = append(fill.Send, journal.Sent{To: row.ID, Chain: row.Chain, Message: m})
+		}
+		_, err := f.commits.Commit(fill)
+		require.NoError(t, err)
+		f.nextCommits("drop")
+		err = f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.Nil})
+		require.Equal(t, abi.CodeInboxFull, abi.CodeOf(err))
+		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+	})
+}
+
+// TestSignalInDoubtBesideAContinue loses the answer to the commit of a signal, and has the run continue as another one before the
+// repeat: the signal is received once.
+func TestSignalInDoubtBesideAContinue(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, f *fixture) {
+		f.scripts["w"] = []string{"deferred go ; receive s", "continue"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		f.x.Committer = &beside{
+			Committer: f.x.Committer,
+			meant:     func(w *journal.Write) bool { return w.Receive != nil && w.Receive.Kind == journal.SignalMessage },
+			do:        func() { f.nextCommits("lose") },
+			then: func() {
+				f.scripts["w"] = []string{"receive s", "receive s", "done ok"}
+				require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "go", Value: abi.Nil}))
+				synctest.Wait()
+			},
+		}
+		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("once")}))
+		synctest.Wait()
+		now, err := f.store.Load(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, now.Continued)
+		require.Equal(t, journal.Running, now.State, "it waits for another one")
+		require.Equal(t, 1, strings.Count(f.takeNotes(), "once"))
+		inbox, err := f.store.Inbox(t.Context(), row.Receiver(), 0)
+		require.NoError(t, err)
+		require.Empty(t, inbox)
+	})
+}
+
+// TestSignalBesideAResume has a paused execution be resumed, and leave memory, while a sender who has seen it paused commits.
+func TestSignalBesideAResume(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, f *fixture) {
+		f.scripts["w"] = []string{"receive s ; sleep 1h", "done ok"}
+		f.missing = true
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		f.missing = false
+		f.x.Committer = &beside{
+			Committer: f.x.Committer,
+			meant:     func(w *journal.Write) bool { return w.Receive != nil },
+			do: func() {
+				go func() { _ = f.x.Resume(t.Context(), RefTo(row)) }()
+			},
+		}
+		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("heard")}))
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "heard")
+	})
+}
+
+// TestStopThatCannotBeRead has the store fail when a run that is loaded finds a request to stop: it is loaded again, and does not begin anew.
+func TestStopThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, f *fixture) {
+		f.scripts["w"] = []string{"deferred d", "sleep 1h ; interrupted", "stop"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		synctest.Wait()
+		f.x.evict(row.ID)
+		synctest.Wait()
+		require.False(t, f.x.runs.Has(row.ID))
+		f.noStops = 1
+		require.NoError(t, f.x.Interrupt(t.Context(), RefTo(row), "enough"))
+		time.Sleep(time.Minute)
+		ended, err := f.store.Load(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.Equal(t, journal.Interrupted, ended.State)
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
+		require.NoError(t, err)
+		require.Len(t, entries, 2)
+		require.Zero(t, f.noStops)
+		require.Equal(t, 2, strings.Count(f.takeNotes(), "guest start"), "once to begin and once to replay")
 	})
 }

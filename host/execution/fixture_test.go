@@ -66,6 +66,7 @@ type fixture struct {
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many reads of deferreds fail from now on
+	noStops int                    // guarded by mu; how many reads of requests to stop
 	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once

@@ -17,7 +17,6 @@ import (
 // run does at the moment, and tells the run. The run heeds it: in memory it is asked to stop from then on. It takes the
 // message with the turn that this causes, or at once if it causes none: a workflow need not look at it, and a
 // paused one takes no turns. A terminate is taken by the commit that ends the execution.
-//
 
 // Interrupt asks an execution to stop. It returns once the request is durable; the
 // execution then runs its cleanup.

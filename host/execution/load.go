@@ -174,6 +174,9 @@ func (r *run) load(ctx context.Context) error {
 	r.untold, r.stops = nil, nil
 	if !row.State.Final() {
 		if goesOn, err := r.heedAll(stops); err != nil || !goesOn {
+			if err != nil && !errors.Is(err, journal.ErrCorrupt) {
+				r.unload() // it was not replayed
+			}
 			return err
 		}
 	}
@@ -197,7 +200,8 @@ func (r *run) load(ctx context.Context) error {
 
 // readWhole reads what there is of an execution but its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
-	reading, release, err := r.inboxLocks.excludeToRead(ctx, r.id)
+	// Not for as long as the load: whoever breaks that off again and again would never have the lock.
+	reading, release, err := r.inboxLocks.excludeToRead(r.Host.Context(), r.id)
 	if err != nil {
 		return nil, nil, nil, err
 	}

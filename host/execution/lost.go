@@ -187,7 +187,7 @@ func (r *run) release(m releaseRequest) {
 	defer m.done.Done()
 	r.releaseAttempts()
 	if w := r.attemptsOwed().write; len(w.Entries) > 0 {
-		if _, err := r.Committer.Commit(w); err != nil {
+		if err := r.commitNow(w); err != nil {
 			r.log.Warn("attempts that are given up will count as lost", "error", err)
 		}
 	}

@@ -338,7 +338,7 @@ func (r *run) handle(notices []notice) {
 func (r *run) receive(m notice) {
 	if refusal := r.notFor(m); refusal != nil {
 		if r.missed(m) {
-			r.unload()
+			r.reload(batch{})
 			r.requeue(m)
 			return
 		}

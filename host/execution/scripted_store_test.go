@@ -114,6 +114,9 @@ type failingLoads struct {
 
 func (s *failingLoads) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
 	m, err := s.Store.Message(ctx, to, position)
+	if err == nil && m.Kind.Stops() {
+		err = s.failOf(&s.f.noStops)
+	}
 	if err != nil || m.Kind != journal.SettleMessage {
 		return m, err
 	}
@@ -166,12 +169,15 @@ func (s *failingLoads) looked(what string) {
 	}
 }
 
-func (s *failingLoads) fail() error {
+func (s *failingLoads) fail() error { return s.failOf(&s.f.noLoads) }
+
+// failOf fails while any of so many failures are left.
+func (s *failingLoads) failOf(left *int) error {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
-	if s.f.noLoads == 0 {
+	if *left == 0 {
 		return nil
 	}
-	s.f.noLoads--
+	*left--
 	return errors.New("no connection")
 }

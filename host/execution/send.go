@@ -31,7 +31,7 @@ type letter struct {
 	before, after string // the points around its commit
 	// idle tells, by the row, whether there is nothing to send, or why it is refused. It refuses whatever comes too late.
 	idle func(ctx context.Context, row *journal.Execution) (idle bool, err error)
-	// existed is what is said of a message whose like is there; nil if that is as good.
+	// existed is what is said of a message whose like is there; nil if that is as good. ErrNotFound says that it is gone by now.
 	existed func(ctx context.Context, row *journal.Execution) error
 	reply   chan<- error // if it is a request to stop: for when the run has heeded it; or nil
 }
@@ -47,10 +47,10 @@ func (x *Executions) send(ctx context.Context, row *journal.Execution, l letter)
 			return err
 		}
 		existed, err := x.put(ctx, row, l)
-		switch {
-		case err == nil && existed && l.existed != nil:
-			return l.existed(ctx, row)
-		case !errors.Is(err, journal.ErrNotFound):
+		if err == nil && existed && l.existed != nil {
+			err = l.existed(ctx, row)
+		}
+		if !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
 		// It has continued as another run, is over, or is gone.
@@ -89,7 +89,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 	decided := make(chan result, 1)
 	repeats := x.group.Go(func() {
 		defer release()
-		res, err := x.decider().Repeat(x.Host.Context(), w, decide.Existing)
+		res, err := x.decider().Repeat(x.Host.Context(), w, x.foundInDoubt(row, &l.message))
 		if err == nil && res.Existed { // it may be this message
 			x.hand(row, l, reading)
 			decided <- result{existed: true}
@@ -138,10 +138,26 @@ func (x *Executions) sent(row *journal.Execution, l letter, reading uint64, res 
 
 // hand hands the run a message that is in its inbox. The caller has the lock.
 func (x *Executions) hand(row *journal.Execution, l letter, reading uint64) {
-	arrived := ofChain{row.Chain, arrivalOf(l.message, reading, l.reply)}
-	if row.State == journal.Running || l.message.Kind.Stops() {
-		x.runs.Post(row.ID, arrived)
-	} else {
-		x.runs.PostIfPresent(row.ID, arrived) // one that is paused reads its inbox when it goes on
+	if !x.runs.Has(row.ID) || len(x.runs.Queued(row.ID)) >= maxValuesQueued {
+		l.message.Value = nil
+	}
+	x.runs.Post(row.ID, ofChain{row.Chain, arrivalOf(l.message, reading, l.reply)})
+}
+
+// foundInDoubt is the look of a message whose commit is repeated. The run that it was for may have received it and continued since: then
+// it is in the inbox that the next run shares, which has not been read yet. What settles a deferred is for one run.
+func (x *Executions) foundInDoubt(row *journal.Execution, m *journal.Message) decide.Look {
+	return func(res journal.Result, refusal error) (journal.Result, error) {
+		if !errors.Is(refusal, journal.ErrNotFound) || m.Kind == journal.SettleMessage {
+			return decide.Existing(res, refusal)
+		}
+		_, err := x.Store.FindMessage(x.Host.Context(), row.Receiver(), m.Origin)
+		switch {
+		case err == nil:
+			return journal.Result{Existed: true}, nil
+		case !errors.Is(err, journal.ErrNotFound):
+			return journal.Result{}, journal.ErrUndecided
+		}
+		return res, refusal
 	}
 }

@@ -94,8 +94,10 @@ func settledBefore(name string, row *journal.Execution) error {
 func (x *Executions) settledAs(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
 	first, err := journal.FindSettlement(ctx, x.Store, row.Settlements(), d.Name)
 	switch {
-	case errors.Is(err, journal.ErrNotFound):
+	case errors.Is(err, journal.ErrNotFound) && row.State.Final():
 		return alreadyOver(row)
+	case errors.Is(err, journal.ErrNotFound): // the run has continued, and has taken it along
+		return err
 	case err != nil:
 		return journal.Coded("read the deferreds of "+row.Name(), err)
 	case first.Origin != d.Origin:
