@@ -200,7 +200,7 @@ func (r *run) load(ctx context.Context) error {
 
 // readWhole reads what there is of an execution but its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
-	// Not for as long as the load: whoever breaks that off again and again would never have the lock.
+	// Not for as long as the load: a terminate breaks that off again and again, and the run would never have the lock.
 	reading, release, err := r.inboxLocks.excludeToRead(r.Host.Context(), r.id)
 	if err != nil {
 		return nil, nil, nil, err
