@@ -10,16 +10,17 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// ownedTx is a transaction of the owner of shards that is no batch of the journal.
+// ownedTx is a transaction of the owner of shards that is no batch of the journal. It implements sqlsweep.Tx.
 type ownedTx struct {
 	pgx.Tx
+	sql *statements
 	own journal.Owned
 }
 
 // owned runs a transaction of the owner of shards. Until it is over no claim gets through: fences that it checks hold for as
 // long. The lock and the check are two statements, for the reason that Commit gives.
-func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own []journal.Fence, call func(ctx context.Context, tx *ownedTx) error) error {
-	if err := journal.Owned(own).Check(); err != nil {
+func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own journal.Owned, call func(ctx context.Context, tx *ownedTx) error) error {
+	if err := own.Check(); err != nil {
 		return err
 	}
 	err := s.use(ctx, pool, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
@@ -27,7 +28,7 @@ func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own []journal.Fen
 			if _, err := tx.Exec(ctx, stmtLock); err != nil {
 				return err
 			}
-			return call(ctx, &ownedTx{tx, own})
+			return call(ctx, &ownedTx{tx, &s.sql, own})
 		})
 	})
 	if sqlState(err) == stateFenced {
@@ -36,13 +37,13 @@ func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own []journal.Fen
 	return err
 }
 
-// check fails if one of the shards has another owner by now. What is written for the owner comes behind it.
-func (tx *ownedTx) check(ctx context.Context, shards ...int16) error {
+// Check implements sqlsweep.Tx.
+func (tx *ownedTx) Check(ctx context.Context, shards ...journal.Shard) error {
 	shards = slices.Clone(shards)
 	slices.Sort(shards)
 	var rows fenceRows
 	for _, shard := range slices.Compact(shards) {
-		rows.add(journal.Shard(shard), tx.own[shard])
+		rows.add(shard, tx.own[shard])
 	}
 	if len(rows.shards) == 0 {
 		return nil
@@ -53,9 +54,12 @@ func (tx *ownedTx) check(ctx context.Context, shards ...int16) error {
 }
 
 // shards are those that the owner has, from one on.
-func (tx *ownedTx) shards(first journal.Shard) (shards []int16) {
-	for _, shard := range tx.own.From(first) {
-		shards = append(shards, int16(shard))
+func (tx *ownedTx) shards(first journal.Shard) []int16 { return shardColumn(tx.own.From(first)) }
+
+func shardColumn(shards []journal.Shard) []int16 {
+	column := make([]int16, len(shards))
+	for i, shard := range shards {
+		column[i] = int16(shard)
 	}
-	return shards
+	return column
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 // hotQueries are the statements that run all the time, besides those that are prepared under a name.
 func (st *statements) hotQueries() map[string]string {
-	entries, inbox, holders := st.entriesOfRun(), st.inboxOf(), st.holders()
+	holders := st.holders()
 	return map[string]string{
 		"lock family":        st.lockFamily(),
 		"due":                st.dueExecutions(),
@@ -30,8 +33,8 @@ func (st *statements) hotQueries() map[string]string {
 		"purge mail":         st.selectMail(),
 		"over holders":       holders[0].find(),
 		"retired holders":    holders[1].find(),
-		"purge entries":      entries.deleteQuery(2),
-		"purge inbox":        inbox.deleteQuery(3),
+		"purge entries":      st.deleteRows(sqlsweep.EntriesOf(journal.RunKey{})),
+		"purge inbox":        st.deleteRows(sqlsweep.InboxOf(journal.Receiver{})),
 		"receipts by origin": st.receiptsQuery(),
 		"receivers":          st.receiversQuery(),
 		"sweep":              st.selectExpired(),

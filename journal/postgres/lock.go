@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 // queueLocks appends the statements that put and delete the locks of entities.
@@ -156,44 +157,27 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 	return locks, after, more, err
 }
 
-// SweepLocks implements journal.Store. A section that is over is not entered again, so what is
-// found not to be held can be deleted, if no other has taken its place meanwhile.
-func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	w := &sweep{store: s, left: max(limit, 0)}
-	if err := w.run(ctx, own, w.deleteLocks); err != nil {
-		return 0, afterCommit("postgres: sweep locks", err)
+// Locks implements sqlsweep.Tx.
+func (tx *ownedTx) Locks(ctx context.Context, after journal.ID, limit int) ([]sqlsweep.Lock, error) {
+	rows, err := tx.Query(ctx, tx.sql.locksQuery(""), int16(after.Shard()), after[:], limit, "")
+	if err != nil {
+		return nil, err
 	}
-	return max(limit, 0) - w.left, nil
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (sqlsweep.Lock, error) {
+		l, err := scanLookedAt(row)
+		return sqlsweep.Lock{Lock: l.Lock, Held: l.held}, err
+	})
 }
 
-// deleteLocks looks at a few locks, and deletes those that are not held.
-func (w *sweep) deleteLocks(ctx context.Context, tx *ownedTx) (more bool, err error) {
-	sql := &w.store.sql
-	rows, err := tx.Query(ctx, sql.locksQuery(""), int16(w.afterLock.Shard()), w.afterLock[:], journal.SweepBatch, "")
-	if err != nil {
-		return false, err
-	}
-	found, err := pgx.CollectRows(rows, scanLookedAt)
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
+// DeleteLocks implements sqlsweep.Tx.
+func (tx *ownedTx) DeleteLocks(ctx context.Context, gone []sqlsweep.Lock) (int, error) {
 	var k keys
 	var holders callers
-	for _, l := range found {
-		if int(k.len()) == w.left {
-			break
-		}
-		w.afterLock = l.Entity
-		if shard := l.Entity.Shard(); !l.held && tx.own.Has(shard) {
-			k.add(l.Entity)
-			holders.add(l.Holder)
-		}
+	for i := range gone {
+		k.add(gone[i].Entity)
+		holders.add(gone[i].Holder)
 	}
-	if err := tx.check(ctx, k.shards...); err != nil {
-		return false, err
-	}
-	tag, err := tx.Exec(ctx, `DELETE FROM `+sql.locks+` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
+	tag, err := tx.Exec(ctx, `DELETE FROM `+tx.sql.locks+` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
 		WHERE l.shard = d.shard AND l.id = d.id AND l.holder_run = d.run AND l.holder_step = d.step`, k.shards, k.ids, holders.runs, holders.steps)
-	w.left -= int(tag.RowsAffected())
-	return true, err
+	return int(tag.RowsAffected()), err
 }

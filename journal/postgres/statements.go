@@ -60,6 +60,8 @@ const (
 // statements holds the SQL of one schema. All names in it are qualified, so
 // that no search_path and no temporary table can come between.
 type statements struct {
+	table func(name string) string // qualifies a name
+
 	shards, executions, entries, links          string // qualified names
 	heartbeat, hibernated, modules, deployments string
 	guestMigrations, inbox, receipts, entities  string
@@ -72,6 +74,7 @@ type statements struct {
 func newStatements(schema string) statements {
 	q := func(name string) string { return quote(schema) + "." + quote(name) }
 	st := statements{
+		table:  q,
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 	"github.com/cruster/cruster/migrations"
 )
 
@@ -31,10 +32,11 @@ type Store struct {
 	committed atomic.Uint64
 	decided   atomic.Uint64 // batches whose writes were decided one by one
 
+	purger sqlsweep.Purger
+
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
 	claimed []journal.Fence // of the latest claim, nil before the first; guarded by mu
-	purged  place           // the last result that Purge has looked at; guarded by mu
 }
 
 var _ journal.Store = (*Store)(nil)

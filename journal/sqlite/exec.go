@@ -128,31 +128,6 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	return err
 }
 
-// ownedTx is a transaction of the owner of shards.
-type ownedTx struct {
-	*sqlite.Conn
-	own     journal.Owned
-	checked map[journal.Shard]bool
-}
-
-// writeOwned is write for the owner of shards.
-func (s *Store) writeOwned(ctx context.Context, own []journal.Fence, use func(*ownedTx) error) error {
-	if err := journal.Owned(own).Check(); err != nil {
-		return err
-	}
-	return s.write(ctx, func(conn *sqlite.Conn) error { return use(&ownedTx{conn, own, map[journal.Shard]bool{}}) })
-}
-
-// check fails if a shard has another owner by now. What is written for the owner comes behind it.
-func (tx *ownedTx) check(shard journal.Shard) error {
-	if tx.checked[shard] {
-		return nil
-	}
-	err := checkFence(tx.Conn, tx.own[shard], shard)
-	tx.checked[shard] = err == nil
-	return err
-}
-
 // begin begins a transaction of the write handle.
 func (s *Store) begin() error {
 	if err := s.files.check(); err != nil {

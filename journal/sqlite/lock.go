@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 const (
@@ -128,33 +129,25 @@ func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit in
 	return selectAll(conn, scanLock, selectLocks, after, limit)
 }
 
-// SweepLocks implements journal.Store. It walks over all that are held: there are no more of
-// those than runs that are not over have taken.
-func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	w := &sweep{store: s, left: max(limit, 0)}
-	if err := w.run(ctx, own, w.deleteLocks); err != nil {
-		return 0, fmt.Errorf("sqlite: sweep locks: %w", err)
+// Locks implements sqlsweep.Tx.
+func (tx *ownedTx) Locks(_ context.Context, after journal.ID, limit int) ([]sqlsweep.Lock, error) {
+	found, err := locksBehind(tx.conn, "", after, limit)
+	locks := make([]sqlsweep.Lock, len(found))
+	for i := range found {
+		if err == nil {
+			locks[i].Lock = found[i]
+			_, locks[i].Held, err = inSection(tx.conn, found[i].Holder)
+		}
 	}
-	return max(limit, 0) - w.left, nil
+	return locks, err
 }
 
-// deleteLocks looks at a few locks, and deletes those that are not held.
-func (w *sweep) deleteLocks(tx *ownedTx) (more bool, err error) {
-	conn := tx.Conn
-	found, err := locksBehind(conn, "", w.afterLock, journal.SweepBatch)
-	for _, l := range found {
-		if err != nil || w.left == 0 {
-			break
-		}
-		w.afterLock = l.Entity
-		in := false
-		if _, in, err = inSection(conn, l.Holder); err != nil || in || !tx.own.Has(l.Entity.Shard()) {
-			continue
-		}
-		if err = tx.check(l.Entity.Shard()); err == nil {
-			err = exec(conn, "DELETE FROM cruster_locks WHERE shard = ?1 AND id = ?2", l.Entity)
-			w.left--
+// DeleteLocks implements sqlsweep.Tx.
+func (tx *ownedTx) DeleteLocks(_ context.Context, gone []sqlsweep.Lock) (int, error) {
+	for i := range gone {
+		if err := exec(tx.conn, "DELETE FROM cruster_locks WHERE shard = ?1 AND id = ?2", gone[i].Entity); err != nil {
+			return 0, err
 		}
 	}
-	return len(found) > 0, err
+	return len(gone), nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
+	"github.com/cruster/cruster/journal/sqlsweep"
 	"github.com/cruster/cruster/migrations"
 )
 
@@ -70,9 +71,7 @@ type Store struct {
 	commits    atomic.Uint64
 	diskFailed atomic.Bool // the disk failed the last commit
 	files      files       // are where they were
-
-	purging sync.Mutex
-	purged  mailPlace // the last result that Purge has looked at; guarded by purging
+	purger     sqlsweep.Purger
 
 	closing   chan struct{}
 	closeOnce sync.Once

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 // children starts so many executions that have ended, each started by the parent,
@@ -124,19 +126,28 @@ func TestPurgeInSmallPieces(t *testing.T) {
 		require.NoError(t, r.Err)
 	}
 	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
-	transactions := 0
-	for more := true; more; transactions++ {
-		before := sizeOf(t, store, id)
-		room := sweepRoom{rows: journal.SweepEntries, bytes: journal.SweepBytes}
-		require.NoError(t, store.writeOwned(t.Context(), fences, func(tx *ownedTx) (err error) {
-			more, err = purge(tx, &room)
-			return err
-		}))
-		require.LessOrEqual(t, before-sizeOf(t, store, id), int64(journal.SweepBytes+bytes+200))
-		require.GreaterOrEqual(t, room.rows, int64(0))
+	pieces := &pieces{swept: swept{store}, size: func() int64 { return sizeOf(t, store, id) }}
+	_, err = new(sqlsweep.Purger).Purge(t.Context(), pieces, fences, 10*rows)
+	require.NoError(t, err)
+	require.Greater(t, len(pieces.sizes), 2*rows/journal.SweepEntries)
+	for _, size := range pieces.sizes {
+		require.LessOrEqual(t, size, int64(journal.SweepBytes+bytes+200))
 	}
-	require.Greater(t, transactions, 2*rows/journal.SweepEntries)
 	require.Zero(t, sizeOf(t, store, id))
+}
+
+// pieces notes how many bytes each transaction of a sweep deletes.
+type pieces struct {
+	swept
+	size  func() int64
+	sizes []int64
+}
+
+func (p *pieces) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
+	before := p.size()
+	err := p.swept.Owned(ctx, own, use)
+	p.sizes = append(p.sizes, before-p.size())
+	return err
 }
 
 // sizeOf is how many bytes the messages and entries of the first run of an execution have.

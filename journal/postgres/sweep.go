@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
+)
+
+// final are the states of executions that are over, in SQL.
+const final = `('completed', 'failed', 'interrupted')`
+
+// swept is the store as sweeps see it. Rows that a commit holds at this moment are left for the next time.
+type swept struct{ store *Store }
+
+// Owned implements sqlsweep.Store.
+func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
+	return s.store.owned(ctx, s.store.main, own, func(ctx context.Context, tx *ownedTx) error { return use(ctx, tx) })
+}
+
+// Sweep implements journal.Store.
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	n, err := sqlsweep.Runs(ctx, swept{s}, own, finishedBefore, limit)
+	return n, sweepFailed("sweep", err)
+}
+
+// SweepReceipts implements journal.Store.
+func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
+	n, err := sqlsweep.Receipts(ctx, swept{s}, own, before, limit)
+	return n, sweepFailed("sweep receipts", err)
+}
+
+// SweepLocks implements journal.Store.
+func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	n, err := sqlsweep.Locks(ctx, swept{s}, own, limit)
+	return n, sweepFailed("sweep locks", err)
+}
+
+// Purge implements journal.Store.
+func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	n, err := s.purger.Purge(ctx, swept{s}, own, limit)
+	return n, sweepFailed("purge", err)
+}
+
+// Delete implements journal.Store.
+func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+	return sweepFailed("delete "+id.String(), sqlsweep.Delete(ctx, swept{s}, f, id, run, superseded))
+}
+
+func sweepFailed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return afterCommit("postgres: "+op, err)
+}
+
+// fromPlace is where the rows of a shard begin, of a scan that has come to shard $3: behind a place in that one, and at the
+// beginning of all others.
+func fromPlace(place, beginning string) string {
+	return `CASE WHEN s.shard = $3::int2 THEN ` + place + ` ELSE ` + beginning + ` END`
+}
+
+// DeleteRows implements sqlsweep.Tx.
+func (tx *ownedTx) DeleteRows(ctx context.Context, rows *sqlsweep.Rows, room *sqlsweep.Room) (whole bool, err error) {
+	if rows.Table == "inputs" {
+		return true, nil // an input stands in the row of its run
+	}
+	if room.Rows <= 0 || room.Bytes <= 0 {
+		return false, nil
+	}
+	args := []any{int16(rows.Shard)}
+	for _, column := range rows.Owner {
+		args = append(args, column.Value)
+	}
+	deleted, bytes, more := int64(0), int64(0), false
+	err = tx.QueryRow(ctx, tx.sql.deleteRows(rows), append(args, room.Rows, room.Bytes)...).Scan(&deleted, &bytes, &more)
+	room.Rows -= deleted
+	room.Bytes -= bytes
+	return !more, err
+}
+
+// deleteRows deletes up to so many rows of an owner.
+//
+// By a range, and not by a join: what the planner knows of a table that was just filled may make that
+// one a comparison of each row with each. The row that passes the bound of bytes is the last.
+func (st *statements) deleteRows(rows *sqlsweep.Rows) string {
+	table, owner := st.table(rows.Table), `shard = $1`
+	for i, column := range rows.Owner {
+		owner += fmt.Sprintf(` AND %s = $%d`, column.Name, i+2)
+	}
+	size := `0`
+	switch {
+	case rows.Length != "":
+		size = `coalesce(octet_length(` + rows.Length + `), 0)`
+	case rows.Size != "":
+		size = rows.Size
+	}
+	n, m := placeholder(len(rows.Owner)+2), placeholder(len(rows.Owner)+3)
+	next := `SELECT ` + rows.Key + ` AS key, row_number() OVER before AS place, coalesce(sum(` + size + `) OVER before, 0) AS before, ` + size + ` AS size
+		FROM (SELECT * FROM ` + table + ` WHERE ` + owner + ` ORDER BY ` + rows.Key + ` LIMIT ` + n + ` + 1) AS o
+		WINDOW before AS (ORDER BY ` + rows.Key + ` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`
+	return `
+		WITH next AS (` + next + `), cut AS (SELECT * FROM next WHERE place <= ` + n + ` AND before < ` + m + `),
+		gone AS (DELETE FROM ` + table + ` WHERE ` + owner + ` AND ` + rows.Key + ` <= (SELECT key FROM cut ORDER BY key DESC LIMIT 1))
+		SELECT (SELECT count(*) FROM cut), (SELECT coalesce(sum(size), 0)::int8 FROM cut), (SELECT count(*) FROM next) > (SELECT count(*) FROM cut)`
+}
+
+// keysOfRuns are the keys of runs as columns.
+func keysOfRuns(runs []sqlsweep.Expired) (k keys) {
+	for i := range runs {
+		k.addRun(runs[i].Key())
+	}
+	return k
+}

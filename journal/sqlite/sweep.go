@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
+)
+
+// swept is the store as sweeps see it.
+type swept struct{ store *Store }
+
+// Owned implements sqlsweep.Store.
+func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
+	return s.store.writeOwned(ctx, own, func(tx *ownedTx) error { return use(ctx, tx) })
+}
+
+// Sweep implements journal.Store.
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	n, err := sqlsweep.Runs(ctx, swept{s}, own, finishedBefore, limit)
+	return n, sweepFailed("sweep", err)
+}
+
+// SweepReceipts implements journal.Store.
+func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
+	n, err := sqlsweep.Receipts(ctx, swept{s}, own, before, limit)
+	return n, sweepFailed("sweep receipts", err)
+}
+
+// SweepLocks implements journal.Store.
+func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	n, err := sqlsweep.Locks(ctx, swept{s}, own, limit)
+	return n, sweepFailed("sweep locks", err)
+}
+
+// Purge implements journal.Store.
+func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	n, err := s.purger.Purge(ctx, swept{s}, own, limit)
+	return n, sweepFailed("purge", err)
+}
+
+// Delete implements journal.Store.
+func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+	return sweepFailed("delete "+id.String(), sqlsweep.Delete(ctx, swept{s}, f, id, run, superseded))
+}
+
+func sweepFailed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlite: %s: %w", op, err)
+}
+
+// ownedTx is a transaction of the owner of shards. It implements sqlsweep.Tx.
+type ownedTx struct {
+	store   *Store
+	conn    *sqlite.Conn
+	own     journal.Owned
+	checked map[journal.Shard]bool
+}
+
+// writeOwned is write for the owner of shards.
+func (s *Store) writeOwned(ctx context.Context, own journal.Owned, use func(*ownedTx) error) error {
+	if err := own.Check(); err != nil {
+		return err
+	}
+	return s.write(ctx, func(conn *sqlite.Conn) error { return use(&ownedTx{s, conn, own, map[journal.Shard]bool{}}) })
+}
+
+// Check implements sqlsweep.Tx.
+func (tx *ownedTx) Check(_ context.Context, shards ...journal.Shard) error {
+	for _, shard := range shards {
+		if tx.checked[shard] {
+			continue
+		}
+		if err := checkFence(tx.conn, tx.own[shard], shard); err != nil {
+			return err
+		}
+		tx.checked[shard] = true
+	}
+	return nil
+}
+
+// DeleteRows implements sqlsweep.Tx.
+func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqlsweep.Room) (whole bool, err error) {
+	if rows.Table == "inbox" {
+		tx.store.mail.forget()
+	}
+	from, owner := " FROM cruster_"+rows.Table+" WHERE shard = ?1", []any{int(rows.Shard)}
+	for i, column := range rows.Owner {
+		from += fmt.Sprintf(" AND %s = ?%d", column.Name, i+2)
+		owner = append(owner, column.Value)
+	}
+	size := "0"
+	switch {
+	case rows.Length != "":
+		size = "coalesce(length(" + rows.Length + "), 0)"
+	case rows.Size != "":
+		size = rows.Size
+	}
+	found, cut := 0, false
+	err = run(tx.conn, "SELECT "+size+from+" ORDER BY "+rows.Key, values(owner...), func(row *sqlite.Stmt) error {
+		if cut = room.Rows <= 0 || room.Bytes <= 0; cut {
+			return errEnough
+		}
+		found++
+		room.Rows--
+		room.Bytes -= row.ColumnInt64(0)
+		return nil
+	})
+	if err != nil || found == 0 {
+		return !cut, err
+	}
+	const last = 9 // a parameter that no owner has
+	return !cut, run(tx.conn, "DELETE"+from+" AND "+rows.Key+" <= (SELECT "+rows.Key+from+" ORDER BY "+rows.Key+" LIMIT 1 OFFSET ?9)", func(stmt *sqlite.Stmt) {
+		values(owner...)(stmt)
+		stmt.BindInt64(last, int64(found-1))
+	}, nil)
+}
+
+// final are the states of executions that are over.
+const final = "('completed', 'failed', 'interrupted')"
+
+func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {
+	key.Shard = journal.Shard(row.ColumnInt64(col))
+	row.ColumnBytes(col+1, key.Run[:])
+	return key
+}
