@@ -108,6 +108,7 @@ func TestInterruptThatEndsItFirst(t *testing.T) {
 		f := newFixture(t)
 		row := f.sleeper(t)
 		f.x.evict(row.ID)
+		synctest.Wait()
 		late := &lateCommitter{Committer: f.x.Committer}
 		late.then = func() { // its next run ends because of it
 			var i journal.Interrupt

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 // ownedTx is a transaction of the owner of shards that is no batch of the journal. It implements sqlsweep.Tx.
@@ -17,18 +18,19 @@ type ownedTx struct {
 	own journal.Owned
 }
 
-// owned runs a transaction of the owner of shards. Until it is over no claim gets through: fences that it checks hold for as
+// Owned implements sqlsweep.Store. Until the transaction is over no claim gets through: fences that it checks hold for as
 // long. The lock and the check are two statements, for the reason that Commit gives.
-func (s *Store) owned(ctx context.Context, pool *pgxpool.Pool, own journal.Owned, call func(ctx context.Context, tx *ownedTx) error) error {
+func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
 	if err := own.Check(); err != nil {
 		return err
 	}
-	err := s.use(ctx, pool, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
+	store := s.store
+	err := store.use(ctx, store.main, store.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, stmtLock); err != nil {
 				return err
 			}
-			return call(ctx, &ownedTx{tx, &s.sql, own})
+			return use(ctx, &ownedTx{tx, &store.sql, own})
 		})
 	})
 	if sqlState(err) == stateFenced {

@@ -161,8 +161,8 @@ func (s *Store) readRefusals(ctx context.Context, conn *pgxpool.Conn, writes []*
 			snap.mail.tallies[w.Receiver()] = tally{messages: journal.MaxInbox}
 		}
 	}
+	b.readInboxes(snap, &of) // in front of the origins: see readSnapshot
 	b.readOrigins(snap, &of)
-	b.readInboxes(snap, &of)
 	return snap, conn.SendBatch(ctx, &b.Batch).Close()
 }
 

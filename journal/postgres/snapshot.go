@@ -71,18 +71,21 @@ type entryNumbers struct {
 	seqs []int64
 }
 
-// readSnapshot opens the transaction, locks the fences and reads what the writes depend on: one
-// round trip.
+// readSnapshot opens the transaction, locks the fences and reads what the writes depend on: one round trip.
+//
+// Each query sees what was committed when it began. What refuses a write is read before what explains it: a start whose
+// run is used is refused unless the execution is there, and a message for which there is no room unless it is in the
+// inbox. So a write of another connection that comes in between is found.
 func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
 	snap, of := newSnapshot(), dependenciesOf(writes)
 	b := &snapshotBatch{sql: &s.sql}
 	b.Queue(stmtBegin)
 	b.Queue(stmtLock)
-	b.readExecutions(snap, &of.executions)
 	b.readUsed(snap, &of.starts)
+	b.readExecutions(snap, &of.executions)
 	b.readJournals(snap, of)
-	b.readOrigins(snap, &of.mail)
 	b.readInboxes(snap, &of.mail)
+	b.readOrigins(snap, &of.mail)
 	return snap, conn.SendBatch(ctx, &b.Batch).Close()
 }
 

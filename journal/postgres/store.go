@@ -19,6 +19,8 @@ import (
 
 // Store is a journal.Store in Postgres.
 type Store struct {
+	*sqlsweep.Sweeper
+
 	config Config
 	sql    statements
 	pools
@@ -31,8 +33,6 @@ type Store struct {
 	sieve     sieve
 	committed atomic.Uint64
 	decided   atomic.Uint64 // batches whose writes were decided one by one
-
-	purger sqlsweep.Purger
 
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
@@ -59,6 +59,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}, sieve: sieve{clock: c.Clock},
 	}
+	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
 	if err := s.openPools(ctx, base); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -14,44 +13,8 @@ const final = `('completed', 'failed', 'interrupted')`
 // swept is the store as sweeps see it. Rows that a commit holds at this moment are left for the next time.
 type swept struct{ store *Store }
 
-// Owned implements sqlsweep.Store.
-func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
-	return s.store.owned(ctx, s.store.main, own, func(ctx context.Context, tx *ownedTx) error { return use(ctx, tx) })
-}
-
-// Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
-	n, err := sqlsweep.Runs(ctx, swept{s}, own, finishedBefore, limit)
-	return n, sweepFailed("sweep", err)
-}
-
-// SweepReceipts implements journal.Store.
-func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
-	n, err := sqlsweep.Receipts(ctx, swept{s}, own, before, limit)
-	return n, sweepFailed("sweep receipts", err)
-}
-
-// SweepLocks implements journal.Store.
-func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	n, err := sqlsweep.Locks(ctx, swept{s}, own, limit)
-	return n, sweepFailed("sweep locks", err)
-}
-
-// Purge implements journal.Store.
-func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	n, err := s.purger.Purge(ctx, swept{s}, own, limit)
-	return n, sweepFailed("purge", err)
-}
-
-// Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
-	return sweepFailed("delete "+id.String(), sqlsweep.Delete(ctx, swept{s}, f, id, run, superseded))
-}
-
+// sweepFailed gives an error of a sweep its form.
 func sweepFailed(op string, err error) error {
-	if err == nil {
-		return nil
-	}
 	return afterCommit("postgres: "+op, err)
 }
 

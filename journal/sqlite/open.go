@@ -60,6 +60,8 @@ const versionTable = "cruster_schema_version"
 
 // Store is a journal.Store in a SQLite file.
 type Store struct {
+	*sqlsweep.Sweeper
+
 	config     Config
 	lock       *os.File
 	writer     *sqlite.Conn      // used only by the user that acquired it from queue
@@ -71,7 +73,6 @@ type Store struct {
 	commits    atomic.Uint64
 	diskFailed atomic.Bool // the disk failed the last commit
 	files      files       // are where they were
-	purger     sqlsweep.Purger
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -120,6 +121,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: make(chan *sqlite.Conn, config.MaxReaders),
 		closing: make(chan struct{}),
 	}
+	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
 	if err := s.open(ctx, filepath.Join(config.Dir, FileName)); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", config.Dir, err), s.closeHandles())
 	}

@@ -15,42 +15,16 @@ type swept struct{ store *Store }
 
 // Owned implements sqlsweep.Store.
 func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
-	return s.store.writeOwned(ctx, own, func(tx *ownedTx) error { return use(ctx, tx) })
-}
-
-// Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
-	n, err := sqlsweep.Runs(ctx, swept{s}, own, finishedBefore, limit)
-	return n, sweepFailed("sweep", err)
-}
-
-// SweepReceipts implements journal.Store.
-func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
-	n, err := sqlsweep.Receipts(ctx, swept{s}, own, before, limit)
-	return n, sweepFailed("sweep receipts", err)
-}
-
-// SweepLocks implements journal.Store.
-func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	n, err := sqlsweep.Locks(ctx, swept{s}, own, limit)
-	return n, sweepFailed("sweep locks", err)
-}
-
-// Purge implements journal.Store.
-func (s *Store) Purge(ctx context.Context, own []journal.Fence, limit int) (int, error) {
-	n, err := s.purger.Purge(ctx, swept{s}, own, limit)
-	return n, sweepFailed("purge", err)
-}
-
-// Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
-	return sweepFailed("delete "+id.String(), sqlsweep.Delete(ctx, swept{s}, f, id, run, superseded))
-}
-
-func sweepFailed(op string, err error) error {
-	if err == nil {
-		return nil
+	if err := own.Check(); err != nil {
+		return err
 	}
+	return s.store.write(ctx, func(conn *sqlite.Conn) error {
+		return use(ctx, &ownedTx{s.store, conn, own, map[journal.Shard]bool{}})
+	})
+}
+
+// sweepFailed gives an error of a sweep its form.
+func sweepFailed(op string, err error) error {
 	return fmt.Errorf("sqlite: %s: %w", op, err)
 }
 
@@ -60,14 +34,6 @@ type ownedTx struct {
 	conn    *sqlite.Conn
 	own     journal.Owned
 	checked map[journal.Shard]bool
-}
-
-// writeOwned is write for the owner of shards.
-func (s *Store) writeOwned(ctx context.Context, own journal.Owned, use func(*ownedTx) error) error {
-	if err := own.Check(); err != nil {
-		return err
-	}
-	return s.write(ctx, func(conn *sqlite.Conn) error { return use(&ownedTx{s, conn, own, map[journal.Shard]bool{}}) })
 }
 
 // Check implements sqlsweep.Tx.

@@ -99,7 +99,7 @@ func parseHolder(text string) (*journal.RunKey, error) {
 	return key, err
 }
 
-// Linked implements sqlsweep.Tx: nobody else writes meanwhile.
+// Linked implements sqlsweep.Tx: the writer is alone.
 func (tx *ownedTx) Linked(context.Context, []sqlsweep.Expired) (map[journal.RunID]bool, error) {
 	return nil, nil
 }

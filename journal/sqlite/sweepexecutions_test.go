@@ -127,7 +127,7 @@ func TestPurgeInSmallPieces(t *testing.T) {
 	}
 	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
 	pieces := &pieces{swept: swept{store}, size: func() int64 { return sizeOf(t, store, id) }}
-	_, err = new(sqlsweep.Purger).Purge(t.Context(), pieces, fences, 10*rows)
+	_, err = sqlsweep.New(pieces, sweepFailed).Purge(t.Context(), fences, 10*rows)
 	require.NoError(t, err)
 	require.Greater(t, len(pieces.sizes), 2*rows/journal.SweepEntries)
 	for _, size := range pieces.sizes {

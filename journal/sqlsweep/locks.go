@@ -6,12 +6,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Locks implements the SweepLocks of [journal.Maintenance]. It walks over all locks: there are no more of them than live
+// SweepLocks implements journal.Store. It walks over all locks: there are no more of them than live
 // runs have taken. A section that is over is not entered again, so a lock that is found free stays free.
-func Locks(ctx context.Context, store Store, own journal.Owned, limit int) (int, error) {
-	s := &sweep{store: store, own: own, left: limit}
+func (w *Sweeper) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	s := &sweep{w, own, limit}
 	var after journal.ID
-	return s.run(ctx, func(ctx context.Context, tx Tx) (bool, error) { return s.deleteLocks(ctx, tx, &after) })
+	return s.run(ctx, "sweep locks", func(ctx context.Context, tx Tx) (bool, error) { return s.deleteLocks(ctx, tx, &after) })
 }
 
 // deleteLocks looks at some locks, and deletes those that are not held.

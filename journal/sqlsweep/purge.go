@@ -2,32 +2,28 @@ package sqlsweep
 
 import (
 	"context"
-	"sync"
 
 	"github.com/cruster/cruster/journal"
 )
 
-// Purger deletes rows that belong to no run. It remembers the last message that it has looked at.
-type Purger struct {
-	mu    sync.Mutex
-	after MailPlace // guarded by mu
-}
-
-// Purge implements the method of [journal.Maintenance].
-func (p *Purger) Purge(ctx context.Context, store Store, own journal.Owned, limit int) (n int, err error) {
+// Purge implements journal.Store.
+func (w *Sweeper) Purge(ctx context.Context, own []journal.Fence, limit int) (n int, err error) {
 	for more := true; more && n < limit; {
 		room := newRoom(limit - n)
 		before := room.Rows
-		err := store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+		err := w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
 			more, err = purgeRuns(ctx, tx, room)
 			return err
 		})
 		if err != nil {
-			return n, err
+			return n, w.failed("purge", err)
 		}
 		n += int(before - room.Rows)
 	}
-	lost, err := p.purgeMail(ctx, store, own, limit-n)
+	lost, err := w.purgeMail(ctx, own, limit-n)
+	if err != nil {
+		err = w.failed("purge", err)
+	}
 	return n + lost, err
 }
 
@@ -70,30 +66,30 @@ func (r *Retired) purge(ctx context.Context, tx Tx, room *Room) (whole bool, err
 // purgeMail looks at some results and requests to stop, behind those that the last call has looked at, and deletes those
 // whose receivers are gone: a receiver that is gone does not come back. There is a result for each caller that has not
 // taken it yet; to look at all of them each time would leave time for little else.
-func (p *Purger) purgeMail(ctx context.Context, store Store, own journal.Owned, limit int) (n int, err error) {
+func (w *Sweeper) purgeMail(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
 	for seen, more := 0, true; more && n < limit && seen < journal.PurgeExamines; {
 		size := min(journal.SweepEntries, limit-n)
-		page, err := store.Mail(ctx, own, p.place(), size)
+		page, err := w.store.Mail(ctx, own, w.place(), size)
 		if err != nil {
 			return n, err
 		}
-		deleted, err := deleteLost(ctx, store, own, page)
+		deleted, err := w.deleteLost(ctx, own, page)
 		n += deleted
 		if err != nil {
 			return n, err
 		}
 		seen += len(page)
 		if more = len(page) == size; more {
-			p.setPlace(page[size-1].MailPlace)
+			w.setPlace(page[size-1].MailPlace)
 		} else {
-			p.setPlace(MailPlace{}) // from the beginning
+			w.setPlace(MailPlace{}) // from the beginning
 		}
 	}
 	return n, nil
 }
 
 // deleteLost deletes messages of the owner's shards whose receivers are gone.
-func deleteLost(ctx context.Context, store Store, own journal.Owned, page []Mail) (n int, err error) {
+func (w *Sweeper) deleteLost(ctx context.Context, own journal.Owned, page []Mail) (n int, err error) {
 	var shards []journal.Shard
 	var lost []MailPlace
 	for _, m := range page {
@@ -104,7 +100,7 @@ func deleteLost(ctx context.Context, store Store, own journal.Owned, page []Mail
 	if len(lost) == 0 {
 		return 0, nil
 	}
-	err = store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+	err = w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
 		if err := tx.Check(ctx, shards...); err != nil {
 			return err
 		}
@@ -114,14 +110,14 @@ func deleteLost(ctx context.Context, store Store, own journal.Owned, page []Mail
 	return n, err
 }
 
-func (p *Purger) place() MailPlace {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.after
+func (w *Sweeper) place() MailPlace {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.purged
 }
 
-func (p *Purger) setPlace(after MailPlace) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.after = after
+func (w *Sweeper) setPlace(after MailPlace) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.purged = after
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Receipts implements the SweepReceipts of [journal.Maintenance].
-func Receipts(ctx context.Context, store Store, own journal.Owned, before int64, limit int) (int, error) {
-	s := &sweep{store: store, own: own, left: limit}
+// SweepReceipts implements journal.Store.
+func (w *Sweeper) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
+	s := &sweep{w, own, limit}
 	after := ReceiptPlace{At: math.MinInt64}
-	return s.run(ctx, free, func(ctx context.Context, tx Tx) (bool, error) {
+	return s.run(ctx, "sweep receipts", free, func(ctx context.Context, tx Tx) (bool, error) {
 		return s.deleteReceipts(ctx, tx, before, &after)
 	})
 }

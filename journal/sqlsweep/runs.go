@@ -8,16 +8,16 @@ import (
 
 // sweep is a series of short transactions, between which others have their turn.
 type sweep struct {
-	store Store
-	own   journal.Owned
-	left  int // rows that it may still delete
+	*Sweeper
+	own  journal.Owned
+	left int // rows that it may still delete
 }
 
 // step does a piece of a sweep in a transaction, and tells whether there may be more.
 type step func(ctx context.Context, tx Tx) (more bool, err error)
 
 // run repeats each step in transactions of its own until there is no more to do. It returns how much was deleted.
-func (s *sweep) run(ctx context.Context, steps ...step) (deleted int, err error) {
+func (s *sweep) run(ctx context.Context, op string, steps ...step) (deleted int, err error) {
 	limit := max(s.left, 0)
 	for _, do := range steps {
 		for more := true; more && s.left > 0; {
@@ -26,18 +26,18 @@ func (s *sweep) run(ctx context.Context, steps ...step) (deleted int, err error)
 				return err
 			})
 			if err != nil {
-				return 0, err
+				return 0, s.failed(op, err)
 			}
 		}
 	}
 	return limit - max(s.left, 0), nil
 }
 
-// Runs implements the Sweep of [journal.Maintenance].
-func Runs(ctx context.Context, store Store, own journal.Owned, finishedBefore int64, limit int) (int, error) {
-	s := &sweep{store: store, own: own, left: limit}
+// Sweep implements journal.Store.
+func (w *Sweeper) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	s := &sweep{w, own, limit}
 	var after RunPlace
-	return s.run(ctx, free, func(ctx context.Context, tx Tx) (bool, error) {
+	return s.run(ctx, "sweep", free, func(ctx context.Context, tx Tx) (bool, error) {
 		return s.deleteRuns(ctx, tx, finishedBefore, &after)
 	})
 }
@@ -134,17 +134,17 @@ func deleteReceiptsOf(ctx context.Context, tx Tx, runs []Expired) (whole int, er
 	return len(runs), nil
 }
 
-// Delete implements the method of [journal.Maintenance].
-func Delete(ctx context.Context, store Store, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+// Delete implements journal.Store.
+func (w *Sweeper) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
 	own := make(journal.Owned, journal.NumShards)
 	own[id.Shard()] = f
 	for more := true; more; {
-		err := store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+		err := w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
 			more, err = deleteRun(ctx, tx, id, run, superseded)
 			return err
 		})
 		if err != nil {
-			return err
+			return w.failed("delete "+id.String(), err)
 		}
 	}
 	return nil

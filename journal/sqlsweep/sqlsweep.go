@@ -16,9 +16,24 @@ package sqlsweep
 
 import (
 	"context"
+	"sync"
 
 	"github.com/cruster/cruster/journal"
 )
+
+// Sweeper sweeps a store. It implements a part of [journal.Maintenance].
+type Sweeper struct {
+	store  Store
+	failed func(op string, err error) error
+
+	mu     sync.Mutex
+	purged MailPlace // the last message that Purge has looked at; guarded by mu
+}
+
+// New makes the sweeper of a store, which gives errors their form.
+func New(store Store, failed func(op string, err error) error) *Sweeper {
+	return &Sweeper{store: store, failed: failed}
+}
 
 // Store is a SQL store whose rows are swept.
 type Store interface {
