@@ -8,6 +8,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 const envelopeColumns = `position, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step`
@@ -121,7 +122,7 @@ func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origi
 
 // MailReceivers implements journal.Store.
 func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return readAll(ctx, s, scanID, "receivers of mail", s.sql.mailReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers of mail", nil, s.sql.mailReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
 // mailReceiversQuery leaps from each receiver of mail to the next, so that a page does not read the mail behind it:
@@ -138,17 +139,9 @@ func (st *statements) mailReceiversQuery() string {
 					AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result'))) AS waiting LIMIT $3`
 }
 
-func scanID(row pgx.CollectableRow) (id journal.ID, err error) {
-	var raw []byte
-	if err := row.Scan(&raw); err != nil {
-		return id, err
-	}
-	return id, decodeID(raw, &id)
-}
-
 // Receivers implements journal.Store.
 func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return readAll(ctx, s, scanID, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers", nil, s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
 }
 
 // receiversQuery leaps from each entity with messages to the next, over all of its other messages, in an index that has none of

@@ -2,15 +2,13 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // queueLocks appends the statements that put and delete the locks of entities.
@@ -38,73 +36,6 @@ func queueLocks(b *pgx.Batch, locks map[journal.ID]*journal.Lock) {
 	}
 }
 
-const lockColumns = `l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since`
-
-// scanLock reads the columns of a lock, and others behind them.
-func scanLock(row pgx.CollectableRow, more ...any) (l journal.Lock, err error) {
-	var id, holder, run, step []byte
-	err = row.Scan(append([]any{&id, &l.Namespace, &l.Type, &l.Key, &holder, &run, &step, &l.Since}, more...)...)
-	if err != nil {
-		return l, err
-	}
-	l.Holder = callerOf(holder, run, step)
-	return l, decodeID(id, &l.Entity)
-}
-
-// Lock implements journal.Store.
-func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
-	scan := func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) }
-	return readOne(ctx, s, scan, "lock of entity "+entity.String(), s.sql.lockQuery(), int16(entity.Shard()), entity[:])
-}
-
-func (st *statements) lockQuery() string {
-	return `SELECT ` + lockColumns + ` FROM ` + st.locks + ` l WHERE l.shard = $1 AND l.id = $2`
-}
-
-// LockedEntity implements journal.Store. It is what an entity is loaded with, so it is one round trip.
-func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
-	if err := s.resolveInDoubt(ctx); err != nil {
-		return nil, nil, err
-	}
-	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		entity, lock = nil, nil // of a connection that was lost
-		b := &pgx.Batch{}
-		b.Queue(s.sql.entityQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
-			entity, err = maybeOne(rows, scanEntity)
-			return err
-		})
-		b.Queue(s.sql.lockQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
-			lock, err = maybeOne(rows, func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) })
-			return err
-		})
-		return conn.SendBatch(ctx, b).Close()
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("postgres: read entity %s and its lock: %w", id, err)
-	}
-	return entity, lock, nil
-}
-
-// maybeOne reads a row; nil if there is none.
-func maybeOne[T any](rows pgx.Rows, scan pgx.RowToFunc[T]) (*T, error) {
-	v, err := pgx.CollectOneRow(rows, scan)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil, nil //nolint:nilnil // there is none
-	case err != nil:
-		return nil, err
-	}
-	return &v, nil
-}
-
-// InSection implements journal.Store.
-func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
-	in, err := readOne(ctx, s, pgx.RowTo[bool], "section of execution "+step.ID.String(), `SELECT EXISTS (SELECT FROM `+s.sql.executions+`
-		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN `+final+`)`,
-		int16(step.ID.Shard()), step.Run[:], step.Step[:])
-	return in != nil && *in, err
-}
-
 // locksQuery lists locks behind one, of one namespace or of all, each with the name of the
 // execution that holds it: NULL if none does.
 func (st *statements) locksQuery(namespace string) string {
@@ -112,7 +43,7 @@ func (st *statements) locksQuery(namespace string) string {
 	if namespace != "" {
 		behind = `l.namespace = $4 AND l.id > $2 AND $1 >= 0::int2 ORDER BY l.id`
 	}
-	return `SELECT ` + lockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
+	return `SELECT ` + sqlread.LockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
 		LEFT JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("l.holder") + ` AND e.run = l.holder_run
 			AND e.section = l.holder_step AND e.state NOT IN ` + final + `
 		ORDER BY l.id`
@@ -126,7 +57,7 @@ type lookedAt struct {
 
 func scanLookedAt(row pgx.CollectableRow) (l lookedAt, err error) {
 	var workflow, key *string
-	l.Lock, err = scanLock(row, &workflow, &key)
+	err = sqlread.ScanLockWith(row, &l.Lock, &workflow, &key)
 	if l.held = workflow != nil && key != nil; l.held {
 		e := journal.Execution{Workflow: *workflow, Key: *key}
 		l.HolderName = e.Name()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // parkRows are messages to be parked.
@@ -59,8 +60,8 @@ func (m *mailboxes) move(at place, from, to map[place]message, less, more map[jo
 }
 
 func scanParked(row pgx.CollectableRow) (m journal.ParkedMessage, err error) {
-	var id, raw []byte
-	if m.Message, err = scanEnvelope(row, &id, &m.Namespace, &m.Type, &m.Key, &raw); err != nil {
+	var raw []byte
+	if m.Message, err = scanEnvelope(row, (*sqlread.ID)(&m.Entity), &m.Namespace, &m.Type, &m.Key, &raw); err != nil {
 		return m, err
 	}
 	m.Position = m.Message.Position
@@ -69,7 +70,7 @@ func scanParked(row pgx.CollectableRow) (m journal.ParkedMessage, err error) {
 		return m, err
 	}
 	m.SetBody(body)
-	return m, decodeID(id, &m.Entity)
+	return m, nil
 }
 
 // Parked implements journal.Store.

@@ -13,11 +13,13 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/migrations"
 )
 
 // Store is a journal.Store in Postgres.
 type Store struct {
+	*reader
 	config Config
 	sql    statements
 	pools
@@ -57,6 +59,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}, sieve: sieve{clock: c.Clock},
 	}
+	s.reader = sqlread.New(database{s}, s.sql.reads)
 	if err := s.openPools(ctx, base); err != nil {
 		return nil, err
 	}

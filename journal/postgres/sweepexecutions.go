@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // final are the states of executions that are over, in SQL.
@@ -182,17 +183,14 @@ func (w *sweep) expired(ctx context.Context, tx *ownedTx, limit int) ([]expired,
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e expired, err error) {
-		var id, run, holder []byte
+		var holder []byte
 		var shard *int16
-		if err := row.Scan(&id, &e.superseded, &run, &e.at, &shard, &holder); err != nil {
-			return e, err
-		}
-		copy(e.run[:], run)
+		err = row.Scan((*sqlread.ID)(&e.id), &e.superseded, (*sqlread.ID)(&e.run), &e.at, &shard, &holder)
 		if shard != nil {
 			key := runKeyOf(*shard, holder)
 			e.holder = &key
 		}
-		return e, decodeID(id, &e.id)
+		return e, err
 	})
 }
 

@@ -237,12 +237,3 @@ func packed[T any](stmt *sqlite.Stmt, col int) (*T, error) {
 	}
 	return v, nil
 }
-
-// unpack decodes a column into v, and leaves it as it is if the column is NULL.
-func unpack[T any](stmt *sqlite.Stmt, col int, v *T) error {
-	decoded, err := packed[T](stmt, col)
-	if decoded != nil {
-		*v = *decoded
-	}
-	return err
-}

@@ -23,6 +23,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/migrations"
 )
 
@@ -59,6 +60,7 @@ const versionTable = "cruster_schema_version"
 
 // Store is a journal.Store in a SQLite file.
 type Store struct {
+	*reader
 	config     Config
 	lock       *os.File
 	writer     *sqlite.Conn      // used only by the user that acquired it from queue
@@ -121,6 +123,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		readers: make(chan *sqlite.Conn, config.MaxReaders),
 		closing: make(chan struct{}),
 	}
+	s.reader = sqlread.New(database{s}, reads)
 	if err := s.open(ctx, filepath.Join(config.Dir, FileName)); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", config.Dir, err), s.closeHandles())
 	}

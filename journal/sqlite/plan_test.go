@@ -22,7 +22,7 @@ func TestQueryPlans(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	entities := func(f journal.EntityFilter) string {
-		query, _ := entitiesQuery(&f)
+		query, _ := reads.Entities(&f)
 		return query
 	}
 	parked := func(f journal.ParkedFilter) string {
@@ -39,14 +39,14 @@ func TestQueryPlans(t *testing.T) {
 	number := journal.Condition{Name: "a", Operator: "=", Value: abi.Attribute{Type: abi.AttributeNumber}}
 	queries := map[string]string{
 		"due":                    selectDue,
-		"run":                    selectRun,
-		"earlier":                selectEarlier,
-		"requested":              selectRequested,
-		"requested superseded":   selectRequestedSuperseded,
+		"run":                    reads.FindRun,
+		"earlier":                reads.Earlier,
+		"requested":              reads.Requested,
+		"requested superseded":   reads.RequestedSuperseded,
 		"entries":                selectEntries,
 		"last before":            selectLastBefore,
-		"started":                selectStarted,
-		"link":                   selectLink,
+		"started":                reads.Started,
+		"link":                   reads.Linked,
 		"expired":                selectExpired,
 		"over holder":            selectOverHolder,
 		"held":                   selectHeld,
@@ -67,8 +67,8 @@ func TestQueryPlans(t *testing.T) {
 		"results":                selectMail,
 		"held receipts":          selectHeldReceipts,
 		"live run":               selectLiveRun,
-		"lock":                   selectLock,
-		"in section":             selectInSection,
+		"lock":                   reads.Lock,
+		"in section":             reads.InSection,
 		"locks":                  selectLocks,
 		"locks of namespace":     selectLocksOfNamespace,
 		"release messages":       releaseMessages,
@@ -76,9 +76,9 @@ func TestQueryPlans(t *testing.T) {
 		"published":              selectPublished,
 		"attributes":             selectAttributes,
 		"next attributes":        selectNextAttributes,
-		"entity":                 selectEntity,
-		"brief row":              selectBrief + theCurrent,
-		"execution":              selectExecution + theCurrent,
+		"entity":                 reads.Entity,
+		"brief row":              reads.Brief,
+		"execution":              reads.Load,
 		"where =":                where("="),
 		"where > < = <=":         where(">", "<", "=", "<="),
 		"where number":           whereQuery(&journal.Filter{Where: []journal.Condition{number}}),

@@ -8,15 +8,18 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // values binds values to the parameters of a statement, in order. Keys are several parameters: see bindValue.
 func values(list ...any) func(*sqlite.Stmt) {
-	return func(stmt *sqlite.Stmt) {
-		param := 1
-		for _, v := range list {
-			param += bindValue(stmt, param, v)
-		}
+	return func(stmt *sqlite.Stmt) { bindValues(stmt, list) }
+}
+
+func bindValues(stmt *sqlite.Stmt, list []any) {
+	param := 1
+	for _, v := range list {
+		param += bindValue(stmt, param, v)
 	}
 }
 
@@ -44,6 +47,8 @@ func bindValue(stmt *sqlite.Stmt, param int, value any) int {
 	case journal.Caller:
 		bindCaller(stmt, param, v)
 		return 3
+	case *sqlread.ID:
+		stmt.BindBytes(param, v[:])
 	case journal.RunID:
 		stmt.BindBytes(param, v[:])
 	case journal.Origin:
@@ -59,6 +64,8 @@ func bindValue(stmt *sqlite.Stmt, param int, value any) int {
 	case string:
 		stmt.BindText(param, v)
 	case int:
+		stmt.BindInt64(param, int64(v))
+	case int16:
 		stmt.BindInt64(param, int64(v))
 	case int64:
 		stmt.BindInt64(param, v)
@@ -147,9 +154,3 @@ func scanBlob(row *sqlite.Stmt) ([]byte, error) { return blob(row, 0), nil }
 func scanInt(row *sqlite.Stmt) (int64, error) { return row.ColumnInt64(0), nil }
 
 func scanText(row *sqlite.Stmt) (string, error) { return row.ColumnText(0), nil }
-
-// scanListed reads an execution without its payloads.
-func scanListed(row *sqlite.Stmt) (journal.Execution, error) {
-	e, err := scanExecution(row)
-	return journal.Listed(e), err
-}
