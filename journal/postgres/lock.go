@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlread"
 )
@@ -55,14 +54,14 @@ type lookedAt struct {
 	held bool
 }
 
-func scanLookedAt(row pgx.CollectableRow) (l lookedAt, err error) {
+func scanLookedAt(row sqlread.Row, l *lookedAt) error {
 	var workflow, key *string
-	err = sqlread.ScanLockWith(row, &l.Lock, &workflow, &key)
+	err := sqlread.ScanLockWith(row, &l.Lock, &workflow, &key)
 	if l.held = workflow != nil && key != nil; l.held {
 		e := journal.Execution{Workflow: *workflow, Key: *key}
 		l.HolderName = e.Name()
 	}
-	return l, err
+	return err
 }
 
 // Locks implements journal.Store.
@@ -71,10 +70,10 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 	if err != nil {
 		return nil, journal.ID{}, false, err
 	}
-	if !isText(f.Namespace) {
-		return nil, journal.ID{}, false, abi.Errorf(abi.CodeBadRequest, "%q is not text", f.Namespace)
+	if err := s.sql.reads.CheckText(f.Namespace); err != nil {
+		return nil, journal.ID{}, false, err
 	}
-	found, err := readAll(ctx, s, scanLookedAt, "locks", s.sql.locksQuery(f.Namespace), int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
+	found, err := sqlread.All(ctx, s.reader, scanLookedAt, "locks", nil, s.sql.locksQuery(f.Namespace), int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
 	if more = len(found) > limit; more {
 		found = found[:limit]
 	}
@@ -104,7 +103,10 @@ func (w *sweep) deleteLocks(ctx context.Context, tx *ownedTx) (more bool, err er
 	if err != nil {
 		return false, err
 	}
-	found, err := pgx.CollectRows(rows, scanLookedAt)
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l lookedAt, err error) {
+		err = scanLookedAt(row, &l)
+		return l, err
+	})
 	if err != nil || len(found) == 0 {
 		return false, err
 	}

@@ -5,47 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
-
-// decode reads a column that is NULL for nil.
-func decode[T any](raw []byte) (*T, error) {
-	if raw == nil {
-		return nil, nil
-	}
-	v := new(T)
-	if err := abi.Unmarshal(raw, v); err != nil {
-		return nil, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
-	}
-	return v, nil
-}
-
-// readOne reads a row; journal.ErrNotFound if there is none.
-func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) (*T, error) {
-	if err := s.resolveInDoubt(ctx); err != nil {
-		return nil, err
-	}
-	var v T
-	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		v, err = pgx.CollectOneRow(rows, scan)
-		return err
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, journal.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
-	}
-	return &v, nil
-}
 
 // read is use for what only reads. A connection may be lost already when it is taken from the
 // pool: the server has ended it, or a caller that gave up has spoilt it. Then another one is
@@ -67,26 +31,6 @@ func (s *Store) read(ctx context.Context, call func(ctx context.Context, conn *p
 	return err
 }
 
-// readAll reads rows.
-func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
-	if err := s.resolveInDoubt(ctx); err != nil {
-		return nil, err
-	}
-	var all []T
-	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		all, err = pgx.AppendRows([]T(nil), rows, scan)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
-	}
-	return all, nil
-}
-
 // entriesQuery reads a page of a journal. The first row of it may begin before the page.
 func (st *statements) entriesQuery() string {
 	return `SELECT seq, last, body, more FROM (
@@ -105,18 +49,19 @@ func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, l
 	room := limit.Room()
 	count, bytes := room.Left()
 	type entryRow struct {
-		First, Last int64
-		Body        []byte
-		More        bool
+		first, last uint64
+		body        []byte
+		more        bool
 	}
-	rows, err := readAll(ctx, s, pgx.RowToStructByPos[entryRow], "journal of run "+run.Run.String(), s.sql.entriesQuery(),
+	scan := func(row sqlread.Row, e *entryRow) error { return row.Scan(&e.first, &e.last, &e.body, &e.more) }
+	rows, err := sqlread.All(ctx, s.reader, scan, "journal of run", run.Run, s.sql.entriesQuery(),
 		int16(run.Shard), run.Run[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
 	if err != nil {
 		return nil, false, err
 	}
 	page := journal.NewEntryPage(after, limit)
 	for _, row := range rows {
-		more, err := page.Add(uint64(row.First), uint64(row.Last), row.Body)
+		more, err := page.Add(row.first, row.last, row.body)
 		if err != nil {
 			return nil, false, fmt.Errorf("postgres: journal of run %s: %w", run.Run, err)
 		}
@@ -124,5 +69,5 @@ func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, l
 			return page.Entries, page.More, nil
 		}
 	}
-	return page.Entries, len(rows) > 0 && rows[len(rows)-1].More, nil
+	return page.Entries, len(rows) > 0 && rows[len(rows)-1].more, nil
 }

@@ -26,7 +26,7 @@ func TestQueryPlans(t *testing.T) {
 		return query
 	}
 	parked := func(f journal.ParkedFilter) string {
-		query, _ := parkedQuery(&f, 1)
+		query, _ := reads.Parked(&f)
 		return query
 	}
 	where := func(operators ...string) string {
@@ -53,14 +53,14 @@ func TestQueryPlans(t *testing.T) {
 		"next strand":            selectNextStrand,
 		"of strand":              selectOfStrand,
 		"listed":                 selectListed,
-		"inbox":                  selectInbox,
+		"inbox":                  reads.Inbox,
 		"messages":               selectMessages,
-		"message":                selectMessage,
+		"message":                reads.Message,
 		"message of":             selectMessageOf,
-		"find message":           findMessage,
+		"find message":           reads.FindMessage,
 		"tally":                  selectTally,
 		"next receiver":          selectNextReceiver,
-		"receipt":                selectReceipt,
+		"receipt":                reads.Receipt,
 		"receipt of":             selectReceiptOf,
 		"old receipts":           selectOldReceipts,
 		"delete receipts":        deleteReceipts,
@@ -73,7 +73,7 @@ func TestQueryPlans(t *testing.T) {
 		"locks of namespace":     selectLocksOfNamespace,
 		"release messages":       releaseMessages,
 		"hold message":           holdMessage,
-		"published":              selectPublished,
+		"published":              reads.Published,
 		"attributes":             selectAttributes,
 		"next attributes":        selectNextAttributes,
 		"entity":                 reads.Entity,
@@ -100,7 +100,7 @@ func TestQueryPlans(t *testing.T) {
 		"parked":                 parked(journal.ParkedFilter{}),
 		"parked of namespace":    parked(journal.ParkedFilter{Namespace: "n"}),
 		"parked of deployment":   parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}),
-		"parked of entity":       parked(journal.ParkedFilter{Entity: journal.ID{1}}),
+		"parked of entity":       reads.ParkedOf,
 	}
 	// What a range yields is sorted, and all rows of these indexes fit.
 	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder", "parked of entity"}

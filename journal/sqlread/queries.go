@@ -19,7 +19,18 @@ type Queries struct {
 	Entity, LockedEntity           string
 	Lock, InSection                string
 
-	expand func(string) string
+	// MessageColumns are those of a message: see [ScanMessage].
+	MessageColumns              string
+	Inbox, Message, FindMessage string
+	ParkedOf                    string
+	Published, Receipt          string
+
+	Deployment, Deployments string
+	Digests, Module         string
+	Schedule, Schedules     string
+
+	envelope string
+	expand   func(string) string
 }
 
 // NewQueries makes the queries of a dialect. In their templates {x} is the table x, and $1 the first parameter.
@@ -27,6 +38,8 @@ func NewQueries(d Dialect) *Queries {
 	q := &Queries{Dialect: d, expand: strings.NewReplacer("{", d.Tables, "}", "", "$", d.Parameter).Replace}
 	q.executions()
 	q.entities()
+	q.inboxes()
+	q.modules()
 	return q
 }
 
@@ -81,4 +94,44 @@ func (q *Queries) Entities(f *journal.EntityFilter) (query, bound string) {
 	operator, bound := f.Bound()
 	return q.expand(`SELECT ` + entityColumns + ` FROM {entities}
 		WHERE ` + behind + ` AND type >= $5 AND type ` + operator + ` $4 ORDER BY namespace, type, key LIMIT $6`), bound
+}
+
+func (q *Queries) inboxes() {
+	const to = ` FROM {inbox} WHERE shard = $1 AND id = $2 AND chain = $3`
+	q.envelope = `position, origin, kind, name, at, ` + q.Flags + `, bytes, sender, sender_run, step`
+	q.MessageColumns = q.envelope + `, value`
+	q.Inbox = q.expand(`SELECT ` + q.envelope + to + ` AND position > $4 AND parked IS NULL ORDER BY position`)
+	q.Message = q.expand(`SELECT ` + q.MessageColumns + to + ` AND position = $4 AND parked IS NULL`)
+	q.FindMessage = q.expand(`SELECT ` + q.envelope + `, parked` + to + ` AND origin = $4`)
+	q.Receipt = q.expand(`SELECT ` + ReceiptColumns + ` FROM {receipts} WHERE shard = $1 AND id = $2 AND origin = $3`)
+	q.ParkedOf = q.expand(q.parked() + q.ParkedOfEntity + ` WHERE shard = $1 AND id = $2 AND position > $3
+		AND parked IS NOT NULL ORDER BY position LIMIT $4`)
+	q.Published = q.expand(`SELECT body FROM {published} WHERE shard = $1 AND run = $2`)
+}
+
+func (q *Queries) parked() string {
+	return `SELECT ` + q.envelope + `, id, namespace, type, key, parked FROM `
+}
+
+// Parked lists what is behind a place, of one namespace or of all.
+func (q *Queries) Parked(f *journal.ParkedFilter) (query, bound string) {
+	behind := `namespace = $1 AND (type, key, position) > ($2, $3, $4)`
+	if f.Namespace == "" {
+		behind = `(namespace, type, key, position) > ($1, $2, $3, $4)`
+	}
+	operator, bound := f.Bound()
+	return q.expand(q.parked() + `{inbox} WHERE parked IS NOT NULL AND ` + behind + `
+		AND type ` + operator + ` $5 AND type >= $6 ORDER BY namespace, type, key, position LIMIT $7`), bound
+}
+
+func (q *Queries) modules() {
+	const deployments = `SELECT namespace, name, digest, version, config, allow_http, updated_at FROM {deployments}`
+	q.Module = q.expand(`SELECT digest, manifest, created_at, ` + q.Binary + ` FROM {modules} WHERE digest = $1`)
+	q.Digests = q.expand(`SELECT digest FROM {modules} WHERE digest >= $1 AND substr(digest, 1, length($1)) = $1
+		ORDER BY digest LIMIT $2`)
+	q.Deployment = q.expand(deployments + ` WHERE namespace = $1 AND name = $2`)
+	q.Deployments = q.expand(deployments + ` WHERE namespace = $1 ORDER BY name`)
+	q.Schedule = q.expand(`SELECT ` + scheduleColumns + `, input FROM {schedules} WHERE shard = $1 AND id = $2`)
+	q.Schedules = q.expand(`SELECT ` + scheduleColumns + ` FROM {schedules} WHERE namespace = $1 AND name > $2
+		ORDER BY name LIMIT $3`)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// ID is an id of any sort, as an argument of a query and as a destination, where NULL is the zero one. Pointers to ids
+// ID is an id of any sort, as an argument of a query and as a destination, which NULL leaves as it is. Pointers to ids
 // are converted to pointers to it.
 type ID [16]byte
 
@@ -17,7 +17,7 @@ func (id *ID) BytesValue() ([]byte, error) { return id[:], nil }
 // ScanBytes implements [BytesScanner].
 func (id *ID) ScanBytes(b []byte) error {
 	if len(b) > 0 && len(b) != len(id) {
-		return fmt.Errorf("%w: an id has %d bytes, not %d", journal.ErrCorrupt, len(b), len(id))
+		return fmt.Errorf("an id has %d bytes, not %d", len(b), len(id))
 	}
 	copy(id[:], b)
 	return nil
@@ -117,4 +117,91 @@ func ScanLock(row Row, l *journal.Lock) error { return ScanLockWith(row, l) }
 func ScanLockWith(row Row, l *journal.Lock, behind ...any) error {
 	into := append(caller(&l.Holder, (*ID)(&l.Entity), &l.Namespace, &l.Type, &l.Key), &l.Since)
 	return row.Scan(append(into, behind...)...)
+}
+
+// envelope are the destinations of the columns of an envelope, and those behind them.
+func envelope(e *journal.Envelope, behind ...any) []any {
+	into := append(make([]any, 0, 16), &e.Position, (*ID)(&e.Origin), (*string)(&e.Kind), &e.Name, &e.At,
+		&e.Repeatable, &e.Held, &e.Bytes)
+	return append(caller(&e.From, into...), behind...)
+}
+
+func scanEnvelope(row Row, e *journal.Envelope) error { return row.Scan(envelope(e)...) }
+
+// ScanMessage reads a message.
+func ScanMessage(row Row, m *journal.Message) error { return ScanMessageWith(row, m) }
+
+// ScanMessageWith reads a message and the columns behind it.
+func ScanMessageWith(row Row, m *journal.Message, behind ...any) error {
+	return row.Scan(append(envelope(&m.Envelope, &m.Value), behind...)...)
+}
+
+func scanFound(row Row, m *journal.FoundMessage) error {
+	var body journal.ParkedBody
+	err := row.Scan(envelope(&m.Envelope, unpack(&body))...)
+	m.Parked = body.Reason
+	return err
+}
+
+func scanParked(row Row, m *journal.ParkedMessage) error {
+	var body journal.ParkedBody
+	err := row.Scan(envelope(&m.Message, (*ID)(&m.Entity), &m.Namespace, &m.Type, &m.Key, unpack(&body))...)
+	m.Position = m.Message.Position
+	m.SetBody(&body)
+	return err
+}
+
+// ReceiptColumns are those of a receipt: see [ScanReceipt].
+const ReceiptColumns = `origin, at, error, value, sender, sender_run, step`
+
+// ScanReceipt reads a receipt.
+func ScanReceipt(row Row, r *journal.Receipt) error {
+	return row.Scan(caller(&r.From, (*ID)(&r.Origin), &r.At, unpack(&r.Error), &r.Value)...)
+}
+
+func scanPublished(row Row, p *journal.Published) error {
+	var body []byte
+	if err := row.Scan(&body); err != nil {
+		return err
+	}
+	published, err := journal.PublishedOf(body)
+	if err == nil {
+		*p = *published
+	}
+	return err
+}
+
+func scanModule(row Row, m *journal.Module) error {
+	return row.Scan(&m.Digest, &m.Manifest, &m.CreatedAt, &m.Binary)
+}
+
+func scanDeployment(row Row, d *journal.Deployment) error {
+	var config, allow []byte
+	if err := row.Scan(&d.Namespace, &d.Name, &d.Digest, &d.Version, &config, &allow, &d.UpdatedAt); err != nil {
+		return err
+	}
+	if err := abi.Unmarshal(config, &d.Config); err != nil {
+		return fmt.Errorf("config of deployment %q: %w", d.Name, err)
+	}
+	if err := abi.Unmarshal(allow, &d.AllowHTTP); err != nil {
+		return fmt.Errorf("grants of deployment %q: %w", d.Name, err)
+	}
+	return nil
+}
+
+const scheduleColumns = `namespace, name, version, wake_at, body`
+
+func scanSchedule(row Row, s *journal.Schedule) error { return scanScheduleWith(row, s, &s.Input) }
+
+func scanListedSchedule(row Row, s *journal.Schedule) error { return scanScheduleWith(row, s) }
+
+func scanScheduleWith(row Row, s *journal.Schedule, behind ...any) error {
+	var body []byte
+	if err := row.Scan(append([]any{&s.Namespace, &s.Name, &s.Version, &s.WakeAt, &body}, behind...)...); err != nil {
+		return err
+	}
+	if err := s.SetBody(body); err != nil {
+		return fmt.Errorf("schedule %q: %w", s.Name, err)
+	}
+	return nil
 }
