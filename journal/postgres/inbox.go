@@ -30,7 +30,8 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 
 // MailReceivers implements journal.Store.
 func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers of mail", nil, s.sql.mailReceiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers of mail", nil, s.sql.mailReceiversQuery(),
+		int16(after.Shard()), after[:], max(limit, 0))
 }
 
 // mailReceiversQuery leaps from each receiver of mail to the next, so that a page does not read the mail behind it:
@@ -49,7 +50,8 @@ func (st *statements) mailReceiversQuery() string {
 
 // Receivers implements journal.Store.
 func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers", nil, s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers", nil, s.sql.receiversQuery(),
+		int16(after.Shard()), after[:], max(limit, 0))
 }
 
 // receiversQuery leaps from each entity with messages to the next, over all of its other messages, in an index that has none of

@@ -55,7 +55,8 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 				ORDER BY e.created_at DESC, e.id DESC LIMIT $5) AS newest
 			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") + ` AND ($6 = '' OR s.state = $6)
 			ORDER BY at DESC, place DESC LIMIT $5)
-		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
+		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e
+			ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
 		ORDER BY at DESC, place DESC`, []any{f.Namespace, f.Workflow, at, id, want, string(f.State)}
 }
 

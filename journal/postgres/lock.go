@@ -73,7 +73,8 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 	if err := s.sql.reads.CheckText(f.Namespace); err != nil {
 		return nil, journal.ID{}, false, err
 	}
-	found, err := sqlread.All(ctx, s.reader, scanLookedAt, "locks", nil, s.sql.locksQuery(f.Namespace), int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
+	found, err := sqlread.All(ctx, s.reader, scanLookedAt, "locks", nil, s.sql.locksQuery(f.Namespace),
+		int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
 	if more = len(found) > limit; more {
 		found = found[:limit]
 	}

@@ -54,7 +54,8 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 			SELECT newest.* FROM spaces s CROSS JOIN LATERAL (SELECT a.created_at AS at, a.id AS place FROM ` + st.attributes + ` a
 				WHERE ` + where + ` ORDER BY a.created_at DESC, a.id DESC LIMIT $4) AS newest
 			ORDER BY at DESC, place DESC LIMIT $4)
-		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
+		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e
+			ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
 		ORDER BY at DESC, place DESC`, args
 }
 

@@ -12,7 +12,8 @@ const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'run
 
 // Due implements journal.Store.
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	return sqlread.All(ctx, s.reader, sqlread.ScanWake, "due executions", nil, selectDue, until, after.At, after.ID[:], max(limit, 0))
+	return sqlread.All(ctx, s.reader, sqlread.ScanWake, "due executions", nil, selectDue,
+		until, after.At, after.ID[:], max(limit, 0))
 }
 
 // Ping implements journal.Store: it takes the write lock and gives it back, and
