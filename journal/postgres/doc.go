@@ -5,14 +5,14 @@
 // "cruster__NAMESPACE", so that an activity's SQL and its journal entry commit
 // in one transaction while the SQL sees nothing but its own tables.
 //
-// It imports abi, journal, journal/postgres/guestsql and migrations. Start reading at
-// commit.go (how a batch becomes one round trip, and why the fence holds), then
-// guest.go (how SQL of modules is confined) and indoubt.go (what happens to a
-// commit whose answer was lost). pools.go has the connections and the limits of
-// every call.
+// It imports abi, journal, journal/postgres/guestsql, journal/sqlread, which has its
+// plain reads, and migrations. Start reading at commit.go (how a batch becomes one round
+// trip, and why the fence holds), then guest.go (how SQL of modules is confined) and
+// indoubt.go (what happens to a commit whose answer was lost). pools.go has the
+// connections and the limits of every call.
 //
 // Package storetest tests columns.go, commit.go, entity.go, inbox.go, mail.go, read.go,
-// receipts.go, store.go and sweepreceipts.go (main_test.go runs it), open_test.go tests migrate.go.
+// reads.go, receipts.go, store.go and sweepreceipts.go (main_test.go runs it), open_test.go tests migrate.go.
 //
 // Connections must be direct ones or pooled by session: prepared statements
 // and session settings do not survive a pooler that works by transaction.

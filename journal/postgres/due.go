@@ -7,9 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // # What is due, by shards
@@ -95,7 +94,7 @@ func nextCut(cut map[journal.Wake]bool) (places []shardPlace) {
 
 // dueQuery lists what is due behind a place in each shard, a few rows of each. All of it is in the index.
 func dueQuery(table, only string) string {
-	return `SELECT w.wake_at, w.id FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS JOIN LATERAL (
+	return `SELECT w.id, w.wake_at FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS JOIN LATERAL (
 			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only + ` AND x.wake_at <= $2 AND (x.wake_at, x.id) > (s.at, s.id)
 			ORDER BY x.wake_at, x.id LIMIT $5) AS w
 		ORDER BY w.wake_at, w.id`
@@ -118,18 +117,11 @@ func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wak
 }
 
 func (s *Store) due(ctx context.Context, what, query string, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
-		var id []byte
-		if err := row.Scan(&w.At, &id); err != nil {
-			return w, err
-		}
-		return w, decodeID(id, &w.ID)
-	}
 	return pageOfDue(after, limit, func(after []shardPlace, most int) ([]journal.Wake, error) {
 		shards, times, ids := make([]int16, len(after)), make([]int64, len(after)), make([][]byte, len(after))
 		for i := range after {
 			shards[i], times[i], ids[i] = after[i].shard, after[i].At, after[i].ID[:]
 		}
-		return readAll(ctx, s, scan, what, query, shards, until, times, ids, most)
+		return sqlread.All(ctx, s.reader, sqlread.ScanWake, what, nil, query, shards, until, times, ids, most)
 	})
 }

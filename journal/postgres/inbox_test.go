@@ -84,7 +84,7 @@ func TestEntityPlans(t *testing.T) {
 		page, err := store.ListEntities(t.Context(), c.filter)
 		require.NoError(t, err, name)
 		require.Len(t, page, c.want, name)
-		query, bound := store.sql.entitiesQuery(&c.filter)
+		query, bound := store.sql.reads.Entities(&c.filter)
 		place := c.filter.Place()
 		p := store.explain(t, query, place.Namespace, place.Type, place.Key, bound, c.filter.Type, c.filter.Limit)
 		requireIndexed(t, p, "entities_name", name)

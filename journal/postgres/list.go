@@ -6,10 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // List implements journal.Store. How few rows it looks at, whatever the filter, is
@@ -19,20 +17,14 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 	if err != nil {
 		return journal.Page{}, err
 	}
-	for _, v := range []string{f.Namespace, f.Workflow, string(f.State)} {
-		if !isText(v) {
-			return journal.Page{}, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
-		}
+	if err := s.sql.reads.CheckText(f.Namespace, f.Workflow, string(f.State)); err != nil {
+		return journal.Page{}, err
 	}
 	query, args := s.sql.listQuery(f, limit+1, after)
 	if len(f.Where) > 0 {
 		query, args = s.sql.whereQuery(f, limit+1, after)
 	}
-	scan := func(row pgx.CollectableRow) (journal.Execution, error) {
-		e, err := scanExecution(row)
-		return journal.Listed(e), err
-	}
-	rows, err := readAll(ctx, s, scan, "executions", query, args...)
+	rows, err := sqlread.All(ctx, s.reader, sqlread.ScanListed, "executions", nil, query, args...)
 	if err != nil {
 		return journal.Page{}, err
 	}
@@ -63,7 +55,8 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 				ORDER BY e.created_at DESC, e.id DESC LIMIT $5) AS newest
 			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") + ` AND ($6 = '' OR s.state = $6)
 			ORDER BY at DESC, place DESC LIMIT $5)
-		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = ` + shardOf("place") + ` AND id = place AND superseded = 0
+		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e
+			ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
 		ORDER BY at DESC, place DESC`, []any{f.Namespace, f.Workflow, at, id, want, string(f.State)}
 }
 

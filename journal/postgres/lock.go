@@ -2,15 +2,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -39,73 +36,6 @@ func queueLocks(b *pgx.Batch, locks map[journal.ID]*journal.Lock) {
 	}
 }
 
-const lockColumns = `l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since`
-
-// scanLock reads the columns of a lock, and others behind them.
-func scanLock(row pgx.CollectableRow, more ...any) (l journal.Lock, err error) {
-	var id, holder, run, step []byte
-	err = row.Scan(append([]any{&id, &l.Namespace, &l.Type, &l.Key, &holder, &run, &step, &l.Since}, more...)...)
-	if err != nil {
-		return l, err
-	}
-	l.Holder = callerOf(holder, run, step)
-	return l, decodeID(id, &l.Entity)
-}
-
-// Lock implements journal.Store.
-func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
-	scan := func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) }
-	return readOne(ctx, s, scan, "lock of entity "+entity.String(), s.sql.lockQuery(), int16(entity.Shard()), entity[:])
-}
-
-func (st *statements) lockQuery() string {
-	return `SELECT ` + lockColumns + ` FROM ` + st.locks + ` l WHERE l.shard = $1 AND l.id = $2`
-}
-
-// LockedEntity implements journal.Store. It is what an entity is loaded with, so it is one round trip.
-func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
-	if err := s.resolveInDoubt(ctx); err != nil {
-		return nil, nil, err
-	}
-	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
-		entity, lock = nil, nil // of a connection that was lost
-		b := &pgx.Batch{}
-		b.Queue(s.sql.entityQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
-			entity, err = maybeOne(rows, scanEntity)
-			return err
-		})
-		b.Queue(s.sql.lockQuery(), int16(id.Shard()), id[:]).Query(func(rows pgx.Rows) (err error) {
-			lock, err = maybeOne(rows, func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) })
-			return err
-		})
-		return conn.SendBatch(ctx, b).Close()
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("postgres: read entity %s and its lock: %w", id, err)
-	}
-	return entity, lock, nil
-}
-
-// maybeOne reads a row; nil if there is none.
-func maybeOne[T any](rows pgx.Rows, scan pgx.RowToFunc[T]) (*T, error) {
-	v, err := pgx.CollectOneRow(rows, scan)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil, nil //nolint:nilnil // there is none
-	case err != nil:
-		return nil, err
-	}
-	return &v, nil
-}
-
-// InSection implements journal.Store.
-func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
-	in, err := readOne(ctx, s, pgx.RowTo[bool], "section of execution "+step.ID.String(), `SELECT EXISTS (SELECT FROM `+s.sql.executions+`
-		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN `+final+`)`,
-		int16(step.ID.Shard()), step.Run[:], step.Step[:])
-	return in != nil && *in, err
-}
-
 // locksQuery lists locks behind one, of one namespace or of all, each with the name of the
 // execution that holds it: NULL if none does.
 func (st *statements) locksQuery(namespace string) string {
@@ -113,7 +43,7 @@ func (st *statements) locksQuery(namespace string) string {
 	if namespace != "" {
 		behind = `l.namespace = $4 AND l.id > $2 AND $1 >= 0::int2 ORDER BY l.id`
 	}
-	return `SELECT ` + lockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
+	return `SELECT ` + sqlread.LockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
 		LEFT JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("l.holder") + ` AND e.run = l.holder_run
 			AND e.section = l.holder_step AND e.state NOT IN ` + final + `
 		ORDER BY l.id`
@@ -125,14 +55,14 @@ type lookedAt struct {
 	held bool
 }
 
-func scanLookedAt(row pgx.CollectableRow) (l lookedAt, err error) {
+func scanLookedAt(row sqlread.Row, l *lookedAt) error {
 	var workflow, key *string
-	l.Lock, err = scanLock(row, &workflow, &key)
+	err := sqlread.ScanLockWith(row, &l.Lock, &workflow, &key)
 	if l.held = workflow != nil && key != nil; l.held {
 		e := journal.Execution{Workflow: *workflow, Key: *key}
 		l.HolderName = e.Name()
 	}
-	return l, err
+	return err
 }
 
 // Locks implements journal.Store.
@@ -141,10 +71,11 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 	if err != nil {
 		return nil, journal.ID{}, false, err
 	}
-	if !isText(f.Namespace) {
-		return nil, journal.ID{}, false, abi.Errorf(abi.CodeBadRequest, "%q is not text", f.Namespace)
+	if err := s.sql.reads.CheckText(f.Namespace); err != nil {
+		return nil, journal.ID{}, false, err
 	}
-	found, err := readAll(ctx, s, scanLookedAt, "locks", s.sql.locksQuery(f.Namespace), int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
+	found, err := sqlread.All(ctx, s.reader, scanLookedAt, "locks", nil, s.sql.locksQuery(f.Namespace),
+		int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
 	if more = len(found) > limit; more {
 		found = found[:limit]
 	}
@@ -164,7 +95,8 @@ func (tx *ownedTx) Locks(ctx context.Context, after journal.ID, limit int) ([]sq
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (sqlsweep.Lock, error) {
-		l, err := scanLookedAt(row)
+		var l lookedAt
+		err := scanLookedAt(row, &l)
 		return sqlsweep.Lock{Lock: l.Lock, Held: l.held}, err
 	})
 }

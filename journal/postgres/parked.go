@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"context"
-
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/abi"
@@ -56,57 +54,4 @@ func (m *mailboxes) move(at place, from, to map[place]message, less, more map[jo
 	l := less[at.to]
 	less[at.to] = tally{l.messages - 1, l.bytes - moved.bytes}
 	more[at.to] = more[at.to].plus(int(moved.bytes))
-}
-
-func scanParked(row pgx.CollectableRow) (m journal.ParkedMessage, err error) {
-	var id, raw []byte
-	if m.Message, err = scanEnvelope(row, &id, &m.Namespace, &m.Type, &m.Key, &raw); err != nil {
-		return m, err
-	}
-	m.Position = m.Message.Position
-	body, err := decode[journal.ParkedBody](raw)
-	if err != nil {
-		return m, err
-	}
-	m.SetBody(body)
-	return m, decodeID(id, &m.Entity)
-}
-
-// Parked implements journal.Store.
-func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.ParkedMessage, error) {
-	limit, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	place := f.Place()
-	if !f.Entity.IsZero() {
-		return readAll(ctx, s, scanParked, "parked messages", s.sql.parkedOfEntityQuery(), int16(f.Entity.Shard()), f.Entity[:], int64(place.Position), limit)
-	}
-	for _, v := range []string{f.Namespace, f.Type, place.Namespace, place.Type, place.Key} {
-		if !isText(v) {
-			return nil, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
-		}
-	}
-	if f.Namespace != "" && place.Namespace != f.Namespace {
-		return nil, nil
-	}
-	query, bound := s.sql.parkedQuery(&f)
-	return readAll(ctx, s, scanParked, "parked messages", query, place.Namespace, place.Type, place.Key, int64(place.Position), bound, f.Type, limit)
-}
-
-// parkedOfEntityQuery lists those of one entity. In their order the planner would walk through the inbox.
-func (st *statements) parkedOfEntityQuery() string {
-	return `SELECT * FROM (SELECT ` + envelopeColumns + `, id, namespace, type, key, parked FROM ` + st.inbox + `
-		WHERE shard = $1 AND id = $2 AND parked IS NOT NULL OFFSET 0) AS i WHERE position > $3 ORDER BY position LIMIT $4`
-}
-
-// parkedQuery lists what is behind a place: of one namespace or of all.
-func (st *statements) parkedQuery(f *journal.ParkedFilter) (query, bound string) {
-	behind := `namespace = $1 AND (type, key, position) > ($2, $3, $4)`
-	if f.Namespace == "" {
-		behind = `(namespace, type, key, position) > ($1, $2, $3, $4)`
-	}
-	operator, bound := f.Bound()
-	return `SELECT ` + envelopeColumns + `, id, namespace, type, key, parked FROM ` + st.inbox + ` WHERE parked IS NOT NULL AND ` + behind + `
-		AND type ` + operator + ` $5 AND type >= $6 ORDER BY namespace, type, key, position LIMIT $7`, bound
 }

@@ -43,7 +43,7 @@ func TestParkedPlans(t *testing.T) {
 		page, err := store.Parked(t.Context(), f)
 		require.NoError(t, err, name)
 		require.Len(t, page, 20, name)
-		query, bound := store.sql.parkedQuery(&f)
+		query, bound := store.sql.reads.Parked(&f)
 		place := f.Place()
 		p := store.explain(t, query, place.Namespace, place.Type, place.Key, int64(0), bound, f.Type, f.Limit)
 		requireIndexed(t, p, "inbox_parked_list", name)
@@ -53,7 +53,7 @@ func TestParkedPlans(t *testing.T) {
 	page, err := store.Parked(t.Context(), journal.ParkedFilter{Entity: id, Limit: 20})
 	require.NoError(t, err)
 	require.Len(t, page, 20)
-	p := store.explain(t, store.sql.parkedOfEntityQuery(), int16(id.Shard()), id[:], int64(0), 20)
+	p := store.explain(t, store.sql.reads.ParkedOf, int16(id.Shard()), id[:], int64(0), 20)
 	requireIndexed(t, p, "inbox_parked", "entity")
 	require.LessOrEqual(t, p.walked(), 105.0, "those that are parked, and not the inbox: %+v", p)
 }

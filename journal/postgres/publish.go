@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // queuePublished appends the statements that replace what runs have published. Attributes
@@ -33,22 +34,6 @@ func (p *plan) queuePublished(b *pgx.Batch) {
 	}
 }
 
-// Published implements journal.Store.
-func (s *Store) Published(ctx context.Context, chain journal.RunKey) (*journal.Published, error) {
-	scan := func(row pgx.CollectableRow) (journal.Published, error) {
-		var body []byte
-		if err := row.Scan(&body); err != nil {
-			return journal.Published{}, err
-		}
-		p, err := journal.PublishedOf(body)
-		if err != nil {
-			return journal.Published{}, err
-		}
-		return *p, nil
-	}
-	return readOne(ctx, s, scan, "what was published", `SELECT body FROM `+s.sql.published+` WHERE shard = $1 AND run = $2`, int16(chain.Shard), chain.Run[:])
-}
-
 // Outlines implements journal.Store.
 func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
 	var of keys
@@ -56,16 +41,16 @@ func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[jour
 		of.addRun(chain)
 	}
 	outlines := map[journal.RunKey]*journal.Published{}
-	scan := func(row pgx.CollectableRow) (none struct{}, err error) {
+	scan := func(row sqlread.Row, _ *struct{}) (err error) {
 		var shard int16
 		var run, body []byte
 		if err := row.Scan(&shard, &run, &body); err != nil {
-			return none, err
+			return err
 		}
 		outlines[runKeyOf(shard, run)], err = journal.OutlineOf(body)
-		return none, err
+		return err
 	}
-	_, err := readAll(ctx, s, scan, "what executions have published",
+	_, err := sqlread.All(ctx, s.reader, scan, "what executions have published", nil,
 		`SELECT shard, run, body FROM unnest($1::int2[], $2::bytea[]) AS k (shard, run) JOIN `+s.sql.published+` USING (shard, run)`, of.shards, of.ids)
 	return outlines, err
 }

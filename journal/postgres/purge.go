@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -53,14 +54,8 @@ func (st *statements) selectMail() string {
 
 // Mail implements sqlsweep.Store.
 func (s swept) Mail(ctx context.Context, own journal.Owned, after sqlsweep.MailPlace, limit int) ([]sqlsweep.Mail, error) {
-	scan := func(row pgx.CollectableRow) (m sqlsweep.Mail, err error) {
-		var id, chain []byte
-		err = row.Scan(&id, &chain, &m.Position, &m.There)
-		m.To = receiverOf(id, chain)
-		return m, err
-	}
 	first := after.To.ID.Shard()
-	return readAll(ctx, s.store, scan, "mail", s.store.sql.selectMail(),
+	return sqlread.All(ctx, s.store.reader, sqlsweep.ScanMail, "mail", nil, s.store.sql.selectMail(),
 		shardColumn(own.From(first)), limit, int16(first), after.To.ID[:], chainColumn(after.To.Chain), int64(after.Position))
 }
 

@@ -98,30 +98,3 @@ func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.
 		return err
 	})
 }
-
-func scanSchedule(row pgx.CollectableRow) (sched journal.Schedule, err error) {
-	var body []byte
-	if err := row.Scan(&sched.Namespace, &sched.Name, &sched.Version, &sched.WakeAt, &body, &sched.Input); err != nil {
-		return sched, err
-	}
-	if err := sched.SetBody(body); err != nil {
-		return sched, fmt.Errorf("schedule %q: %w", sched.Name, err)
-	}
-	return sched, nil
-}
-
-// Schedule implements journal.Store.
-func (s *Store) Schedule(ctx context.Context, id journal.ID) (*journal.Schedule, error) {
-	return readOne(ctx, s, scanSchedule, "schedule",
-		`SELECT namespace, name, version, wake_at, body, input FROM `+s.sql.schedules+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
-}
-
-// Schedules implements journal.Store.
-func (s *Store) Schedules(ctx context.Context, namespace, after string, limit int) ([]journal.Schedule, error) {
-	if !isText(namespace) || !isText(after) {
-		return nil, nil
-	}
-	return readAll(ctx, s, scanSchedule, "schedules",
-		`SELECT namespace, name, version, wake_at, body, NULL::bytea FROM `+s.sql.schedules+` WHERE namespace = $1 AND name > $2 ORDER BY name LIMIT $3`,
-		namespace, after, max(limit, 0))
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // Names under which the statements of a journal write are prepared on every
@@ -69,6 +70,7 @@ type statements struct {
 	retired                                     string
 	countParked                                 string
 	prepared                                    map[string]string
+	reads                                       *sqlread.Queries
 }
 
 func newStatements(schema string) statements {
@@ -79,6 +81,7 @@ func newStatements(schema string) statements {
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
 		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), retired: q("retired"),
+		reads: newReads(schema),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{links}", st.links,

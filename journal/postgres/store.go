@@ -13,12 +13,14 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 	"github.com/cruster/cruster/migrations"
 )
 
 // Store is a journal.Store in Postgres.
 type Store struct {
+	*reader
 	*sqlsweep.Sweeper
 
 	config Config
@@ -60,6 +62,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}, sieve: sieve{clock: c.Clock},
 	}
 	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
+	s.reader = sqlread.New(database{s}, s.sql.reads)
 	if err := s.openPools(ctx, base); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -92,17 +93,14 @@ func (tx *ownedTx) Expired(ctx context.Context, before int64, after sqlsweep.Run
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e sqlsweep.Expired, err error) {
-		var id, run, holder []byte
+		var holder []byte
 		var shard *int16
-		if err := row.Scan(&id, &e.Superseded, &run, &e.At, &shard, &holder); err != nil {
-			return e, err
-		}
-		copy(e.Run[:], run)
+		err = row.Scan((*sqlread.ID)(&e.ID), &e.Superseded, (*sqlread.ID)(&e.Run), &e.At, &shard, &holder)
 		if shard != nil {
 			key := runKeyOf(*shard, holder)
 			e.Holder = &key
 		}
-		return e, decodeID(id, &e.ID)
+		return e, err
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // lookUp ends a subquery that is asked for each row, in the order of the rows. A planner that
@@ -53,7 +54,8 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 			SELECT newest.* FROM spaces s CROSS JOIN LATERAL (SELECT a.created_at AS at, a.id AS place FROM ` + st.attributes + ` a
 				WHERE ` + where + ` ORDER BY a.created_at DESC, a.id DESC LIMIT $4) AS newest
 			ORDER BY at DESC, place DESC LIMIT $4)
-		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = ` + shardOf("place") + ` AND id = place AND superseded = 0
+		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e
+			ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0
 		ORDER BY at DESC, place DESC`, args
 }
 

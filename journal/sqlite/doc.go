@@ -11,9 +11,9 @@
 // by limits (guestsql, guest.go): it sees the tables of its own namespace and
 // nothing else.
 //
-// The package imports abi, journal and migrations. Package storetest tests
-// commit.go, deploy.go, entity.go, inbox.go, read.go and receipts.go (sqlite_test.go
-// runs it).
+// The package imports abi, journal, journal/sqlread, which has its plain reads, and
+// migrations. Package storetest tests commit.go, deploy.go, entity.go, inbox.go, read.go,
+// reads.go and receipts.go (sqlite_test.go runs it).
 //
 // Start reading at open.go.
 package sqlite

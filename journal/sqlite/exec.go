@@ -200,24 +200,3 @@ func orNull[T comparable](v T) any {
 	}
 	return v
 }
-
-func packed[T any](stmt *sqlite.Stmt, col int) (*T, error) {
-	b := blob(stmt, col)
-	if b == nil {
-		return nil, nil
-	}
-	v := new(T)
-	if err := abi.Unmarshal(b, v); err != nil {
-		return nil, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
-	}
-	return v, nil
-}
-
-// unpack decodes a column into v, and leaves it as it is if the column is NULL.
-func unpack[T any](stmt *sqlite.Stmt, col int, v *T) error {
-	decoded, err := packed[T](stmt, col)
-	if decoded != nil {
-		*v = *decoded
-	}
-	return err
-}

@@ -41,7 +41,7 @@ func (b *batch) put(receiver journal.Receiver, m *journal.Message) (uint64, erro
 		receiver, position, m.Origin, string(m.Kind), m.Name, m.At, flagsOf(m), m.Bytes, m.From, m.Value)
 }
 
-// flagsOf is what scanEnvelope reads as two.
+// flagsOf is what the reads take apart.
 func flagsOf(m *journal.Message) (flags int64) {
 	if m.Repeatable {
 		flags |= 1

@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // A list is newest first, of any workflow, deployment and state. The naive query walks
@@ -29,7 +30,8 @@ const (
 	selectOfStrand = `SELECT created_at, id FROM cruster_executions
 		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
 		ORDER BY created_at DESC, id DESC LIMIT ?8`
-	selectListed = "SELECT " + executionColumns + " FROM cruster_executions e WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0"
+	selectListed = "SELECT " + sqlread.ExecutionColumns + ` FROM cruster_executions e
+		WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0`
 )
 
 // List implements journal.Store.
@@ -96,10 +98,9 @@ func (l *listing) read() (rows []journal.Execution, err error) {
 		return nil, err
 	}
 	for _, p := range l.found {
-		err := run(l.conn, selectListed, values(journal.ID(p.id)), func(row *sqlite.Stmt) error {
-			e, err := scanExecution(row)
-			rows = append(rows, journal.Listed(e))
-			return err
+		err := run(l.conn, selectListed, values(journal.ID(p.id)), func(stmt *sqlite.Stmt) error {
+			rows = append(rows, journal.Execution{})
+			return sqlread.ScanListed(&row{stmt: stmt}, &rows[len(rows)-1])
 		})
 		if err != nil {
 			return nil, err

@@ -7,21 +7,15 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
 const (
-	lockColumns = "l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since"
-
-	selectLock = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.shard = ?1 AND l.id = ?2"
-
-	// selectInSection tells whether a step is that of the section of a run which is not over,
-	// and how its execution is called.
-	selectInSection = `SELECT workflow, key FROM cruster_executions
-		WHERE shard = ?1 AND run = ?2 AND section = ?3 AND state NOT IN ('completed', 'failed', 'interrupted')`
-
-	selectLocks            = "SELECT " + lockColumns + " FROM cruster_locks l WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT ?3"
-	selectLocksOfNamespace = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3"
+	selectLocks = "SELECT " + sqlread.LockColumns + ` FROM cruster_locks l
+		WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT ?3`
+	selectLocksOfNamespace = "SELECT " + sqlread.LockColumns + ` FROM cruster_locks l
+		WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3`
 )
 
 // putLock replaces the lock of an entity, or inserts it.
@@ -30,55 +24,11 @@ func (b *batch) putLock(l *journal.Lock) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, l.Entity, l.Namespace, l.Type, l.Key, l.Holder, l.Since)
 }
 
-func scanLock(row *sqlite.Stmt) (journal.Lock, error) {
-	return journal.Lock{
-		Entity: columnID(row, 0), Namespace: row.ColumnText(1), Type: row.ColumnText(2), Key: row.ColumnText(3),
-		Holder: columnCaller(row, 4), Since: row.ColumnInt64(7),
-	}, nil
-}
-
-// Lock implements journal.Store.
-func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
-	return readOne(ctx, s, scanLock, "the lock of entity "+entity.String(), selectLock, entity)
-}
-
-// LockedEntity implements journal.Store.
-func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
-		if err := run(conn, "BEGIN", nil, nil); err != nil {
-			return err
-		}
-		defer rollback(conn)
-		if entity, err = selectOne(conn, scanEntity, selectEntity, id); err != nil {
-			return err
-		}
-		lock, err = selectOne(conn, scanLock, selectLock, id)
-		return err
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("sqlite: entity %s and its lock: %w", id, err)
-	}
-	return entity, lock, nil
-}
-
-// InSection implements journal.Store.
-func (s *Store) InSection(ctx context.Context, step journal.Caller) (in bool, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		_, in, err = inSection(conn, step)
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("sqlite: section of execution %s: %w", step.ID, err)
-	}
-	return in, nil
-}
-
 // inSection tells whether the run of a step is in its section, and the name of the execution.
 func inSection(conn *sqlite.Conn, step journal.Caller) (name string, in bool, err error) {
-	err = run(conn, selectInSection, values(journal.KeyOf(step.ID, step.Run), step.Step), func(row *sqlite.Stmt) error {
-		e := journal.Execution{Workflow: row.ColumnText(0), Key: row.ColumnText(1)}
-		name, in = e.Name(), true
-		return nil
+	err = run(conn, reads.InSection, values(journal.KeyOf(step.ID, step.Run), step.Step), func(stmt *sqlite.Stmt) error {
+		in = true
+		return sqlread.ScanName(&row{stmt: stmt}, &name)
 	})
 	return name, in, err
 }
@@ -124,9 +74,9 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 // of all.
 func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit int) ([]journal.Lock, error) {
 	if namespace != "" {
-		return selectAll(conn, scanLock, selectLocksOfNamespace, after, limit, namespace)
+		return selectAll(conn, scan(sqlread.ScanLock), selectLocksOfNamespace, after, limit, namespace)
 	}
-	return selectAll(conn, scanLock, selectLocks, after, limit)
+	return selectAll(conn, scan(sqlread.ScanLock), selectLocks, after, limit)
 }
 
 // Locks implements sqlsweep.Tx.

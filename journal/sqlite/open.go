@@ -23,6 +23,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 	"github.com/cruster/cruster/migrations"
 )
@@ -60,6 +61,7 @@ const versionTable = "cruster_schema_version"
 
 // Store is a journal.Store in a SQLite file.
 type Store struct {
+	*reader
 	*sqlsweep.Sweeper
 
 	config     Config
@@ -122,6 +124,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		closing: make(chan struct{}),
 	}
 	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
+	s.reader = sqlread.New(database{s}, reads)
 	if err := s.open(ctx, filepath.Join(config.Dir, FileName)); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", config.Dir, err), s.closeHandles())
 	}

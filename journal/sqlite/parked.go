@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -63,48 +62,4 @@ func (b *batch) move(w *journal.Write, query string, messages int64, list ...any
 		err = errNoMessage
 	}
 	return err
-}
-
-// Parked implements journal.Store.
-func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.ParkedMessage, error) {
-	limit, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if place := f.Place(); f.Namespace != "" && place.Namespace != f.Namespace {
-		return nil, nil
-	}
-	query, list := parkedQuery(&f, limit)
-	return readAll(ctx, s, scanParked, "parked messages", query, list...)
-}
-
-// parkedQuery lists what is behind a place: of one entity, of one namespace or of all.
-func parkedQuery(f *journal.ParkedFilter, limit int) (query string, list []any) {
-	const columns = "SELECT " + envelopeColumns + ", id, namespace, type, key, parked FROM cruster_inbox "
-	place := f.Place()
-	if !f.Entity.IsZero() { // over its key it would walk through the inbox
-		return columns + "INDEXED BY cruster_inbox_parked WHERE shard = ?1 AND id = ?2 AND position > ?3 AND parked IS NOT NULL ORDER BY position LIMIT ?4",
-			[]any{f.Entity, place.Position, limit}
-	}
-	behind := "namespace = ?1 AND (type, key, position) > (?2, ?3, ?4)"
-	if f.Namespace == "" {
-		behind = "(namespace, type, key, position) > (?1, ?2, ?3, ?4)"
-	}
-	operator, bound := f.Bound()
-	return columns + "WHERE parked IS NOT NULL AND " + behind + " AND type " + operator + " ?5 AND type >= ?6 ORDER BY namespace, type, key, position LIMIT ?7",
-		[]any{place.Namespace, place.Type, place.Key, place.Position, bound, f.Type, limit}
-}
-
-func scanParked(row *sqlite.Stmt) (journal.ParkedMessage, error) {
-	message, err := scanEnvelope(row)
-	if err != nil {
-		return journal.ParkedMessage{}, err
-	}
-	m := journal.ParkedMessage{Entity: columnID(row, 10), Message: message}
-	m.Position, m.Namespace, m.Type, m.Key = message.Position, row.ColumnText(11), row.ColumnText(12), row.ColumnText(13)
-	body, err := packed[journal.ParkedBody](row, 14)
-	if err == nil && body != nil {
-		m.SetBody(body)
-	}
-	return m, err
 }

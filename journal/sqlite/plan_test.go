@@ -22,11 +22,11 @@ func TestQueryPlans(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	entities := func(f journal.EntityFilter) string {
-		query, _ := entitiesQuery(&f)
+		query, _ := reads.Entities(&f)
 		return query
 	}
 	parked := func(f journal.ParkedFilter) string {
-		query, _ := parkedQuery(&f, 1)
+		query, _ := reads.Parked(&f)
 		return query
 	}
 	where := func(operators ...string) string {
@@ -39,46 +39,46 @@ func TestQueryPlans(t *testing.T) {
 	number := journal.Condition{Name: "a", Operator: "=", Value: abi.Attribute{Type: abi.AttributeNumber}}
 	queries := map[string]string{
 		"due":                    selectDue,
-		"run":                    selectRun,
-		"earlier":                selectEarlier,
-		"requested":              selectRequested,
-		"requested superseded":   selectRequestedSuperseded,
+		"run":                    reads.FindRun,
+		"earlier":                reads.Earlier,
+		"requested":              reads.Requested,
+		"requested superseded":   reads.RequestedSuperseded,
 		"entries":                selectEntries,
 		"last before":            selectLastBefore,
-		"started":                selectStarted,
-		"link":                   selectLink,
+		"started":                reads.Started,
+		"link":                   reads.Linked,
 		"expired":                selectExpired,
 		"over holder":            selectOverHolder,
 		"held":                   selectHeld,
 		"next strand":            selectNextStrand,
 		"of strand":              selectOfStrand,
 		"listed":                 selectListed,
-		"inbox":                  selectInbox,
+		"inbox":                  reads.Inbox,
 		"messages":               selectMessages,
-		"message":                selectMessage,
+		"message":                reads.Message,
 		"message of":             selectMessageOf,
-		"find message":           findMessage,
+		"find message":           reads.FindMessage,
 		"tally":                  selectTally,
 		"next receiver":          selectNextReceiver,
-		"receipt":                selectReceipt,
+		"receipt":                reads.Receipt,
 		"receipt of":             selectReceiptOf,
 		"old receipts":           selectOldReceipts,
 		"delete receipts":        deleteReceipts,
 		"results":                selectMail,
 		"held receipts":          selectHeldReceipts,
 		"live run":               selectLiveRun,
-		"lock":                   selectLock,
-		"in section":             selectInSection,
+		"lock":                   reads.Lock,
+		"in section":             reads.InSection,
 		"locks":                  selectLocks,
 		"locks of namespace":     selectLocksOfNamespace,
 		"release messages":       releaseMessages,
 		"hold message":           holdMessage,
-		"published":              selectPublished,
+		"published":              reads.Published,
 		"attributes":             selectAttributes,
 		"next attributes":        selectNextAttributes,
-		"entity":                 selectEntity,
-		"brief row":              selectBrief + theCurrent,
-		"execution":              selectExecution + theCurrent,
+		"entity":                 reads.Entity,
+		"brief row":              reads.Brief,
+		"execution":              reads.Load,
 		"where =":                where("="),
 		"where > < = <=":         where(">", "<", "=", "<="),
 		"where number":           whereQuery(&journal.Filter{Where: []journal.Condition{number}}),
@@ -100,7 +100,7 @@ func TestQueryPlans(t *testing.T) {
 		"parked":                 parked(journal.ParkedFilter{}),
 		"parked of namespace":    parked(journal.ParkedFilter{Namespace: "n"}),
 		"parked of deployment":   parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}),
-		"parked of entity":       parked(journal.ParkedFilter{Entity: journal.ID{1}}),
+		"parked of entity":       reads.ParkedOf,
 	}
 	// What a range yields is sorted, and all rows of these indexes fit.
 	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder", "parked of entity"}

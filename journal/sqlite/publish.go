@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"zombiezen.com/go/sqlite"
 
@@ -10,10 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-const (
-	selectPublished  = "SELECT body FROM cruster_published WHERE shard = ?1 AND run = ?2"
-	selectAttributes = "SELECT name, type, text, number FROM cruster_attributes WHERE shard = ?1 AND id = ?2"
-)
+const selectAttributes = "SELECT name, type, text, number FROM cruster_attributes WHERE shard = ?1 AND id = ?2"
 
 // publish replaces what a run has published. Attributes that stay as they are are not
 // written again: they are what executions are found by, and change seldom.
@@ -53,33 +50,18 @@ func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
 		id, a.Name, a.Type, a.Text, a.Number)
 }
 
-// Published implements journal.Store.
-func (s *Store) Published(ctx context.Context, chain journal.RunKey) (*journal.Published, error) {
-	body, err := readOne(ctx, s, scanBlob, "what run "+chain.Run.String()+" has published", selectPublished, chain)
-	if err != nil {
-		return nil, err
-	}
-	return journal.PublishedOf(*body)
-}
-
-// Outlines implements journal.Store. A statement for each costs what one for all would: no
-// network lies between.
+// Outlines implements journal.Store. As with Receipts, each is read by itself.
 func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
 	outlines := map[journal.RunKey]*journal.Published{}
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		for _, chain := range chains {
-			err := run(conn, selectPublished, values(chain), func(row *sqlite.Stmt) (err error) {
-				outlines[chain], err = journal.OutlineOf(blob(row, 0))
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("of run %s: %w", chain.Run, err)
-			}
+	for _, chain := range chains {
+		p, err := s.Published(ctx, chain)
+		switch {
+		case err == nil:
+			p.State = nil
+			outlines[chain] = p
+		case !errors.Is(err, journal.ErrNotFound):
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: what %d executions have published: %w", len(chains), err)
 	}
 	return outlines, nil
 }

@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -46,12 +47,7 @@ func (tx *ownedTx) Forget(_ context.Context, run journal.RunKey) error {
 
 // Mail implements sqlsweep.Store. It takes no turn of the writer's.
 func (s swept) Mail(ctx context.Context, _ journal.Owned, after sqlsweep.MailPlace, limit int) ([]sqlsweep.Mail, error) {
-	scan := func(row *sqlite.Stmt) (m sqlsweep.Mail, _ error) {
-		m.To.ID, m.Position, m.There = columnID(row, 0), uint64(row.ColumnInt64(2)), row.ColumnBool(3)
-		row.ColumnBytes(1, m.To.Chain[:])
-		return m, nil
-	}
-	return readAll(ctx, s.store, scan, "mail", selectMail, after.To, after.Position, limit)
+	return sqlread.All(ctx, s.store.reader, sqlsweep.ScanMail, "mail", nil, selectMail, after.To, after.Position, limit)
 }
 
 // DeleteMail implements sqlsweep.Tx.

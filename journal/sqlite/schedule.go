@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // SaveSchedule implements journal.Store.
@@ -82,30 +83,9 @@ func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.
 	return nil
 }
 
-// Schedule implements journal.Store.
-func (s *Store) Schedule(ctx context.Context, id journal.ID) (*journal.Schedule, error) {
-	return readOne(ctx, s, scanSchedule, "schedule "+id.String(),
-		"SELECT namespace, name, version, wake_at, body, input FROM cruster_schedules WHERE shard = ?1 AND id = ?2", id)
-}
-
-// Schedules implements journal.Store.
-func (s *Store) Schedules(ctx context.Context, namespace, after string, limit int) ([]journal.Schedule, error) {
-	return readAll(ctx, s, scanSchedule, "schedules", `SELECT namespace, name, version, wake_at, body, NULL FROM cruster_schedules
-		WHERE namespace = ?1 AND name > ?2 ORDER BY name LIMIT ?3`, namespace, after, max(limit, 0))
-}
-
-func scanSchedule(row *sqlite.Stmt) (journal.Schedule, error) {
-	sched := journal.Schedule{
-		Namespace: row.ColumnText(0), Name: row.ColumnText(1), Version: row.ColumnInt64(2), WakeAt: row.ColumnInt64(3), Input: blob(row, 5),
-	}
-	if err := sched.SetBody(blob(row, 4)); err != nil {
-		return sched, fmt.Errorf("schedule %q: %w", sched.Name, err)
-	}
-	return sched, nil
-}
-
 // DueSchedules implements journal.Store.
 func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	return readAll(ctx, s, scanWake, "due schedules", `SELECT id, wake_at FROM cruster_schedules WHERE wake_at <= ?1 AND (wake_at, id) > (?2, ?3)
+	return sqlread.All(ctx, s.reader, sqlread.ScanWake, "due schedules", nil,
+		`SELECT id, wake_at FROM cruster_schedules WHERE wake_at <= ?1 AND (wake_at, id) > (?2, ?3)
 		ORDER BY wake_at, id LIMIT ?4`, until, after.At, after.ID[:], max(limit, 0))
 }

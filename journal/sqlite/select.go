@@ -1,22 +1,24 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 	"math"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // values binds values to the parameters of a statement, in order. Keys are several parameters: see bindValue.
 func values(list ...any) func(*sqlite.Stmt) {
-	return func(stmt *sqlite.Stmt) {
-		param := 1
-		for _, v := range list {
-			param += bindValue(stmt, param, v)
-		}
+	return func(stmt *sqlite.Stmt) { bindValues(stmt, list) }
+}
+
+func bindValues(stmt *sqlite.Stmt, list []any) {
+	param := 1
+	for _, v := range list {
+		param += bindValue(stmt, param, v)
 	}
 }
 
@@ -44,6 +46,8 @@ func bindValue(stmt *sqlite.Stmt, param int, value any) int {
 	case journal.Caller:
 		bindCaller(stmt, param, v)
 		return 3
+	case *sqlread.ID:
+		stmt.BindBytes(param, v[:])
 	case journal.RunID:
 		stmt.BindBytes(param, v[:])
 	case journal.Origin:
@@ -59,6 +63,8 @@ func bindValue(stmt *sqlite.Stmt, param int, value any) int {
 	case string:
 		stmt.BindText(param, v)
 	case int:
+		stmt.BindInt64(param, int64(v))
+	case int16:
 		stmt.BindInt64(param, int64(v))
 	case int64:
 		stmt.BindInt64(param, v)
@@ -112,44 +118,4 @@ func selectAll[T any](conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), que
 	return all, err
 }
 
-// readOne is selectOne outside of a transaction; ErrNotFound if there is none.
-func readOne[T any](ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, query string, list ...any) (*T, error) {
-	all, err := readAll(ctx, s, scan, what, query, list...)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("sqlite: read %s: %w", what, journal.ErrNotFound)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &all[0], nil
-}
-
-// readAll is selectAll outside of a transaction.
-func readAll[T any](ctx context.Context, s *Store, scan func(*sqlite.Stmt) (T, error), what, query string, list ...any) (all []T, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
-		all, err = selectAll(conn, scan, query, list...)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: read %s: %w", what, err)
-	}
-	return all, nil
-}
-
-func scanID(row *sqlite.Stmt) (journal.ID, error) { return columnID(row, 0), nil }
-
-func scanWake(row *sqlite.Stmt) (journal.Wake, error) {
-	return journal.Wake{ID: columnID(row, 0), At: row.ColumnInt64(1)}, nil
-}
-
-func scanBlob(row *sqlite.Stmt) ([]byte, error) { return blob(row, 0), nil }
-
 func scanInt(row *sqlite.Stmt) (int64, error) { return row.ColumnInt64(0), nil }
-
-func scanText(row *sqlite.Stmt) (string, error) { return row.ColumnText(0), nil }
-
-// scanListed reads an execution without its payloads.
-func scanListed(row *sqlite.Stmt) (journal.Execution, error) {
-	e, err := scanExecution(row)
-	return journal.Listed(e), err
-}

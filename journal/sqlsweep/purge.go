@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 )
 
 // Purge implements journal.Store.
@@ -86,6 +87,11 @@ func (w *Sweeper) purgeMail(ctx context.Context, own journal.Owned, limit int) (
 		}
 	}
 	return n, nil
+}
+
+// ScanMail reads a message of [Store.Mail].
+func ScanMail(row sqlread.Row, m *Mail) error {
+	return row.Scan((*sqlread.ID)(&m.To.ID), (*sqlread.ID)(&m.To.Chain), &m.Position, &m.There)
 }
 
 // deleteLost deletes messages of the owner's shards whose receivers are gone.

@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal/sqlread"
+)
+
+// reads are the queries of the plain reads.
+var reads = sqlread.NewQueries(sqlread.Dialect{
+	Store: "sqlite", Tables: "cruster_", Parameter: "?",
+	Input: "i.input", Inputs: " LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run",
+	Binary: "binary", Flags: "flags & 1, flags & 2",
+	// SQLite takes a walk over all superseded runs of the execution for as good.
+	ByRequest: " INDEXED BY cruster_executions_request",
+	// Over its key it would walk through the inbox.
+	ParkedOfEntity: "cruster_inbox INDEXED BY cruster_inbox_parked",
+})
+
+// reader has the plain reads of a store.
+type reader = sqlread.Reader
+
+// database runs the queries of the plain reads.
+type database struct{ *Store }
+
+// Query implements sqlread.DB.
+func (d database) Query(ctx context.Context, text string, args []any, to sqlread.Sink) error {
+	to.Begin()
+	r := rows.Get().(*row)
+	defer r.putBack()
+	return d.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, text, func(stmt *sqlite.Stmt) { bindValues(stmt, args) }, func(stmt *sqlite.Stmt) error {
+			r.stmt = stmt
+			return to.Add(r)
+		})
+	})
+}
+
+// rows are to be used again.
+var rows = sync.Pool{New: func() any { return new(row) }}
+
+// maxPooled bounds the buffers of these rows.
+const maxPooled = 64 << 10
+
+func (r *row) putBack() {
+	if r.stmt = nil; cap(r.buffer) <= maxPooled {
+		rows.Put(r)
+	}
+}
+
+// scan makes the scan of a plain read one of statements.
+func scan[T any](scan sqlread.Scan[T]) func(*sqlite.Stmt) (T, error) {
+	return func(stmt *sqlite.Stmt) (v T, err error) {
+		err = scan(&row{stmt: stmt}, &v)
+		return v, err
+	}
+}
+
+// row is a row of a statement.
+type row struct {
+	stmt   *sqlite.Stmt
+	buffer []byte // lent to destinations
+}
+
+// Scan implements sqlread.Row. NULL is the zero value.
+func (r *row) Scan(dest ...any) error {
+	for col, into := range dest {
+		switch into := into.(type) {
+		case *string:
+			*into = r.stmt.ColumnText(col)
+		case *int64:
+			*into = r.stmt.ColumnInt64(col)
+		case *uint64:
+			*into = uint64(r.stmt.ColumnInt64(col))
+		case *uint32:
+			*into = uint32(r.stmt.ColumnInt64(col))
+		case *int:
+			*into = r.stmt.ColumnInt(col)
+		case *bool:
+			*into = r.stmt.ColumnInt64(col) != 0
+		case *[]byte:
+			*into = blob(r.stmt, col)
+		case sqlread.BytesScanner:
+			if err := into.ScanBytes(r.lend(col)); err != nil {
+				return fmt.Errorf("column %s: %w", r.stmt.ColumnName(col), err)
+			}
+		default:
+			panic(fmt.Sprintf("sqlite: a destination of type %T", into))
+		}
+	}
+	return nil
+}
+
+// lend reads a value into the buffer; nil if it is NULL.
+func (r *row) lend(col int) []byte {
+	if r.stmt.ColumnIsNull(col) {
+		return nil
+	}
+	n := r.stmt.ColumnLen(col)
+	r.buffer = slices.Grow(r.buffer[:0], max(n, 64))[:n]
+	return r.buffer[:r.stmt.ColumnBytes(col, r.buffer)]
+}
