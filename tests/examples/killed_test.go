@@ -332,7 +332,7 @@ func killQuorum(v *victim) {
 // killSaga: a booking is interrupted, and all that was booked is given back, in reverse order.
 func killSaga(v *victim) {
 	v.begin("saga", nil)
-	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{"trip_id": "t", "pause_ms": 20_000})
+	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{"trip_id": "t", "pause_ms": 3_600_000})
 	require.NoError(v.t, err)
 	v.killAfter(run.Execution(), 1)
 	require.NoError(v.t, run.Interrupt(v.t.Context(), "staying at home"))
