@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/test/bufconn"
@@ -18,9 +18,11 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // fakeHost answers with the functions of a test.
 type fakeHost struct {
@@ -240,11 +242,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	c, err := client.Dial(addr, client.WithRetryFor(0))
+	c, err := client.Dial(harness.ReserveAddr(t), client.WithRetryFor(0))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 

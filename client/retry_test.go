@@ -117,20 +117,22 @@ func TestRetriesAreBounded(t *testing.T) {
 // second half would be missed.
 func TestTheBudgetIsUsedUp(t *testing.T) {
 	t.Parallel()
-	const budget = 200 * time.Millisecond
-	b := setup(t, client.WithRetryFor(budget))
-	var first, last time.Time
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		last = time.Now()
-		if first.IsZero() {
-			first = last
+	synctest.Test(t, func(t *testing.T) {
+		const budget = 200 * time.Millisecond
+		b := setup(t, client.WithRetryFor(budget))
+		var first, last time.Time
+		b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+			last = time.Now()
+			if first.IsZero() {
+				first = last
+			}
+			return nil, status.Error(codes.Unavailable, "gone")
 		}
-		return nil, status.Error(codes.Unavailable, "gone")
-	}
 
-	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
-	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
-	require.GreaterOrEqual(t, last.Sub(first), budget)
+		_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+		require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+		require.GreaterOrEqual(t, last.Sub(first), budget)
+	})
 }
 
 func TestSettlementsAreNotRepeated(t *testing.T) {
@@ -315,25 +317,27 @@ func TestADeadlineSaysWhatHasLeft(t *testing.T) {
 // for the whole budget once more.
 func TestWaitingAndRepeatingShareABudget(t *testing.T) {
 	t.Parallel()
-	const budget, outage = time.Minute, time.Second
-	b := setup(t, client.WithRetryFor(budget))
-	begun := time.Now()
-	b.refuse = func() error {
-		if time.Since(begun) < outage {
-			return errNoHost
+	synctest.Test(t, func(t *testing.T) {
+		const budget, outage = time.Minute, time.Second
+		b := setup(t, client.WithRetryFor(budget))
+		begun := time.Now()
+		b.refuse = func() error {
+			if time.Since(begun) < outage {
+				return errNoHost
+			}
+			return nil
 		}
-		return nil
-	}
-	var calls atomic.Int32
-	b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
-		if calls.Add(1) > 1 {
-			return &crusterv1.ResolveResponse{}, nil
+		var calls atomic.Int32
+		b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+			if calls.Add(1) > 1 {
+				return &crusterv1.ResolveResponse{}, nil
+			}
+			// Within the budget, but for the time without a host.
+			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), budget-outage/2).Err()
 		}
-		// Within the budget, but for the time without a host.
-		return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), budget-outage/2).Err()
-	}
-	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)))
-	require.EqualValues(t, 1, calls.Load())
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)))
+		require.EqualValues(t, 1, calls.Load())
+	})
 }
 
 // TestACallOutlivesRestarts: what is bounded is the time without a host, not the time from the

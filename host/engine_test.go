@@ -4,10 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
@@ -91,11 +93,12 @@ func TestDescribe(t *testing.T) {
 	e := newTestEngine(t, memory.New())
 	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
-	// The first question may arrive together with the start; behind it the first turn is over.
-	_, err = e.Describe(t.Context(), "", row.Name())
-	require.NoError(t, err)
-	d, err := e.Describe(t.Context(), "", row.Name())
-	require.NoError(t, err)
+	// The first question may arrive together with the start, or in the first turn.
+	var d *Description
+	require.Eventually(t, func() bool {
+		d, err = e.Describe(t.Context(), "", row.Name())
+		return err == nil && len(d.Pending) > 0 && d.Pending[0].Kind != execution.KindTurn
+	}, 10*time.Minute, time.Millisecond)
 	require.Equal(t, journal.Running, d.State)
 	require.Len(t, d.Pending, 1)
 	require.Equal(t, "gate", d.Pending[0].Name)

@@ -87,7 +87,6 @@ type following struct {
 	run   journal.RunID
 	after uint64
 	state journal.State // the last that was told; empty before the first
-	lines []follow.Line // that are still to be told
 	slow  bool          // the last page was told slowly
 }
 
@@ -114,10 +113,6 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 		if err := v.turnTo(ctx, row); err != nil {
 			return false, err
 		}
-		// The lines come first: entries that were durable before them are read then.
-		if len(v.lines) == 0 {
-			v.lines = v.engine.followers.Take(v.follower)
-		}
 		more, err := v.tellPage(ctx, row)
 		if err != nil {
 			return false, err
@@ -140,6 +135,8 @@ func (v *following) tellPage(ctx context.Context, row *journal.Execution) (more 
 	if v.slow {
 		limit.Entries = 1
 	}
+	// The entries that were durable before these lines are read.
+	logged := v.engine.followers.Logged(v.follower)
 	entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, limit)
 	if err != nil {
 		return false, journal.Coded("follow "+v.name, err)
@@ -157,7 +154,7 @@ func (v *following) tellPage(ctx context.Context, row *journal.Execution) (more 
 		return more, err
 	}
 	paid.Release()
-	return false, v.tellLines(math.MaxInt64)
+	return false, v.tellLines(math.MinInt64, logged)
 }
 
 // turnTo begins anew if the execution is another run by now.
@@ -210,7 +207,7 @@ func (v *following) tellEntries(entries []journal.Entry, told func(bytes int64))
 		}
 		e := entries[i]
 		entries[i] = journal.Entry{}
-		if err := v.tellLines(e.At); err != nil {
+		if err := v.tellLines(e.At, 0); err != nil {
 			return false, err
 		}
 		if err := v.tell(FollowEvent{Entry: &e}); err != nil {
@@ -223,13 +220,16 @@ func (v *following) tellEntries(entries []journal.Entry, told func(bytes int64))
 	return false, nil
 }
 
-// tellLines tells the lines from before a time.
-func (v *following) tellLines(before int64) error {
-	for len(v.lines) > 0 && v.lines[0].At < before {
-		if err := v.tell(FollowEvent{Line: &v.lines[0]}); err != nil {
+// tellLines tells the lines from before a time, and the first so many that were logged. Those that were logged since
+// the entries were read are among them: an activity logs before its outcome is an entry.
+func (v *following) tellLines(before int64, first int) error {
+	for {
+		line, ok := v.engine.followers.Take(v.follower, before, first)
+		if !ok {
+			return nil
+		}
+		if err := v.tell(FollowEvent{Line: &line}); err != nil {
 			return err
 		}
-		v.lines = v.lines[1:]
 	}
-	return nil
 }

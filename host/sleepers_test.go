@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -49,9 +50,14 @@ func TestSleepersTakeNoMemory(t *testing.T) {
 		short := sleep(many, 100*time.Millisecond)
 		require.Equal(t, many, harness.Decode[int](t, harness.Wait(t, e, short).Value))
 
-		d, err := e.Describe(t.Context(), "", names[7])
-		require.NoError(t, err)
-		require.Equal(t, journal.Running, d.State)
+		var d *host.Description
+		harness.Eventually(t, "it is asked when it does not compute", func() bool {
+			var err error
+			d, err = e.Describe(t.Context(), "", names[7])
+			require.NoError(t, err)
+			require.Equal(t, journal.Running, d.State)
+			return d.Pending[0].Kind != execution.KindTurn
+		})
 		require.Equal(t, abi.OpSleep, d.Pending[len(d.Pending)-1].Kind)
 		require.NoError(t, e.Settle(t.Context(), "", names[8], journal.Deferred{Name: "early", Value: abi.Nil}))
 		require.NoError(t, e.Interrupt(t.Context(), "", names[9], "enough"))

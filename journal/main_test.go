@@ -1,10 +1,11 @@
 package journal_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/cruster/cruster/internal/leaktest"
 )
 
 // How long, and how often, tests look for something that is about to happen.
@@ -13,4 +14,4 @@ const (
 	waitTick = time.Millisecond
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -150,34 +151,36 @@ func TestStreamedCallsEndWithTheirCallers(t *testing.T) {
 // TestLateCallersLearnWhetherTheirCallWasAccepted: the host is done a little before the caller is.
 func TestLateCallersLearnWhetherTheirCallWasAccepted(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	var until time.Time
-	note := func(ctx context.Context) { until, _ = ctx.Deadline() }
-	b.engine.entities.send = note
-	b.engine.entities.call = func(ctx context.Context, _ host.EntityRequest) (abi.Outcome, error) {
-		note(ctx)
-		return abi.Outcome{}, abi.Errorf(abi.CodeDeadline, "it was accepted")
-	}
-	entities := crusterv1.NewEntityServiceClient(b.conn)
-	check := func(deadline time.Time, err error) {
-		t.Helper()
-		require.ErrorContains(t, err, "it was accepted")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		var until time.Time
+		note := func(ctx context.Context) { until, _ = ctx.Deadline() }
+		b.engine.entities.send = note
+		b.engine.entities.call = func(ctx context.Context, _ host.EntityRequest) (abi.Outcome, error) {
+			note(ctx)
+			return abi.Outcome{}, abi.Errorf(abi.CodeDeadline, "it was accepted")
+		}
+		entities := crusterv1.NewEntityServiceClient(b.conn)
+		check := func(deadline time.Time, err error) {
+			t.Helper()
+			require.ErrorContains(t, err, "it was accepted")
+			require.Less(t, until, deadline.Add(-50*time.Millisecond))
+			require.Greater(t, until, deadline.Add(-30*time.Minute))
+		}
+		deadline := time.Now().Add(time.Hour)
+		ctx, cancel := context.WithDeadline(t.Context(), deadline)
+		defer cancel()
+		_, err := entities.Call(ctx, &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
+		check(deadline, err)
+		stream := openCalls(t.Context(), t, b)
+		late := call(1)
+		late.Timeout = durationpb.New(time.Hour)
+		stream.send(late)
+		check(time.Now().Add(time.Hour), errorOf(t, stream.answers(1)[1]))
+		_, err = entities.Send(ctx, &crusterv1.SendRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
+		require.NoError(t, err)
 		require.Less(t, until, deadline.Add(-50*time.Millisecond))
-		require.Greater(t, until, deadline.Add(-30*time.Minute))
-	}
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := context.WithDeadline(t.Context(), deadline)
-	defer cancel()
-	_, err := entities.Call(ctx, &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
-	check(deadline, err)
-	stream := openCalls(t.Context(), t, b)
-	late := call(1)
-	late.Timeout = durationpb.New(time.Hour)
-	stream.send(late)
-	check(time.Now().Add(time.Hour), errorOf(t, stream.answers(1)[1]))
-	_, err = entities.Send(ctx, &crusterv1.SendRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
-	require.NoError(t, err)
-	require.Less(t, until, deadline.Add(-50*time.Millisecond))
+	})
 }
 
 // TestShutdownEndsStreamsOfCalls: what waits is answered, and the client is told what was taken.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,10 +25,11 @@ import (
 	"github.com/cruster/cruster/api/grpcserver"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/internal/leaktest"
 	"github.com/cruster/cruster/journal"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.

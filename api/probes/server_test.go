@@ -5,17 +5,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/probes"
+	"github.com/cruster/cruster/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 func TestEndpoints(t *testing.T) {
 	t.Parallel()

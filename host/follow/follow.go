@@ -54,6 +54,8 @@ type Follower struct {
 	held    int
 	dropped int
 	lastAt  int64 // of the line that was dropped last
+	logged  int   // lines so far, with those that were dropped
+	taken   int   // of them
 }
 
 // Add makes a follower of an execution and a chain of its runs; nil if there are too many. The
@@ -123,7 +125,8 @@ func (f *Follower) stir() {
 }
 
 func (f *Follower) addLocked(line Line) {
-	cost := len(line.Message) + len(line.Activity) + lineCost
+	cost := costOf(line)
+	f.logged++
 	if f.held+cost > maxHeld {
 		f.dropped++
 		f.lastAt = line.At
@@ -134,17 +137,38 @@ func (f *Follower) addLocked(line Line) {
 	f.lines = append(f.lines, line)
 }
 
+func costOf(line Line) int { return len(line.Message) + len(line.Activity) + lineCost }
+
 // Stirred has a value when there may be something new.
 func (f *Follower) Stirred() <-chan struct{} { return f.stirred }
 
-// Take returns the lines that were logged since it was called last.
-func (l *List) Take(f *Follower) []Line {
+// Logged is how many lines were logged so far.
+func (l *List) Logged(f *Follower) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lines := f.lines
-	if f.dropped > 0 {
-		lines = append(lines, Line{At: f.lastAt, Dropped: f.dropped})
+	return f.logged
+}
+
+// Take returns the oldest line that was not taken, if it is from before a time, or one of the first so many that were
+// logged.
+func (l *List) Take(f *Follower, before int64, first int) (line Line, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(f.lines) == 0 {
+		line = Line{At: f.lastAt, Dropped: f.dropped}
+		if f.dropped == 0 || line.At >= before && f.taken >= first {
+			return Line{}, false
+		}
+		f.taken, f.dropped = f.taken+f.dropped, 0
+		return line, true
 	}
-	f.lines, f.held, f.dropped = nil, 0, 0
-	return lines
+	line = f.lines[0]
+	if line.At >= before && f.taken+line.Dropped >= first {
+		return Line{}, false
+	}
+	f.lines[0] = Line{}
+	f.lines = f.lines[1:]
+	f.held -= costOf(line)
+	f.taken += line.Dropped + 1
+	return line, true
 }

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,17 @@ func stirred(f *Follower) bool {
 
 func says(message string) func() Line { return func() Line { return Line{Message: message} } }
 
+// takeAll takes all lines that were logged.
+func takeAll(list *List, f *Follower) (lines []Line) {
+	for {
+		line, ok := list.Take(f, math.MinInt64, list.Logged(f))
+		if !ok {
+			return lines
+		}
+		lines = append(lines, line)
+	}
+}
+
 func TestFollowersGetWhatConcernsThem(t *testing.T) {
 	t.Parallel()
 	var list List
@@ -40,8 +52,8 @@ func TestFollowersGetWhatConcernsThem(t *testing.T) {
 	for _, f := range []*Follower{a, b} {
 		require.True(t, stirred(f))
 		require.False(t, stirred(f), "one look is enough for both")
-		require.Equal(t, []Line{{Message: "x"}}, list.Take(f))
-		require.Empty(t, list.Take(f))
+		require.Equal(t, []Line{{Message: "x"}}, takeAll(&list, f))
+		require.Empty(t, takeAll(&list, f))
 	}
 	require.False(t, stirred(other))
 
@@ -65,11 +77,43 @@ func TestASlowFollowerLosesLines(t *testing.T) {
 	for range 10 {
 		list.Log(&run, says(large))
 	}
-	lines := list.Take(f)
+	lines := takeAll(&list, f)
 	require.Len(t, lines, 4)
 	require.Equal(t, Line{Dropped: 7}, lines[3], "it is told also if nothing comes behind them")
 	list.Log(&run, says("next"))
-	require.Equal(t, []Line{{Message: "next"}}, list.Take(f))
+	require.Equal(t, []Line{{Message: "next"}}, takeAll(&list, f))
+}
+
+func TestLinesAreTakenByTimeOrByNumber(t *testing.T) {
+	t.Parallel()
+	var list List
+	run := journal.Execution{ID: journal.ID{1}}
+	f := list.Add(run.ID, run.Chain)
+	take := func(before int64, first int) string {
+		line, ok := list.Take(f, before, first)
+		require.Equal(t, ok, line != Line{})
+		return line.Message
+	}
+	require.Empty(t, take(math.MaxInt64, math.MaxInt))
+	for i, message := range []string{"a", "b", "c", "d"} {
+		list.Log(&run, func() Line { return Line{At: int64(i), Message: message} })
+	}
+	require.Equal(t, 4, list.Logged(f))
+	require.Equal(t, "a", take(1, 0))
+	require.Empty(t, take(1, 1))
+	require.Equal(t, "b", take(1, 2))
+	require.Equal(t, "c", take(math.MinInt64, 4))
+	require.Equal(t, "d", take(4, 0))
+	require.Zero(t, f.held)
+
+	list.Log(&run, func() Line { return Line{At: 5, Message: strings.Repeat("x", maxHeld)} })
+	require.Equal(t, 5, list.Logged(f))
+	line, ok := list.Take(f, 5, 4)
+	require.False(t, ok, "%v", line)
+	line, ok = list.Take(f, 5, 5)
+	require.True(t, ok)
+	require.Equal(t, Line{At: 5, Dropped: 1}, line)
+	require.Empty(t, take(math.MaxInt64, math.MaxInt))
 }
 
 func TestFollowersAreBounded(t *testing.T) {
@@ -98,7 +142,7 @@ func TestFollowHammer(t *testing.T) {
 				list.Log(&journal.Execution{ID: id}, says("x"))
 				list.Stir(id)
 				<-f.Stirred()
-				list.Take(f)
+				takeAll(&list, f)
 				list.Remove(id, f)
 			}
 		})

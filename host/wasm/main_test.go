@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/leaktest"
 )
 
 // What TestMain prepares: the guests of testdata, and a compilation cache that
@@ -39,10 +39,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	code := leaktest.Main(m)
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 func buildGuests(dir string) error {

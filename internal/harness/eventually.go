@@ -26,6 +26,24 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
+const (
+	fewestTries = 20
+	// triesFor is how long tries go on, however many they are.
+	triesFor = 5 * time.Minute
+)
+
+// TryUntil calls try, with numbers from 0 on, until it returns true. It is for what depends on how busy the machine
+// is: a try that comes to something else must be as good, and be made again.
+func TryUntil(t testing.TB, what string, try func(n int) bool) {
+	t.Helper()
+	for n, begun := 0, time.Now(); n < fewestTries || time.Since(begun) < triesFor; n++ {
+		if try(n) {
+			return
+		}
+	}
+	require.FailNow(t, "no try came to it", "%s", what)
+}
+
 // Pending waits until an execution has a pending op of this kind and name.
 func Pending(t testing.TB, e *host.Engine, execution, kind, name string) {
 	t.Helper()

@@ -36,7 +36,7 @@ func backend(t *testing.T, tx journal.GuestTx) any {
 // own failure: it has a code under which attempts are counted, and connections of others stay.
 func TestStatementThatCannotBeCancelled(t *testing.T) {
 	t.Parallel()
-	b := setup(t, postgres.Config{CallLimit: 2 * answerLimit, GuestTxLimit: answerLimit})
+	b := setup(t, postgres.Config{CallLimit: 2 * answerLimit, GuestTxLimit: 2 * answerLimit})
 	b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
 	_, err := b.admin.Exec(t.Context(), replaceSchema(stubborn, b.schema))
 	require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/leaktest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite"
 )
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Main(m))
 }
 
 func TestSecondOpenFailsAtOnce(t *testing.T) {

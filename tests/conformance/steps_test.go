@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/tests/conformance/table"
@@ -57,14 +59,23 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 		})
 	}
 	if s.Alone != nil {
-		d, err := b.engine.Describe(t.Context(), "", execution)
+		require.Equal(t, s.Alone, b.pendingKinds(t, execution), "the workflow must wait for nothing else")
+	}
+}
+
+// pendingKinds are the kinds of all ops that an execution waits for, when it is not in a turn.
+func (b *testBundle) pendingKinds(t *testing.T, name string) (kinds []string) {
+	t.Helper()
+	harness.Eventually(t, "the turn is over", func() bool {
+		d, err := b.engine.Describe(t.Context(), "", name)
 		require.NoError(t, err)
-		var kinds []string
+		kinds = nil
 		for _, p := range d.Pending {
 			kinds = append(kinds, p.Kind)
 		}
-		require.Equal(t, s.Alone, kinds, "the workflow must wait for nothing else")
-	}
+		return !slices.Contains(kinds, execution.KindTurn)
+	})
+	return kinds
 }
 
 // tell settles a deferred of the execution, sends it a signal or an update, asks it, or interrupts

@@ -15,11 +15,14 @@ import (
 // cell says how often a scenario passes a point.
 type cell struct {
 	n        int  // in every run
-	byTime   bool // in every run in which a timer is set before it is due
+	byTime   bool // in every run in which a timer is set before it is due; if n is 0, in slow ones
 	byChance bool // in some runs
 }
 
 func (c cell) never() bool { return c == cell{} }
+
+// ifSlow tells whether only slow runs pass the point.
+func (c cell) ifSlow() bool { return c.n == 0 && c.byTime }
 
 // reach is the table of testdata/points: by scenario, then by point; with warm
 // instances and with evicted ones.
@@ -80,6 +83,8 @@ func parseCell(t *testing.T, text string) cell {
 	switch text {
 	case "-":
 		return cell{}
+	case "-t":
+		return cell{byTime: true}
 	case "~":
 		return cell{byChance: true}
 	}

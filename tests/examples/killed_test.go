@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,6 +105,18 @@ func (v *victim) killWhen(counter *atomic.Int64, at int64) {
 	v.kill()
 }
 
+// killDuring is killWhen of an execution, and tells whether that was not over before.
+func (v *victim) killDuring(over func() bool, counter *atomic.Int64, at int64) (killed bool) {
+	harness.Eventually(v.t, fmt.Sprintf("%d effects, or the end", at), func() bool {
+		killed = counter.Load() >= at
+		return killed || over()
+	})
+	if killed {
+		v.kill()
+	}
+	return killed
+}
+
 // rows reads tables of the module, once the host is gone.
 func (v *victim) rows(queries ...string) [][]string {
 	return v.rowsIn(host.DefaultNamespace, queries...)
@@ -182,7 +195,7 @@ func periods(t *testing.T) int64 {
 }
 
 // killCrawl: 200 pages, ten at a time. Some do not answer before the deadline. Each page that the
-// result counts has one row.
+// result counts has one row. A crawl that was over before the second kill is made again, with more time.
 func killCrawl(v *victim) {
 	const pages, hanging = 200, 10
 	var asked atomic.Int64
@@ -217,17 +230,32 @@ func killCrawl(v *victim) {
 		Failed []string `json:"failed"`
 		Late   []string `json:"late"`
 	}
-	run, err := client.Workflow[object, result](v.Client, "crawl/Crawl").Start(v.t.Context(), object{"run": "r", "urls": urls, "deadline_ms": 20_000})
-	require.NoError(v.t, err)
-	for _, at := range []int64{60, pages - hanging + 1} {
-		v.killWhen(&asked, at)
+	crawl := func(deadline time.Duration) (run client.Run[result], killedTwice bool) {
+		asked.Store(0)
+		run, err := client.Workflow[object, result](v.Client, "crawl/Crawl").Start(v.t.Context(), object{
+			"run": deadline.String(), "urls": urls, "deadline_ms": deadline.Milliseconds(),
+		})
+		require.NoError(v.t, err)
+		over := func() bool {
+			st, err := run.Poll(v.t.Context())
+			require.NoError(v.t, err)
+			return st.State.Final()
+		}
+		return run, v.killDuring(over, &asked, 60) && v.killDuring(over, &asked, pages-hanging+1)
+	}
+	deadline := 20 * time.Second
+	run, killedTwice := crawl(deadline)
+	for !killedTwice {
+		deadline *= 4
+		run, killedTwice = crawl(deadline)
 	}
 	got, err := run.Wait(v.t.Context())
 	require.NoError(v.t, err)
 	require.Subset(v.t, got.Late, urls[pages-hanging:])
 	require.Equal(v.t, pages, int(got.Pages)+len(got.Late)+len(got.Failed))
 	require.Equal(v.t, 4*got.Pages, got.Bytes)
-	tables := v.rows(`SELECT url FROM crawl_pages GROUP BY url HAVING count(*) > 1`, `SELECT url FROM crawl_pages`)
+	tables := v.rows(`SELECT execution, url FROM crawl_pages GROUP BY execution, url HAVING count(*) > 1`,
+		`SELECT url FROM crawl_pages WHERE execution = '`+run.Execution()+`'`)
 	require.Empty(v.t, tables[0], "a page was noted twice")
 	noted := map[string]bool{}
 	for _, url := range tables[1] {
@@ -332,7 +360,7 @@ func killQuorum(v *victim) {
 // killSaga: a booking is interrupted, and all that was booked is given back, in reverse order.
 func killSaga(v *victim) {
 	v.begin("saga", nil)
-	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{"trip_id": "t", "pause_ms": 20_000})
+	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{"trip_id": "t", "pause_ms": 3_600_000})
 	require.NoError(v.t, err)
 	v.killAfter(run.Execution(), 1)
 	require.NoError(v.t, run.Interrupt(v.t.Context(), "staying at home"))

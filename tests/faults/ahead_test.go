@@ -36,11 +36,9 @@ func TestCommitWithATurnFails(t *testing.T) {
 			})
 			for _, m := range failures["guest"] {
 				for n := 1; n <= 3; n++ {
-					failed := false
-					for try := 0; try < 20 && !failed; try++ {
-						failed = c.failsAhead(m, n, fmt.Sprintf("%s-%d-%d", m, n, try), &ahead)
-					}
-					require.True(t, failed, "commit %d was never %s together with a turn", n, m)
+					harness.TryUntil(t, fmt.Sprintf("commit %d is %s together with a turn", n, m), func(try int) bool {
+						return c.failsAhead(m, n, fmt.Sprintf("%s-%d-%d", m, n, try), &ahead)
+					})
 				}
 			}
 		})

@@ -1,30 +1,22 @@
 package hostile
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/leaktest"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 )
 
 // TestMain fails if the tests leak goroutines.
-func TestMain(m *testing.M) {
-	code := pgtest.Main(m)
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leaktest.Check(pgtest.Main(m))) }
 
 type object = map[string]any
 

@@ -41,7 +41,7 @@ func TestExitCodesSayOneThing(t *testing.T) {
 			return harness.NewProcess(t, "sqlite:"+t.TempDir(), "--max-executions", "-1")
 		}, exitUsage, "error: "},
 		"NoDatabase": {func(t *testing.T) *harness.Process {
-			return harness.NewProcess(t, "postgres://cruster@"+closedAddr(t)+"/cruster")
+			return harness.NewProcess(t, "postgres://cruster@"+harness.ReserveAddr(t)+"/cruster")
 		}, exitStore, "CR-5005"},
 		"DiskFull": {func(t *testing.T) *harness.Process {
 			at := onPostgres(t)
@@ -99,14 +99,6 @@ func TestExitCodesSayOneThing(t *testing.T) {
 			require.Equal(t, tc.want, got, p.Log())
 		})
 	}
-}
-
-// closedAddr is an address at which nothing listens.
-func closedAddr(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
 }
 
 // failClaims makes a store whose shards cannot be claimed: the server refuses with

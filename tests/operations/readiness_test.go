@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -68,10 +69,14 @@ func TestReadinessFollowsCommits(t *testing.T) {
 		status, reason := readiness(t, p)
 		return status == http.StatusServiceUnavailable && len(reason) > 0
 	})
-	for range 20 {
+	for said := 0; said < 20; {
 		status, reason := readiness(t, p)
 		require.Equal(t, http.StatusServiceUnavailable, status, reason)
+		if strings.Contains(reason, "CR-5008") {
+			continue // the time for an answer was over before the database had one
+		}
 		require.Contains(t, reason, "CR-5005")
+		said++
 	}
 	started := l.count()
 	administer(t, `ALTER DATABASE `+database+` RESET default_transaction_read_only`)

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/harness"
 )
 
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
+	addr := harness.ReserveAddr(t)
 
-	code, stdout, stderr := invoke(t, "workflow", "poll", "a/B/c", "--addr", l.Addr().String(), "--retry-for", "0s")
+	code, stdout, stderr := invoke(t, "workflow", "poll", "a/B/c", "--addr", addr, "--retry-for", "0s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "error: CR-5010: no host answers at "+l.Addr().String()+": ")
+	require.Contains(t, stderr, "error: CR-5010: no host answers at "+addr+": ")
 	require.Contains(t, stderr, "hint: ")
 }
 
@@ -131,9 +131,7 @@ func budgetOf(t *testing.T, line string, env ...string) time.Duration {
 // TestUnreachableHostForCallsMadeOnce: they wait as long as others, and say the same.
 func TestUnreachableHostForCallsMadeOnce(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
+	addr := harness.ReserveAddr(t)
 	module := filepath.Join(t.TempDir(), "m.wasm")
 	require.NoError(t, os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00"), 0o600))
 
@@ -142,9 +140,9 @@ func TestUnreachableHostForCallsMadeOnce(t *testing.T) {
 			"deferred resolve a/B/c d", "deferred reject a/B/c d --error no", "workflow signal a/B/c s", "workflow resume a/B/c",
 			"workflow fail a/B/c --reason no", "workflow delete a/B/c", "workflow move a/B/c --to latest", "workflow update a/B/c u", "module push " + module + " --name m",
 		} {
-			code, _, stderr := invoke(t, append(words(line), "--addr", l.Addr().String(), "--retry-for", budget)...)
+			code, _, stderr := invoke(t, append(words(line), "--addr", addr, "--retry-for", budget)...)
 			require.Equal(t, exitUnavailable, code, "%s: %s", line, stderr)
-			require.Contains(t, stderr, "error: CR-5010: no host answers at "+l.Addr().String()+": ", line)
+			require.Contains(t, stderr, "error: CR-5010: no host answers at "+addr+": ", line)
 		}
 	}
 }

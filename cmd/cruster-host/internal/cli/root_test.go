@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/cruster/cruster/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // environment is one with the given NAME=VALUE variables and no others.
 func environment(variables ...string) func(string) (string, bool) {

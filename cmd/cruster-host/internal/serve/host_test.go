@@ -13,16 +13,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/internal/leaktest"
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 func testConfig(t *testing.T) Config {
 	t.Helper()

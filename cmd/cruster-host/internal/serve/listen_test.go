@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/harness"
 )
 
 type listened struct {
@@ -20,7 +21,7 @@ type listened struct {
 // listening starts to listen on an address that is taken, and returns once it waits to try again.
 func listening(ctx context.Context, t *testing.T) (taken net.Listener, clock *clockwork.FakeClock, result chan listened) {
 	t.Helper()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	taken, err := net.Listen("tcp", harness.ReserveAddr(t)) // none has it when this one is closed
 	require.NoError(t, err)
 	clock, result = clockwork.NewFakeClock(), make(chan listened, 1)
 	wait := newAddressWait(clock)
