@@ -32,7 +32,8 @@ func Check(code int) int {
 	return 0
 }
 
-// find looks again until none is left. Goleak looks for half a second, in which a busy machine may have run none of them.
+// find looks again until none is left. Goleak looks for half a second, in which a busy machine may
+// have run none of them.
 func find() (err error) {
 	for begun := time.Now(); time.Since(begun) < patience; {
 		if err = goleak.Find(); err == nil {
