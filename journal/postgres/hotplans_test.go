@@ -27,6 +27,7 @@ func (st *statements) hotQueries() map[string]string {
 		"entries page":       st.entriesQuery(),
 		"find message":       st.reads.FindMessage,
 		"inbox":              st.reads.Inbox,
+		"locked entity":      st.reads.LockedEntity,
 		"mail receivers":     st.mailReceiversQuery(),
 		"messages":           st.messagesQuery(),
 		"purge":              st.selectRetired(),

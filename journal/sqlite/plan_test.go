@@ -77,6 +77,7 @@ func TestQueryPlans(t *testing.T) {
 		"attributes":             selectAttributes,
 		"next attributes":        selectNextAttributes,
 		"entity":                 reads.Entity,
+		"locked entity":          reads.LockedEntity,
 		"brief row":              reads.Brief,
 		"execution":              reads.Load,
 		"where =":                where("="),

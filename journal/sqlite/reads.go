@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"zombiezen.com/go/sqlite"
@@ -44,7 +43,7 @@ func (d database) Query(ctx context.Context, text string, args []any, to sqlread
 // rows are to be used again.
 var rows = sync.Pool{New: func() any { return new(row) }}
 
-// maxPooled bounds the buffers of these rows.
+// maxPooled bounds the buffers that they keep.
 const maxPooled = 64 << 10
 
 func (r *row) putBack() {
@@ -98,10 +97,13 @@ func (r *row) Scan(dest ...any) error {
 
 // lend reads a value into the buffer; nil if it is NULL.
 func (r *row) lend(col int) []byte {
-	if r.stmt.ColumnIsNull(col) {
+	n := r.stmt.ColumnBytes(col, r.buffer)
+	if n == len(r.buffer) { // there may be more
+		r.buffer = make([]byte, max(2*r.stmt.ColumnLen(col), 64))
+		n = r.stmt.ColumnBytes(col, r.buffer)
+	}
+	if n == 0 && r.stmt.ColumnIsNull(col) {
 		return nil
 	}
-	n := r.stmt.ColumnLen(col)
-	r.buffer = slices.Grow(r.buffer[:0], max(n, 64))[:n]
-	return r.buffer[:r.stmt.ColumnBytes(col, r.buffer)]
+	return r.buffer[:n]
 }

@@ -115,7 +115,8 @@ func ScanLock(row Row, l *journal.Lock) error { return ScanLockWith(row, l) }
 
 // ScanLockWith reads a lock and the columns behind it.
 func ScanLockWith(row Row, l *journal.Lock, behind ...any) error {
-	into := append(caller(&l.Holder, (*ID)(&l.Entity), &l.Namespace, &l.Type, &l.Key), &l.Since)
+	into := append(make([]any, 0, 10), (*ID)(&l.Entity), &l.Namespace, &l.Type, &l.Key)
+	into = append(caller(&l.Holder, into...), &l.Since)
 	return row.Scan(append(into, behind...)...)
 }
 
@@ -156,7 +157,8 @@ const ReceiptColumns = `origin, at, error, value, sender, sender_run, step`
 
 // ScanReceipt reads a receipt.
 func ScanReceipt(row Row, r *journal.Receipt) error {
-	return row.Scan(caller(&r.From, (*ID)(&r.Origin), &r.At, unpack(&r.Error), &r.Value)...)
+	into := append(make([]any, 0, 7), (*ID)(&r.Origin), &r.At, unpack(&r.Error), &r.Value)
+	return row.Scan(caller(&r.From, into...)...)
 }
 
 func scanPublished(row Row, p *journal.Published) error {
