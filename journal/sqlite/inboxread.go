@@ -12,14 +12,14 @@ import (
 )
 
 var selectMessages = "SELECT " + reads.MessageColumns + ` FROM cruster_inbox
-	WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position > ?4 AND parked IS NULL ORDER BY position`
+	WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position > ?4 AND parked IS NULL ORDER BY position`
 
 const (
 	selectMailReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_mail CROSS JOIN cruster_executions e
 			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
 		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > (?1, ?2) AND coalesce(e.chain, e.run) = i.chain
 			AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')
-		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT ?3`
+		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT +?3`
 
 	// selectNextReceiver leaps over the other messages of the entity before. Those of executions are not in the index.
 	selectNextReceiver = `SELECT id FROM cruster_inbox INDEXED BY cruster_inbox_entities

@@ -29,7 +29,7 @@ const (
 		WHERE superseded = 0 AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
 	selectOfStrand = `SELECT created_at, id FROM cruster_executions
 		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
-		ORDER BY created_at DESC, id DESC LIMIT ?8`
+		ORDER BY created_at DESC, id DESC LIMIT +?8`
 	selectListed = "SELECT " + sqlread.ExecutionColumns + ` FROM cruster_executions e
 		WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0`
 )

@@ -13,9 +13,9 @@ import (
 
 const (
 	selectLocks = "SELECT " + sqlread.LockColumns + ` FROM cruster_locks l
-		WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT ?3`
+		WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT +?3`
 	selectLocksOfNamespace = "SELECT " + sqlread.LockColumns + ` FROM cruster_locks l
-		WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3`
+		WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT +?3`
 )
 
 // putLock replaces the lock of an entity, or inserts it.

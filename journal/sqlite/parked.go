@@ -10,11 +10,11 @@ import (
 
 const (
 	parkMessage = `UPDATE cruster_inbox SET parked = ?5, namespace = ?6, type = ?7, key = ?8
-		WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NULL RETURNING bytes`
+		WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position = ?4 AND parked IS NULL RETURNING bytes`
 	unparkMessage = `UPDATE cruster_inbox SET parked = NULL, namespace = NULL, type = NULL, key = NULL
-		WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND position = ?4 AND parked IS NOT NULL RETURNING bytes`
+		WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position = ?4 AND parked IS NOT NULL RETURNING bytes`
 	selectParkedTally = `SELECT count(*), coalesce(sum(bytes), 0) FROM (
-		SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND parked IS NOT NULL LIMIT ?3)`
+		SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND parked IS NOT NULL LIMIT +?3)`
 )
 
 // parkedFull tells whether an inbox takes no more messages because of those that are parked.

@@ -21,7 +21,7 @@ const (
 			SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
 		FROM cruster_inbox i INDEXED BY cruster_inbox_mail
 		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id, i.chain, i.position) > (?1, ?2, ?3, ?4)
-		ORDER BY i.shard, i.id, i.chain, i.position LIMIT ?5`
+		ORDER BY i.shard, i.id, i.chain, i.position LIMIT +?5`
 )
 
 // Retired implements sqlsweep.Tx.

@@ -87,5 +87,5 @@ func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.
 func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	return sqlread.All(ctx, s.reader, sqlread.ScanWake, "due schedules", nil,
 		`SELECT id, wake_at FROM cruster_schedules WHERE wake_at <= ?1 AND (wake_at, id) > (?2, ?3)
-		ORDER BY wake_at, id LIMIT ?4`, until, after.At, after.ID[:], max(limit, 0))
+		ORDER BY wake_at, id LIMIT +?4`, until, after.At, after.ID[:], max(limit, 0))
 }

@@ -81,7 +81,7 @@ func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqls
 		return !cut, err
 	}
 	const last = 9 // a parameter that no owner has
-	return !cut, run(tx.conn, "DELETE"+from+" AND "+rows.Key+" <= (SELECT "+rows.Key+from+" ORDER BY "+rows.Key+" LIMIT 1 OFFSET ?9)", func(stmt *sqlite.Stmt) {
+	return !cut, run(tx.conn, "DELETE"+from+" AND "+rows.Key+" <= (SELECT "+rows.Key+from+" ORDER BY "+rows.Key+" LIMIT 1 OFFSET +?9)", func(stmt *sqlite.Stmt) {
 		values(owner...)(stmt)
 		stmt.BindInt64(last, int64(found-1))
 	}, nil)

@@ -18,7 +18,7 @@ const (
 	selectRetiredHolder = "SELECT shard, run FROM cruster_retired WHERE holds = 1"
 	updateRetiredHolder = "UPDATE cruster_retired SET holds = ?3 WHERE shard = ?1 AND run = ?2"
 
-	selectHeld = "SELECT shard, run FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
+	selectHeld = "SELECT shard, run FROM cruster_executions WHERE held_by = ?1 LIMIT +?2"
 	updateHeld = "UPDATE cruster_executions SET held_by = ?3 WHERE shard = ?1 AND run = ?2"
 
 	selectExpired = `SELECT e.id, e.superseded, e.run, e.finished_at, coalesce(
@@ -29,7 +29,7 @@ const (
 	FROM cruster_executions e
 	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id, e.superseded) > (?2, ?3, ?4)
 		AND e.state IN ` + final + `
-	ORDER BY e.finished_at, e.id, e.superseded LIMIT ?5`
+	ORDER BY e.finished_at, e.id, e.superseded LIMIT +?5`
 )
 
 // OverHolder implements sqlsweep.Tx.

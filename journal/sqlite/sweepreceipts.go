@@ -11,10 +11,10 @@ import (
 
 const (
 	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
-		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`
+		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT +?5`
 	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	deleteReceipts     = "DELETE FROM cruster_receipts WHERE held = 0 AND (at, id, origin) >= (?1, ?2, ?3) AND (at, id, origin) <= (?4, ?5, ?6)"
-	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT ?2"
+	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT +?2"
 	updateHeldReceipt  = "UPDATE cruster_receipts SET held = ?4 WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectLiveRun      = "SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND state NOT IN " + final
 )

@@ -30,7 +30,7 @@ const (
 	mostCounted = journal.MaxSentInbox + 1
 )
 
-const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = ?3 AND parked IS NULL LIMIT ?4)"
+const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND parked IS NULL LIMIT +?4)"
 
 func (m *mail) forget() { clear(m.tallies) }
 

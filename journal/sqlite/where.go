@@ -81,7 +81,7 @@ func whereQuery(f *journal.Filter) string {
 		q.WriteString(" AND EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = a.shard AND e.id = a.id AND e.superseded = 0 AND ?8 IN ('', e.state) AND " +
 			"(e.workflow = ?7 OR substr(?7, -1) IN ('', '/') AND substr(e.workflow, 1, length(?7)) = ?7))")
 	}
-	q.WriteString(" ORDER BY a.created_at DESC, a.id DESC LIMIT ?6")
+	q.WriteString(" ORDER BY a.created_at DESC, a.id DESC LIMIT +?6")
 	return q.String()
 }
 
