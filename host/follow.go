@@ -135,7 +135,7 @@ func (v *following) tellPage(ctx context.Context, row *journal.Execution) (more 
 	if v.slow {
 		limit.Entries = 1
 	}
-	// The entries that were durable before these lines are read.
+	// Each entry that was durable before one of these lines is in the page, or in one behind it.
 	logged := v.engine.followers.Logged(v.follower)
 	entries, more, err := v.engine.store.Entries(ctx, row.RunKey(), v.after, limit)
 	if err != nil {

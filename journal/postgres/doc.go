@@ -5,8 +5,8 @@
 // "cruster__NAMESPACE", so that an activity's SQL and its journal entry commit
 // in one transaction while the SQL sees nothing but its own tables.
 //
-// It imports abi, journal, journal/postgres/guestsql, journal/sqlread, which has its
-// plain reads, and migrations. Start reading at commit.go (how a batch becomes one round
+// It imports abi, journal, journal/postgres/guestsql, journal/sqlread and
+// journal/sqlsweep, which have its plain reads and its sweeps, and migrations. Start reading at commit.go (how a batch becomes one round
 // trip, and why the fence holds), then guest.go (how SQL of modules is confined) and
 // indoubt.go (what happens to a commit whose answer was lost). pools.go has the
 // connections and the limits of every call.

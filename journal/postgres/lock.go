@@ -103,6 +103,9 @@ func (tx *ownedTx) Locks(ctx context.Context, after journal.ID, limit int) ([]sq
 
 // DeleteLocks implements sqlsweep.Tx.
 func (tx *ownedTx) DeleteLocks(ctx context.Context, gone []sqlsweep.Lock) (int, error) {
+	if len(gone) == 0 {
+		return 0, nil
+	}
 	var k keys
 	var holders callers
 	for i := range gone {

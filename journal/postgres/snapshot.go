@@ -142,14 +142,14 @@ func (b *snapshotBatch) readJournals(snap *snapshot, of *dependencies) {
 		run, step []byte
 		seq       int64
 	)
-	b.each(`SELECT run, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, run, step) JOIN `+b.sql.links+` l USING (shard, run, step)`,
-		[]any{of.links.shards, of.links.ids, of.links.steps}, []any{&run, &step},
-		func() { snap.linked[linkKey{journal.RunID(run), journal.StepID(step)}] = true })
 	b.each(`SELECT w.run, w.seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, run, seq) CROSS JOIN LATERAL (
 			SELECT e.last FROM `+b.sql.entries+` e WHERE e.shard = w.shard AND e.run = w.run AND e.seq <= w.seq ORDER BY e.seq DESC LIMIT 1) AS before
 		WHERE before.last >= w.seq`,
 		[]any{of.entries.shards, of.entries.ids, of.entries.seqs}, []any{&run, &seq},
 		func() { snap.entries[entryKey{journal.RunID(run), uint64(seq)}] = true })
+	b.each(`SELECT run, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, run, step) JOIN `+b.sql.links+` l USING (shard, run, step)`,
+		[]any{of.links.shards, of.links.ids, of.links.steps}, []any{&run, &step},
+		func() { snap.linked[linkKey{journal.RunID(run), journal.StepID(step)}] = true })
 }
 
 // readOrigins reads which messages and receipts there are already, by their origins. Messages of all

@@ -2,19 +2,25 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// final are the states of executions that are over, in SQL.
-const final = `('completed', 'failed', 'interrupted')`
+// final are the states of executions that are over.
+const final = sqlread.Final
 
 // swept is the store as sweeps see it. Rows that a commit holds at this moment are left for the next time.
 type swept struct{ store *Store }
 
-// sweepFailed gives an error of a sweep its form.
+// sweepFailed gives an error of a sweep its form. A refusal of the owner, or of a run that is not there, was decided before
+// a COMMIT.
 func sweepFailed(op string, err error) error {
+	if errors.Is(err, journal.ErrFenced) || errors.Is(err, journal.ErrNotFound) {
+		return beforeCommit("postgres: "+op, err)
+	}
 	return afterCommit("postgres: "+op, err)
 }
 
@@ -48,17 +54,7 @@ func (tx *ownedTx) DeleteRows(ctx context.Context, rows *sqlsweep.Rows, room *sq
 // By a range, and not by a join: what the planner knows of a table that was just filled may make that
 // one a comparison of each row with each. The row that passes the bound of bytes is the last.
 func (st *statements) deleteRows(rows *sqlsweep.Rows) string {
-	table, owner := st.table(rows.Table), `shard = $1`
-	for i, column := range rows.Owner {
-		owner += fmt.Sprintf(` AND %s = $%d`, column.Name, i+2)
-	}
-	size := `0`
-	switch {
-	case rows.Length != "":
-		size = `coalesce(octet_length(` + rows.Length + `), 0)`
-	case rows.Size != "":
-		size = rows.Size
-	}
+	table, owner, size := st.table(rows.Table), rows.Condition(`$`), rows.Bytes(`octet_length`)
 	n, m := placeholder(len(rows.Owner)+2), placeholder(len(rows.Owner)+3)
 	next := `SELECT ` + rows.Key + ` AS key, row_number() OVER before AS place, coalesce(sum(` + size + `) OVER before, 0) AS before, ` + size + ` AS size
 		FROM (SELECT * FROM ` + table + ` WHERE ` + owner + ` ORDER BY ` + rows.Key + ` LIMIT ` + n + ` + 1) AS o

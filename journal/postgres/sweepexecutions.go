@@ -104,10 +104,9 @@ func (tx *ownedTx) Expired(ctx context.Context, before int64, after sqlsweep.Run
 	})
 }
 
-// Linked implements sqlsweep.Tx. A
-// link locks its callee, and one that waits for the lock finds the callee gone; but one
-// that was committed after the statement that found them had begun, and before that had
-// locked the row, was not seen by it. This is another statement, so it sees it.
+// Linked implements sqlsweep.Tx. A link locks its callee, and one that waits for the lock finds the callee gone. But
+// one that was committed after the statement of Expired had begun, and before that had locked the row, was not seen by
+// it. This is another statement, so it sees it.
 func (tx *ownedTx) Linked(ctx context.Context, found []sqlsweep.Expired) (map[journal.RunID]bool, error) {
 	k := keysOfRuns(found)
 	rows, err := tx.Query(ctx, `

@@ -11,8 +11,8 @@
 // by limits (guestsql, guest.go): it sees the tables of its own namespace and
 // nothing else.
 //
-// The package imports abi, journal, journal/sqlread, which has its plain reads, and
-// migrations. Package storetest tests commit.go, deploy.go, entity.go, inbox.go, read.go,
+// The package imports abi, journal, journal/sqlread and journal/sqlsweep, which have its plain reads and its
+// sweeps, and migrations. Package storetest tests commit.go, deploy.go, entity.go, inbox.go, read.go,
 // reads.go and receipts.go (sqlite_test.go runs it).
 //
 // Start reading at open.go.

@@ -30,12 +30,14 @@ const (
 func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
 	room := limit.Room()
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		r := &row{}
 		return run(conn, selectMessages, values(to, after), func(stmt *sqlite.Stmt) error {
+			r.stmt = stmt
 			if more = !room.Take(int(stmt.GetInt64("bytes"))); more {
 				return errEnough
 			}
 			messages = append(messages, journal.Message{})
-			return sqlread.ScanMessage(&row{stmt: stmt}, &messages[len(messages)-1])
+			return sqlread.ScanMessage(r, &messages[len(messages)-1])
 		})
 	})
 	if err != nil {

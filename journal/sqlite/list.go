@@ -97,10 +97,12 @@ func (l *listing) read() (rows []journal.Execution, err error) {
 	if err := merge(); err != nil {
 		return nil, err
 	}
+	r := &row{}
 	for _, p := range l.found {
 		err := run(l.conn, selectListed, values(journal.ID(p.id)), func(stmt *sqlite.Stmt) error {
+			r.stmt = stmt
 			rows = append(rows, journal.Execution{})
-			return sqlread.ScanListed(&row{stmt: stmt}, &rows[len(rows)-1])
+			return sqlread.ScanListed(r, &rows[len(rows)-1])
 		})
 		if err != nil {
 			return nil, err

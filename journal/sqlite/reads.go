@@ -16,7 +16,7 @@ var reads = sqlread.NewQueries(sqlread.Dialect{
 	// SQLite compares the value of a parameter with the conditions of partial indexes and with limits, and then prepares
 	// the statement again for each other value, at many times the cost of a look-up. It does not compare +?1.
 	Parameter: "+?",
-	Input: "i.input", Inputs: " LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run",
+	Input:     "i.input", Inputs: " LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run",
 	Binary: "binary", Flags: "flags & 1, flags & 2",
 	// SQLite takes a walk over all superseded runs of the execution for as good.
 	ByRequest: " INDEXED BY cruster_executions_request",
@@ -57,8 +57,10 @@ func (r *row) putBack() {
 
 // scan makes the scan of a plain read one of statements.
 func scan[T any](scan sqlread.Scan[T]) func(*sqlite.Stmt) (T, error) {
+	r := &row{}
 	return func(stmt *sqlite.Stmt) (v T, err error) {
-		err = scan(&row{stmt: stmt}, &v)
+		r.stmt = stmt
+		err = scan(r, &v)
 		return v, err
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlread"
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
@@ -55,20 +56,12 @@ func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqls
 	if rows.Table == "inbox" {
 		tx.store.mail.forget()
 	}
-	from, owner := " FROM cruster_"+rows.Table+" WHERE shard = ?1", []any{int(rows.Shard)}
-	for i, column := range rows.Owner {
-		from += fmt.Sprintf(" AND %s = ?%d", column.Name, i+2)
+	from, owner := " FROM cruster_"+rows.Table+" WHERE "+rows.Condition("+?"), []any{int(rows.Shard)}
+	for _, column := range rows.Owner {
 		owner = append(owner, column.Value)
 	}
-	size := "0"
-	switch {
-	case rows.Length != "":
-		size = "coalesce(length(" + rows.Length + "), 0)"
-	case rows.Size != "":
-		size = rows.Size
-	}
 	found, cut := 0, false
-	err = run(tx.conn, "SELECT "+size+from+" ORDER BY "+rows.Key, values(owner...), func(row *sqlite.Stmt) error {
+	err = run(tx.conn, "SELECT "+rows.Bytes("length")+from+" ORDER BY "+rows.Key, values(owner...), func(row *sqlite.Stmt) error {
 		if cut = room.Rows <= 0 || room.Bytes <= 0; cut {
 			return errEnough
 		}
@@ -88,7 +81,7 @@ func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqls
 }
 
 // final are the states of executions that are over.
-const final = "('completed', 'failed', 'interrupted')"
+const final = sqlread.Final
 
 func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {
 	key.Shard = journal.Shard(row.ColumnInt64(col))

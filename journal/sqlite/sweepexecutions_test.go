@@ -126,42 +126,51 @@ func TestPurgeInSmallPieces(t *testing.T) {
 		require.NoError(t, r.Err)
 	}
 	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
-	pieces := &pieces{swept: swept{store}, size: func() int64 { return sizeOf(t, store, id) }}
+	pieces := &pieces{swept: swept{store}, size: func() int64 { return sizeOf(t, store, id) }, rows: func() int64 { return rowsOf(t, store, id) }}
 	_, err = sqlsweep.New(pieces, sweepFailed).Purge(t.Context(), fences, 10*rows)
 	require.NoError(t, err)
 	require.Greater(t, len(pieces.sizes), 2*rows/journal.SweepEntries)
-	for _, size := range pieces.sizes {
+	for i, size := range pieces.sizes {
 		require.LessOrEqual(t, size, int64(journal.SweepBytes+bytes+200))
+		require.LessOrEqual(t, pieces.counts[i], int64(journal.SweepEntries))
 	}
 	require.Zero(t, sizeOf(t, store, id))
 }
 
-// pieces notes how many bytes each transaction of a sweep deletes.
+// pieces notes how many bytes and rows each transaction of a sweep deletes.
 type pieces struct {
 	swept
-	size  func() int64
-	sizes []int64
+	size, rows    func() int64
+	sizes, counts []int64
 }
 
 func (p *pieces) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
-	before := p.size()
+	bytes, rows := p.size(), p.rows()
 	err := p.swept.Owned(ctx, own, use)
-	p.sizes = append(p.sizes, before-p.size())
+	p.sizes, p.counts = append(p.sizes, bytes-p.size()), append(p.counts, rows-p.rows())
 	return err
 }
 
 // sizeOf is how many bytes the messages and entries of the first run of an execution have.
-func sizeOf(t *testing.T, store *Store, id journal.ID) (bytes int64) {
+func sizeOf(t *testing.T, store *Store, id journal.ID) int64 {
+	return store.sumOf(t, id, "sum(bytes)", "sum(length(body))")
+}
+
+// rowsOf is how many messages and entries it has.
+func rowsOf(t *testing.T, store *Store, id journal.ID) int64 { return store.sumOf(t, id, "count(*)", "count(*)") }
+
+// sumOf sums up what is asked of its messages and of its entries.
+func (s *Store) sumOf(t *testing.T, id journal.ID, ofMessages, ofEntries string) (sum int64) {
 	for _, query := range []string{
-		"SELECT coalesce(sum(bytes), 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
-		"SELECT coalesce(sum(length(body)), 0) FROM cruster_entries WHERE shard = ?1 AND run = ?2",
+		"SELECT coalesce(" + ofMessages + ", 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
+		"SELECT coalesce(" + ofEntries + ", 0) FROM cruster_entries WHERE shard = ?1 AND run = ?2",
 	} {
-		require.NoError(t, run(store.writer, query, values(id), func(row *sqlite.Stmt) error {
-			bytes += row.ColumnInt64(0)
+		require.NoError(t, run(s.writer, query, values(id), func(row *sqlite.Stmt) error {
+			sum += row.ColumnInt64(0)
 			return nil
 		}))
 	}
-	return bytes
+	return sum
 }
 
 // A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no deletion and

@@ -82,7 +82,7 @@ func (q *Queries) entities() {
 	q.LockedEntity = q.expand(`SELECT ` + entityColumns + `, state, NULL, NULL, NULL FROM {entities}` + key + ` UNION ALL
 		SELECT id, namespace, type, key, 0, since, 0, NULL, holder, holder_run, holder_step FROM {locks}` + key)
 	q.InSection = q.expand(`SELECT workflow, key FROM {executions}
-		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN ('completed', 'failed', 'interrupted')`)
+		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN ` + Final)
 }
 
 // Entities lists what is behind a place, of one namespace or of all.

@@ -16,8 +16,8 @@ func (id *ID) BytesValue() ([]byte, error) { return id[:], nil }
 
 // ScanBytes implements [BytesScanner].
 func (id *ID) ScanBytes(b []byte) error {
-	if len(b) > 0 && len(b) != len(id) {
-		return fmt.Errorf("an id has %d bytes, not %d", len(b), len(id))
+	if b != nil && len(b) != len(id) {
+		return fmt.Errorf("%w: an id has %d bytes, not %d", journal.ErrCorrupt, len(b), len(id))
 	}
 	copy(id[:], b)
 	return nil
@@ -38,6 +38,9 @@ func (p packed[T]) ScanBytes(b []byte) error {
 }
 
 func unpack[T any](into *T) packed[T] { return packed[T]{into} }
+
+// Final are the states of executions that are over.
+const Final = `('completed', 'failed', 'interrupted')`
 
 // ExecutionColumns are those of a row e without its payloads: see [ScanListed].
 const ExecutionColumns = `e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, ` +

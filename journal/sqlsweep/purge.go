@@ -12,19 +12,16 @@ func (w *Sweeper) Purge(ctx context.Context, own []journal.Fence, limit int) (n 
 	for more := true; more && n < limit; {
 		room := newRoom(limit - n)
 		before := room.Rows
-		err := w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+		err := w.owned(ctx, "purge", own, func(ctx context.Context, tx Tx) (err error) {
 			more, err = purgeRuns(ctx, tx, room)
 			return err
 		})
 		if err != nil {
-			return n, w.failed("purge", err)
+			return n, err
 		}
 		n += int(before - room.Rows)
 	}
 	lost, err := w.purgeMail(ctx, own, limit-n)
-	if err != nil {
-		err = w.failed("purge", err)
-	}
 	return n + lost, err
 }
 
@@ -68,45 +65,56 @@ func (r *Retired) purge(ctx context.Context, tx Tx, room *Room) (whole bool, err
 // whose receivers are gone: a receiver that is gone does not come back. There is a result for each caller that has not
 // taken it yet; to look at all of them each time would leave time for little else.
 func (w *Sweeper) purgeMail(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
+	select {
+	case w.purging <- struct{}{}:
+		defer func() { <-w.purging }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 	for seen, more := 0, true; more && n < limit && seen < journal.PurgeExamines; {
-		size := min(journal.SweepEntries, limit-n)
-		page, err := w.store.Mail(ctx, own, w.place(), size)
+		page, err := w.store.Mail(ctx, own, w.purged, journal.SweepEntries)
 		if err != nil {
 			return n, err
 		}
-		deleted, err := w.deleteLost(ctx, own, page)
+		lost, looked := lostOf(page, own, limit-n)
+		deleted, err := w.deleteMail(ctx, own, lost)
 		n += deleted
 		if err != nil {
 			return n, err
 		}
-		seen += len(page)
-		if more = len(page) == size; more {
-			w.setPlace(page[size-1].MailPlace)
-		} else {
-			w.setPlace(MailPlace{}) // from the beginning
+		seen += looked
+		if more = looked == journal.SweepEntries; looked > 0 {
+			w.purged = page[looked-1].MailPlace
+		}
+		if looked == len(page) && !more {
+			w.purged = MailPlace{} // from the beginning
 		}
 	}
 	return n, nil
 }
 
-// ScanMail reads a message of [Store.Mail].
-func ScanMail(row sqlread.Row, m *Mail) error {
-	return row.Scan((*sqlread.ID)(&m.To.ID), (*sqlread.ID)(&m.To.Chain), &m.Position, &m.There)
+// lostOf are the messages of the owner's shards whose receivers are gone, at most limit, and how many of the page it has
+// looked at.
+func lostOf(page []Mail, own journal.Owned, limit int) (lost []MailPlace, looked int) {
+	for looked < len(page) && len(lost) < limit {
+		if m := &page[looked]; !m.There && own.Has(m.To.ID.Shard()) {
+			lost = append(lost, m.MailPlace)
+		}
+		looked++
+	}
+	return lost, looked
 }
 
-// deleteLost deletes messages of the owner's shards whose receivers are gone.
-func (w *Sweeper) deleteLost(ctx context.Context, own journal.Owned, page []Mail) (n int, err error) {
-	var shards []journal.Shard
-	var lost []MailPlace
-	for _, m := range page {
-		if shard := m.To.ID.Shard(); !m.There && own.Has(shard) {
-			shards, lost = append(shards, shard), append(lost, m.MailPlace)
-		}
-	}
+// deleteMail deletes messages.
+func (w *Sweeper) deleteMail(ctx context.Context, own journal.Owned, lost []MailPlace) (n int, err error) {
 	if len(lost) == 0 {
 		return 0, nil
 	}
-	err = w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+	var shards []journal.Shard
+	for i := range lost {
+		shards = append(shards, lost[i].To.ID.Shard())
+	}
+	err = w.owned(ctx, "purge", own, func(ctx context.Context, tx Tx) (err error) {
 		if err := tx.Check(ctx, shards...); err != nil {
 			return err
 		}
@@ -116,14 +124,11 @@ func (w *Sweeper) deleteLost(ctx context.Context, own journal.Owned, page []Mail
 	return n, err
 }
 
-func (w *Sweeper) place() MailPlace {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.purged
-}
-
-func (w *Sweeper) setPlace(after MailPlace) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.purged = after
+// ScanMail reads a message of [Store.Mail]. A damaged one is left where it is, and is in the way of no other.
+func ScanMail(row sqlread.Row, m *Mail) error {
+	var id, chain []byte
+	err := row.Scan(&id, &chain, &m.Position, &m.There)
+	whole := copy(m.To.ID[:], id) == len(m.To.ID) && copy(m.To.Chain[:], chain) == len(m.To.Chain)
+	m.There = m.There || !whole
+	return err
 }

@@ -1,6 +1,10 @@
 package sqlsweep
 
-import "github.com/cruster/cruster/journal"
+import (
+	"strconv"
+
+	"github.com/cruster/cruster/journal"
+)
 
 // Room is how many rows and bytes one transaction may still delete. On a store with one writer everything waits for it.
 type Room struct{ Rows, Bytes int64 }
@@ -27,6 +31,26 @@ type Rows struct {
 	Length, Size string
 }
 
+// Condition finds the rows of the owner: the shard is the first parameter, and the columns are those behind it.
+func (r *Rows) Condition(parameter string) string {
+	condition := "shard = " + parameter + "1"
+	for i, column := range r.Owner {
+		condition += " AND " + column.Name + " = " + parameter + strconv.Itoa(i+2)
+	}
+	return condition
+}
+
+// Bytes is how many bytes a row has, with the function of the store that tells it of a column.
+func (r *Rows) Bytes(length string) string {
+	switch {
+	case r.Length != "":
+		return "coalesce(" + length + "(" + r.Length + "), 0)"
+	case r.Size != "":
+		return r.Size
+	}
+	return "0"
+}
+
 // Column is a column with its value.
 type Column struct {
 	Name  string
@@ -51,7 +75,7 @@ func receiptsOf(id journal.ID) *Rows {
 	return &Rows{Table: "receipts", Shard: id.Shard(), Owner: []Column{{"id", id[:]}}, Key: "origin", Length: "value"}
 }
 
-// rowsOf are the rows that a run leaves behind, and those of its chain if it was the last of it.
+// rows are those that a run leaves behind, and those of its chain if it was the last of it.
 func (r *Retired) rows() []*Rows {
 	all := []*Rows{
 		EntriesOf(r.RunKey),

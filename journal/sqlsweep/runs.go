@@ -21,12 +21,12 @@ func (s *sweep) run(ctx context.Context, op string, steps ...step) (deleted int,
 	limit := max(s.left, 0)
 	for _, do := range steps {
 		for more := true; more && s.left > 0; {
-			err := s.store.Owned(ctx, s.own, func(ctx context.Context, tx Tx) (err error) {
+			err := s.owned(ctx, op, s.own, func(ctx context.Context, tx Tx) (err error) {
 				more, err = do(ctx, tx)
 				return err
 			})
 			if err != nil {
-				return 0, s.failed(op, err)
+				return 0, err
 			}
 		}
 	}
@@ -139,12 +139,12 @@ func (w *Sweeper) Delete(ctx context.Context, f journal.Fence, id journal.ID, ru
 	own := make(journal.Owned, journal.NumShards)
 	own[id.Shard()] = f
 	for more := true; more; {
-		err := w.store.Owned(ctx, own, func(ctx context.Context, tx Tx) (err error) {
+		err := w.owned(ctx, "delete run "+run.String()+" of "+id.String(), own, func(ctx context.Context, tx Tx) (err error) {
 			more, err = deleteRun(ctx, tx, id, run, superseded)
 			return err
 		})
 		if err != nil {
-			return w.failed("delete "+id.String(), err)
+			return err
 		}
 	}
 	return nil

@@ -16,7 +16,6 @@ package sqlsweep
 
 import (
 	"context"
-	"sync"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -26,13 +25,21 @@ type Sweeper struct {
 	store  Store
 	failed func(op string, err error) error
 
-	mu     sync.Mutex
-	purged MailPlace // the last message that Purge has looked at; guarded by mu
+	purging chan struct{} // capacity 1
+	purged  MailPlace     // the last message that Purge has looked at; guarded by purging
 }
 
-// New makes the sweeper of a store, which gives errors their form.
+// New makes the sweeper of a store, which gives the errors of its transactions their form.
 func New(store Store, failed func(op string, err error) error) *Sweeper {
-	return &Sweeper{store: store, failed: failed}
+	return &Sweeper{store: store, failed: failed, purging: make(chan struct{}, 1)}
+}
+
+// owned runs a transaction of the owner of shards.
+func (w *Sweeper) owned(ctx context.Context, op string, own journal.Owned, use func(context.Context, Tx) error) error {
+	if err := w.store.Owned(ctx, own, use); err != nil {
+		return w.failed(op, err)
+	}
+	return nil
 }
 
 // Store is a SQL store whose rows are swept.

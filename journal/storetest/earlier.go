@@ -403,7 +403,9 @@ func testDeleteAnotherRun(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.delete(id, journal.RunID(id)), journal.ErrNotFound, "it is not over")
 	b.finish(t, id, 1)
 	require.ErrorIs(t, b.delete(id, journal.RunID{1}), journal.ErrNotFound)
-	require.ErrorIs(t, b.delete(newExecution("missing").ID, journal.RunID{1}), journal.ErrNotFound)
+	err := b.delete(newExecution("missing").ID, journal.RunID{1})
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	require.NotErrorIs(t, err, journal.ErrUndecided)
 	stale := b.fences
 	b.claim(t, "second")
 	require.ErrorIs(t, b.store.Delete(b.ctx, stale[id.Shard()], id, journal.RunID(id), 0), journal.ErrFenced)
