@@ -157,7 +157,9 @@ func sizeOf(t *testing.T, store *Store, id journal.ID) int64 {
 }
 
 // rowsOf is how many messages and entries it has.
-func rowsOf(t *testing.T, store *Store, id journal.ID) int64 { return store.sumOf(t, id, "count(*)", "count(*)") }
+func rowsOf(t *testing.T, store *Store, id journal.ID) int64 {
+	return store.sumOf(t, id, "count(*)", "count(*)")
+}
 
 // sumOf sums up what is asked of its messages and of its entries.
 func (s *Store) sumOf(t *testing.T, id journal.ID, ofMessages, ofEntries string) (sum int64) {
