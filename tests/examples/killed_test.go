@@ -195,7 +195,8 @@ func periods(t *testing.T) int64 {
 }
 
 // killCrawl: 200 pages, ten at a time. Some do not answer before the deadline. Each page that the
-// result counts has one row. A crawl that was over before the second kill is made again, with more time.
+// result counts has one row. A crawl that was over before the second kill is made again, with more time,
+// at most four times in all.
 func killCrawl(v *victim) {
 	const pages, hanging = 200, 10
 	var asked atomic.Int64
@@ -239,13 +240,17 @@ func killCrawl(v *victim) {
 		over := func() bool {
 			st, err := run.Poll(v.t.Context())
 			require.NoError(v.t, err)
+			if st.State.Final() {
+				require.Equal(v.t, client.Completed, st.State, "%v", st.Err)
+			}
 			return st.State.Final()
 		}
 		return run, v.killDuring(over, &asked, 60) && v.killDuring(over, &asked, pages-hanging+1)
 	}
 	deadline := 20 * time.Second
 	run, killedTwice := crawl(deadline)
-	for !killedTwice {
+	for tries := 1; !killedTwice; tries++ {
+		require.Less(v.t, tries, 4, "the crawl was over before the second kill, with a deadline of %s too", deadline)
 		deadline *= 4
 		run, killedTwice = crawl(deadline)
 	}
