@@ -51,7 +51,7 @@ type Store interface {
 }
 
 // Tx is a transaction of the owner of shards. Lists are in an order of the store's, behind a place that is zero at
-// first. They may have rows of shards of other owners; nothing is done to those.
+// first. They may have rows of shards of other owners, but for those of OverHolder and Retired; nothing is done to them.
 type Tx interface {
 	// Check fails with [journal.ErrFenced] if one of the shards has another owner by now.
 	Check(ctx context.Context, shards ...journal.Shard) error
