@@ -18,7 +18,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/client"
-	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/addrtest"
 	"github.com/cruster/cruster/internal/leaktest"
 )
 
@@ -242,7 +242,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
-	c, err := client.Dial(harness.ReserveAddr(t), client.WithRetryFor(0))
+	c, err := client.Dial(addrtest.Reserve(t), client.WithRetryFor(0))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/addrtest"
 )
 
 // FindBinary is [Binary] before there is a test.
@@ -114,7 +116,7 @@ type Process struct {
 // is not started.
 func NewProcess(t testing.TB, store string, args ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, GRPC: ReserveAddr(t), HTTP: ReserveAddr(t)}
+	p := &Process{t: t, GRPC: addrtest.Reserve(t), HTTP: addrtest.Reserve(t)}
 	p.args = append([]string{"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t)}, args...)
 	t.Cleanup(func() {
 		p.Kill()

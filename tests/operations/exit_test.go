@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/internal/addrtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
@@ -41,7 +42,7 @@ func TestExitCodesSayOneThing(t *testing.T) {
 			return harness.NewProcess(t, "sqlite:"+t.TempDir(), "--max-executions", "-1")
 		}, exitUsage, "error: "},
 		"NoDatabase": {func(t *testing.T) *harness.Process {
-			return harness.NewProcess(t, "postgres://cruster@"+harness.ReserveAddr(t)+"/cruster")
+			return harness.NewProcess(t, "postgres://cruster@"+addrtest.Reserve(t)+"/cruster")
 		}, exitStore, "CR-5005"},
 		"DiskFull": {func(t *testing.T) *harness.Process {
 			at := onPostgres(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/internal/addrtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/paytest"
 	"github.com/cruster/cruster/internal/pgtest"
@@ -103,7 +104,7 @@ func (p *page) run(t *testing.T, tools string) {
 	if p.name == "operations" { // it backs up the whole database
 		database = pgtest.Database(t)
 	}
-	grpc, http := harness.ReserveAddr(t), harness.ReserveAddr(t)
+	grpc, http := addrtest.Reserve(t), addrtest.Reserve(t)
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `source "$1"; source "$2"`, "bash", prelude, script)
 	cmd.Dir = clone
 	cmd.Env = append(os.Environ(),
@@ -131,7 +132,8 @@ func (p *page) run(t *testing.T, tools string) {
 func clone(t *testing.T, tools string) string {
 	dir := filepath.Join(t.TempDir(), "cruster")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin", "modules"), 0o700))
-	for _, shared := range []string{"abi", "api", "client", "go.mod", "go.sum", "guest-sdk"} {
+	// `go mod tidy` of a program asks for what the tests of the client import, which must need no host.
+	for _, shared := range []string{"abi", "api", "client", "go.mod", "go.sum", "guest-sdk", "internal"} {
 		require.NoError(t, os.Symlink(filepath.Join(harness.Root(), shared), filepath.Join(dir, shared)))
 	}
 	require.NoError(t, os.Symlink(filepath.Join(tools, "cruster-host"), filepath.Join(dir, "bin", "cruster-host")))

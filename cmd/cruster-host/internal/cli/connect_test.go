@@ -13,12 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/addrtest"
 )
 
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
-	addr := harness.ReserveAddr(t)
+	addr := addrtest.Reserve(t)
 
 	code, stdout, stderr := invoke(t, "workflow", "poll", "a/B/c", "--addr", addr, "--retry-for", "0s")
 	require.Equal(t, exitUnavailable, code)
@@ -131,7 +131,7 @@ func budgetOf(t *testing.T, line string, env ...string) time.Duration {
 // TestUnreachableHostForCallsMadeOnce: they wait as long as others, and say the same.
 func TestUnreachableHostForCallsMadeOnce(t *testing.T) {
 	t.Parallel()
-	addr := harness.ReserveAddr(t)
+	addr := addrtest.Reserve(t)
 	module := filepath.Join(t.TempDir(), "m.wasm")
 	require.NoError(t, os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00"), 0o600))
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/addrtest"
 )
 
 type listened struct {
@@ -21,7 +21,7 @@ type listened struct {
 // listening starts to listen on an address that is taken, and returns once it waits to try again.
 func listening(ctx context.Context, t *testing.T) (taken net.Listener, clock *clockwork.FakeClock, result chan listened) {
 	t.Helper()
-	taken, err := net.Listen("tcp", harness.ReserveAddr(t)) // none has it when this one is closed
+	taken, err := net.Listen("tcp", addrtest.Reserve(t)) // none has it when this one is closed
 	require.NoError(t, err)
 	clock, result = clockwork.NewFakeClock(), make(chan listened, 1)
 	wait := newAddressWait(clock)

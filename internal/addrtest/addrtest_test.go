@@ -1,4 +1,4 @@
-package harness
+package addrtest
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 // listen on it again.
 func TestReservedAddressIsForListeners(t *testing.T) {
 	t.Parallel()
-	addr := ReserveAddr(t)
+	addr := Reserve(t)
 	for range 3 {
 		l, err := net.Listen("tcp", addr)
 		require.NoError(t, err)
