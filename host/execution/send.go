@@ -31,7 +31,8 @@ type letter struct {
 	before, after string // the points around its commit
 	// idle tells, by the row, whether there is nothing to send, or why it is refused. It refuses whatever comes too late.
 	idle func(ctx context.Context, row *journal.Execution) (idle bool, err error)
-	// existed is what is said of a message whose like is there; nil if that is as good. ErrNotFound says that it is gone by now.
+	// existed answers the sender of a message whose origin is in the inbox already; nil if the message there is as good.
+	// ErrNotFound says that the message is gone by now.
 	existed func(ctx context.Context, row *journal.Execution) error
 	reply   chan<- error // if it is a request to stop: for when the run has heeded it; or nil
 }

@@ -110,7 +110,7 @@ func TestASilentGuestTransactionEnds(t *testing.T) {
 	require.NoError(t, ends(t, func() error { return rollback.Rollback(t.Context()) }))
 	err = ends(t, func() error {
 		go func() {
-			// The limit of the transaction, that of the statement, and the question whether the server is at work.
+			// Three timers: the limit of the transaction, the limit of the statement, and the query for the state of the server.
 			if clock.BlockUntilContext(t.Context(), 3) == nil {
 				clock.Advance(time.Minute + answerLimit)
 			}

@@ -73,9 +73,9 @@ type entryNumbers struct {
 
 // readSnapshot opens the transaction, locks the fences and reads what the writes depend on: one round trip.
 //
-// Each query sees what was committed when it began. What refuses a write is read before what explains it: a start whose
-// run is used is refused unless the execution is there, and a message for which there is no room unless it is in the
-// inbox. So a write of another connection that comes in between is found.
+// Each query sees the commits from before its begin, so another connection may commit between two of them. The rows that
+// refuse a write are read before the rows that answer it: runs that are used before executions, the room in an inbox
+// before its messages. So a start or a message that was committed in between is found, and the write is not refused.
 func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
 	snap, of := newSnapshot(), dependenciesOf(writes)
 	b := &snapshotBatch{sql: &s.sql}

@@ -41,8 +41,8 @@ func (tx *ownedTx) OverHolder(ctx context.Context) (*sqlsweep.Holder, error) {
 
 // Free implements sqlsweep.Tx.
 //
-// What it has held may be of other shards, as may be the holders that Hold marks: who owns these does not matter. The marks are
-// retention's alone, and are changed with their rows locked.
+// The rows of the holder, and the holders that Hold marks, may be in shards of other owners. The marks need no fence: only
+// retention reads and writes them, with their rows locked.
 func (tx *ownedTx) Free(ctx context.Context, h *sqlsweep.Holder, limit int) (more bool, err error) {
 	runs, err := tx.Exec(ctx, `UPDATE `+tx.sql.executions+` x SET held_by = NULL
 		FROM (SELECT shard, run FROM `+tx.sql.executions+` WHERE held_by = $1 LIMIT $2 FOR NO KEY UPDATE) AS held
@@ -104,9 +104,9 @@ func (tx *ownedTx) Expired(ctx context.Context, before int64, after sqlsweep.Run
 	})
 }
 
-// Linked implements sqlsweep.Tx. A link locks its callee, and one that waits for the lock finds the callee gone. But
-// one that was committed after the statement of Expired had begun, and before that had locked the row, was not seen by
-// it. This is another statement, so it sees it.
+// Linked implements sqlsweep.Tx. The commit of a link locks the row of its callee; a link that waits for the lock finds the
+// callee gone. A link that was committed between the begin of Expired's statement and its lock of the row was not seen
+// by Expired. Linked is a statement of its own, and sees the link.
 func (tx *ownedTx) Linked(ctx context.Context, found []sqlsweep.Expired) (map[journal.RunID]bool, error) {
 	k := keysOfRuns(found)
 	rows, err := tx.Query(ctx, `
@@ -125,8 +125,8 @@ func (tx *ownedTx) Linked(ctx context.Context, found []sqlsweep.Expired) (map[jo
 	return linked, err
 }
 
-// Hold implements sqlsweep.Tx. The rows of the holders are locked first: one that ends at this moment either
-// has ended by then, and holds nothing, or ends behind this, and is found by free.
+// Hold implements sqlsweep.Tx. The rows of the holders are locked first: a holder that ends at the same time has either
+// ended before the lock, and holds nothing, or ends after the transaction, and is found by OverHolder.
 func (tx *ownedTx) Hold(ctx context.Context, held []sqlsweep.Expired) error {
 	if len(held) == 0 {
 		return nil

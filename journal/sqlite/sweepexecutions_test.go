@@ -161,7 +161,7 @@ func rowsOf(t *testing.T, store *Store, id journal.ID) int64 {
 	return store.sumOf(t, id, "count(*)", "count(*)")
 }
 
-// sumOf sums up what is asked of its messages and of its entries.
+// sumOf adds an aggregate of the messages of an execution to one of its entries.
 func (s *Store) sumOf(t *testing.T, id journal.ID, ofMessages, ofEntries string) (sum int64) {
 	for _, query := range []string{
 		"SELECT coalesce(" + ofMessages + ", 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",

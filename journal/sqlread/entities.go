@@ -53,7 +53,7 @@ type locked struct {
 
 func (l *locked) Begin() { *l = locked{} }
 
-// Add takes the row of the entity, or that of its lock: then it has a holder, and its time is that of the lock.
+// Add takes the row of the entity or the row of its lock. The row of a lock has a holder, and the time of the lock.
 func (l *locked) Add(row Row) error {
 	var e journal.Entity
 	var holder journal.Caller

@@ -85,7 +85,7 @@ func (q *Queries) entities() {
 		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN ` + Final)
 }
 
-// Entities lists what is behind a place, of one namespace or of all.
+// Entities is the query for a page of entities, of one namespace or of all.
 func (q *Queries) Entities(f *journal.EntityFilter) (query, bound string) {
 	behind := `namespace = $1 AND (type, key) > ($2, $3)`
 	if f.Namespace == "" {
@@ -113,7 +113,7 @@ func (q *Queries) parked() string {
 	return `SELECT ` + q.envelope + `, id, namespace, type, key, parked FROM `
 }
 
-// Parked lists what is behind a place, of one namespace or of all.
+// Parked is the query for a page of parked messages, of one namespace or of all.
 func (q *Queries) Parked(f *journal.ParkedFilter) (query, bound string) {
 	behind := `namespace = $1 AND (type, key, position) > ($2, $3, $4)`
 	if f.Namespace == "" {

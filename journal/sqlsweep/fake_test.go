@@ -74,7 +74,7 @@ type fakeReceipt struct {
 
 func (r *fakeReceipt) sender() journal.RunKey { return journal.KeyOf(r.from.ID, r.from.Run) }
 
-// mailPage is what was asked of Mail, and what it has found.
+// mailPage is a call of Mail: its limit and its answer.
 type mailPage struct {
 	limit int
 	found []sqlsweep.Mail
