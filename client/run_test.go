@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -60,16 +61,18 @@ func TestStartWaitPollInterrupt(t *testing.T) {
 
 func TestDeadlineKeepsItsCode(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	release := make(chan struct{})
-	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-		<-release
-		return nil, status.Error(codes.Canceled, "")
-	}
-	t.Cleanup(func() { close(release) })
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		release := make(chan struct{})
+		b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+			<-release
+			return nil, status.Error(codes.Canceled, "")
+		}
+		t.Cleanup(func() { close(release) })
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // long enough to reach the host
-	defer cancel()
-	_, err := client.Attach[receipt](b.client, "shop/Buy/k").Wait(ctx)
-	require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Attach[receipt](b.client, "shop/Buy/k").Wait(ctx)
+		require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
+	})
 }

@@ -58,7 +58,7 @@ start() {
     (cd "$dir" && as_server "$bindir/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C --no-sync --no-instructions >/dev/null)
   fi
   if ! running "$dir"; then
-    (cd "$dir" && as_server "$bindir/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/log" -o \
+    (cd "$dir" && as_server "$bindir/pg_ctl" -D "$dir/data" -w -t 600 -l "$dir/log" -o \
       "-k $sockets -c listen_addresses= -c max_connections=400 -c fsync=on -c max_locks_per_transaction=256" start >/dev/null) ||
       { tail -20 "$dir/log" >&2; fail "the server did not start"; }
   fi
@@ -73,7 +73,7 @@ start() {
 stop() {
   local dir
   dir=$(readlink -m "$1")
-  if running "$dir"; then (cd "$dir" && as_server "$(need_bin)/pg_ctl" -D "$dir/data" -m fast -w stop >/dev/null); fi
+  if running "$dir"; then (cd "$dir" && as_server "$(need_bin)/pg_ctl" -D "$dir/data" -m fast -w -t 600 stop >/dev/null); fi
   rm -rf "$(socket_dir "$dir")"
 }
 

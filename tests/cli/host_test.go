@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cruster/cruster/internal/harness"
 )
 
 // patience is how long anything may take before a script fails.
-const patience = 60 * time.Second
+const patience = harness.Patience
 
 // A hostProcess is a host that a script started.
 type hostProcess struct {

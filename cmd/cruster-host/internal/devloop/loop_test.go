@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-const patience = time.Minute
+const patience = 15 * time.Minute
 
 // A bench is a loop whose events and deployments a test reads.
 type bench struct {
