@@ -52,7 +52,7 @@ go run -trimpath ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm "$wo
 
 if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
 	chmod 755 "$work" # the server runs as a user of its own
-	scripts/postgres.sh start "$work/pg" $$
+	CRUSTER_POSTGRES_FSYNC=off scripts/postgres.sh start "$work/pg" $$
 	CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$work/pg")
 	export CRUSTER_TEST_POSTGRES
 fi

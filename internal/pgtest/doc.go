@@ -2,8 +2,8 @@
 //
 // If CRUSTER_TEST_POSTGRES holds a connection string, that server is used
 // ("scripts/postgres.sh run" starts one and sets it). Otherwise the first test
-// that asks starts a private server, with fsync on as in production, which
-// ends with the test process. On a machine without Postgres the test fails and
+// that asks starts a private server, which ends with the test process. It has
+// the settings of production but for fsync, because no test cuts the power. On a machine without Postgres the test fails and
 // says how to install it: a test that skips itself proves nothing.
 //
 // A package whose tests use it calls Main in its TestMain:
