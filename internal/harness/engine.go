@@ -19,9 +19,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Patience bounds every wait for something that must happen. It does not measure
-// speed: a test that reaches it has failed.
-const Patience = 90 * time.Second
+// Patience bounds every wait for something that must happen, so that a failure says which wait it was: the time of
+// go test would end it as well. It does not measure speed, and no machine is so slow or so busy that it reaches it.
+const Patience = 15 * time.Minute
 
 // Logger is quiet unless CRUSTER_TEST_LOG is set.
 func Logger(testing.TB) *slog.Logger {
@@ -38,10 +38,10 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	cfg := host.Config{
 		Store:        store,
 		Logger:       Logger(t),
-		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
+		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: Patience},
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
-		TurnTimeout: time.Minute,
+		TurnTimeout: Patience,
 	}
 	usual := cfg.Wasm
 	for _, o := range options {
@@ -136,7 +136,7 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 
 // running says what the executions of a host wait for, so that one failure in a thousand runs tells its cause.
 func running(e *host.Engine) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	page, err := e.List(ctx, journal.Filter{State: journal.Running})
 	if err != nil {

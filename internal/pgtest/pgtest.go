@@ -9,7 +9,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -66,7 +65,7 @@ func Schema(t testing.TB) string {
 	rand.Read(b[:])
 	schema, dsn := "t_"+hex.EncodeToString(b[:]), DSN(t)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
 		if err := drop(ctx, dsn, schema); err != nil {
 			t.Errorf("pgtest: drop schema %s: %v", schema, err)
@@ -104,7 +103,7 @@ func inDatabase(t testing.TB, dsn, name string) string {
 }
 
 func execute(dsn, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
