@@ -53,10 +53,8 @@ func TestRustProject(t *testing.T) {
 	tools := t.TempDir()
 	shim := "#!/bin/sh\nexec '" + harness.Root() + "/scripts/rust.sh' cargo \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "cargo"), []byte(shim), 0o700))
-	// The script finds the real one behind it, in the folder of rustc. tests/newproject builds a project with its own profile;
-	// here what it builds need not be small.
-	d := startDev(t, "hello", "rust", "src/lib.rs", "CARGO_NET_OFFLINE=true", "CARGO_PROFILE_RELEASE_LTO=off", "CARGO_PROFILE_RELEASE_OPT_LEVEL=0",
-		"PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	// The script finds the real one behind it, in the folder of rustc.
+	d := startDev(t, "hello", "rust", "src/lib.rs", "CARGO_NET_OFFLINE=true", "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	require.Equal(t, 1, d.await("deployed").Version)
 
 	d.edit(`"Hello, {}!"`, `"Hello, {}!" nothing`)

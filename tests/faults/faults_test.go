@@ -129,22 +129,25 @@ func (c *client) failsOnce(s scenario, call string, m mode, n int) bool {
 }
 
 // TestStorm lets one in six calls fail, at random, while several executions run at
-// once.
+// once. Each scenario meets each store and each seed, and in full each seed on each store.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	for _, kind := range harness.StoreKinds {
-		for _, s := range scenarios {
-			if s.alone {
-				continue
+	const seeds = 3
+	stormy := slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.alone })
+	chosen := map[[2]int][]uint64{}
+	for _, c := range extenttest.Combinations(len(stormy), len(harness.StoreKinds), seeds) {
+		place := [2]int{c[0], c[1]}
+		chosen[place] = append(chosen[place], uint64(c[2]))
+	}
+	for place, seeds := range chosen {
+		s, kind := stormy[place[0]], harness.StoreKinds[place[1]]
+		t.Run(kind+"/"+s.name, func(t *testing.T) {
+			t.Parallel()
+			c := setup(t, kind, s.module, false)
+			for _, seed := range seeds {
+				c.storm(s, seed)
 			}
-			t.Run(kind+"/"+s.name, func(t *testing.T) {
-				t.Parallel()
-				c := setup(t, kind, s.module, false)
-				for seed := range uint64(3) {
-					c.storm(s, seed)
-				}
-			})
-		}
+		})
 	}
 }
 
