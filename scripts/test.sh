@@ -87,9 +87,9 @@ go build -trimpath -ldflags='-s -w' -tags crashpoints -o "$work/cruster-host-cra
 export CRUSTER_TEST_CRASH_BINARY=$work/cruster-host-crashpoints
 
 # Each package runs once. These run without the race detector: they take whole hosts through the same thing in many
-# settings, most of which is replay, or through what a guest does wrong. Hosts that are killed, taken over, and
+# settings, most of which is replay, through one move after the other, or through what a guest does wrong. Hosts that are killed, taken over, and
 # overrun with requests are under the detector in tests/faults; and all of these in `make prove` (part race).
-in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile})
+in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upgrade})
 # The detector does not look into other processes: packages that have no host in their own run
 # without it only; tests/entities stays, for the client.
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
@@ -108,7 +108,7 @@ other=$!
 # first, so that none of them is left over at the end. All others by import paths,
 # because ./... ends where another module begins: abi and guest-sdk/go are modules of
 # their own.
-longest=(tests/{upgrade,faults} journal/{sqlite,postgres} host/wasm host tests/scenarios api/grpcserver)
+longest=(tests/faults journal/{sqlite,postgres} host/wasm host tests/scenarios api/grpcserver)
 all=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...)
 packages=$({
 	printf 'github.com/cruster/cruster/%s\n' "${longest[@]}"
