@@ -95,7 +95,7 @@ in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upg
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
 unraced=$(printf '%s\n' "$in_settings" "$in_processes")
 # shellcheck disable=SC2086 # one word a package
-if grep -rnE --include='*_test.go' 'harness\.(Engine|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
+if grep -rnE --include='*_test.go' 'harness\.(Engine|EachSetting|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
 	echo "test.sh: this host is in the process of the test: the package needs the race detector" >&2
 	exit 1
 fi
