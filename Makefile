@@ -69,10 +69,6 @@ tools:
 	@scripts/tools.sh golangci-lint
 	@scripts/tools.sh grpcurl
 
-.PHONY: billing
-billing: ## A subscription of 10,000 periods in Go and Rust on both stores; the host is killed with -9 twenty times
-	CRUSTER_TEST_PERIODS=10000 go test -vet=off -timeout 30m -run 'TestKilled/billing' -v ./tests/examples
-
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
 	scripts/rust.sh test
@@ -118,23 +114,10 @@ breaking: ## Check that the protobuf contract breaks no client of the last relea
 release: ## Build the archives of VERSION=vX.Y.Z into dist/
 	scripts/release.sh $(VERSION)
 
-.PHONY: crash
-crash: ## Kill engines and the real binary at every passing of every fault point, in all variants; takes an hour or so
-	CRUSTER_CRASH=everything $(GO) test -count=1 -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
-	CRUSTER_CRASH=everything $(GO) test -count=1 -timeout 4h -run '^TestPowerCut$$' ./journal/sqlite
-
-.PHONY: storm
-storm: ## Thousands of executions that want something at the same moment, in full; takes half an hour or so
-	CRUSTER_STORM=full $(GO) test -count=1 -v -timeout 4h ./tests/storm
-
-.PHONY: transfers
-transfers: ## Ten thousand transfers under locks while hosts are killed, for each language on each store; takes an hour or so
-	CRUSTER_TRANSFERS=full $(GO) test -count=1 -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
-
-# Options, part and store of scripts/prove.sh: PROVE_ARGS='-m 10 lives sqlite'.
+# Options, part and store of scripts/prove.sh: PROVE_ARGS='-m 10 lives sqlite', PROVE_ARGS=crash.
 PROVE_ARGS ?=
 .PHONY: prove
-prove: ## The long proofs: random lives and messages, stores against the oracle, kill -9, large values; a day or so in full. PROVE_ARGS='-m 10 lives sqlite' runs a piece
+prove: ## The long proofs: random lives and messages, stores against the oracle, kill -9, large values, and tests of `make test` in full; a day or so. PROVE_ARGS='-m 10 lives sqlite' runs a piece, PROVE_ARGS=crash a part
 	scripts/install.sh postgres rust
 	scripts/prove.sh $(PROVE_ARGS)
 

@@ -10,6 +10,18 @@
 #   kills         kill -9 of hosts under load: 100 kills of each host on sqlite and on postgres
 #   memory        5,000 inputs of 3 MiB, and 400 deferreds of 4 MB, in 512 MiB, on sqlite and on postgres; takes 40 GB of disk
 #
+# Parts that have all stores, and run once, are tests of `make test` in full: it has pairs of languages, stores and modes,
+# and these have all combinations, and loads of full size (package internal/extenttest):
+#
+#   crash         engines and the real binary killed at every passing of every fault point, and 3,000 power cuts; an hour or so
+#   conformance   the cases of tests/conformance
+#   examples      the examples, of which one charges 10,000 periods while its host is killed twenty times
+#   faults        each call of each scenario to the store fails in every possible way
+#   upgrade       moves and forks, and the scenarios of tests/scenarios
+#   storm         thousands of executions that want something at the same moment; half an hour or so
+#   transfers     10,000 transfers under locks while hosts are killed; an hour or so
+#   race          conformance, crash, examples, hostile and upgrade of `make test`, under the race detector
+#
 #   -n  how many lives, checks, kills or repetitions, in place of these
 #   -m  minutes after which a part on a store begins nothing more; default: no limit
 #   -j  processes side by side; default: one a processor. Kills have one process, with several hosts
@@ -21,7 +33,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0
 
-usage() { sed -n '5,15s/^# \{0,3\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '5,27s/^# \{0,3\}//p' "$0" >&2; exit 2; }
 
 only_count='' minutes='' processes=$(nproc)
 while getopts n:m:j: option; do
@@ -38,6 +50,9 @@ only="${1:-*} ${2:-*}"
 case "${1:-lives} ${2:-sqlite}" in
 'lives memory' | 'lives sqlite' | 'lives postgres' | 'differential sqlite' | 'differential postgres' | 'messages sqlite' | 'messages postgres' | \
 	'kills sqlite' | 'kills postgres' | 'memory sqlite' | 'memory postgres') ;;
+'crash sqlite' | 'conformance sqlite' | 'examples sqlite' | 'faults sqlite' | 'upgrade sqlite' | 'storm sqlite' | 'transfers sqlite' | 'race sqlite')
+	[[ -z ${2:-} ]] || usage # they have all stores
+	;;
 *) usage ;;
 esac
 
@@ -53,6 +68,15 @@ finish() {
 trap finish EXIT
 export work minutes
 
+# start_postgres FOLDER starts a server there, unless one was given or runs there.
+start_postgres() {
+	[[ -z $given ]] || return 0
+	chmod 755 "$1" # the server runs as a user of its own
+	scripts/postgres.sh start "$1/pg" $$
+	CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$1/pg")
+	export CRUSTER_TEST_POSTGRES
+}
+
 # prove PART STORE PACKAGE COUNT SIZE PROCESSES runs a part in pieces of SIZE, each a process of its own with a seed of
 # its own: what tests keep until they end (schemas, folders) stays small, and time is looked at between two pieces.
 prove() {
@@ -64,12 +88,7 @@ prove() {
 	case $part in kills | memory) place=$disk ;; esac
 	TMPDIR=$(dirname "$place")
 	export TMPDIR
-	if [[ $store == postgres && -z $given ]]; then
-		chmod 755 "$place" # the server runs as a user of its own
-		scripts/postgres.sh start "$place/pg" $$
-		CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$place/pg")
-		export CRUSTER_TEST_POSTGRES
-	fi
+	[[ $store != postgres ]] || start_postgres "$place"
 	[[ -e $binary ]] || go test -c -trimpath -o "$binary" "./$package"
 	: >"$work/done"
 	begun=$(date +%s)
@@ -95,7 +114,7 @@ piece() {
 	differential) run='^TestDifferential$' arguments=(-rapid.checks=$n -rapid.seed="$seed") ;;
 	messages) sizes=(CRUSTER_MESSAGES=$n CRUSTER_SEED="$seed") run="^TestRandomMessages\$/^$store\$" ;;
 	kills) sizes=(CRUSTER_KILLS=$n CRUSTER_SEED="$seed") run="^Test(UpdatesAreHandledOnce|KillNineLosesNothing)\$/./^$store\$" ;;
-	memory) sizes=(CRUSTER_STORM=full) run="^TestLarge(InputsBesideASlowActivity|DeferredsAtOnce)\$/^$store\$" ;;
+	memory) sizes=(CRUSTER_TEST_EXTENT=full) run="^TestLarge(InputsBesideASlowActivity|DeferredsAtOnce)\$/^$store\$" ;;
 	esac
 	(cd "$package" && env "${settings[@]}" "${sizes[@]}" "$binary" -test.run "$run" -test.timeout 2h "${arguments[@]}") >"$log" 2>&1 || status=$?
 	if [[ $status -ne 0 ]]; then
@@ -118,6 +137,29 @@ report() {
 }
 export -f piece report
 
+# in_full PART TESTS PACKAGE… runs tests of `make test` in full.
+in_full() {
+	local part=$1 tests=$2
+	shift 2
+	# shellcheck disable=SC2053 # a pattern
+	[[ "$part all" == $only ]] || return 0
+	suite "$part" CRUSTER_TEST_EXTENT=full go test -run "$tests" "${@/#/./}"
+}
+
+# suite PART COMMAND… runs a command of go test with a Postgres server.
+suite() {
+	local part=$1 begun
+	shift
+	start_postgres "$disk"
+	begun=$(date +%s)
+	if env TMPDIR="$(dirname "$disk")" "$@" -vet=off -count=1 -timeout 12h; then
+		echo "$part: $((($(date +%s) - begun) / 60)) minutes"
+	else
+		failed=1
+		echo "$part: FAILED; again: $*"
+	fi
+}
+
 failed=0
 prove lives memory host/execution 1000000 1000 "$processes"
 for store in sqlite postgres; do prove lives $store host/execution 10000 50 "$processes"; done
@@ -125,4 +167,13 @@ for store in sqlite postgres; do prove differential $store journal/$store 20000 
 for store in sqlite postgres; do prove messages $store host/entity 10000 20 "$processes"; done
 for store in sqlite postgres; do prove kills $store tests/kill9 100 25 1; done
 for store in sqlite postgres; do prove memory $store tests/storm 1 1 1; done
+in_full crash '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself|TestPowerCut)$' tests/crash journal/sqlite
+in_full conformance . tests/conformance
+in_full examples . tests/examples
+in_full faults . tests/faults
+in_full upgrade . tests/upgrade tests/scenarios
+in_full storm . tests/storm
+in_full transfers '^TestTransfersUnderLocks$' tests/entities
+# shellcheck disable=SC2053 # a pattern
+if [[ "race all" == $only ]]; then suite race scripts/test.sh ./tests/{conformance,crash,examples,hostile,upgrade}; fi
 exit $failed

@@ -86,29 +86,29 @@ fi
 go build -trimpath -ldflags='-s -w' -tags crashpoints -o "$work/cruster-host-crashpoints" ./cmd/cruster-host
 export CRUSTER_TEST_CRASH_BINARY=$work/cruster-host-crashpoints
 
-# Packages with a short form run whole hosts through the same in many settings. Under the
-# race detector they took longer than all others together, so they run in full without
-# it, and beside that with it in the settings that differ in what runs at the same time.
-in_full=$(grep -rl --include='*_test.go' 'harness\.Short()' tests | xargs -n1 dirname | sort -u)
+# Each package runs once. These run without the race detector: they take whole hosts through the same thing in many
+# settings, most of which is replay, through one move after the other, or through what a guest does wrong. Hosts that are killed, taken over, and
+# overrun with requests are under the detector in tests/faults; and all of these in `make prove` (part race).
+in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upgrade})
 # The detector does not look into other processes: packages that have no host in their own run
-# without it only; tests/entities stays, for the client. So does the one that replays old journals.
+# without it only; tests/entities stays, for the client.
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
-unraced=$(printf '%s\n' tests/golden "$in_processes")
+unraced=$(printf '%s\n' "$in_settings" "$in_processes")
 # shellcheck disable=SC2086 # one word a package
-if grep -rnE --include='*_test.go' 'harness\.(Engine|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
+if grep -rnE --include='*_test.go' 'harness\.(Engine|EachSetting|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
 	echo "test.sh: this host is in the process of the test: the package needs the race detector" >&2
 	exit 1
 fi
 under() { sed 's|^|github.com/cruster/cruster/|' <<<"$1"; }
 # shellcheck disable=SC2046 # one word a package
-go test -trimpath "${common[@]}" -p "$(nproc)" $(under "$in_full") $(under "$unraced") &
-full=$!
+go test -trimpath "${common[@]}" -p "$(nproc)" $(under "$unraced") &
+other=$!
 
 # go test begins packages in the order it is given them. Those that take longest come
 # first, so that none of them is left over at the end. All others by import paths,
 # because ./... ends where another module begins: abi and guest-sdk/go are modules of
 # their own.
-longest=(tests/{upgrade,crash,conformance,hostile,faults} journal/{sqlite,postgres} host/wasm host tests/scenarios api/grpcserver)
+longest=(tests/faults journal/{sqlite,postgres} host/wasm host tests/scenarios api/grpcserver)
 all=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...)
 packages=$({
 	printf 'github.com/cruster/cruster/%s\n' "${longest[@]}"
@@ -116,6 +116,6 @@ packages=$({
 } | awk '!seen[$0]++' | grep -vxFf <(under "$unraced"))
 failed=0
 # shellcheck disable=SC2086 # one word a package
-CRUSTER_TEST_SHORT=1 raced -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) $packages || failed=1
-wait $full || failed=1
+raced -p $(($(nproc) + 1)) $packages || failed=1
+wait $other || failed=1
 exit $failed

@@ -19,9 +19,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Patience bounds every wait for something that must happen. It does not measure
-// speed: no machine is so slow or so busy that it reaches this, so a test that does
-// has failed.
+// Patience bounds every wait for something that must happen, so that a failure says which wait it was: the time of
+// go test would end it as well. It does not measure speed, and no machine is so slow or so busy that it reaches it.
 const Patience = 15 * time.Minute
 
 // Logger is quiet unless CRUSTER_TEST_LOG is set.
@@ -39,10 +38,10 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	cfg := host.Config{
 		Store:        store,
 		Logger:       Logger(t),
-		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
+		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: Patience},
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
-		TurnTimeout: time.Minute,
+		TurnTimeout: Patience,
 	}
 	usual := cfg.Wasm
 	for _, o := range options {

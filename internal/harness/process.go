@@ -117,7 +117,11 @@ type Process struct {
 func NewProcess(t testing.TB, store string, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, GRPC: addrtest.Reserve(t), HTTP: addrtest.Reserve(t)}
-	p.args = append([]string{"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t)}, args...)
+	p.args = append([]string{
+		"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t),
+		// Long enough that a guest on a loaded machine is not taken for a runaway.
+		"--turn-timeout", Patience.String(),
+	}, args...)
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +30,7 @@ func (s *Sandbox) Runtime(t testing.TB) *wasm.Runtime {
 	t.Helper()
 	s.once.Do(func() {
 		s.runtime, s.err = wasm.New(context.Background(), wasm.Config{
-			CacheDir: CacheDir(t), InitTimeout: time.Minute, Logger: Logger(t), MemoryLimit: s.MemoryLimit,
+			CacheDir: CacheDir(t), InitTimeout: Patience, Logger: Logger(t), MemoryLimit: s.MemoryLimit,
 		})
 	})
 	require.NoError(t, s.err)

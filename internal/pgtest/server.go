@@ -26,7 +26,7 @@ type server struct {
 	gone chan struct{} // closed when the process has ended
 }
 
-// startLimit bounds the start and the end of a server that hangs; a slow machine does not reach it.
+// startLimit is far longer than a slow machine takes.
 const startLimit = 10 * time.Minute
 
 // start makes a database cluster and runs a server on it.

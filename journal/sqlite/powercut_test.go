@@ -14,11 +14,12 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/journal"
 )
 
 // How many power cuts TestPowerCut tries, and from which seed on, unless the
-// environment says otherwise. With CRUSTER_CRASH=everything they are many more.
+// environment says otherwise. In full they are many more.
 const (
 	powerCutsEnv  = "CRUSTER_POWERCUTS"
 	powerSeedEnv  = "CRUSTER_POWERCUT_SEED"
@@ -364,11 +365,7 @@ func newPowerLoad(t *testing.T, seed uint64, synchronous string) *powerLoad {
 // each with a store, and looks for what was acknowledged before.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	cuts := uint64(powerCuts)
-	if os.Getenv("CRUSTER_CRASH") == "everything" {
-		cuts = manyPowerCuts
-	}
-	seed, cuts := fromEnv(t, powerSeedEnv, 1), fromEnv(t, powerCutsEnv, cuts)
+	seed, cuts := fromEnv(t, powerSeedEnv, 1), fromEnv(t, powerCutsEnv, uint64(extenttest.Sized(manyPowerCuts, powerCuts)))
 	t.Logf("%s=%d %s=%d", powerSeedEnv, seed, powerCutsEnv, cuts)
 	l := newPowerLoad(t, seed, "FULL")
 	for i := range cuts {

@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -48,15 +49,6 @@ var modes = []mode{
 	}},
 }
 
-// modesNow are all modes, or in the short form, under the race detector, the one in which most
-// happens at the same time.
-func modesNow() []mode {
-	if harness.Short() {
-		return modes[:1]
-	}
-	return modes
-}
-
 // differenceOf says in short where two states of a guest differ.
 func differenceOf(a, b *guest.Saved) string {
 	one, two := *a, *b
@@ -71,27 +63,24 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	var results ledger
 	world := newOutside(t)
-	for _, l := range languages {
-		for _, kind := range harness.StoreKinds {
-			for _, m := range modesNow() {
-				t.Run(l.name+"-"+kind+m.name, func(t *testing.T) {
+	for _, c := range extenttest.Combinations(len(languages), len(harness.StoreKinds), len(modes)) {
+		l, kind, m := languages[c[0]], harness.StoreKinds[c[1]], modes[c[2]]
+		t.Run(l.name+"-"+kind+m.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, l, kind, world, func(c *host.Config) { m.set(t, c) })
+			ran := 0
+			for _, c := range allCases() {
+				if !l.has(&c, b.manifest) {
+					continue
+				}
+				ran++
+				t.Run(c.Name, func(t *testing.T) {
 					t.Parallel()
-					b := setup(t, l, kind, world, func(c *host.Config) { m.set(t, c) })
-					ran := 0
-					for _, c := range allCases() {
-						if !l.has(&c, b.manifest) {
-							continue
-						}
-						ran++
-						t.Run(c.Name, func(t *testing.T) {
-							t.Parallel()
-							c.run(t, l.name, b, &results)
-						})
-					}
-					require.GreaterOrEqual(t, ran, l.least)
+					c.run(t, l.name, b, &results)
 				})
 			}
-		}
+			require.GreaterOrEqual(t, ran, l.least)
+		})
 	}
 }
 

@@ -17,16 +17,11 @@ import (
 // language.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	for _, l := range wholeLanguages() {
-		for _, kind := range harness.StoreKinds {
-			t.Run(l.name+"-"+kind, func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, l, kind, nil)
-				keysFound(t, b)
-				keysRefused(t, b)
-			})
-		}
-	}
+	eachSetting(t, func(t *testing.T, l language, kind string) {
+		b := setup(t, l, kind, nil)
+		keysFound(t, b)
+		keysRefused(t, b)
+	})
 }
 
 func keysFound(t *testing.T, b *testBundle) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -33,6 +34,20 @@ var languages = []language{
 // wholeLanguages are the languages whose modules have all workflows.
 func wholeLanguages() []language {
 	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return l.least > 0 })
+}
+
+// eachSetting runs a test in each language whose module has all workflows, and on each store; in full in each language
+// on each store.
+func eachSetting(t *testing.T, test func(t *testing.T, l language, kind string)) {
+	t.Helper()
+	languages := wholeLanguages()
+	for _, c := range extenttest.Each(t, len(languages), len(harness.StoreKinds)) {
+		l, kind := languages[c[0]], harness.StoreKinds[c[1]]
+		t.Run(l.name+"-"+kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, l, kind)
+		})
+	}
 }
 
 // has tells whether the module of a language must pass a case.

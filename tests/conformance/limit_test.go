@@ -34,16 +34,13 @@ func TestLengthOfTheJournal(t *testing.T) {
 // cleans up in one step, though the host is killed before, and in the middle of the cleanup.
 func TestStoppedAtTheLimit(t *testing.T) {
 	t.Parallel()
-	for _, l := range wholeLanguages() {
-		t.Run(l.name+"-sqlite", func(t *testing.T) {
-			t.Parallel()
+	eachSetting(t, func(t *testing.T, l language, kind string) {
+		if kind == "sqlite" {
 			stopAtTheLimit(t, l, harness.NewProcess(t, "sqlite:"+t.TempDir()))
-		})
-		t.Run(l.name+"-postgres", func(t *testing.T) {
-			t.Parallel()
-			stopAtTheLimit(t, l, harness.NewProcess(t, pgtest.DSN(t), "--schema", pgtest.Schema(t)))
-		})
-	}
+			return
+		}
+		stopAtTheLimit(t, l, harness.NewProcess(t, pgtest.DSN(t), "--schema", pgtest.Schema(t)))
+	})
 }
 
 func stopAtTheLimit(t *testing.T, l language, p *harness.Process) {

@@ -32,30 +32,25 @@ func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) 
 // TestEndlessTurn uses separate engines, with a short turn timeout.
 func TestEndlessTurn(t *testing.T) {
 	t.Parallel()
-	for _, l := range wholeLanguages() {
-		for _, kind := range harness.StoreKinds {
-			t.Run(l.name+"-"+kind, func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, l, kind, nil, func(c *host.Config) { c.TurnTimeout = 500 * time.Millisecond })
-				endless := harness.Start(t, b.engine, "conformance/Misuse", "loop")
-				// On a loaded machine an ordinary turn may exceed the timeout, too.
-				tries := 0
-				harness.Eventually(t, "others go on", func() bool {
-					tries++
-					row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Sequence", tries))
-					return row.State == journal.Completed
-				})
-				row := harness.Wait(t, b.engine, endless)
-				require.Equal(t, journal.Paused, row.State)
-				require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
-				require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
-				require.Regexp(t, map[string]string{
-					"go":   `\(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)`,
-					"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
-				}[l.name], row.Error.Message)
-			})
-		}
-	}
+	eachSetting(t, func(t *testing.T, l language, kind string) {
+		b := setup(t, l, kind, nil, func(c *host.Config) { c.TurnTimeout = 500 * time.Millisecond })
+		endless := harness.Start(t, b.engine, "conformance/Misuse", "loop")
+		// On a loaded machine an ordinary turn may exceed the timeout, too.
+		tries := 0
+		harness.Eventually(t, "others go on", func() bool {
+			tries++
+			row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Sequence", tries))
+			return row.State == journal.Completed
+		})
+		row := harness.Wait(t, b.engine, endless)
+		require.Equal(t, journal.Paused, row.State)
+		require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
+		require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
+		require.Regexp(t, map[string]string{
+			"go":   `\(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)`,
+			"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
+		}[l.name], row.Error.Message)
+	})
 }
 
 // TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for what they computed,

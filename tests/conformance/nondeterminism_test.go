@@ -27,8 +27,10 @@ func TestNondeterminism(t *testing.T) {
 		{"an explicit key", journal.Op{Kind: abi.OpActivity, Name: "pay", Key: "k", Number: 2}, []string{`op 2 activity "pay" key "k"`, `op 2 deferred "gate"`}},
 		{"one op too many", journal.Op{Kind: abi.OpSleep, Number: 77, Hash: make([]byte, 16)}, []string{"op 77 sleep", "nothing"}},
 	} {
-		eachLanguage(t, c.name, func(t *testing.T, l language) {
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			eachSetting(t, func(t *testing.T, l language, kind string) {
+				store := harness.Store(t, kind)
 				execution := parkAtGate(t, l, store)
 				row := forgeEntry(t, store, execution, journal.Entry{Kind: journal.Delivery, Seq: 50, Turn: 50, At: 1, Op: c.op, Value: abi.Nil})
 
@@ -45,15 +47,6 @@ func TestNondeterminism(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, entries, 1, "the journal must stay as it was")
 			})
-		})
-	}
-}
-
-func eachLanguage(t *testing.T, name string, test func(t *testing.T, l language)) {
-	for _, l := range wholeLanguages() {
-		t.Run(l.name+" "+name, func(t *testing.T) {
-			t.Parallel()
-			test(t, l)
 		})
 	}
 }

@@ -18,45 +18,40 @@ import (
 func TestALoopInABatchIsFoundByWhatTheGuestReports(t *testing.T) {
 	t.Parallel()
 	const limit = 300_000_000
-	for _, l := range wholeLanguages() {
-		for _, kind := range harness.StoreKinds {
-			t.Run(l.name+"-"+kind, func(t *testing.T) {
-				t.Parallel()
-				registry := prometheus.NewRegistry()
-				b := setup(t, l, kind, nil, func(c *host.Config) {
-					c.Registerer, c.TurnFuel, c.TurnTimeout = registry, limit, 10*time.Minute
-				})
-				send := func(operation string, input any) {
-					require.NoError(t, b.engine.SendEntity(t.Context(), host.EntityRequest{
-						Entity: "conformance/Tally/a", Operation: operation, Input: harness.Encode(t, input),
-					}))
-				}
-				send("spin", true) // the others come while it is at work, and so in one batch
-				for i := range 10 {
-					send("add", 1)
-					if i == 6 {
-						send("spin", true)
-					}
-				}
-				parked := func() (all []host.ParkedMessage) {
-					all, err := b.engine.ParkedMessages(t.Context(), journal.ParkedFilter{})
-					require.NoError(t, err)
-					return all
-				}
-				harness.Eventually(t, "both to be parked", func() bool { return len(parked()) == 2 })
-				for _, m := range parked() {
-					require.Equal(t, abi.CodeOperationCrashed, m.Reason.Code)
-					require.Equal(t, "spin", m.Message.Name)
-				}
-				harness.Eventually(t, "the others to be performed", func() bool {
-					o, err := b.engine.CallEntity(t.Context(), host.EntityRequest{Entity: "conformance/Tally/a", Operation: "spin", Input: harness.Encode(t, false)})
-					require.NoError(t, err)
-					return harness.Decode[int64](t, o.Value) == 10
-				})
-				require.InDelta(t, 2*limit, gathered(t, registry, "cruster_entity_fuel_total"), 0.1*limit, "each used up its limit once")
-			})
+	eachSetting(t, func(t *testing.T, l language, kind string) {
+		registry := prometheus.NewRegistry()
+		b := setup(t, l, kind, nil, func(c *host.Config) {
+			c.Registerer, c.TurnFuel, c.TurnTimeout = registry, limit, 10*time.Minute
+		})
+		send := func(operation string, input any) {
+			require.NoError(t, b.engine.SendEntity(t.Context(), host.EntityRequest{
+				Entity: "conformance/Tally/a", Operation: operation, Input: harness.Encode(t, input),
+			}))
 		}
-	}
+		send("spin", true) // the others come while it is at work, and so in one batch
+		for i := range 10 {
+			send("add", 1)
+			if i == 6 {
+				send("spin", true)
+			}
+		}
+		parked := func() (all []host.ParkedMessage) {
+			all, err := b.engine.ParkedMessages(t.Context(), journal.ParkedFilter{})
+			require.NoError(t, err)
+			return all
+		}
+		harness.Eventually(t, "both to be parked", func() bool { return len(parked()) == 2 })
+		for _, m := range parked() {
+			require.Equal(t, abi.CodeOperationCrashed, m.Reason.Code)
+			require.Equal(t, "spin", m.Message.Name)
+		}
+		harness.Eventually(t, "the others to be performed", func() bool {
+			o, err := b.engine.CallEntity(t.Context(), host.EntityRequest{Entity: "conformance/Tally/a", Operation: "spin", Input: harness.Encode(t, false)})
+			require.NoError(t, err)
+			return harness.Decode[int64](t, o.Value) == 10
+		})
+		require.InDelta(t, 2*limit, gathered(t, registry, "cruster_entity_fuel_total"), 0.1*limit, "each used up its limit once")
+	})
 }
 
 // gathered is the sum of a counter.

@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -81,14 +82,10 @@ func (c *campaign) done(tr trial) {
 	require.LessOrEqual(c.t, most, 1+len(tr.crashed), "after %v an effect may happen once more for each", tr.crashed)
 }
 
-// mostSlow is how many undisturbed runs of a scenario on a store may be slow, one after the other.
-const mostSlow = 10
-
 // undisturbed counts how often a run that does not crash passes each point, and
 // holds that against the table.
 func (c *campaign) undisturbed(counts func() map[string]int) {
 	harness.TryUntil(c.t, c.scenario.name+" passes no point that only slow runs pass", func(n int) bool {
-		require.Less(c.t, n, mostSlow, "each run of %s passes a point that only slow ones may pass", c.scenario.name)
 		c.done(c.try(fmt.Sprintf("undisturbed-%d", n)))
 		return !c.checkCounts(counts)
 	})
@@ -125,11 +122,11 @@ func (c *campaign) crashAtAll(points []string) {
 }
 
 // crashAt crashes at the last passing of a point that every run makes, and with warm
-// instances at the first as well; in `make crash` at each.
+// instances at the first as well; in full at each.
 func (c *campaign) crashAt(point string) {
 	cell := c.reach[point]
 	for n := 1; n <= cell.n; n++ {
-		if everything || n == 1 && c.firstToo || n == cell.n {
+		if extenttest.Full() || n == 1 && c.firstToo || n == cell.n {
 			c.crashAtPassing(faultpoint.Passing{Point: point, N: n}, cell.byTime)
 		}
 	}

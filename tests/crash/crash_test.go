@@ -14,6 +14,7 @@ import (
 
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -23,47 +24,42 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// everything tells that this is `make crash`: all passings of all points in all
-// variants, on the real binary too. It takes most of an hour.
-var everything = os.Getenv("CRUSTER_CRASH") == "everything"
-
 // TestCrashAtEveryBoundary proves the main promise: wherever the engine crashes,
 // once the next one has finished the work, everything is as after an undisturbed
 // run.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	runtime, reach := newRuntime(t), readReach(t)
-	for _, v := range variants() {
-		for _, s := range scenarios {
-			t.Run(v.name()+"/"+s.name, func(t *testing.T) {
-				t.Parallel()
-				onStores(s, reach.of(s, v.evict), v.points(), func(points []string) {
-					store := harness.Store(t, v.store)
-					es := &engines{t: t, store: store, runtime: runtime, evict: v.evict}
-					c := newCampaign(t, v.language, s, reach.of(s, v.evict), es.launch)
-					c.firstToo = !v.evict
-					if !s.deploys || points == nil {
-						c.undisturbed(es.counts)
-						c.crashInReplays()
-					}
-					c.crashAtAll(points)
-					c.d.stop()
-					c.compare(store)
-				})
+	for _, r := range settings() {
+		v, s := r.variant, r.scenario
+		t.Run(v.name()+"/"+s.name, func(t *testing.T) {
+			t.Parallel()
+			onStores(s, reach.of(s, v.evict), faultpoint.Points, func(points []string) {
+				store := harness.Store(t, v.store)
+				es := &engines{t: t, store: store, runtime: runtime, evict: v.evict}
+				c := newCampaign(t, v.language, s, reach.of(s, v.evict), es.launch)
+				c.firstToo = !v.evict
+				if !s.deploys || points == nil {
+					c.undisturbed(es.counts)
+					c.crashInReplays()
+				}
+				c.crashAtAll(points)
+				c.d.stop()
+				c.compare(store)
 			})
-		}
+		})
 	}
 }
 
 // TestTheBinaryKillsItself does the same with real processes, which kill themselves
-// at each named point.
+// at each named point: once, in one variant or the other, and in full at each passing in all variants.
 func TestTheBinaryKillsItself(t *testing.T) {
 	t.Parallel()
 	reach := readReach(t)
 	for _, v := range processVariants() {
 		for _, s := range scenarios {
-			points := reach.share(s, v.evict)
-			if everything {
+			points := reach.share(s, v)
+			if extenttest.Full() {
 				points = faultpoint.Points
 			}
 			if len(points) == 0 {
@@ -74,9 +70,8 @@ func TestTheBinaryKillsItself(t *testing.T) {
 				onStores(s, reach.of(s, v.evict), points, func(points []string) {
 					flags, open := storeOfProcesses(t, v.store)
 					c := newCampaign(t, v.language, s, reach.of(s, v.evict), (&processes{t: t, store: flags, evict: v.evict}).launch)
-					c.firstToo = !v.evict
 					c.crashAtAll(points)
-					if everything {
+					if extenttest.Full() {
 						c.crashInReplays()
 					}
 					c.d.stop()
@@ -144,43 +139,32 @@ func (v variant) name() string {
 	return v.language.name + "/" + v.store
 }
 
-// variants are each language on each store, one of which keeps its instances warm; in the short form,
-// under the race detector, one of each language, store and mode; and in `make crash` all of them.
-func variants() []variant {
-	switch {
-	case harness.Short():
-		return mixed
-	case !everything:
-		return []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", false}, {languages[0], "postgres", true}, {languages[1], "sqlite", true}}
-	}
-	var all []variant
-	for _, l := range languages {
-		for _, kind := range harness.StoreKinds {
-			all = append(all, variant{l, kind, false}, variant{l, kind, true})
-		}
+// setting is a scenario in a variant.
+type setting struct {
+	scenario scenario
+	variant  variant
+}
+
+// settings have each scenario in each language, on each store and in each mode, two of a scenario as a
+// rule, which have nothing in common; in full each scenario in all variants. No point is known at which the
+// language, the store and the mode matter together.
+func settings() []setting {
+	var all []setting
+	for _, c := range extenttest.Combinations(len(scenarios), len(languages), len(harness.StoreKinds), 2) {
+		all = append(all, setting{scenarios[c[0]], variant{languages[c[1]], harness.StoreKinds[c[2]], c[3] == 1}})
 	}
 	return all
 }
 
-var mixed = []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}
-
-// processVariants has each language, each store and each mode; in `make crash` all
-// their combinations.
+// processVariants have each language, each store and each mode; in full all their
+// combinations.
 func processVariants() []variant {
-	if everything {
-		return variants()
+	if !extenttest.Full() {
+		return []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}
 	}
-	return mixed
-}
-
-// points are the fault points at which a variant crashes: all of them, or, if
-// instances are evicted after every turn, those where that makes a difference.
-func (v variant) points() []string {
-	if !v.evict || everything {
-		return faultpoint.Points
+	var all []variant
+	for _, c := range extenttest.Combinations(len(languages), len(harness.StoreKinds), 2) {
+		all = append(all, variant{languages[c[0]], harness.StoreKinds[c[1]], c[2] == 1})
 	}
-	return []string{
-		faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TxAfterCommit, faultpoint.InterruptAfterCommit,
-		faultpoint.PauseBeforeCommit, faultpoint.ResumeAfterCommit, faultpoint.Evict, faultpoint.Replay,
-	}
+	return all
 }

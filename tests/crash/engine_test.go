@@ -41,7 +41,7 @@ func (es *engines) launch(a arming) *life {
 		Store: es.store, Logger: harness.Logger(es.t), Runtime: es.runtime, EvictAlways: es.evict, Retention: a.retention,
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
-		TurnTimeout: time.Minute,
+		TurnTimeout: harness.Patience,
 		FaultPoint: func(point string) {
 			if es.pass(point, a) {
 				e.Kill()

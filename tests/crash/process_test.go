@@ -37,7 +37,7 @@ type processes struct {
 func (ps *processes) launch(a arming) *life {
 	args := append([]string{
 		"serve", "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0",
-		"--cache-dir", harness.CacheDir(ps.t), "--turn-timeout", "1m", "--log-level", "warn", "--retention", a.retention.String(),
+		"--cache-dir", harness.CacheDir(ps.t), "--turn-timeout", harness.Patience.String(), "--log-level", "warn", "--retention", a.retention.String(),
 	}, ps.store...)
 	cmd := exec.Command(harness.CrashBinary(ps.t), args...)
 	cmd.Env = os.Environ()

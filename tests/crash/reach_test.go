@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/internal/harness"
 )
 
 // cell says how often a scenario passes a point.
@@ -37,17 +38,25 @@ func (r *reach) of(s scenario, evict bool) map[string]cell {
 	return r.warm[s.name]
 }
 
-// share are the points that a scenario tries if each is to be tried once: those
-// that no scenario before it reaches.
-func (r *reach) share(s scenario, evict bool) []string {
+// share are the points that a scenario tries in a variant if each is to be tried once: those
+// that no scenario before it reaches. The variants of processes take turns, as far as each reaches a point.
+func (r *reach) share(s scenario, v variant) []string {
 	var points []string
-	for _, point := range faultpoint.Points {
-		first := slices.IndexFunc(scenarios, func(s scenario) bool { return r.of(s, evict)[point].n > 0 })
-		if first >= 0 && scenarios[first].name == s.name {
+	for i, point := range faultpoint.Points {
+		there := slices.DeleteFunc(processVariants(), func(v variant) bool { return r.first(point, v.evict) < 0 })
+		if len(there) == 0 || there[i/2%len(there)] != v {
+			continue // points come in pairs, before a commit and behind it
+		}
+		if scenarios[r.first(point, v.evict)].name == s.name {
 			points = append(points, point)
 		}
 	}
 	return points
+}
+
+// first is the first scenario that reaches a point; -1 if none does.
+func (r *reach) first(point string, evict bool) int {
+	return slices.IndexFunc(scenarios, func(s scenario) bool { return r.of(s, evict)[point].n > 0 })
 }
 
 // readReach reads the table; the file says how.
@@ -111,10 +120,30 @@ func TestEveryPointIsReached(t *testing.T) {
 			return r.of(s, false)[point].n > 0 || r.of(s, true)[point].n > 0
 		}), "no scenario reaches %s for sure", point)
 	}
-	// In all variants of the processes together, each point is reached.
+	// On each store, in each language and in each mode that has it.
 	for _, point := range faultpoint.Points {
-		require.True(t, slices.ContainsFunc(processVariants(), func(v variant) bool {
-			return slices.ContainsFunc(scenarios, func(s scenario) bool { return slices.Contains(r.share(s, v.evict), point) })
-		}), "no process kills itself at %s", point)
+		passing := slices.DeleteFunc(settings(), func(s setting) bool { return r.of(s.scenario, s.variant.evict)[point].n == 0 })
+		for _, l := range languages {
+			require.True(t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.language == l }), "%s in %s", point, l.name)
+		}
+		for _, kind := range harness.StoreKinds {
+			require.True(t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.store == kind }), "%s on %s", point, kind)
+		}
+		for _, evict := range []bool{false, true} {
+			there := slices.ContainsFunc(scenarios, func(s scenario) bool { return r.of(s, evict)[point].n > 0 })
+			require.Equal(t, there, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.evict == evict }), "%s, evicting %t", point, evict)
+		}
+	}
+	// In all variants of the processes together, each point is reached.
+	tried := map[variant]int{}
+	for _, point := range faultpoint.Points {
+		i := slices.IndexFunc(processVariants(), func(v variant) bool {
+			return slices.ContainsFunc(scenarios, func(s scenario) bool { return slices.Contains(r.share(s, v), point) })
+		})
+		require.GreaterOrEqual(t, i, 0, "no process kills itself at %s", point)
+		tried[processVariants()[i]]++
+	}
+	for _, v := range processVariants() {
+		require.Greater(t, tried[v], len(faultpoint.Points)/len(processVariants())/2, v.name())
 	}
 }

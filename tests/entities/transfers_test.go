@@ -14,6 +14,7 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
@@ -27,15 +28,12 @@ const (
 )
 
 // transferLoad is how many transfers there are at the same time, and how often the host is
-// killed, for each language on each store. CRUSTER_TRANSFERS=full is for those who have the time;
+// killed, for each language on each store. In full they take an hour or so;
 // -run chooses among them:
 //
-//	CRUSTER_TRANSFERS=full go test -v -timeout 4h -run 'TestTransfersUnderLocks/rust/postgres' ./tests/entities
+//	CRUSTER_TEST_EXTENT=full go test -v -timeout 4h -run 'TestTransfersUnderLocks/rust/postgres' ./tests/entities
 func transferLoad() (transfers, kills int) {
-	if os.Getenv("CRUSTER_TRANSFERS") == "full" {
-		return 10_000, 12
-	}
-	return 160, 3
+	return extenttest.Sized(10_000, 160), extenttest.Sized(12, 3)
 }
 
 // transfer is what a test asks for, as tests/guests/transfers has it.

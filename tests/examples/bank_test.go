@@ -15,16 +15,11 @@ import (
 // has many of them, with hosts that are killed.
 func TestBank(t *testing.T) {
 	t.Parallel()
-	for name, folder := range map[string]string{"go": "modules/examples/bank", "rust": "modules/examples/bank/rust"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				e := harness.Engine(t, store)
-				harness.Push(t, e, "bank", folder)
-				testTransfers(t, e)
-			})
-		})
-	}
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
+		e := harness.Engine(t, store)
+		harness.Push(t, e, "bank", "modules/examples/bank"+below)
+		testTransfers(t, e)
+	})
 }
 
 func testTransfers(t *testing.T, e *host.Engine) {

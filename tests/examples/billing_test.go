@@ -11,58 +11,47 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-var billingFolders = map[string]string{"go": "modules/examples/billing", "rust": "modules/examples/billing/rust"}
-
 // TestBilling: a subscription goes on as a new run, and stops when the customer cancels. The
 // report knows every charge once, and the schedule is there that starts it.
 func TestBilling(t *testing.T) {
 	t.Parallel()
-	for name, folder := range billingFolders {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				e := harness.Engine(t, store)
-				harness.Push(t, e, "billing", folder)
-				execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 1})
-				harness.Eventually(t, "the subscription has continued", func() bool {
-					row, err := e.Poll(t.Context(), "", execution)
-					require.NoError(t, err)
-					return row.Continued > 0
-				})
-				charged := cancel(t, e, execution)
-				require.GreaterOrEqual(t, charged, int64(100))
-				require.Equal(t, 500*charged, harness.Execute[int64](t, e, "billing/Report", object{}))
-
-				daily, err := e.Schedule(t.Context(), "", "billing/daily", 1)
-				require.NoError(t, err)
-				require.Equal(t, "billing/Report", daily.Spec.Workflow)
-			})
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
+		e := harness.Engine(t, store)
+		harness.Push(t, e, "billing", "modules/examples/billing"+below)
+		execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 1})
+		harness.Eventually(t, "the subscription has continued", func() bool {
+			row, err := e.Poll(t.Context(), "", execution)
+			require.NoError(t, err)
+			return row.Continued > 0
 		})
-	}
+		charged := cancel(t, e, execution)
+		require.GreaterOrEqual(t, charged, int64(100))
+		require.Equal(t, 500*charged, harness.Execute[int64](t, e, "billing/Report", object{}))
+
+		daily, err := e.Schedule(t.Context(), "", "billing/daily", 1)
+		require.NoError(t, err)
+		require.Equal(t, "billing/Report", daily.Spec.Workflow)
+	})
 }
 
 // TestBillingInTheOtherLanguage: a subscription that has charged, received and published goes on
 // in the module of the other language, and comes back.
 func TestBillingInTheOtherLanguage(t *testing.T) {
 	t.Parallel()
-	for from, to := range map[string]string{"go": "rust", "rust": "go"} {
-		t.Run(from+" to "+to, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				e := harness.Engine(t, store)
-				harness.Push(t, e, "billing", billingFolders[from])
-				execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 3_600_000})
-				harness.Pending(t, e, execution, abi.OpSleep, "")
-				for _, language := range []string{to, from} {
-					send(t, e, execution, "change_plan", object{"cents": 700})
-					harness.Push(t, e, "billing", billingFolders[language])
-					_, err := e.Move(t.Context(), "", execution, host.Latest)
-					require.NoError(t, err)
-				}
-				require.Equal(t, int64(1), cancel(t, e, execution))
-			})
-		})
-	}
+	other := map[string]string{"": "/rust", "/rust": ""}
+	harness.EachSetting(t, func(t *testing.T, from string, store journal.Store) {
+		e := harness.Engine(t, store)
+		harness.Push(t, e, "billing", "modules/examples/billing"+from)
+		execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 3_600_000})
+		harness.Pending(t, e, execution, abi.OpSleep, "")
+		for _, below := range []string{other[from], from} {
+			send(t, e, execution, "change_plan", object{"cents": 700})
+			harness.Push(t, e, "billing", "modules/examples/billing"+below)
+			_, err := e.Move(t.Context(), "", execution, host.Latest)
+			require.NoError(t, err)
+		}
+		require.Equal(t, int64(1), cancel(t, e, execution))
+	})
 }
 
 func send(t *testing.T, e *host.Engine, execution, signal string, value object) {

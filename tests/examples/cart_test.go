@@ -25,18 +25,13 @@ type subscriptionStatus struct {
 // it sleeps.
 func TestCart(t *testing.T) {
 	t.Parallel()
-	for name, folder := range map[string]string{"go": "modules/examples/cart", "rust": "modules/examples/cart/rust"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				e := harness.Engine(t, store)
-				harness.Push(t, e, "cart", folder)
-				testCheckout(t, e)
-				testSubscription(t, e)
-				testStatus(t, e)
-			})
-		})
-	}
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
+		e := harness.Engine(t, store)
+		harness.Push(t, e, "cart", "modules/examples/cart"+below)
+		testCheckout(t, e)
+		testSubscription(t, e)
+		testStatus(t, e)
+	})
 }
 
 func testCheckout(t *testing.T, e *host.Engine) {

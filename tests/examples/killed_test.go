@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +17,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -26,41 +25,52 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// TestKilled: six real workflows, in Go and in Rust, on both stores. The host is killed with -9
+// kills are the scenarios of [TestKilled].
+var kills = []struct {
+	example  string
+	scenario func(*victim)
+}{
+	{"billing", killBilling},
+	{"crawl", killCrawl},
+	{"imports", killImports},
+	{"libraries", killLibraries},
+	{"quorum", killQuorum},
+	{"saga", killSaga},
+}
+
+// TestKilled: six real workflows, each in Go and in Rust, and on both stores. The host is killed with -9
 // in the middle of each, and what they have done is counted in the end: nothing is missing and
 // nothing happened twice. No attempt meets more than two kills: the host would take it for one that
 // takes hosts down with it.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	for name, scenario := range map[string]func(*victim){
-		"billing": killBilling, "crawl": killCrawl, "imports": killImports, "libraries": killLibraries, "quorum": killQuorum, "saga": killSaga,
-	} {
-		eachVictim(t, name, scenario)
+	for _, c := range extenttest.Combinations(len(kills), len(harness.Languages), len(harness.StoreKinds)) {
+		runKilled(t, kills[c[0]].example, c[1], c[2], kills[c[0]].scenario)
 	}
 }
 
-// eachVictim runs a scenario with an example in each language, on each store.
-func eachVictim(t *testing.T, example string, scenario func(*victim)) {
-	for language, below := range map[string]string{"go": "", "rust": "/rust"} {
-		folder := "modules/examples/" + example + below
-		t.Run(example+"/"+language+"/sqlite", func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, "sqlite:"+dir), open: func() (journal.Store, error) {
-				return sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
-			}})
-		})
-		if harness.Short() {
-			continue
-		}
-		t.Run(example+"/"+language+"/postgres", func(t *testing.T) {
-			t.Parallel()
-			dsn, schema := pgtest.DSN(t), pgtest.Schema(t)
-			scenario(&victim{t: t, folder: folder, p: harness.NewProcess(t, dsn, "--schema", schema), open: func() (journal.Store, error) {
-				return postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
-			}})
-		})
+// runKilled runs a scenario with an example in a language, on a store.
+func runKilled(t *testing.T, example string, language, store int, scenario func(*victim)) {
+	in, kind := harness.Languages[language], harness.StoreKinds[store]
+	t.Run(example+"/"+in.Name+"/"+kind, func(t *testing.T) {
+		t.Parallel()
+		v := newVictim(t, kind)
+		v.folder = "modules/examples/" + example + in.Below
+		scenario(v)
+	})
+}
+
+func newVictim(t *testing.T, kind string) *victim {
+	if kind == "sqlite" {
+		dir := t.TempDir()
+		return &victim{t: t, p: harness.NewProcess(t, "sqlite:"+dir), open: func() (journal.Store, error) {
+			return sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		}}
 	}
+	dsn, schema := pgtest.DSN(t), pgtest.Schema(t)
+	return &victim{t: t, p: harness.NewProcess(t, dsn, "--schema", schema), open: func() (journal.Store, error) {
+		return postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
+	}}
 }
 
 // victim is a host that is killed, with one module.
@@ -162,7 +172,8 @@ func killBilling(v *victim) {
 	}
 	require.NoError(v.t, client.Signal[object]("change_plan").Send(v.t.Context(), v.Client, run.Execution(), object{"cents": 700}))
 	v.kill()
-	for last, at := periods(v.t), int64(260); ; at = min(at+500, last) {
+	// 260 are three runs that continue each other. In full the host is killed twenty times.
+	for last, at := int64(extenttest.Sized(10_000, 260)), int64(260); ; at = min(at+500, last) {
 		charged(at)
 		if at == last {
 			break
@@ -179,19 +190,6 @@ func killBilling(v *victim) {
 		`SELECT count(*) FROM billing_charges a, billing_charges b WHERE a.cents = 700 AND b.cents = 500 AND a.period < b.period`)
 	n := fmt.Sprint(result["charged"])
 	require.Equal(v.t, [][]string{{n + " " + n + " 1 " + n}, {"500", "700"}, {"0"}}, tables)
-}
-
-// periods are those that are charged: 260, which is three runs that continue each other, or what
-// CRUSTER_TEST_PERIODS says. `make billing` charges 10,000, and kills the host twenty times.
-func periods(t *testing.T) int64 {
-	text := os.Getenv("CRUSTER_TEST_PERIODS")
-	if text == "" {
-		return 260
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, n, int64(260))
-	return n
 }
 
 // killCrawl: 200 pages, ten at a time. Some do not answer before the deadline. Each page that the

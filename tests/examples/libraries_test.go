@@ -56,21 +56,12 @@ func (s *standupServices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // files work in activities as they are, on both stores.
 func TestLibraries(t *testing.T) {
 	t.Parallel()
-	for language, folder := range map[string]string{"go": "modules/examples/libraries", "rust": "modules/examples/libraries/rust"} {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			testLibraries(t, folder)
-		})
-	}
-}
-
-func testLibraries(t *testing.T, folder string) {
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
 		services := &standupServices{refusals: 1}
 		server := httptest.NewServer(services)
 		t.Cleanup(server.Close)
 		e := harness.Engine(t, store)
-		harness.Push(t, e, "libraries", folder, func(r *host.PushRequest) {
+		harness.Push(t, e, "libraries", "modules/examples/libraries"+below, func(r *host.PushRequest) {
 			r.Config = map[string]string{
 				"openai_key": "k1", "openai_url": server.URL + "/v1", "slack_token": "k2", "slack_url": server.URL + "/slack/",
 			}

@@ -23,32 +23,27 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // third call.
 func TestTheMoneyGoesBack(t *testing.T) {
 	t.Parallel()
-	for name, folder := range map[string]string{"go": "modules/examples/orders", "rust": "modules/examples/orders/rust"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				service := paytest.Start(t)
-				service.Answer(refundOnThirdCall())
-				e := harness.Engine(t, store)
-				harness.Push(t, e, "orders", folder, func(r *host.PushRequest) {
-					r.Config = map[string]string{"payments_url": service.URL}
-					r.AllowHTTP = []string{strings.TrimSuffix(strings.TrimPrefix(service.URL, "http://"), "/charges")}
-				})
-				execution := harness.Start(t, e, "orders/ProcessOrder", map[string]any{
-					"order_id": "42", "email": "a@b.c", "cooling_off_ms": 3_600_000,
-					"items": []map[string]any{{"sku": "apple", "quantity": 2, "price_cents": 150}},
-				})
-				harness.Pending(t, e, execution, abi.OpSleep, "")
-				requireBalance(t, service, 300, 0)
-
-				require.NoError(t, e.Interrupt(t.Context(), "", execution, "changed my mind"))
-				row := harness.Wait(t, e, execution)
-				require.Equal(t, journal.Interrupted, row.State, "%v", row.Error)
-				requireBalance(t, service, 300, 300)
-				requireOneKeyEach(t, service.Calls())
-			})
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
+		service := paytest.Start(t)
+		service.Answer(refundOnThirdCall())
+		e := harness.Engine(t, store)
+		harness.Push(t, e, "orders", "modules/examples/orders"+below, func(r *host.PushRequest) {
+			r.Config = map[string]string{"payments_url": service.URL}
+			r.AllowHTTP = []string{strings.TrimSuffix(strings.TrimPrefix(service.URL, "http://"), "/charges")}
 		})
-	}
+		execution := harness.Start(t, e, "orders/ProcessOrder", map[string]any{
+			"order_id": "42", "email": "a@b.c", "cooling_off_ms": 3_600_000,
+			"items": []map[string]any{{"sku": "apple", "quantity": 2, "price_cents": 150}},
+		})
+		harness.Pending(t, e, execution, abi.OpSleep, "")
+		requireBalance(t, service, 300, 0)
+
+		require.NoError(t, e.Interrupt(t.Context(), "", execution, "changed my mind"))
+		row := harness.Wait(t, e, execution)
+		require.Equal(t, journal.Interrupted, row.State, "%v", row.Error)
+		requireBalance(t, service, 300, 300)
+		requireOneKeyEach(t, service.Calls())
+	})
 }
 
 func refundOnThirdCall() func(paytest.Call) int {

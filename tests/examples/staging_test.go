@@ -8,6 +8,7 @@ import (
 
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -15,7 +16,9 @@ import (
 // while money moves in both. In the end it has moved once in each, and what belongs to the one is not in the other.
 func TestStagingBesideProduction(t *testing.T) {
 	t.Parallel()
-	eachVictim(t, "transfer", killStaging)
+	for _, c := range extenttest.Each(t, len(harness.Languages), len(harness.StoreKinds)) {
+		runKilled(t, "transfer", c[0], c[1], killStaging)
+	}
 }
 
 func killStaging(v *victim) {

@@ -3,11 +3,13 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -48,31 +50,51 @@ func most(call string) int {
 	return 2
 }
 
-// TestEveryCallFailsOnce lets each call that a scenario makes to the store fail, in
-// every possible way. The scenario must see the same as with a healthy store.
+// failure is the n-th call of a kind, and how it fails.
+type failure struct {
+	call string
+	mode mode
+	n    int
+}
+
+// failuresOf chooses failures for scenarios that make so many calls of each kind. Each scenario has each way to
+// fail, and so has the n-th call of a kind, though not in each scenario; in full they have all.
+func failuresOf(made []map[string]int) [][]failure {
+	all := make([][]failure, len(made))
+	for call, modes := range failures {
+		possible := func(c []int) bool { return c[1] < made[c[0]][call] }
+		for _, c := range extenttest.Possible(possible, len(made), most(call), len(modes)) {
+			all[c[0]] = append(all[c[0]], failure{call, modes[c[2]], c[1] + 1})
+		}
+	}
+	return all
+}
+
+// TestEveryCallFailsOnce lets calls that scenarios make to the store fail, one in a run, as
+// [failuresOf] chooses them. The scenario must see the same as with a healthy store.
 // Instances are evicted after every turn, so that everything is also loaded,
 // replayed and dropped. A way to fail that no scenario comes to fails the test.
 func TestEveryCallFailsOnce(t *testing.T) {
 	t.Parallel()
+	tried := slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.stormOnly })
+	clients, made := make([]*client, len(tried)), make([]map[string]int, len(tried))
+	for i, s := range tried {
+		clients[i] = setup(t, "sqlite", s.module, true)
+		clients[i].failing.fail(func(string) mode { return healthy })
+		require.Equal(t, s.want, s.observe(clients[i], "in-order"))
+		made[i] = clients[i].failing.counts()
+	}
+	chosen := failuresOf(made)
 	var failed sync.Map // "call mode" → true
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range scenarios {
-			if s.stormOnly {
-				continue
-			}
+		for i, s := range tried {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				c := setup(t, "sqlite", s.module, true)
-				c.failing.fail(func(string) mode { return healthy })
-				require.Equal(t, s.want, s.observe(c, "in-order"))
-				made := c.failing.counts()
-				for call, modes := range failures {
-					for _, m := range modes {
-						for n := 1; n <= min(made[call], most(call)); n++ {
-							if c.failsOnce(s, call, m, n) {
-								failed.Store(call+" "+string(m), true)
-							}
-						}
+				c := clients[i]
+				c.t = t
+				for _, f := range chosen[i] {
+					if c.failsOnce(s, f.call, f.mode, f.n) {
+						failed.Store(f.call+" "+string(f.mode), true)
 					}
 				}
 			})
@@ -107,22 +129,25 @@ func (c *client) failsOnce(s scenario, call string, m mode, n int) bool {
 }
 
 // TestStorm lets one in six calls fail, at random, while several executions run at
-// once.
+// once. Each scenario meets each store and each seed, and in full each seed on each store.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	for _, kind := range harness.StoreKinds {
-		for _, s := range scenarios {
-			if s.alone {
-				continue
+	const seeds = 3
+	stormy := slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.alone })
+	chosen := map[[2]int][]uint64{}
+	for _, c := range extenttest.Combinations(len(stormy), len(harness.StoreKinds), seeds) {
+		place := [2]int{c[0], c[1]}
+		chosen[place] = append(chosen[place], uint64(c[2]))
+	}
+	for place, seeds := range chosen {
+		s, kind := stormy[place[0]], harness.StoreKinds[place[1]]
+		t.Run(kind+"/"+s.name, func(t *testing.T) {
+			t.Parallel()
+			c := setup(t, kind, s.module, false)
+			for _, seed := range seeds {
+				c.storm(s, seed)
 			}
-			t.Run(kind+"/"+s.name, func(t *testing.T) {
-				t.Parallel()
-				c := setup(t, kind, s.module, false)
-				for seed := range uint64(3) {
-					c.storm(s, seed)
-				}
-			})
-		}
+		})
 	}
 }
 

@@ -179,7 +179,7 @@ func (c *client) restart(options ...func(*host.Config)) {
 	}
 	cfg := host.Config{
 		Store: c.failing, Logger: harness.Logger(c.t), Runtime: sandbox.Runtime(c.t), EvictAlways: c.evict,
-		DrainTimeout: time.Second, TurnTimeout: time.Minute,
+		DrainTimeout: time.Second, TurnTimeout: harness.Patience,
 	}
 	for _, o := range options {
 		o(&cfg)

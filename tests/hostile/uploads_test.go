@@ -61,7 +61,6 @@ func uploads(t testing.TB) []upload {
 		{"an imported global", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "g", kind: []byte{3, 0x7f, 0}}} }), abi.CodeUnknownImport},
 		{"too much memory", changed(func(c *crafted) { c.pages = 60_000 }), abi.CodeModuleMemory},
 		{"describe crashes", changed(func(c *crafted) { c.describe = wasmtest.Unreachable }), abi.CodeModuleInit},
-		{"describe loops", changed(func(c *crafted) { c.describe = endlessLoop }), abi.CodeModuleInit},
 		{"describe says nothing", changed(func(c *crafted) { c.describe = []byte{0x01} }), abi.CodeBadManifest},
 	}
 	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume, abi.ExportMemory} {
@@ -131,8 +130,7 @@ func badManifests() map[string][]byte {
 
 func TestUploadsAreRefused(t *testing.T) {
 	t.Parallel()
-	// One of them loops. The others must have the time that a loaded machine needs.
-	b := setup(t, func(c *host.Config) { c.Wasm.InitTimeout = 10 * time.Second })
+	b := setup(t)
 	t.Run("uploads", func(t *testing.T) {
 		for i, u := range uploads(t) {
 			t.Run(u.name, func(t *testing.T) {
@@ -144,6 +142,16 @@ func TestUploadsAreRefused(t *testing.T) {
 	})
 	b.requireNothingStored(t)
 	b.requireGoesOn(t)
+}
+
+// TestADescribeThatLoopsIsRefused has an engine of its own: others need more time on a loaded machine.
+func TestADescribeThatLoopsIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *host.Config) { c.Wasm.InitTimeout = 300 * time.Millisecond })
+	c := wellMade()
+	c.describe = endlessLoop
+	b.requireRefused(t, b.push(t, "loop", c.binary()), abi.CodeModuleInit, "loop", c.binary())
+	b.requireNothingStored(t)
 }
 
 // TestEveryPrefix cuts a module off after each of its bytes.

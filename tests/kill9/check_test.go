@@ -22,7 +22,7 @@ import (
 // checkHost waits for every execution, and holds what the host says of it against
 // what it said to the clients. The result is in the record afterwards.
 func checkHost(t *testing.T, c *client.Client, records []*record) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
 	defer cancel()
 	for _, rec := range records {
 		require.NoError(t, rec.refused, "%s of %s was refused", rec.kind, rec.execution)

@@ -24,19 +24,14 @@ type world struct {
 	*host.Engine
 }
 
-// each runs a scenario in both languages, on both stores.
+// each runs a scenario in both languages and on both stores.
 func each(t *testing.T, folder string, scenario func(w *world)) {
 	t.Parallel()
-	for language, below := range map[string]string{"go": "", "rust": "/rust"} {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				w := &world{t: t, store: store, Engine: harness.Engine(t, store)}
-				harness.Push(t, w.Engine, "s", folder+below)
-				scenario(w)
-			})
-		})
-	}
+	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
+		w := &world{t: t, store: store, Engine: harness.Engine(t, store)}
+		harness.Push(t, w.Engine, "s", folder+below)
+		scenario(w)
+	})
 }
 
 // replace stops the host, and goes on with another one.

@@ -29,14 +29,19 @@ type store struct {
 }
 
 func onEachStore(t *testing.T, test func(t *testing.T, at store)) {
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, store{address: "sqlite:" + t.TempDir()})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, store{pgtest.DSN(t), []string{"--schema", pgtest.Schema(t)}})
-	})
+	for _, kind := range harness.StoreKinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, storeOf(t, kind))
+		})
+	}
+}
+
+func storeOf(t *testing.T, kind string) store {
+	if kind == "sqlite" {
+		return store{address: "sqlite:" + t.TempDir()}
+	}
+	return store{pgtest.DSN(t), []string{"--schema", pgtest.Schema(t)}}
 }
 
 // host is a host that runs, with a client of it.
@@ -146,10 +151,12 @@ func (h *host) await(workflow string, state client.State, n int) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	for count := -1; count != n; {
+		asked := time.Now()
 		count = h.count(ctx, workflow, state)
 		require.Zero(h.t, h.count(ctx, workflow, client.Failed), workflow)
 		require.Zero(h.t, h.count(ctx, workflow, client.Paused), workflow)
-		time.Sleep(50 * time.Millisecond) // before the next question to the other process
+		// Before the next questions to the other process, so long that it has time for its work: to count thousands is work, too.
+		time.Sleep(50*time.Millisecond + 10*time.Since(asked))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -35,7 +36,7 @@ func (s store) confined(t *testing.T, group string, args ...string) *host {
 func TestLargeInputsBesideASlowActivity(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
-		n, input := scaled(5000, 100), any(strings.Repeat("x", 3*mib))
+		n, input := extenttest.Sized(5000, 100), any(strings.Repeat("x", 3*mib))
 		gate, group := startGate(t), harness.MemoryGroup(t, small)
 		h := at.confined(t, group, "--max-activities", "4") // their instances are not what this is about
 		h.push("tests/guests/greedy", gate)
@@ -70,7 +71,7 @@ func TestLargeDeferredsAtOnce(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
 		const length = 4_000_000
-		n := scaled(200, 20)
+		n := extenttest.Sized(200, 20)
 		gate, group, value := startGate(t), harness.MemoryGroup(t, small), strings.Repeat("x", length)
 		first := at.host(t, "--max-activities", text(n))
 		first.push("tests/guests/greedy", gate)

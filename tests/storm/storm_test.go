@@ -3,7 +3,7 @@
 // stores. It gets through with the memory that it was given. How long that takes is
 // printed and not asserted.
 //
-// `make test` has a few hundred of each, `make storm` (CRUSTER_STORM=full) has them all.
+// `make test` has a few hundred of each; in full they are all there (package extenttest).
 // Start reading at storm_test.go; host_test.go has the host and its clients.
 package storm_test
 
@@ -14,19 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/internal/extenttest"
+	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
-}
-
-// scaled is the size of a storm: in full, or as much as fits into the usual tests.
-func scaled(full, small int) int {
-	if os.Getenv("CRUSTER_STORM") == "full" {
-		return full
-	}
-	return small
 }
 
 const (
@@ -40,32 +34,32 @@ const (
 
 // TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an
 // activity. The next one has memory for few instances, and all of them to bring back at
-// once. In Rust there are more than may work at the same time, in Go with `make storm`.
+// once. In Rust there are more than may work at the same time, in Go in full.
 func TestRecoveryWithinTheBudget(t *testing.T) {
 	t.Parallel()
-	for language, storm := range map[string]struct {
-		folder string
-		n      int
-		budget int64
+	storms := []struct {
+		language, folder string
+		n                int
+		budget           int64
 	}{
-		"go":   {"tests/guests/storm", scaled(3000, 120), int64(scaled(100, 8) * goInstance)},
-		"rust": {"tests/guests/storm/rust", scaled(15_000, 6000), 16 * mib},
-	} {
-		t.Run(language, func(t *testing.T) {
+		{"go", "tests/guests/storm", extenttest.Sized(3000, 120), int64(extenttest.Sized(100, 8) * goInstance)},
+		{"rust", "tests/guests/storm/rust", extenttest.Sized(15_000, 6000), 16 * mib},
+	}
+	for _, c := range extenttest.Each(t, len(storms), len(harness.StoreKinds)) {
+		storm, kind := storms[c[0]], harness.StoreKinds[c[1]]
+		t.Run(storm.language+"/"+kind, func(t *testing.T) {
 			t.Parallel()
-			onEachStore(t, func(t *testing.T, at store) {
-				gate := startGate(t)
-				first := at.host(t)
-				first.push(storm.folder, gate)
-				first.startAll("storm/Gated", 0, storm.n, func(i int) any { return i })
-				first.kill()
+			at, gate := storeOf(t, kind), startGate(t)
+			first := at.host(t)
+			first.push(storm.folder, gate)
+			first.startAll("storm/Gated", 0, storm.n, func(i int) any { return i })
+			first.kill()
 
-				second := at.host(t, "--memory", bytesOf(storm.budget))
-				gate.open()
-				second.awaitAll("storm/Gated", storm.n)
-				require.GreaterOrEqual(t, gate.passed(), storm.n)
-				second.requireMemory(storm.budget + overhead)
-			})
+			second := at.host(t, "--memory", bytesOf(storm.budget))
+			gate.open()
+			second.awaitAll("storm/Gated", storm.n)
+			require.GreaterOrEqual(t, gate.passed(), storm.n)
+			second.requireMemory(storm.budget + overhead)
 		})
 	}
 }
@@ -75,7 +69,7 @@ func TestTimersOfOneSecond(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
 		const budget = 64 * mib
-		n := scaled(100_000, 500)
+		n := extenttest.Sized(100_000, 500)
 		h := at.host(t, "--memory", bytesOf(budget), "--idle-timeout", "1s")
 		h.push("tests/guests/storm/rust", nil)
 		// How long the starts will take is known once some were made. A sleeper that is
@@ -98,7 +92,7 @@ func TestTimersOfOneSecond(t *testing.T) {
 func TestParentsDoNotBlockTheirChildren(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
-		n, limit := scaled(24_000, 120), scaled(2_000, 10)
+		n, limit := extenttest.Sized(24_000, 120), extenttest.Sized(2_000, 10)
 		gate := startGate(t)
 		first := at.host(t, "--max-executions", "1000000")
 		first.push("tests/guests/storm/rust", gate)

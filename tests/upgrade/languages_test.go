@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -38,16 +39,17 @@ func (g guest) push(t *testing.T, e *host.Engine, version string) {
 	harness.Push(t, e, "change", g.folder(version))
 }
 
-// each runs a test on every store, in every language that has the versions.
+// each runs a test on every store, and in every language that has the versions; in full in each language on each
+// store.
 func each(t *testing.T, test func(t *testing.T, store journal.Store, g guest), versions ...string) {
-	for _, g := range []guest{inGo, inRust} {
-		has := func(version string) bool { return slices.Contains(g.versions, version) }
-		if slices.ContainsFunc(versions, func(v string) bool { return !has(v) }) {
-			continue
-		}
-		t.Run(g.language, func(t *testing.T) {
+	guests := slices.DeleteFunc([]guest{inGo, inRust}, func(g guest) bool {
+		return slices.ContainsFunc(versions, func(v string) bool { return !slices.Contains(g.versions, v) })
+	})
+	for _, c := range extenttest.Each(t, len(guests), len(harness.StoreKinds)) {
+		g, kind := guests[c[0]], harness.StoreKinds[c[1]]
+		t.Run(g.language+"/"+kind, func(t *testing.T) {
 			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) { test(t, store, g) })
+			test(t, harness.Store(t, kind), g)
 		})
 	}
 }
