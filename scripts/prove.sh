@@ -20,7 +20,7 @@
 #   upgrade       moves and forks, and the scenarios of tests/scenarios
 #   storm         thousands of executions that want something at the same moment; half an hour or so
 #   transfers     10,000 transfers under locks while hosts are killed; an hour or so
-#   race          conformance, crash, examples, hostile and upgrade of `make test`, under the race detector
+#   race          packages that `make test` runs without the race detector although their host is in the process, under it
 #
 #   -n  how many lives, checks, kills or repetitions, in place of these
 #   -m  minutes after which a part on a store begins nothing more; default: no limit
@@ -175,5 +175,5 @@ in_full upgrade . tests/upgrade tests/scenarios
 in_full storm . tests/storm
 in_full transfers '^TestTransfersUnderLocks$' tests/entities
 # shellcheck disable=SC2053 # a pattern
-if [[ "race all" == $only ]]; then suite race scripts/test.sh ./tests/{conformance,crash,examples,hostile,upgrade}; fi
+if [[ "race all" == $only ]]; then suite race scripts/test.sh ./journal/{sqlite,postgres} ./host/wasm ./tests/{conformance,crash,examples,golden,hostile,upgrade}; fi
 exit $failed

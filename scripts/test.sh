@@ -71,7 +71,7 @@ quiet+=(zombiezen.com/go/sqlite=-d=checkptr=0)
 
 # `make lint` has vetted the code. Packages wait for timers, disks and processes: more of
 # them than there are cores keep the cores busy.
-common=(-vet=off -timeout 45m)
+common=(-vet=off -timeout 80m)
 # The engine files compiled code under its own version, which a test binary does not know: it is told, so that
 # tests and the hosts that they start use the same.
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
@@ -86,14 +86,17 @@ fi
 go build -trimpath -ldflags='-s -w' -tags crashpoints -o "$work/cruster-host-crashpoints" ./cmd/cruster-host
 export CRUSTER_TEST_CRASH_BINARY=$work/cruster-host-crashpoints
 
-# Each package runs once. These run without the race detector: they take whole hosts through the same thing in many
-# settings, most of which is replay, through one move after the other, or through what a guest does wrong. Hosts that are killed, taken over, and
-# overrun with requests are under the detector in tests/faults; and all of these in `make prove` (part race).
+# Each package runs once. These run without the race detector, and with it in `make prove` (part race). They take whole
+# hosts through the same thing in many settings, most of which is replay, through one move after the other, or through
+# faults of guests. Hosts that are killed, taken over, and overrun with requests are under the detector in tests/faults.
 in_settings=$(printf '%s\n' tests/{conformance,crash,examples,golden,hostile,upgrade})
+# So do the stores and the sandbox, whose tests are statements and programs, mostly one at a time, and take three times as
+# long under it. They are under it as the packages above use them, many requests at a time.
+in_depth=$(printf '%s\n' journal/{sqlite,postgres} host/wasm)
 # The detector does not look into other processes: packages that have no host in their own run
 # without it only; tests/entities stays, for the client.
 in_processes=$(printf '%s\n' tests/{newproject,clients,cli,kill9,pages,devloop,storm,operations,release})
-unraced=$(printf '%s\n' "$in_settings" "$in_processes")
+unraced=$(printf '%s\n' "$in_depth" "$in_settings" "$in_processes")
 # shellcheck disable=SC2086 # one word a package
 if grep -rnE --include='*_test.go' 'harness\.(Engine|EachSetting|EachStore|Sandbox)\b|(host|wasm|grpcserver)\.New\b' $in_processes; then
 	echo "test.sh: this host is in the process of the test: the package needs the race detector" >&2
@@ -108,7 +111,7 @@ other=$!
 # first, so that none of them is left over at the end. All others by import paths,
 # because ./... ends where another module begins: abi and guest-sdk/go are modules of
 # their own.
-longest=(tests/faults journal/{sqlite,postgres} host/wasm host tests/scenarios api/grpcserver)
+longest=(tests/faults host tests/scenarios host/execution host/entity api/grpcserver)
 all=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...)
 packages=$({
 	printf 'github.com/cruster/cruster/%s\n' "${longest[@]}"
