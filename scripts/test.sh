@@ -75,7 +75,8 @@ common=(-vet=off -timeout 80m)
 # The engine files compiled code under its own version, which a test binary does not know: it is told, so that
 # tests and the hosts that they start use the same.
 engine=$(go list -m -f '{{.Version}}' github.com/tetratelabs/wazero)
-common+=(-ldflags "-X github.com/tetratelabs/wazero/internal/version.version=$engine")
+# Without tables for debuggers, which traces do not need, linkers are done sooner.
+common+=(-ldflags "-s -w -X github.com/tetratelabs/wazero/internal/version.version=$engine")
 raced() { CGO_ENABLED=1 go test -race "${common[@]}" "${quiet[@]/#/-gcflags=}" "$@"; }
 
 if [[ $# -gt 0 ]]; then
