@@ -12,7 +12,8 @@
 # What Python and Node.js need is installed once for each set of versions, outside of the tree
 # (CRUSTER_CLIENTS_CACHE), by the hashes in clients/python/requirements.txt and
 # clients/typescript/package-lock.json. Crates are pinned by clients/rust/Cargo.lock, and built in
-# the clone, as scripts/rust.sh says why.
+# the clone, as scripts/rust.sh says why. They have a folder of their own: Cargo names the libraries
+# of guests alike in both workspaces, and each would take those of the other for its own.
 set -euo pipefail
 shopt -s inherit_errexit # a folder of packages whose installation failed is not complete
 here=$PWD
@@ -24,6 +25,8 @@ unset MAKEFLAGS MFLAGS
 
 usage() { sed -n '4,10s/^# *//p' scripts/clients.sh >&2; exit 2; }
 
+# Crates have the features that what is built with them asks for. All of the workspace is asked for
+# every time, and the tests with it where it can be: then they are compiled once.
 crates() { (cd clients/rust && CARGO_TARGET_DIR=$root/.cache/clients-rust cargo "$@"); }
 
 cache=${CRUSTER_CLIENTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/clients}
@@ -89,7 +92,7 @@ in_python() {
 codes() { CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" go run ./cmd/cruster-host errors -o json; }
 
 # generate_LANGUAGE writes the code into a folder.
-generate_rust() { crates run --locked --quiet -p generate -- "$root/api" "$1"; }
+generate_rust() { crates run --locked --quiet --bin generate -- "$root/api" "$1"; }
 
 generate_python() {
 	local file
@@ -161,7 +164,7 @@ typescript)
 	echo "$root/clients/typescript/dist/examples/$1.js" ;;
 rust)
 	[[ $# -eq 1 ]] || usage
-	crates build --locked --quiet -p cruster-client --example "$1" >&2
+	crates build --locked --quiet --workspace --example "$1" >&2
 	echo "$root/.cache/clients-rust/debug/examples/$1" ;;
 python)
 	environment=$(python_environment)

@@ -95,7 +95,7 @@ fn polite() -> Greet {
     }
 }
 
-mod given {
+mod usual {
     use super::*;
 
     cruster::module! {
@@ -118,13 +118,13 @@ fn workflows_activities_and_groups_have_the_values_of_their_module() {
     let ada = || "ada".to_owned();
     // What a run changes in the value is not there for the next.
     for _ in 0..2 {
-        let run = Test::new(&given::MODULE).run::<Greet>(ada());
+        let run = Test::new(&usual::MODULE).run::<Greet>(ada());
         run.history.replay().unwrap();
         assert_eq!(run.result.unwrap(), "dear ada! 1");
     }
     let run = Test::new(&others::MODULE).run::<Greet>(ada());
     assert_eq!(run.result.unwrap(), "ada 1");
-    let run = Test::new(&given::MODULE).run::<Plain>(ada());
+    let run = Test::new(&usual::MODULE).run::<Plain>(ada());
     assert_eq!(run.result.unwrap(), "ada!");
     let run = Test::new(&others::MODULE).run::<Plain>(ada());
     assert_eq!(run.result.unwrap(), "adaada");
@@ -132,7 +132,7 @@ fn workflows_activities_and_groups_have_the_values_of_their_module() {
 
 #[test]
 fn entities_and_their_groups_have_the_values_of_their_module() {
-    let world = Test::new(&given::MODULE).entities();
+    let world = Test::new(&usual::MODULE).entities();
     let door = Door::client(&world, "front");
     assert_eq!(door.ring().call().unwrap(), "front dong");
     assert_eq!(door.read().call().unwrap(), "welcome");

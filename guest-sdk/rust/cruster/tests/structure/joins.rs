@@ -6,7 +6,7 @@ use cruster::prelude::*;
 use cruster::testing::Test;
 use cruster::{join_all, try_join_all};
 
-use crate::{MODULE, Trace, seconds, told};
+use super::{MODULE, Trace, seconds, told};
 
 #[derive(Serialize, Deserialize, Schema, Default)]
 pub struct Mapped {

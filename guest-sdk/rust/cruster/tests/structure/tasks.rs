@@ -7,7 +7,7 @@ use cruster::prelude::*;
 use cruster::testing::{Finished, Test};
 use cruster::{JoinSet, Semaphore};
 
-use crate::{MODULE, Trace, seconds, told};
+use super::{MODULE, Trace, seconds, told};
 
 #[workflow]
 pub struct Tasks;
