@@ -30,7 +30,7 @@ const (
 
 // attempt is one task being performed; if the store gets in its way, repeatedly.
 type attempt struct {
-	*Runner
+	runner *Runner
 	Task
 	timeout time.Duration
 	logged  int  // bytes of the guest's log
@@ -40,7 +40,7 @@ type attempt struct {
 }
 
 func newAttempt(r *Runner, task Task) *attempt {
-	a := &attempt{Runner: r, Task: task, timeout: time.Duration(task.Body.Timeout)}
+	a := &attempt{runner: r, Task: task, timeout: time.Duration(task.Body.Timeout)}
 	if a.timeout <= 0 {
 		a.timeout = r.Timeout
 	}
@@ -49,7 +49,7 @@ func newAttempt(r *Runner, task Task) *attempt {
 
 // log is the logger of the attempt. Few attempts have anything to say.
 func (a *attempt) log() *slog.Logger {
-	return a.Logger.With("execution", a.Row.Name(), "activity", a.Body.Name, "attempt", a.number())
+	return a.runner.Logger.With("execution", a.Row.Name(), "activity", a.Body.Name, "attempt", a.number())
 }
 
 // number is that of the attempt, from 1 on.
@@ -65,7 +65,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	}()
 	// If an error comes before the call, nothing of the activity has run. Finding,
 	// compiling and initialising its code is the host's business, whatever went wrong.
-	m, err := a.Catalog.Module(parent, a.Row.Digest)
+	m, err := a.runner.Catalog.Module(parent, a.Row.Digest)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		return nil, err
 	}
 	defer release()
-	ctx, cancel := timelimit.WithTimeout(parent, a.Clock, a.timeout)
+	ctx, cancel := timelimit.WithTimeout(parent, a.runner.Clock, a.timeout)
 	defer cancel()
-	a.metrics.running.Inc()
+	a.runner.metrics.running.Inc()
 	outcome, err := a.invoke(ctx, inst)
-	a.metrics.running.Dec()
-	a.metrics.fuel.WithLabelValues(a.Row.Namespace).Add(float64(inst.FuelUsed()))
+	a.runner.metrics.running.Dec()
+	a.runner.metrics.fuel.WithLabelValues(a.Row.Namespace).Add(float64(inst.FuelUsed()))
 	if parent.Err() != nil {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		fx.Rollback()
 		return a.crashed(ctx, err)
 	}
-	a.Fault.Pass(faultpoint.ActivityAfter)
+	a.runner.Fault.Pass(faultpoint.ActivityAfter)
 	if outcome.Error != nil {
 		if outcome.Error.Code == "" {
 			outcome.Error.Code = abi.CodeActivityFailed
@@ -111,10 +111,10 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 // effects are those of one run of the attempt.
 func (a *attempt) effects() *effects.Effects {
 	return &effects.Effects{
-		Deps: effects.Deps{Clock: a.Clock, Egress: a.Egress, Host: a.Host, Store: a.Store},
+		Deps: effects.Deps{Clock: a.runner.Clock, Egress: a.runner.Egress, Host: a.runner.Host, Store: a.runner.Store},
 		Deployment: func(ctx context.Context) (*catalog.Deployment, error) {
 			name, _, _ := strings.Cut(a.Row.Workflow, "/")
-			return a.Catalog.Deployment(ctx, a.Row.Namespace, name)
+			return a.runner.Catalog.Deployment(ctx, a.Row.Namespace, name)
 		},
 		Log: a.log, Namespace: a.Row.Namespace, Called: a.called,
 	}
@@ -129,7 +129,7 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 // instantiate takes an instance for the attempt, as soon as there is memory for it. It is
 // as new, and reset afterwards: nothing leaks from one call into the next.
 func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effects.Effects) (inst *wasm.Instance, release func(), err error) {
-	memory, err := a.Memory.Acquire(ctx, m.Code.MemoryBytes())
+	memory, err := a.runner.Memory.Acquire(ctx, m.Code.MemoryBytes())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +148,7 @@ func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effect
 
 // invoke runs the activity.
 func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome, error) {
-	now := a.Clock.Now()
+	now := a.runner.Clock.Now()
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
 		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
@@ -174,11 +174,11 @@ func (a *attempt) world(fx *effects.Effects) wasm.World {
 		// sake; but not a lower one than the run was started under.
 		MemoryAtLeast: int64(a.Row.Pinned.Memory),
 
-		Fuel:   a.Fuel,
-		Clock:  a.Clock.Now,
+		Fuel:   a.runner.Fuel,
+		Clock:  a.runner.Clock.Now,
 		Random: rand.Reader,
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			a.wait(ctx, d)
+			a.runner.wait(ctx, d)
 			return ctx.Err()
 		},
 		Log:    a.writeLog,
@@ -192,8 +192,8 @@ func (a *attempt) world(fx *effects.Effects) wasm.World {
 func (a *attempt) writeLog(level int32, message []byte) {
 	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
 		guestlog.Write(a.log(), level, message)
-		a.Followers.Log(a.Row, func() follow.Line {
-			return follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)}
+		a.runner.Followers.Log(a.Row, func() follow.Line {
+			return follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.runner.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)}
 		})
 	}
 }
@@ -216,14 +216,14 @@ func (a *attempt) idempotencyKey() string {
 func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 	delay := effects.Delay(n, a.called)
 	a.log().Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
-	a.wait(ctx, delay)
+	a.runner.wait(ctx, delay)
 	for tries := 1; a.called && ctx.Err() == nil; tries++ {
-		tx, err := a.Store.BeginGuest(ctx, a.Row.Namespace)
+		tx, err := a.runner.Store.BeginGuest(ctx, a.Row.Namespace)
 		if err == nil {
 			_ = tx.Rollback(ctx)
 			return
 		}
-		a.wait(ctx, effects.Delay(tries, false))
+		a.runner.wait(ctx, effects.Delay(tries, false))
 	}
 }
 
@@ -293,10 +293,10 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byt
 // entry alone: it is shorter, and the turn may be what was in the way.
 func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry journal.Entry) (delivered bool, err error) {
 	commit := func(w journal.Write) error {
-		a.Fault.Pass(faultpoint.TxBeforeCommit)
-		err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.TakeTx(), w)
+		a.runner.Fault.Pass(faultpoint.TxBeforeCommit)
+		err := a.runner.Committer.CommitTx(context.WithoutCancel(ctx), fx.TakeTx(), w)
 		if err == nil {
-			a.Fault.Pass(faultpoint.TxAfterCommit)
+			a.runner.Fault.Pass(faultpoint.TxAfterCommit)
 		}
 		return err
 	}
@@ -318,12 +318,12 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 // any more. It may have committed before, and have ended the run itself: the journal tells. A report to
 // another run of the same name is ignored there.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
-	ctx := a.Host.Context()
+	ctx := a.runner.Host.Context()
 	void := journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}}}
 	took := false
-	d := decide.Writer{Clock: a.Clock, Commit: a.Committer.Commit, Host: a.Host, Logger: a.log()}
+	d := decide.Writer{Clock: a.runner.Clock, Commit: a.runner.Committer.Commit, Host: a.runner.Host, Logger: a.log()}
 	_, err := d.Repeat(ctx, void, func(res journal.Result, refusal error) (journal.Result, error) {
-		found, _, err := a.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
+		found, _, err := a.runner.Store.Entries(ctx, a.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
 		switch {
 		case err != nil:
 			return res, journal.ErrUndecided

@@ -14,9 +14,9 @@ import (
 // entity is an entity in memory: see the package comment. All of it belongs to the
 // goroutine that the actor has, of which there is at most one. It never waits.
 type entity struct {
-	*Entities
-	id   journal.ID
-	name Ref // as calls have called it; zero if none has
+	entities *Entities
+	id       journal.ID
+	name     Ref // as calls have called it; zero if none has
 
 	queue        []*call                  // that change the state, in the order in which they will
 	batch        []*call                  // those of them that are at work
@@ -67,7 +67,7 @@ var _ actor.Actor[message] = (*entity)(nil)
 
 func newEntity(x *Entities, id journal.ID) *entity {
 	e := &entity{
-		Entities: x, id: id, byOrigin: map[journal.Origin]*call{}, positions: map[uint64]*call{},
+		entities: x, id: id, byOrigin: map[journal.Origin]*call{}, positions: map[uint64]*call{},
 		misfits: map[uint64]int{}, startMisfits: map[uint64]int{},
 		mailbox: defaultMailbox, concurrency: defaultConcurrency, idleTime: x.IdleTime,
 	}
@@ -95,7 +95,7 @@ func (e *entity) lookBack() {
 func (e *entity) Receive(messages []message) []message {
 	for _, m := range messages {
 		if _, idle := m.(tick); !idle {
-			e.usedAt = e.now()
+			e.usedAt = e.entities.now()
 		}
 		if err := guarded(func() error { e.receive(m); return nil }); err != nil {
 			e.refuse(m, err)
@@ -137,14 +137,14 @@ func (e *entity) receive(m message) {
 		e.endStarts(m.err)
 	case tick:
 		e.timerAt = 0
-		e.reading.over(e.now())
-		e.startPause.over(e.now())
+		e.reading.over(e.entities.now())
+		e.startPause.over(e.entities.now())
 	}
 }
 
 // arrive takes a call in, or refuses it.
 func (e *entity) arrive(c *call) {
-	c.since = e.now()
+	c.since = e.entities.now()
 	if c.kind == unlock {
 		e.know(c)
 		e.queue = slices.Insert(e.queue, 0, c)
@@ -203,7 +203,7 @@ const maxIdleTime = 24 * time.Hour
 
 // mailboxFull refuses a call.
 func (e *entity) mailboxFull(c *call) error {
-	e.metrics.refused.Inc()
+	e.entities.metrics.refused.Inc()
 	return abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already, with %d bytes: %q was not accepted", e.waiting, c.ref, e.waitingBytes, c.operation)
 }
 
@@ -216,7 +216,7 @@ func (e *entity) join(first, c *call) {
 
 // know takes note of a call that waits.
 func (e *entity) know(c *call) {
-	e.metrics.queued.Inc()
+	e.entities.metrics.queued.Inc()
 	if c.position == 0 {
 		e.waiting++
 		e.waitingBytes += len(c.input)
@@ -231,7 +231,7 @@ func (e *entity) know(c *call) {
 
 // unqueue says that a call does not wait any more.
 func (e *entity) unqueue(c *call) {
-	e.metrics.queued.Dec()
+	e.entities.metrics.queued.Dec()
 	if c.position == 0 {
 		e.waiting--
 		e.waitingBytes -= len(c.input)
@@ -277,7 +277,7 @@ func (e *entity) withdrawn(m withdrawal) bool {
 
 // advance begins all that can be begun.
 func (e *entity) advance() {
-	if e.Host.Over() {
+	if e.entities.Host.Over() {
 		return
 	}
 	e.beginFetch()
@@ -292,7 +292,7 @@ func (e *entity) advance() {
 // begin has a task performed, and what it reports received. It reports false if the host
 // does not begin anything any more.
 func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message) bool {
-	return places.Go(e.id, func() { e.actors.Post(e.id, task()) })
+	return places.Go(e.id, func() { e.entities.actors.Post(e.id, task()) })
 }
 
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
@@ -307,15 +307,15 @@ func (e *entity) Park() []message {
 	if e.atRest() {
 		// Without a state it keeps nothing that would have to be read again.
 		due = e.usedAt + int64(e.idleTime)
-		e.idle = e.state == nil || due <= e.now()
+		e.idle = e.state == nil || due <= e.entities.now()
 	}
 	switch {
 	case e.idle && e.timerAt != 0:
-		e.timers.Set(e.id, journal.Never)
+		e.entities.timers.Set(e.id, journal.Never)
 	case e.idle:
 	case due != 0 && (e.timerAt == 0 || due < e.timerAt):
 		e.timerAt = due
-		e.timers.Set(e.id, due)
+		e.entities.timers.Set(e.id, due)
 	}
 	return nil
 }
@@ -348,11 +348,11 @@ func (e *entity) keep(s *snapshot) {
 		e.memory.Release()
 		e.memory = nil
 	}
-	if s == nil || e.EvictAlways {
+	if s == nil || e.entities.EvictAlways {
 		return
 	}
-	memory, bytes := e.Queued.Empty(), stateCost+int64(s.bytes())
-	if e.Queued.Used()+bytes <= e.Queued.Total()/2 && memory.Grow(bytes) {
+	memory, bytes := e.entities.Queued.Empty(), stateCost+int64(s.bytes())
+	if e.entities.Queued.Used()+bytes <= e.entities.Queued.Total()/2 && memory.Grow(bytes) {
 		e.state, e.memory = s, memory
 	}
 }

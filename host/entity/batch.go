@@ -12,11 +12,11 @@ import (
 // batch is calls that are performed together, by a task: it runs them, commits what they
 // came to, and says what became of each.
 type batch struct {
-	*Entities
-	id    journal.ID
-	name  Ref // of the entity; zero if it is not known
-	calls []*call
-	state *snapshot // of the last commit; nil until it is loaded
+	entities *Entities
+	id       journal.ID
+	name     Ref // of the entity; zero if it is not known
+	calls    []*call
+	state    *snapshot // of the last commit; nil until it is loaded
 
 	answers map[*call]answer
 	woken   []journal.ID // who was sent messages
@@ -71,16 +71,16 @@ func (e *entity) beginBatch() {
 		c.refused, c.misfits = e.holding.allows(c), e.misfits[c.position]
 		e.unqueue(c)
 		if c.kind == lock {
-			e.holders.add(c.from, e.id) // before it is made sure that its section lasts
+			e.entities.holders.add(c.from, e.id) // before it is made sure that its section lasts
 		}
 	}
 	e.generation++
 	b := &batch{
-		Entities: e.Entities, id: e.id, name: e.name, calls: e.batch, state: e.state, answers: map[*call]answer{},
+		entities: e.entities, id: e.id, name: e.name, calls: e.batch, state: e.state, answers: map[*call]answer{},
 		wary: e.wary > 0, leftover: e.holding.leftover, lock: e.holding.lock,
 	}
-	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
-		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
+	if !e.begin(e.entities.working, func() message { return batchDone{b.perform()} }) {
+		e.endBatch(batchResult{err: e.entities.Host.EndReason(), state: e.state})
 	}
 }
 
@@ -116,7 +116,7 @@ func (e *entity) endBatch(res batchResult) {
 	e.readAgain(done, res)
 	e.starts = e.starts || res.starts
 	for _, id := range res.woken {
-		e.actors.Post(id, mail{})
+		e.entities.actors.Post(id, mail{})
 	}
 }
 
@@ -147,7 +147,7 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	if a.parked {
 		e.hear(c.position) // a retry may have put it back already: a page with it was taken for an old one
 	}
-	e.metrics.observe(c.kind.String(), a)
+	e.entities.metrics.observe(c.kind.String(), a)
 	c.reply(a)
 }
 
@@ -174,7 +174,7 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 		if c.position <= first.position {
 			return false
 		}
-		e.metrics.queued.Dec()
+		e.entities.metrics.queued.Dec()
 		e.end(c, nil, res.err)
 		return true
 	})
@@ -191,13 +191,13 @@ func (b *batch) perform() batchResult {
 	if err != nil {
 		var fault *hostfault.Fault
 		if errors.As(err, &fault) {
-			b.report(b.id, fault)
+			b.entities.report(b.id, fault)
 		}
 		coded := abi.AsError(journal.Coded("work on an entity", err))
 		if abi.IsHostFault(coded) {
 			b.state, b.fault = nil, true // what it knows may be half of the truth
 		}
-		if err = coded; !abi.IsTransient(coded) && !b.Host.Over() {
+		if err = coded; !abi.IsTransient(coded) && !b.entities.Host.Over() {
 			b.endHopeless(coded)
 		}
 	}
@@ -214,7 +214,7 @@ func (b *batch) work() error {
 		return b.performLock(b.calls[0])
 	}
 	if b.state == nil {
-		s, err := b.load(b.Host.Context(), b.id)
+		s, err := b.entities.load(b.entities.Host.Context(), b.id)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (b *batch) settle(calls []*call) error {
 func (b *batch) refuseSender(c *call) error {
 	full := abi.Errorf(abi.CodeMailboxFull,
 		"the inbox of an entity to which %q of %s sends is full, or has too many parked messages: the operation has changed nothing, and sent nothing", c.operation, c.ref)
-	b.metrics.refused.Inc()
+	b.entities.metrics.refused.Inc()
 	if c.position == 0 {
 		b.answers[c] = answer{err: full}
 		return nil
@@ -301,7 +301,7 @@ func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {
 	}
 	w := r.write(calls)
 	if err := b.commit(w); err != nil {
-		if errors.Is(err, journal.ErrFenced) || b.Host.Over() {
+		if errors.Is(err, journal.ErrFenced) || b.entities.Host.Over() {
 			return false, err
 		}
 		before := len(b.answers)

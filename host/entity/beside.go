@@ -66,12 +66,12 @@ func (e *entity) refusedRead(c *call) error {
 
 func (e *entity) beginOne(c *call) {
 	state, generation := e.state, e.generation
-	places, task := e.working, func() message { return e.Entities.read(c, state, generation) }
+	places, task := e.entities.working, func() message { return e.entities.read(c, state, generation) }
 	if c.kind == stateless {
-		places, task = e.calling, func() message { return e.callStateless(c) }
+		places, task = e.entities.calling, func() message { return e.entities.callStateless(c) }
 	}
 	if !e.begin(places, task) {
-		e.endBeside(callDone{call: c, answer: answer{err: e.Host.EndReason()}})
+		e.endBeside(callDone{call: c, answer: answer{err: e.entities.Host.EndReason()}})
 	}
 }
 
@@ -82,9 +82,9 @@ func (e *entity) endBeside(m callDone) {
 	if e.state == nil && m.loaded != nil && m.generation == e.generation {
 		e.keep(m.loaded)
 	}
-	if m.unanswered && !e.Host.Over() {
+	if m.unanswered && !e.entities.Host.Over() {
 		m.call.atWork = false
-		e.metrics.queued.Inc()
+		e.entities.metrics.queued.Inc()
 		e.beside = slices.Insert(e.beside, 0, m.call)
 		e.setback(&e.reading, "perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
 		return

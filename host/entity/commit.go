@@ -22,24 +22,24 @@ func (b *batch) commit(w journal.Write) error {
 	if isEmpty(&w) {
 		return nil
 	}
-	b.Fault.Pass(faultpoint.EntityBeforeCommit)
-	_, err := b.Committer.Commit(w)
-	b.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
+	b.entities.Fault.Pass(faultpoint.EntityBeforeCommit)
+	_, err := b.entities.Committer.Commit(w)
+	b.entities.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
 	if errors.Is(err, journal.ErrUndecided) {
-		_, err = b.decider().Repeat(b.Host.Context(), w, b.took(&w))
+		_, err = b.entities.decider().Repeat(b.entities.Host.Context(), w, b.took(&w))
 	}
 	if err != nil {
 		return err
 	}
-	b.Fault.Pass(faultpoint.EntityAfterCommit)
-	b.tellCallers(&w)
+	b.entities.Fault.Pass(faultpoint.EntityAfterCommit)
+	b.entities.tellCallers(&w)
 	return nil
 }
 
 // took looks for the witness of a write whose answer was lost.
 func (b *batch) took(w *journal.Write) decide.Look {
 	return func(res journal.Result, refusal error) (journal.Result, error) {
-		took, err := b.tookEffect(b.Host.Context(), w)
+		took, err := b.entities.tookEffect(b.entities.Host.Context(), w)
 		switch {
 		case took:
 			return res, nil

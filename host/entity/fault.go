@@ -24,7 +24,7 @@ func guarded(work func() error) error {
 func (e *entity) refuse(m message, err error) {
 	var fault *hostfault.Fault
 	if errors.As(err, &fault) {
-		e.report(e.id, fault)
+		e.entities.report(e.id, fault)
 	}
 	failed := answer{err: abi.AsError(err)}
 	e.keep(nil)

@@ -75,8 +75,8 @@ func (e *entity) beginFetch() {
 	}
 	acked := e.acked
 	e.taken, e.told, e.awaited, e.overtaken = map[uint64]bool{}, 0, len(e.joining), false
-	e.fetching = e.begin(e.working, func() message {
-		p, err := e.readInbox(e.id)
+	e.fetching = e.begin(e.entities.working, func() message {
+		p, err := e.entities.readInbox(e.id)
 		p.acked = acked
 		return fetched{p, err}
 	})

@@ -47,7 +47,7 @@ func TestMessageTakenWhileTheInboxIsRead(t *testing.T) {
 func reads(t *testing.T, e *entity) (handOver func()) {
 	t.Helper()
 	e.fetching, e.taken, e.told, e.awaited, e.unread = true, map[uint64]bool{}, 0, len(e.joining), false
-	p, err := e.readInbox(e.id)
+	p, err := e.entities.readInbox(e.id)
 	require.NoError(t, err)
 	p.acked = e.acked
 	return func() { e.takeFetched(fetched{p, nil}) }

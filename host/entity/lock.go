@@ -53,10 +53,10 @@ func (h *holding) allows(c *call) error {
 // reports whether the entity may begin calls: those that [holding.mayPass].
 func (e *entity) beginLook() bool {
 	e.tellLocked()
-	wanted := !e.holding.known || e.holding.lookAt != 0 && e.holding.lookAt <= e.now()
+	wanted := !e.holding.known || e.holding.lookAt != 0 && e.holding.lookAt <= e.entities.now()
 	if wanted && !e.holding.looking && e.reading.until == 0 && e.somethingWaits() {
 		known, state, generation := e.holding.lock, e.state, e.generation
-		e.holding.looking = e.begin(e.working, func() message { return e.look(e.id, known, state, generation) })
+		e.holding.looking = e.begin(e.entities.working, func() message { return e.entities.look(e.id, known, state, generation) })
 	}
 	return e.holding.known
 }
@@ -118,7 +118,7 @@ func (e *entity) takeLooked(m looked) {
 		}
 		if m.lock != nil {
 			h.lock = m.lock
-			e.holders.add(m.lock.Holder, e.id)
+			e.entities.holders.add(m.lock.Holder, e.id)
 		}
 	case h.lock != m.lock:
 		return // it was told meanwhile
@@ -131,7 +131,7 @@ func (e *entity) takeLooked(m looked) {
 
 // unheld says that no one holds the entity any more. The row is there still.
 func (e *entity) unheld() {
-	e.holders.remove(e.holding.lock.Holder, e.id)
+	e.entities.holders.remove(e.holding.lock.Holder, e.id)
 	e.holding.lock, e.holding.leftover, e.holding.lookAt = nil, true, 0
 }
 
@@ -162,11 +162,11 @@ func (e *entity) endLock(batch []*call, res batchResult) {
 	switch c := batch[0]; {
 	case c.kind == lock && res.lock == nil:
 		if h.lock == nil || h.lock.Holder != c.from {
-			e.holders.remove(c.from, e.id)
+			e.entities.holders.remove(c.from, e.id)
 		}
 	case c.kind == lock:
 		h.lock, h.leftover = res.lock, false
-		e.metrics.lockWait.Observe(time.Duration(e.now() - c.since).Seconds())
+		e.entities.metrics.lockWait.Observe(time.Duration(e.entities.now() - c.since).Seconds())
 		if c.over {
 			e.unheld()
 		}
@@ -179,7 +179,7 @@ func (e *entity) endLock(batch []*call, res batchResult) {
 // forgetLock has the lock looked at before anything else begins.
 func (e *entity) forgetLock() {
 	if e.holding.lock != nil {
-		e.holders.remove(e.holding.lock.Holder, e.id)
+		e.entities.holders.remove(e.holding.lock.Holder, e.id)
 	}
 	e.holding = holding{}
 }
@@ -221,7 +221,7 @@ func (e *entity) waitForSection() {
 	case h.lock == nil || !e.somethingWaits():
 		h.lookAt = 0
 	case h.lookAt == 0 && !h.looking:
-		h.lookAt = e.Clock.Now().Add(lookEvery).UnixNano()
+		h.lookAt = e.entities.Clock.Now().Add(lookEvery).UnixNano()
 	}
 }
 
@@ -233,31 +233,31 @@ func (b *batch) performLock(c *call) error {
 	}
 	w, a := journal.Write{ID: b.id, Unlock: c.kind == unlock}, answer{outcome: abi.Outcome{Value: abi.Nil}}
 	if c.kind == lock {
-		lasts, err := b.Store.InSection(b.Host.Context(), c.from)
+		lasts, err := b.entities.Store.InSection(b.entities.Host.Context(), c.from)
 		switch {
 		case err != nil:
 			return err
 		case !lasts:
 			a = answer{err: abi.Errorf(abi.CodeNotLocked, "%s was not locked: the critical section is over", c.ref)}
 		case b.lock == nil:
-			w.Lock = &journal.Lock{Entity: b.id, Namespace: c.ref.Namespace, Type: c.ref.Type, Key: c.ref.Key, Holder: c.from, Since: b.now()}
+			w.Lock = &journal.Lock{Entity: b.id, Namespace: c.ref.Namespace, Type: c.ref.Type, Key: c.ref.Key, Holder: c.from, Since: b.entities.now()}
 		}
 	}
 	if c.position != 0 {
 		w.Take = []uint64{c.position}
 	}
 	if a.err == nil {
-		w.Send = c.answerTo(b.id, a.outcome, b.now())
+		w.Send = c.answerTo(b.id, a.outcome, b.entities.now())
 	}
 	if w.Lock != nil {
-		b.Fault.Pass(faultpoint.LockBeforeCommit)
+		b.entities.Fault.Pass(faultpoint.LockBeforeCommit)
 	}
-	withWitness(&w, b.now())
+	withWitness(&w, b.entities.now())
 	if err := b.commit(w); err != nil {
 		return err
 	}
 	if b.locked = w.Lock; w.Lock != nil {
-		b.Fault.Pass(faultpoint.LockAfterCommit)
+		b.entities.Fault.Pass(faultpoint.LockAfterCommit)
 	}
 	b.answers[c] = a
 	return nil

@@ -70,7 +70,7 @@ func (b *batch) endHopeless(reason *abi.Error) {
 	if len(hopeless) == 0 {
 		return
 	}
-	r := &run{batch: b, at: b.now(), replies: map[*call]*reply{}} // what the state is may not be known
+	r := &run{batch: b, at: b.entities.now(), replies: map[*call]*reply{}} // what the state is may not be known
 	for _, c := range hopeless {
 		r.parkOrFail(c, reason)
 	}
@@ -78,7 +78,7 @@ func (b *batch) endHopeless(reason *abi.Error) {
 	r.addReplies(&w, hopeless)
 	withWitness(&w, r.at)
 	if err := guarded(func() error { return b.commit(w) }); err != nil {
-		b.Logger.Warn("messages that cannot be performed could not be parked; trying again", "id", b.id, "error", err)
+		b.entities.Logger.Warn("messages that cannot be performed could not be parked; trying again", "id", b.id, "error", err)
 		return
 	}
 	r.answer(hopeless)

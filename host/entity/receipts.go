@@ -45,18 +45,18 @@ func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 		b.surprised = b.surprised || !c.suspect
 		if c.position != 0 {
 			w.Take = append(w.Take, c.position)
-			w.Send = append(w.Send, c.answerTo(b.id, b.answers[c].outcome, b.now())...)
+			w.Send = append(w.Send, c.answerTo(b.id, b.answers[c].outcome, b.entities.now())...)
 		}
 	}
 	if len(w.Take) == 0 {
 		return nil
 	}
 	// If that fails they are read again, and found to be repeated again.
-	if _, err := b.Committer.Commit(w); err != nil {
+	if _, err := b.entities.Committer.Commit(w); err != nil {
 		b.left = err
 		return nil
 	}
-	b.tellCallers(&w)
+	b.entities.tellCallers(&w)
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (b *batch) receiptsOf(origins []journal.Origin) ([]journal.Receipt, error) 
 	if len(origins) == 0 {
 		return nil, nil
 	}
-	return b.Store.Receipts(b.Host.Context(), b.id, origins)
+	return b.entities.Store.Receipts(b.entities.Host.Context(), b.id, origins)
 }
 
 // isRepeated tells whether there is a receipt of the write that is not its own.

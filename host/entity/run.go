@@ -37,7 +37,7 @@ type reply struct {
 }
 
 func newRun(b *batch) *run {
-	r := &run{batch: b, at: b.now(), replies: map[*call]*reply{}}
+	r := &run{batch: b, at: b.entities.now(), replies: map[*call]*reply{}}
 	r.state, r.version = b.state.state()
 	return r
 }
@@ -90,7 +90,7 @@ func (r *run) performed(calls []*call) (done []*call) {
 // findCode finds the code of the entity as it is now, and refuses one that cannot serve the
 // state.
 func (r *run) findCode(ref Ref) (err error) {
-	if r.target, err = r.Entities.target(r.Host.Context(), ref); err != nil {
+	if r.target, err = r.entities.target(r.entities.Host.Context(), ref); err != nil {
 		return err
 	}
 	if !r.target.Type.Stateful() {
@@ -176,9 +176,9 @@ func (r *run) operateBefore(calls []*call, in *endedIn, err error) error {
 
 // blame fails the call that has ended an invocation.
 func (r *run) blame(c *call, err error) {
-	r.metrics.crashes.Inc()
+	r.entities.metrics.crashes.Inc()
 	failure := crashed(c, err)
-	r.logCrash(c, failure)
+	r.entities.logCrash(c, failure)
 	r.parkOrFail(c, failure)
 }
 
@@ -200,7 +200,7 @@ func (r *run) parkOrFail(c *call, err *abi.Error) {
 // fail records that a call has failed, and has changed nothing.
 func (r *run) fail(c *call, err *abi.Error) {
 	if c.position != 0 && c.from.IsZero() {
-		r.Logger.Warn("an operation has failed whose sender does not wait for it", "entity", c.ref.String(), "operation", c.operation, "error", err)
+		r.entities.Logger.Warn("an operation has failed whose sender does not wait for it", "entity", c.ref.String(), "operation", c.operation, "error", err)
 	}
 	r.replies[c] = &reply{outcome: abi.Outcome{Error: err}}
 }
@@ -211,7 +211,7 @@ func (r *run) invoke(calls []*call) error {
 	for _, c := range calls {
 		body.Operations = append(body.Operations, abi.EntityCall{Operation: c.operation, Input: c.input})
 	}
-	ran, err := r.Guests.Operations(r.Host.Context(), r.target, body)
+	ran, err := r.entities.Guests.Operations(r.entities.Host.Context(), r.target, body)
 	if err != nil {
 		return err
 	}
@@ -323,8 +323,8 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 	if w.Unlock {
 		r.leftover, r.unlocked = false, true
 	}
-	r.metrics.batches.Inc()
-	r.metrics.batched.Add(float64(len(calls)))
+	r.entities.metrics.batches.Inc()
+	r.entities.metrics.batched.Add(float64(len(calls)))
 	r.answer(calls)
 	for i := range w.Send {
 		switch w.Send[i].Kind {
@@ -335,14 +335,14 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 			r.woken = append(r.woken, w.Send[i].To)
 		}
 	}
-	r.writeLog(r.target.Ref, r.log)
+	r.entities.writeLog(r.target.Ref, r.log)
 }
 
 // answer says what became of calls, as soon as that is durable.
 func (r *run) answer(calls []*call) {
 	for _, c := range calls {
 		if reason := r.replies[c].parked; reason != nil {
-			r.answers[c] = r.isParkedNow(r.id, c, reason)
+			r.answers[c] = r.entities.isParkedNow(r.id, c, reason)
 			continue
 		}
 		r.answers[c] = answer{outcome: r.replies[c].outcome}

@@ -39,7 +39,7 @@ func (r *run) message(m *abi.EntityMessage) (journal.Sent, error) {
 	if err != nil {
 		return journal.Sent{}, err
 	}
-	t, err := r.Entities.target(r.Host.Context(), to)
+	t, err := r.entities.target(r.entities.Host.Context(), to)
 	if err != nil {
 		return journal.Sent{}, err
 	}
@@ -54,7 +54,7 @@ func (r *run) message(m *abi.EntityMessage) (journal.Sent, error) {
 // start is a message of the entity to itself: a workflow is to be started.
 func (r *run) start(call *abi.Call) (journal.Sent, error) {
 	from := r.target.Ref
-	if err := r.Starts.Check(r.Host.Context(), from.Namespace, from.Deployment(), call); err != nil {
+	if err := r.entities.Starts.Check(r.entities.Host.Context(), from.Namespace, from.Deployment(), call); err != nil {
 		return journal.Sent{}, err
 	}
 	e := journal.Envelope{Kind: journal.StartMessage, Name: call.Workflow, At: r.at, Origin: journal.NewOrigin()}

@@ -13,8 +13,8 @@ func (e *entity) beginStarts() {
 	if !e.starts || e.starting || e.startPause.until != 0 {
 		return
 	}
-	e.starting = e.begin(e.working, func() message {
-		return startsDone{guarded(func() error { return e.performStarts(e.id, e.startMisfits) })}
+	e.starting = e.begin(e.entities.working, func() message {
+		return startsDone{guarded(func() error { return e.entities.performStarts(e.id, e.startMisfits) })}
 	})
 	e.starts = !e.starting
 }

@@ -52,8 +52,8 @@ const aheadLimit = 100 * time.Millisecond
 // What follows the commit is left to a goroutine of the run: this one holds the memory of the
 // activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	t.runs.Borrow(t.id, func(r *run) []notice {
-		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.Committer.Shares() && r.mayRunAhead(entry) {
+	t.execs.runs.Borrow(t.id, func(r *run) []notice {
+		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.execs.Committer.Shares() && r.mayRunAhead(entry) {
 			delivered, err = r.commitAhead(entry, commit)
 		}
 		return append(r.takeAgain(), wake{}) // so that it looks around, and parks
@@ -65,7 +65,7 @@ func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) erro
 // reports false without an error if it has not called commit. The caller has the run to
 // itself.
 func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	r.resident.Use(r.id)
+	r.execs.resident.Use(r.id)
 	whole := false
 	defer func() {
 		if !whole { // also after a panic, which the task reports
@@ -74,13 +74,13 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	}()
 	b := batch{entries: []journal.Entry{entry}}
 	// A sender that has the lock may wait for the transaction to end, and one that had it has written the row.
-	release, free := r.inboxLocks.tryExclude(r.id)
+	release, free := r.execs.inboxLocks.tryExclude(r.id)
 	if !free {
 		whole = true
 		return false, nil
 	}
 	defer release()
-	if len(r.runs.Queued(r.id)) > 0 {
+	if len(r.execs.runs.Queued(r.id)) > 0 {
 		whole = true
 		return false, nil
 	}
@@ -97,18 +97,18 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		return false, nil
 	}
 	d := r.decideTurn(b, turn, did, nil)
-	r.Fault.Pass(faultpoint.TurnBeforeCommit)
-	r.Fault.Pass(faultpoint.AheadBeforeCommit)
-	did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.TurnBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.AheadBeforeCommit)
+	did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
 	if d.write.Update != nil {
 		d.write = r.whole(d.write)
 	}
 	if err := commit(d.write); err != nil {
 		return false, err
 	}
-	r.Fault.Pass(faultpoint.AheadAfterCommit)
-	r.Fault.Pass(faultpoint.TurnAfterCommit)
-	did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+	r.execs.Fault.Pass(faultpoint.AheadAfterCommit)
+	r.execs.Fault.Pass(faultpoint.TurnAfterCommit)
+	did.pass(r.execs.Fault, faultpoint.AnswerAfterCommit)
 	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
 	r.endTask(entry.Op.Step())
 	r.applyUpdate(d.update)
@@ -123,10 +123,10 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 
 // mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
 func (r *run) mayRunAhead(entry journal.Entry) bool {
-	if r.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting)+len(r.stops) > 0 {
+	if r.execs.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting)+len(r.stops) > 0 {
 		return false
 	}
-	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.EntryLimit(r.row) {
+	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.execs.EntryLimit(r.row) {
 		return false
 	}
 	r.mu.Lock()
@@ -146,8 +146,8 @@ func (r *run) isToStop(turn guest.Turn) (stops bool) {
 // turnAhead gives the guest its turn, if there is a slot at once. If the guest does not
 // survive it, it is dropped.
 func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
-	computed, err := r.Slots.TryCompute(r.Host.Context(), aheadLimit, func(ctx context.Context) (err error) {
-		turn, err = r.metered(ctx, r.row.Namespace, r.resuming(entries))
+	computed, err := r.execs.Slots.TryCompute(r.execs.Host.Context(), aheadLimit, func(ctx context.Context) (err error) {
+		turn, err = r.execs.metered(ctx, r.row.Namespace, r.resuming(entries))
 		return err
 	})
 	if !computed {

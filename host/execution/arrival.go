@@ -89,7 +89,7 @@ func (r *run) missed(m notice) bool {
 // awaitedByAll are the steps that wait for the run and have not started it, those that it has not been told of yet among them.
 // The caller excludes senders.
 func (r *run) awaitedByAll() []journal.Envelope {
-	for _, m := range slices.Concat(r.unreceived, r.again, r.waiting, r.runs.Queued(r.id)) {
+	for _, m := range slices.Concat(r.unreceived, r.again, r.waiting, r.execs.runs.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
 		if !is || arrived.message.Kind != journal.AwaitMessage || r.covers(arrived) || r.notFor(m) != nil {
 			continue
@@ -107,17 +107,17 @@ func (r *run) awaitedByAll() []journal.Envelope {
 func (r *run) commitNow(w journal.Write) error {
 	u := w.Update
 	if u == nil {
-		_, err := r.Committer.Commit(w)
+		_, err := r.execs.Committer.Commit(w)
 		return err
 	}
 	if u.State.Final() {
-		release, err := r.inboxLocks.exclude(r.Host.Context(), r.id)
+		release, err := r.execs.inboxLocks.exclude(r.execs.Host.Context(), r.id)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	_, err := r.Committer.Commit(r.whole(w))
+	_, err := r.execs.Committer.Commit(r.whole(w))
 	return err
 }
 

@@ -28,7 +28,7 @@ type underWay struct {
 
 // breakable is the context of what can be broken off until end is called.
 func (r *run) breakable() (ctx context.Context, end func()) {
-	ctx, cancel := context.WithCancel(r.Host.Context())
+	ctx, cancel := context.WithCancel(r.execs.Host.Context())
 	r.turn.Store(&underWay{cancel, r.head})
 	return ctx, func() {
 		r.turn.Store(nil)
@@ -38,7 +38,7 @@ func (r *run) breakable() (ctx context.Context, end func()) {
 
 // beginTurn says that a turn begins. It has this context, and is over when end is called.
 func (r *run) beginTurn() (ctx context.Context, end func()) {
-	r.turnSince.Store(r.now())
+	r.turnSince.Store(r.execs.now())
 	ctx, ended := r.breakable()
 	return ctx, func() {
 		ended()
@@ -55,7 +55,7 @@ func (r *run) brokenOff(ctx context.Context, b batch) bool {
 	return true
 }
 
-func (r *run) wasBrokenOff(ctx context.Context) bool { return ctx.Err() != nil && !r.Host.Over() }
+func (r *run) wasBrokenOff(ctx context.Context) bool { return ctx.Err() != nil && !r.execs.Host.Over() }
 
 // breakOffTurns breaks off the turns of an execution until stop is called.
 func (x *Executions) breakOffTurns(id journal.ID) (stop func()) {

@@ -12,16 +12,16 @@ import (
 // call starts another workflow for a workflow. A send is answered with the name of
 // the execution, a call with its outcome: see results.go.
 func (t *task) call(ctx context.Context, b *abi.Call) {
-	t.Fault.Pass(faultpoint.CallBefore)
+	t.execs.Fault.Pass(faultpoint.CallBefore)
 	var child *journal.Execution
-	failure, decided := t.retryUntilDecided(ctx, "start a workflow", func() (err error) {
+	failure, decided := t.execs.retryUntilDecided(ctx, "start a workflow", func() (err error) {
 		child, err = t.startChild(ctx, b)
 		return err
 	})
 	if !decided {
 		return
 	}
-	t.Fault.Pass(faultpoint.CallAfter)
+	t.execs.Fault.Pass(faultpoint.CallAfter)
 	switch {
 	case failure != nil:
 		t.done(abi.Outcome{Error: failure})
@@ -37,7 +37,7 @@ func (t *task) call(ctx context.Context, b *abi.Call) {
 // deleted by retention.
 func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution, error) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
-	child, err := t.Store.Callee(ctx, step)
+	child, err := t.execs.Store.Callee(ctx, step)
 	switch {
 	case err == nil:
 		return child, nil
@@ -52,7 +52,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 		call.OnCancel = policyOf(b)
 	}
 	for {
-		child, existed, err := t.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
+		child, existed, err := t.execs.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
 		if err == nil {
 			child = child.Brief()
 		}
@@ -76,8 +76,8 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 // waits for it. ErrSwept says that retention was faster: nothing has come of it yet, so
 // the step may look for another one.
 func (t *task) link(step journal.Caller, child *journal.Execution) error {
-	t.Fault.Pass(faultpoint.LinkBeforeCommit)
-	_, err := t.Committer.Commit(journal.Write{
+	t.execs.Fault.Pass(faultpoint.LinkBeforeCommit)
+	_, err := t.execs.Committer.Commit(journal.Write{
 		ID: t.row.ID, Run: t.row.Run, Chain: t.row.Chain, Link: &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
 	})
 	if errors.Is(err, journal.ErrSwept) {
@@ -86,7 +86,7 @@ func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	if err != nil {
 		return journal.Coded("link "+child.Name(), err)
 	}
-	t.Fault.Pass(faultpoint.LinkAfterCommit)
+	t.execs.Fault.Pass(faultpoint.LinkAfterCommit)
 	return nil
 }
 
@@ -97,16 +97,16 @@ func calleeSwept(name string) *abi.Error {
 // interrupt asks another execution to stop for a workflow. One that was asked and has ended
 // since may have been asked by this very step, before a crash.
 func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
-	failure, decided := t.retryUntilDecided(ctx, "interrupt an execution", func() error {
+	failure, decided := t.execs.retryUntilDecided(ctx, "interrupt an execution", func() error {
 		ref, err := RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		err = t.Interrupt(ctx, ref, b.Reason)
+		err = t.execs.Interrupt(ctx, ref, b.Reason)
 		if abi.CodeOf(err) != abi.CodeAlreadyOver {
 			return err
 		}
-		row, lerr := t.Load(ctx, ref)
+		row, lerr := t.execs.Load(ctx, ref)
 		if lerr == nil && row.Interrupt != nil {
 			return nil
 		}

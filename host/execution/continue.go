@@ -35,7 +35,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 		return nil, nil
 	}
 	asked := turn.Outcome.Continue
-	next, err := r.Continue(r.Host.Context(), r.row, asked.Input)
+	next, err := r.execs.Continue(r.execs.Host.Context(), r.row, asked.Input)
 	var misfit *abi.Error
 	if errors.As(err, &misfit) && misfit.Code == abi.CodeBadInput {
 		failure := *misfit
@@ -48,7 +48,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	}
 	next.Run = journal.NewRunID()
 	next.Pinned.Seed, next.Pinned.OnCancel, next.Pinned.ReplyTo = next.Run, r.row.Pinned.OnCancel, r.row.Pinned.ReplyTo
-	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
+	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.execs.now()) })
 	return &next, nil
 }
 
@@ -60,14 +60,14 @@ func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d dec
 	next.Pinned.Unread = d.fate.Unread
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
 	w.Hold = nil                                     // the other run is given what has no answer
-	r.Fault.Pass(faultpoint.ContinueBeforeCommit)
-	d.did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.ContinueBeforeCommit)
+	d.did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
 	return r.commit("continue as a new run", w, b, func() bool {
-		r.Fault.Pass(faultpoint.ContinueAfterCommit)
-		d.did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+		r.execs.Fault.Pass(faultpoint.ContinueAfterCommit)
+		d.did.pass(r.execs.Fault, faultpoint.AnswerAfterCommit)
 		r.tellCallers(d.did)
 		r.logTurn(turn)
-		r.metrics.continued.Inc()
+		r.execs.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next.Run)
 		r.setSection(journal.StepID{})
 		r.beginAnew(next.Run)

@@ -46,16 +46,16 @@ func (t *task) awaits(err error) error {
 func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	outcome := abi.Outcome{Value: abi.Nil}
-	failure, decided := t.retryUntilDecided(ctx, "ask an entity", func() (err error) {
+	failure, decided := t.execs.retryUntilDecided(ctx, "ask an entity", func() (err error) {
 		if t.op.Kind == abi.OpEntitySend {
-			err = t.Entities.Send(ctx, t.row, step, b)
+			err = t.execs.Entities.Send(ctx, t.row, step, b)
 			if t.row.Section != (journal.StepID{}) && abi.CodeOf(err) == abi.CodeMailboxFull {
 				// The receiver may be held by a run that waits for room in what this one holds.
 				outcome, err = abi.Outcome{Error: abi.AsError(err)}, nil
 			}
 			return err
 		}
-		outcome, err = t.Entities.Call(ctx, t.row, step, b, t.left)
+		outcome, err = t.execs.Entities.Call(ctx, t.row, step, b, t.left)
 		return t.awaits(err)
 	})
 	if !decided || t.hasLeft {

@@ -67,7 +67,7 @@ func guarded(work func()) *hostFault {
 // report writes what a bug report needs, and no payloads. It returns why the execution
 // is paused: that has all of it.
 func (r *run) report(f *hostFault) *abi.Error {
-	r.metrics.faults.Inc()
+	r.execs.metrics.faults.Inc()
 	b := r.bundle(f)
 	r.log.Error("host fault: one execution is paused, the others go on; please report this line",
 		"code", abi.CodeHostFault, "id", r.id, "fault", f.What, "digest", b.Digest, "delivered", b.Delivered, "turn", b.Turn,
@@ -108,7 +108,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.guest, r.row, r.begun, r.recovering, r.published = nil, nil, false, false, nil
 	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
-	r.tellStops(r.untold)
+	r.execs.tellStops(r.untold)
 	r.untold, r.stops = nil, nil
 }
 
@@ -118,18 +118,18 @@ func (r *run) pauseFaulty() {
 	if again := guarded(func() { err = r.commitFaultyPause() }); again != nil {
 		err = errors.New(again.What)
 	}
-	if err != nil && !r.Host.Over() {
+	if err != nil && !r.execs.Host.Over() {
 		r.log.Error("a faulty execution could not be paused; it is held until it can be", "id", r.id, "error", err, "again", quarantineRetry)
-		r.Timers.Set(r.id, r.Clock.Now().Add(quarantineRetry).UnixNano())
+		r.execs.Timers.Set(r.id, r.execs.Clock.Now().Add(quarantineRetry).UnixNano())
 		return
 	}
 	r.fault = nil
-	r.Timers.Set(r.id, journal.Never)
+	r.execs.Timers.Set(r.id, journal.Never)
 }
 
 // commitFaultyPause goes by the row in the store, not by what the run knew.
 func (r *run) commitFaultyPause() error {
-	row, err := r.Store.Brief(r.Host.Context(), r.id)
+	row, err := r.execs.Store.Brief(r.execs.Host.Context(), r.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
@@ -138,19 +138,19 @@ func (r *run) commitFaultyPause() error {
 	}
 	if row.State == journal.Running {
 		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting, Section: row.Section}
-		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
+		if _, err := r.execs.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
 			return err
 		}
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
-		r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+		r.execs.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 	}
-	r.Watchers.Notify(row)
-	r.tellAnswered(r.Host.Context(), row)
+	r.execs.Watchers.Notify(row)
+	r.execs.tellAnswered(r.execs.Host.Context(), row)
 	if row.State.Final() {
-		if inbox, err := r.Store.Inbox(r.Host.Context(), row.Receiver(), 0); err == nil { // else the next scan finds them
+		if inbox, err := r.execs.Store.Inbox(r.execs.Host.Context(), row.Receiver(), 0); err == nil { // else the next scan finds them
 			var l ledger
 			l.open(inbox)
-			r.announceEnd(row, l.awaited)
+			r.execs.announceEnd(row, l.awaited)
 		}
 	}
 	return nil

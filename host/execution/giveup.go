@@ -102,10 +102,10 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 	}
 	for _, step := range steps {
 		caller := journal.Caller{ID: r.id, Run: r.row.Run, Step: step}
-		if err := r.starts.await(r.Host.Context(), caller); err != nil {
+		if err := r.execs.starts.await(r.execs.Host.Context(), caller); err != nil {
 			return nil, err
 		}
-		child, err := r.Store.Callee(r.Host.Context(), caller)
+		child, err := r.execs.Store.Callee(r.execs.Host.Context(), caller)
 		switch {
 		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
 		case err != nil:
@@ -123,12 +123,12 @@ func (r *run) stopAll() (sent []journal.Sent, err error) {
 	for step := range r.tasks {
 		r.endTask(step)
 	}
-	if err := r.starts.await(r.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
+	if err := r.execs.starts.await(r.execs.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
 		return nil, err
 	}
 	var after journal.ID
 	for more := true; more; {
-		children, err := r.Store.Children(r.Host.Context(), r.row.Run, after, childrenPage)
+		children, err := r.execs.Store.Children(r.execs.Host.Context(), r.row.Run, after, childrenPage)
 		if err != nil {
 			return nil, journal.Coded("look for the children of a run", err)
 		}
@@ -152,7 +152,7 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 	default:
 		return sent
 	}
-	m := stopMessage(kind, child.Chain, journal.Interrupt{At: r.now(), GivenUp: true, Reason: givesUpBecause(r.row)})
+	m := stopMessage(kind, child.Chain, journal.Interrupt{At: r.execs.now(), GivenUp: true, Reason: givesUpBecause(r.row)})
 	m.From = child.Parent
 	return append(sent, journal.Sent{To: child.ID, Chain: child.Chain, Message: m})
 }
@@ -160,7 +160,7 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 // passStops tells the injector that callees are about to be given up, if there are any.
 func (r *run) passStops(sent []journal.Sent) {
 	if len(sent) > 0 {
-		r.Fault.Pass(faultpoint.GiveUpBefore)
+		r.execs.Fault.Pass(faultpoint.GiveUpBefore)
 	}
 }
 

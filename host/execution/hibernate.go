@@ -114,7 +114,7 @@ func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
 func (r *run) rebuild(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	pages := r.pages(r.row.RunKey())
+	pages := r.execs.pages(r.row.RunKey())
 	defer pages.release()
 	reader := replay.NewReader(pages.read, upTo)
 	long := r.mayHaveState(ctx, reader)
@@ -138,10 +138,10 @@ func (r *run) rebuild(
 func (r *run) rebuildFromState(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	if err := r.restoring.Acquire(ctx, 1); err != nil {
+	if err := r.execs.restoring.Acquire(ctx, 1); err != nil {
 		return replay.NewReader(nil, upTo), nil, guest.Turn{}, err // nothing was read
 	}
-	defer r.restoring.Release(1)
+	defer r.execs.restoring.Release(1)
 	if state := r.savedState(ctx, upTo); state != nil {
 		behind, player, turn, err := r.rebuildFrom(ctx, state, upTo, before, setUp)
 		if err == nil {
@@ -152,7 +152,7 @@ func (r *run) rebuildFromState(
 		}
 		r.dropGuest()
 		r.log.Warn("a saved state is of no use; replaying", "after", state.Seq, "error", err)
-		r.metrics.restored.WithLabelValues("no use").Inc()
+		r.execs.metrics.restored.WithLabelValues("no use").Inc()
 	}
 	return nil, nil, guest.Turn{}, nil
 }
@@ -160,20 +160,20 @@ func (r *run) rebuildFromState(
 // mayHaveState tells whether there may be a saved state. Short journals are replayed as
 // fast.
 func (r *run) mayHaveState(ctx context.Context, reader *replay.Reader) bool {
-	if !r.Hibernation.Enabled() {
+	if !r.execs.Hibernation.Enabled() {
 		return false
 	}
-	long, err := reader.IsLong(ctx, r.Hibernation.Entries)
+	long, err := reader.IsLong(ctx, r.execs.Hibernation.Entries)
 	return err == nil && long // the replay meets the error again
 }
 
 // savedState reads the saved state of the run; nil if there is none that could be used.
 func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
-	found, err := r.Store.Hibernated(ctx, r.row.RunKey())
+	found, err := r.execs.Store.Hibernated(ctx, r.row.RunKey())
 	if err != nil || found.Seq > upTo || found.Seq < r.row.MovedAt {
 		return nil
 	}
-	state, err := r.codec.Decode(found.Body)
+	state, err := r.execs.codec.Decode(found.Body)
 	if err != nil {
 		r.log.Warn("a saved state cannot be read; replaying", "after", found.Seq, "error", err)
 		return nil
@@ -189,7 +189,7 @@ func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 func (r *run) rebuildFrom(
 	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
-	pages := r.pages(r.row.RunKey())
+	pages := r.execs.pages(r.row.RunKey())
 	defer pages.release()
 	reader := replay.NewReaderBehind(pages.read, upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
 	pending, err := s.Ops()
@@ -197,13 +197,13 @@ func (r *run) rebuildFrom(
 		return reader, nil, guest.Turn{}, err
 	}
 	player := replay.NewPlayerBehind(reader, pending, s.Section, before)
-	r.Fault.Pass(faultpoint.Replay)
+	r.execs.Fault.Pass(faultpoint.Replay)
 	turn, err := play(ctx, player, setUp(player),
 		func() (guest.Turn, error) { return guest.Turn{}, r.restoreGuest(ctx, s.Guest) },
 		r.deliverFrom(ctx, pages, reader))
 	if err == nil {
 		r.releaseOps() // the instance counts them
-		r.metrics.restored.WithLabelValues("restored").Inc()
+		r.execs.metrics.restored.WithLabelValues("restored").Inc()
 	}
 	return reader, player, turn, err
 }
@@ -211,7 +211,7 @@ func (r *run) rebuildFrom(
 // compareRestored replays the run that was restored as well, and hands both to those who
 // want to compare them. It is for tests.
 func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
-	if r.CompareRestored == nil {
+	if r.execs.CompareRestored == nil {
 		return nil
 	}
 	restored := r.takeGuest()
@@ -224,7 +224,7 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return err
 	}
-	pages := r.pages(r.row.RunKey())
+	pages := r.execs.pages(r.row.RunKey())
 	defer pages.release()
 	reader := replay.NewReader(pages.read, upTo)
 	if _, err := r.replay(ctx, replay.NewPlayer(reader, r.row.MovedAt, journal.Waiting{}), nil, r.deliverFrom(ctx, pages, reader)); err != nil {
@@ -234,14 +234,14 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if saved == nil || err != nil {
 		return nil
 	}
-	r.CompareRestored(saved, replayed)
+	r.execs.CompareRestored(saved, replayed)
 	return nil
 }
 
 // mayBeTheState tells whether a failure to go on from a saved state could be due to the
 // state. What the host or the store has failed at, a replay would meet as well.
 func (r *run) mayBeTheState(err error) bool {
-	if r.Host.Over() || abi.CodeOf(err).Info().Blame == abi.BlameMoment {
+	if r.execs.Host.Over() || abi.CodeOf(err).Info().Blame == abi.BlameMoment {
 		return false
 	}
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, journal.ErrUnavailable) && !errors.Is(err, journal.ErrCorrupt)
@@ -250,12 +250,12 @@ func (r *run) mayBeTheState(err error) bool {
 // restoreGuest makes the guest of the run out of a saved state, as soon as there is
 // memory for it.
 func (r *run) restoreGuest(ctx context.Context, s *guest.Saved) error {
-	opening, err := r.OpenGuest(ctx, r.row)
+	opening, err := r.execs.OpenGuest(ctx, r.row)
 	if err != nil {
 		return err
 	}
 	bytes := max(opening.Bytes, s.Bytes())
-	_, err = r.admitGuest(ctx, r.row.Namespace, bytes, r.admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
+	_, err = r.execs.admitGuest(ctx, r.row.Namespace, bytes, r.admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
 		return guest.Turn{}, nil
 	})
 	if err == nil {

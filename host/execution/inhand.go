@@ -103,10 +103,10 @@ func (t *task) came(outcome abi.Outcome) {
 		return // the run has ended the task already
 	}
 	t.inHand.unread.Add(bytes)
-	t.outcomes.add(bytes)
+	t.execs.outcomes.add(bytes)
 	if t.inHand.tooMuch() {
-		t.performing.Hold(t.id)
-		t.reading.Hold(t.id)
+		t.execs.performing.Hold(t.id)
+		t.execs.reading.Hold(t.id)
 	}
 }
 
@@ -124,12 +124,12 @@ func (r *run) pace() {
 	r.locked(func(l *ledger) { known += l.inHand() })
 	r.inHand.setKnown(known)
 	if !r.inHand.tooMuch() {
-		r.performing.Resume(r.id)
-		r.reading.Resume(r.id)
+		r.execs.performing.Resume(r.id)
+		r.execs.reading.Resume(r.id)
 	}
 	if r.inHand.tooMuch() { // also if a task has ended in between, and its hold was ended
-		r.performing.Hold(r.id)
-		r.reading.Hold(r.id)
+		r.execs.performing.Hold(r.id)
+		r.execs.reading.Hold(r.id)
 	}
 }
 

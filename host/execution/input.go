@@ -181,7 +181,7 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 		}
 		r.dropGuest()
 	}
-	paid, err := r.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.Delivering.Total()))
+	paid, err := r.execs.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.execs.Delivering.Total()))
 	if err != nil {
 		r.brokenOff(ctx, *b) // or the host ends
 		return nil, false, nil

@@ -132,7 +132,7 @@ func (r *run) lookForStops(reply chan<- error) {
 // heedAll heeds requests to stop that are in the inbox. It reports whether the run goes on.
 func (r *run) heedAll(stops []journal.Envelope) (bool, error) {
 	for _, e := range stops {
-		m, err := r.Store.Message(r.Host.Context(), r.row.Receiver(), e.Position)
+		m, err := r.execs.Store.Message(r.execs.Host.Context(), r.row.Receiver(), e.Position)
 		if err != nil {
 			return false, err
 		}

@@ -26,11 +26,11 @@ func (r *run) warnOfLength(b batch) {
 		return
 	}
 	entries := b.entries[len(b.entries)-1].Seq
-	if !abi.IsLong(entries, r.MaxEntries) {
+	if !abi.IsLong(entries, r.execs.MaxEntries) {
 		return
 	}
 	r.warned = true
-	r.metrics.long.Inc()
+	r.execs.metrics.long.Inc()
 	r.log.Warn("the journal comes near its limit; the execution will be paused there unless it continues as a new run",
-		"entries", entries, "limit", r.MaxEntries)
+		"entries", entries, "limit", r.execs.MaxEntries)
 }

@@ -132,7 +132,7 @@ func (r *run) adopt(row *journal.Execution) {
 	}
 	r.chain = row.Chain
 	r.row = row
-	r.log = r.Logger.With("execution", row.Name())
+	r.log = r.execs.Logger.With("execution", row.Name())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.tick(max(row.CreatedAt, row.Pinned.Time))
@@ -167,10 +167,10 @@ func (r *run) load(ctx context.Context) error {
 	r.look = false
 	var stops []journal.Envelope
 	r.locked(func(l *ledger) { stops = l.open(inbox) })
-	r.tellAnswered(r.Host.Context(), row)
+	r.execs.tellAnswered(r.execs.Host.Context(), row)
 	unheard := r.reloaded
 	r.reloaded = false
-	r.tellStops(r.untold)
+	r.execs.tellStops(r.untold)
 	r.untold, r.stops = nil, nil
 	if !row.State.Final() {
 		if goesOn, err := r.heedAll(stops); err != nil || !goesOn {
@@ -184,10 +184,10 @@ func (r *run) load(ctx context.Context) error {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.
 		r.stopTasks()
-		r.Timers.Set(r.id, journal.Never)
-		r.Watchers.Notify(row)
+		r.execs.Timers.Set(r.id, journal.Never)
+		r.execs.Watchers.Notify(row)
 		if row.State.Final() && unheard {
-			r.announceEnd(row, r.awaited())
+			r.execs.announceEnd(row, r.awaited())
 		}
 		return nil
 	}
@@ -201,19 +201,19 @@ func (r *run) load(ctx context.Context) error {
 // readWhole reads what there is of an execution but its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
 	// Not for as long as the load: a terminate breaks that off again and again, and the run would never have the lock.
-	reading, release, err := r.inboxLocks.excludeToRead(r.Host.Context(), r.id)
+	reading, release, err := r.execs.inboxLocks.excludeToRead(r.execs.Host.Context(), r.id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer release()
-	if row, err = r.Store.Brief(ctx, r.id); errors.Is(err, journal.ErrNotFound) {
+	if row, err = r.execs.Store.Brief(ctx, r.id); errors.Is(err, journal.ErrNotFound) {
 		err = errGone
 	}
 	if err == nil {
-		settled, err = journal.ListSettlements(ctx, r.Store, row.Settlements())
+		settled, err = journal.ListSettlements(ctx, r.execs.Store, row.Settlements())
 	}
 	if err == nil {
-		inbox, err = r.Store.Inbox(ctx, row.Receiver(), 0)
+		inbox, err = r.execs.Store.Inbox(ctx, row.Receiver(), 0)
 	}
 	if err == nil {
 		r.inboxRead = reading
@@ -265,7 +265,7 @@ func (r *run) replayFailed(err error) error {
 	if errors.Is(err, journal.ErrCorrupt) {
 		return err // the quarantine forgets the run, once it has told what is known of it
 	}
-	if r.Host.Over() || abi.IsTransient(err) {
+	if r.execs.Host.Over() || abi.IsTransient(err) {
 		r.unload()
 		return err
 	}
@@ -310,8 +310,8 @@ func (r *run) ensureGuest(ctx context.Context) error {
 
 // replay runs a fresh guest through the journal, and keeps it.
 func (r *run) replay(ctx context.Context, player *replay.Player, took tookTurn, deliver func([]journal.Entry) (guest.Turn, error)) (guest.Turn, error) {
-	r.metrics.replays.Inc()
-	r.Fault.Pass(faultpoint.Replay)
+	r.execs.metrics.replays.Inc()
+	r.execs.Fault.Pass(faultpoint.Replay)
 	turn, err := play(ctx, player, took,
 		func() (guest.Turn, error) { return r.begin(ctx) }, deliver)
 	if err == nil {

@@ -79,11 +79,11 @@ func (t *task) begin(ctx context.Context, announced bool) bool {
 // inTurn performs an attempt: at once, or alone if it is suspect.
 func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
 	if suspect {
-		if t.alone.Acquire(ctx, 1) != nil {
+		if t.execs.alone.Acquire(ctx, 1) != nil {
 			return
 		}
-		defer t.alone.Release(1)
-		if t.wait(ctx, time.Duration(t.born-t.now())+suspectDelay); ctx.Err() != nil {
+		defer t.execs.alone.Release(1)
+		if t.execs.wait(ctx, time.Duration(t.execs.born-t.execs.now())+suspectDelay); ctx.Err() != nil {
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 	case o == nil || o.Settled():
 		m.reply <- false
 		return
-	case !r.announced(o): // it has been journaled before the run was loaded again
+	case !r.execs.announced(o): // it has been journaled before the run was loaded again
 		m.reply <- true
 		return
 	}
@@ -137,7 +137,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 // noteAttempt has an entry about an attempt committed with the next write.
 func (r *run) noteAttempt(o *op.Op, kind journal.EntryKind, lost uint32) {
 	r.locked(func(l *ledger) {
-		en := journal.Entry{Kind: kind, Op: o.Op, Attempts: lost, At: l.tick(r.now())}
+		en := journal.Entry{Kind: kind, Op: o.Op, Attempts: lost, At: l.tick(r.execs.now())}
 		l.ops.Change(o.StepID, func(o *op.Op) { o.Note(en) })
 		l.attempts = append(l.attempts, en)
 	})

@@ -159,7 +159,7 @@ func (r *run) move(m moveRequest) error {
 	r.locked(func(l *ledger) { whole.unanswered = l.inbox.Unanswered() })
 	ctx, end := r.breakable()
 	defer end()
-	trial, err := r.try(ctx, &target, whole, r.OpenGuest)
+	trial, err := r.execs.try(ctx, &target, whole, r.execs.OpenGuest)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (r *run) move(m moveRequest) error {
 	if trial.Misfit != nil {
 		return trial.Misfit.For(r.row.Name())
 	}
-	did, err := r.performReplayed(r.Host.Context(), &target, trial.did)
+	did, err := r.execs.performReplayed(r.execs.Host.Context(), &target, trial.did)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 	r.mu.Lock()
 	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
 	moved := journal.Entry{
-		Kind: journal.Moved, Seq: r.ledger.seq, At: r.ledger.tick(max(r.now(), trial.end.At)),
+		Kind: journal.Moved, Seq: r.ledger.seq, At: r.ledger.tick(max(r.execs.now(), trial.end.At)),
 		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest, Waited: trial.waitedBefore, Declined: trial.declined}),
 	}
 	r.mu.Unlock()
@@ -249,17 +249,17 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
-	did.write(&w, r.now())
+	did.write(&w, r.execs.now())
 	stops, err := r.stopSteps(did.unwanted)
 	if err != nil {
 		return err
 	}
 	w.Send = append(w.Send, stops...)
-	r.Fault.Pass(faultpoint.MoveBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.MoveBeforeCommit)
 	if err := r.commitSends(w); err != nil {
 		return err
 	}
-	r.Fault.Pass(faultpoint.MoveAfterCommit)
+	r.execs.Fault.Pass(faultpoint.MoveAfterCommit)
 	r.log.Info("moved", "from", r.row.Digest, "to", digest)
 	r.reload(batch{})
 	r.crashes = 0

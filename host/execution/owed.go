@@ -48,9 +48,9 @@ func (r *run) payOwed() bool {
 		}
 		r.tookPublish(&o.write)
 		r.tookStops(&o.write)
-		r.tellStops(o.write.Send)
+		r.execs.tellStops(o.write.Send)
 		return o.then()
-	case errors.Is(o.err, journal.ErrFenced) || r.Host.Over():
+	case errors.Is(o.err, journal.ErrFenced) || r.execs.Host.Over():
 		return false
 	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= owedLimit:
 		// Only the journal tells what is true.
@@ -75,7 +75,7 @@ func (r *run) commitSends(w journal.Write) error {
 	switch {
 	case err == nil:
 		r.tookStops(&w)
-		r.tellStops(w.Send)
+		r.execs.tellStops(w.Send)
 	case errors.Is(err, journal.ErrUndecided):
 		r.untold = append(r.untold, w.Send...)
 	}

@@ -19,7 +19,7 @@ const crashLimit = 3
 // possible. It reports whether the run goes on: then the caller has the guest try again.
 func (r *run) crashed(b batch, err error) bool {
 	r.dropGuest()
-	if r.Host.Over() {
+	if r.execs.Host.Over() {
 		return false
 	}
 	if abi.IsTransient(err) {
@@ -29,7 +29,7 @@ func (r *run) crashed(b batch, err error) bool {
 	var coded *abi.Error
 	errors.As(err, &coded)
 	r.crashes++
-	r.metrics.crashes.Inc()
+	r.execs.metrics.crashes.Inc()
 	again, reason := afterCrash(coded, guest.IsTrap(err), r.crashes)
 	if !again {
 		r.pause(b, reason)
@@ -64,17 +64,17 @@ func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.wa
 func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) {
 	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
-	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
+	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.execs.now()) })
 	b.write(&w)
-	r.Fault.Pass(faultpoint.PauseBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.PauseBeforeCommit)
 	r.commit("commit a pause", w, b, func() bool {
-		r.Fault.Pass(faultpoint.PauseAfterCommit)
+		r.execs.Fault.Pass(faultpoint.PauseAfterCommit)
 		r.applyUpdate(u)
 		r.crashes, r.stuck = 0, nil
 		r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
-		r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+		r.execs.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 		r.stopTasks()
-		r.Watchers.Notify(r.row)
+		r.execs.Watchers.Notify(r.row)
 		return false
 	})
 }
@@ -89,7 +89,7 @@ func (r *run) resume() error {
 	if r.row.State != journal.Paused {
 		return r.notPaused()
 	}
-	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.ResumeBeforeCommit)
 	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
 	err := r.commitNow(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
 	if errors.Is(err, journal.ErrUndecided) {
@@ -101,7 +101,7 @@ func (r *run) resume() error {
 	if err != nil {
 		return err
 	}
-	r.Fault.Pass(faultpoint.ResumeAfterCommit)
+	r.execs.Fault.Pass(faultpoint.ResumeAfterCommit)
 	r.log.Info("resumed", "interrupted", r.row.Interrupt != nil)
 	r.reload(batch{})
 	r.crashes = 0
@@ -158,11 +158,11 @@ func (r *run) fail(m failRequest) error {
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
 	r.takeStops(&w)
-	r.Fault.Pass(faultpoint.FailBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.FailBeforeCommit)
 	if err := r.commitSends(w); err != nil {
 		return err
 	}
-	r.Fault.Pass(faultpoint.FailAfterCommit)
+	r.execs.Fault.Pass(faultpoint.FailAfterCommit)
 	r.applyUpdate(u)
 	r.log.Info("failed by an operator", "reason", m.reason)
 	r.finish()

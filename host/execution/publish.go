@@ -23,7 +23,7 @@ func (r *run) publishedNow() (*journal.Published, error) {
 	if r.published != nil {
 		return r.published, nil
 	}
-	published, err := r.Published(r.Host.Context(), r.row)
+	published, err := r.execs.Published(r.execs.Host.Context(), r.row)
 	if err == nil {
 		r.keepPublished(published)
 	}
@@ -53,7 +53,7 @@ func (r *run) publish(did *own, body *abi.Publish) (refused *abi.Error, err erro
 			return nil, err
 		}
 	}
-	published, refused, err := r.merged(r.Host.Context(), r.row, old, body)
+	published, refused, err := r.execs.merged(r.execs.Host.Context(), r.row, old, body)
 	if err != nil || refused != nil {
 		return refused, err
 	}

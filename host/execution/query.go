@@ -65,13 +65,13 @@ func (r *run) query(m queryRequest) {
 		r.requeue(ofChain{r.chain, m}) // behind its first turn
 		return
 	}
-	if !r.querying.TryAcquire(1) {
+	if !r.execs.querying.TryAcquire(1) {
 		answer(m.reply, queryReply{err: abi.Errorf(abi.CodeOverloaded, "%d queries are being answered", maxQuerying)})
 		return
 	}
 	reply, later := r.answerQuery(m)
 	if !later {
-		r.querying.Release(1)
+		r.execs.querying.Release(1)
 		answer(m.reply, reply)
 	}
 }
@@ -89,7 +89,7 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 	saved, err := r.guest.Save()
 	if errors.Is(err, wasm.ErrNoState) {
 		// There are no copies here. It answers itself, and is replayed when it is needed.
-		reply = r.askGuest(ctx, r.row.Namespace, r.guest, &m.query)
+		reply = r.execs.askGuest(ctx, r.row.Namespace, r.guest, &m.query)
 		r.dropGuest()
 		return reply, false
 	}
@@ -97,14 +97,14 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
 	}
 	row := *r.row
-	ctx, answering := r.answering.begin(r.Host.Context(), row.Run)
-	if !r.group.Go(func() {
-		defer r.querying.Release(1)
+	ctx, answering := r.execs.answering.begin(r.execs.Host.Context(), row.Run)
+	if !r.execs.group.Go(func() {
+		defer r.execs.querying.Release(1)
 		defer answering()
 		ctx, cancel := endWith(ctx, m.caller)
 		defer cancel()
 		var reply queryReply
-		if f := guarded(func() { reply = r.askCopy(ctx, &row, saved, &m.query) }); f != nil {
+		if f := guarded(func() { reply = r.execs.askCopy(ctx, &row, saved, &m.query) }); f != nil {
 			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.What)
 		}
 		if reply.err != nil && errors.Is(context.Cause(ctx), errEnded) {
@@ -113,7 +113,7 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 		answer(m.reply, reply)
 	}) {
 		answering()
-		return queryReply{err: r.Host.EndReason()}, false
+		return queryReply{err: r.execs.Host.EndReason()}, false
 	}
 	return queryReply{}, true
 }

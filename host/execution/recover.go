@@ -86,7 +86,7 @@ func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 		return r.replayFailed(err)
 	}
 	if last.Outcome == nil && !did.writes() {
-		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
+		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.execs.now()) })
 		r.recovering = false
 		return nil
 	}
@@ -119,7 +119,7 @@ func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
 				return err
 			}
 		}
-		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.now()) })
+		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.execs.now()) })
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (r *run) readMail() bool {
 	if len(r.told) == 0 && !r.look {
 		return true
 	}
-	inbox, err := r.Store.Inbox(r.Host.Context(), r.row.Receiver(), 0)
+	inbox, err := r.execs.Store.Inbox(r.execs.Host.Context(), r.row.Receiver(), 0)
 	if err != nil {
 		r.backOff("read the inbox", err)
 		r.requeue(wake{})
@@ -222,7 +222,7 @@ func (x *Executions) WakeForMail(id journal.ID) { x.runs.Post(id, lookForMail{})
 
 // awaitChild has the run learn of the end of a callee: it has ended, or will send its result.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
-	failure, decided := t.retryUntilDecided(ctx, "wait for a workflow", func() (err error) {
+	failure, decided := t.execs.retryUntilDecided(ctx, "wait for a workflow", func() (err error) {
 		if child.State.Final() || t.willBeSent(child) {
 			return nil
 		}
@@ -250,12 +250,12 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 
 // askForResult asks a callee that the step has found to send its result.
 func (t *task) askForResult(ctx context.Context, child *journal.Execution) error {
-	row, err := t.Load(ctx, RefTo(child))
+	row, err := t.execs.Load(ctx, RefTo(child))
 	if err != nil {
 		return err
 	}
-	l := t.letterOf(awaitMessage(t.row, t.step, t.now()))
-	return t.send(ctx, row, l)
+	l := t.execs.letterOf(awaitMessage(t.row, t.step, t.execs.now()))
+	return t.execs.send(ctx, row, l)
 }
 
 // willBeSent tells whether the callee sends its result to the step without being asked.
@@ -265,7 +265,7 @@ func (t *task) willBeSent(child *journal.Execution) bool {
 
 // reread reads the row of a callee again.
 func (t *task) reread(ctx context.Context, child *journal.Execution) (*journal.Execution, error) {
-	row, err := t.LoadRun(ctx, RefTo(child))
+	row, err := t.execs.LoadRun(ctx, RefTo(child))
 	switch {
 	case abi.CodeOf(err) == abi.CodeExecutionNotFound:
 		return child, calleeSwept(child.Name())
@@ -282,7 +282,7 @@ func (t *task) readEnd(ctx context.Context, child *journal.Execution) {
 		t.calleeOver(child)
 		return
 	}
-	t.reading.Go(t.id, func() {
+	t.execs.reading.Go(t.id, func() {
 		if f := guarded(func() { t.readCallee(ctx, child) }); f != nil {
 			t.post(taskFault{t.step, t.reserved, f})
 		}
@@ -291,8 +291,8 @@ func (t *task) readEnd(ctx context.Context, child *journal.Execution) {
 
 func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
 	var row *journal.Execution
-	failure, decided := t.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
-		row, err = t.LoadRun(ctx, RefTo(child))
+	failure, decided := t.execs.retryUntilDecided(ctx, "read the end of a workflow", func() (err error) {
+		row, err = t.execs.LoadRun(ctx, RefTo(child))
 		if err == nil {
 			row, err = t.readResultOf(ctx, row)
 		}
@@ -314,13 +314,13 @@ func (t *task) readCallee(ctx context.Context, child *journal.Execution) {
 // that was not delivered.
 func (t *task) readResultOf(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
 	if bytes := int64(row.LeftOut.Input + deliveryCopies*row.LeftOut.Value); bytes > maxInHand {
-		paid, err := t.Delivering.Acquire(ctx, min(bytes, t.Delivering.Total()))
+		paid, err := t.execs.Delivering.Acquire(ctx, min(bytes, t.execs.Delivering.Total()))
 		if err != nil {
 			return nil, err
 		}
 		defer paid.Release()
 	}
-	return t.Whole(ctx, row)
+	return t.execs.Whole(ctx, row)
 }
 
 func (t *task) calleeOver(child *journal.Execution) {

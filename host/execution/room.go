@@ -20,8 +20,8 @@ import (
 
 // admit waits for the permit of an instance of the run, with room to grow.
 func (r *run) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
-	room := max(bytes, min(max(bytes, r.room)+r.expected, r.Memory.Total()))
-	permit, err := r.resident.Admit(ctx, room)
+	room := max(bytes, min(max(bytes, r.room)+r.expected, r.execs.Memory.Total()))
+	permit, err := r.execs.resident.Admit(ctx, room)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ import (
 // goroutine that works it, of which there is at most one, except for the ledger:
 // transactions of activities reserve their numbers there.
 type run struct {
-	*Executions
-	id  journal.ID
-	run journal.RunID // what all below is about; zero until the first load
+	execs *Executions
+	id    journal.ID
+	run   journal.RunID // what all below is about; zero until the first load
 	// chain is the first of the runs that this one continues, or itself.
 	chain journal.RunID
 
@@ -83,7 +83,7 @@ var _ actor.Actor[notice] = (*run)(nil)
 
 func newRun(x *Executions, id journal.ID) *run {
 	return &run{
-		Executions: x, id: id, log: x.Logger,
+		execs: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
 		received:  message.NewArrivals(maxInHand),
@@ -101,8 +101,8 @@ func newRun(x *Executions, id journal.ID) *run {
 func (r *run) Receive(notices []notice) []notice {
 	defer r.pace()
 	r.takeInputs(notices)
-	if r.Host.Over() {
-		refuseAll(notices, r.Host.EndReason())
+	if r.execs.Host.Over() {
+		refuseAll(notices, r.execs.Host.EndReason())
 		return nil
 	}
 	if r.fault != nil {
@@ -110,7 +110,7 @@ func (r *run) Receive(notices []notice) []notice {
 		return r.takeAgain()
 	}
 	if r.guest != nil {
-		r.resident.Use(r.id)
+		r.execs.resident.Use(r.id)
 	}
 	if f := guarded(func() { r.handle(notices) }); f != nil {
 		r.quarantine(notices, f)
@@ -147,7 +147,7 @@ func (r *run) Release() bool {
 	reserved := len(r.ledger.reserved)
 	r.mu.Unlock()
 	if !r.idle || reserved > 0 || len(r.tasks) > 0 {
-		r.resident.Rest(r.id)
+		r.execs.resident.Rest(r.id)
 		return false
 	}
 	r.leaving = r.takeGuest()
@@ -181,7 +181,7 @@ func (r *run) armTimer() bool {
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
-	if !r.begun && r.Host.Over() {
+	if !r.begun && r.execs.Host.Over() {
 		return true // what it waits for is not known here, and right in the store
 	}
 	if r.evicted {
@@ -190,15 +190,15 @@ func (r *run) armTimer() bool {
 	var due, wake int64
 	var unwanted bool
 	r.locked(func(l *ledger) { due, wake, unwanted = l.ops.DueAt(), l.ops.WakeAt(), len(l.unwanted) > 0 })
-	r.Timers.Set(r.id, due)
-	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.IdleTimeout, timer.MaxLead)) {
+	r.execs.Timers.Set(r.id, due)
+	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.execs.IdleTimeout, timer.MaxLead)) {
 		return false
 	}
 	if (r.row.WakeAt != wake || unwanted) && !r.commitWake(wake) {
 		return false
 	}
-	r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
-	r.Timers.Leave(r.id, due)
+	r.execs.save(r.hibernate(r.execs.Hibernation.WhenDropped), r.guest)
+	r.execs.Timers.Leave(r.id, due)
 	return true
 }
 
@@ -208,7 +208,7 @@ func (r *run) armTimer() bool {
 func (r *run) restsFor(d time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
+	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.execs.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow is what the run waits for, as far as it is loaded and all that its turns caused is durable.
@@ -234,7 +234,7 @@ func (r *run) commitWake(wake int64) bool {
 // prepare makes an instance for a run that will need it soon. If that fails, it will be
 // tried again when it is needed, and then be seen to.
 func (r *run) prepare() {
-	if r.begun && r.row.State == journal.Running && !r.Host.Draining() {
+	if r.begun && r.row.State == journal.Running && !r.execs.Host.Draining() {
 		ctx, end := r.breakable()
 		defer end()
 		if err := r.ensureGuest(ctx); err != nil {
@@ -265,7 +265,7 @@ func (r *run) keepGuest(g *admitted) {
 	if r.wantsOut {
 		r.left, r.wantsOut = make(chan struct{}), false
 	}
-	r.resident.Use(r.id)
+	r.execs.resident.Use(r.id)
 }
 
 // dropGuest closes the instance, if there is one. The journal knows all it knew.
@@ -280,7 +280,7 @@ func (r *run) dropGuest() {
 func (r *run) takeGuest() *admitted {
 	g := r.guest
 	if g != nil {
-		r.resident.Remove(r.id)
+		r.execs.resident.Remove(r.id)
 		r.guest = nil
 		r.learnRoom(g.memory.Instance.Wanted())
 		if r.ops == nil {
@@ -327,7 +327,7 @@ func (r *run) handle(notices []notice) {
 	if r.row == nil || r.owed != nil || r.readMail() {
 		r.advance()
 	}
-	if r.row != nil && r.owed == nil && len(r.stops) > 0 && !r.Host.Over() {
+	if r.row != nil && r.owed == nil && len(r.stops) > 0 && !r.execs.Host.Over() {
 		r.commitStops()
 	}
 	r.deferreds.letGo()
@@ -381,7 +381,7 @@ func (r *run) receiveEnd(m notice) bool {
 	case attemptFailed:
 		r.endTask(m.step)
 		var failed failedAttempt
-		r.locked(func(l *ledger) { failed = l.attemptFailed(m.step, m.err, r.now(), r.Random) })
+		r.locked(func(l *ledger) { failed = l.attemptFailed(m.step, m.err, r.execs.now(), r.execs.Random) })
 		failed.writeTo(r.log)
 	case txCommitted:
 		r.endTask(m.entry.Op.Step())
@@ -456,7 +456,7 @@ func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	case err == nil:
 		r.setbacks = 0
 		reply <- nil
-	case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
+	case errors.Is(err, journal.ErrUndecided) && !r.execs.Host.Over():
 		r.reload(batch{})
 		r.backOff(doing, err)
 		r.requeue(ofChain{r.chain, m})
@@ -469,7 +469,7 @@ func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 // or a failure that is not the guest's, and has the run rebuilt from the journal. What
 // is in hand is kept: whether it must be delivered again, the journal tells.
 func (r *run) rollBack(b batch, err error) {
-	if errors.Is(err, journal.ErrFenced) || r.Host.Over() {
+	if errors.Is(err, journal.ErrFenced) || r.execs.Host.Over() {
 		return
 	}
 	r.reload(b)

@@ -96,7 +96,7 @@ func (r *run) makeUpSection() bool {
 // passRelease tells the injector that the section of the row ends, if it does.
 func (r *run) passRelease(point string, after journal.StepID) {
 	if r.row.Section != after && r.row.Section != (journal.StepID{}) {
-		r.Fault.Pass(point)
+		r.execs.Fault.Pass(point)
 	}
 }
 
@@ -106,15 +106,15 @@ func (r *run) setSection(section journal.StepID) {
 	before := r.row.Section
 	r.row.Section = section
 	if before != section && before != (journal.StepID{}) {
-		r.Fault.Pass(faultpoint.ReleaseAfterCommit)
-		r.Entities.Unlocked(journal.Caller{ID: r.id, Run: r.row.Run, Step: before})
+		r.execs.Fault.Pass(faultpoint.ReleaseAfterCommit)
+		r.execs.Entities.Unlocked(journal.Caller{ID: r.id, Run: r.row.Run, Step: before})
 	}
 }
 
 // lock locks entities for a workflow. What it has got before a crash it has still.
 func (t *task) lock(ctx context.Context, b *abi.Lock) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
-	failure, decided := t.retryUntilDecided(ctx, "lock entities", func() error { return t.awaits(t.Entities.Lock(ctx, t.row, step, b, t.left)) })
+	failure, decided := t.execs.retryUntilDecided(ctx, "lock entities", func() error { return t.awaits(t.execs.Entities.Lock(ctx, t.row, step, b, t.left)) })
 	if decided && !t.hasLeft {
 		t.done(outcomeOf(abi.Nil, failure))
 	}

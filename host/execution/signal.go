@@ -93,7 +93,7 @@ func (r *run) fillMessages(ctx context.Context, b *batch) error {
 		}
 		whole, ok := r.received.Find(m.Position)
 		if !ok {
-			read, err := r.Store.Message(ctx, r.row.Receiver(), m.Position)
+			read, err := r.execs.Store.Message(ctx, r.row.Receiver(), m.Position)
 			if err != nil {
 				return err
 			}

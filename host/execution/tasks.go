@@ -19,7 +19,7 @@ import (
 // task yet. It is called only when all that the guest saw before issuing them is
 // durable. Sleeps, deferreds and interrupts need no task: see [op.Set.CompleteDue].
 func (r *run) startTasks() {
-	if r.Host.Draining() {
+	if r.execs.Host.Draining() {
 		return
 	}
 	var unbegun []*op.Op
@@ -42,11 +42,11 @@ func (r *run) startTasks() {
 // task is one op being performed, on a goroutine of its own. It has copies: op and
 // row belong to the run.
 type task struct {
-	*Executions
-	id   journal.ID
-	row  *journal.Execution
-	op   journal.Op
-	step journal.StepID
+	execs *Executions
+	id    journal.ID
+	row   *journal.Execution
+	op    journal.Op
+	step  journal.StepID
 	// reserved is the sequence number of a transaction that is under way; 0 if there is
 	// none.
 	reserved uint64
@@ -61,12 +61,12 @@ type task struct {
 }
 
 func (r *run) startTask(o *op.Op) {
-	ctx, cancel := context.WithCancel(r.Host.Context())
+	ctx, cancel := context.WithCancel(r.execs.Host.Context())
 	row, body, failed := *r.row, o.Body, o.Attempts
 	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand, left: r.left}
+	t := &task{execs: r.execs, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand, left: r.left}
 	r.tasks[o.StepID] = t
-	announced, suspect := r.announced(o), r.suspect(o)
+	announced, suspect := r.execs.announced(o), r.execs.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
 	}
@@ -92,7 +92,7 @@ func (r *run) startTask(o *op.Op) {
 	}
 	end := func() {}
 	if o.Kind == abi.OpCall {
-		end = r.starts.begin(journal.Caller{ID: row.ID, Run: row.Run, Step: o.StepID})
+		end = r.execs.starts.begin(journal.Caller{ID: row.ID, Run: row.Run, Step: o.StepID})
 	}
 	work := func() {
 		defer end()
@@ -103,11 +103,11 @@ func (r *run) startTask(o *op.Op) {
 	joined := false
 	switch {
 	case o.Kind == abi.OpActivity && !suspect:
-		joined = r.performing.Go(r.id, work)
+		joined = r.execs.performing.Go(r.id, work)
 	case o.Kind == abi.OpPoll:
-		joined = r.reading.Go(r.id, work)
+		joined = r.execs.reading.Go(r.id, work)
 	default:
-		joined = r.group.Go(work)
+		joined = r.execs.group.Go(work)
 	}
 	if !joined {
 		end()
@@ -157,10 +157,10 @@ func (r *run) stopTasks() {
 
 // post tells the run of the task something. If another run has its name by then it
 // does not get it.
-func (t *task) post(m notice) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
+func (t *task) post(m notice) { t.execs.runs.Post(t.id, ofRun{t.row.Run, m}) }
 
 // done posts the outcome of the op to its run.
-func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
+func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.execs.now()) }
 
 // doneAt posts an outcome that came to be at a time.
 func (t *task) doneAt(outcome abi.Outcome, at int64) {
@@ -169,7 +169,7 @@ func (t *task) doneAt(outcome abi.Outcome, at int64) {
 
 // runActivity runs an attempt and posts what came of it.
 func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32, announced bool) {
-	report := t.Activities.Perform(ctx, activity.Task{
+	report := t.execs.Activities.Perform(ctx, activity.Task{
 		Row: t.row, Op: t.op, Body: body, Failed: failed,
 		Begin: func(ctx context.Context) bool { return t.begin(ctx, announced) },
 		Reserve: func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
@@ -186,7 +186,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	t.ended(report)
 	switch report := report.(type) {
 	case activity.Done:
-		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
+		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.execs.now()})
 	case activity.Failed:
 		t.post(attemptFailed{step: t.step, err: report.Err})
 	case activity.Committed:
@@ -209,7 +209,7 @@ func (r *run) reserve(ctx context.Context, step journal.StepID, value []byte, at
 	if ctx.Err() != nil {
 		return journal.Entry{}, false
 	}
-	return r.ledger.reserve(step, value, attempts, r.now())
+	return r.ledger.reserve(step, value, attempts, r.execs.now())
 }
 
 // resolve settles a deferred for a workflow. The answer is true if this settled it,
@@ -222,12 +222,12 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 		name = t.row.Name()
 	}
 	settled := true
-	failure, decided := t.retryUntilDecided(ctx, "resolve a deferred", func() error {
+	failure, decided := t.execs.retryUntilDecided(ctx, "resolve a deferred", func() error {
 		ref, err := RefOf(t.row.Namespace, name)
 		if err != nil {
 			return err
 		}
-		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, Origin: journal.OriginOf(t.row.Run, t.step)})
+		err = t.execs.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, Origin: journal.OriginOf(t.row.Run, t.step)})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			settled, err = false, nil
 		}
@@ -244,12 +244,12 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 func (t *task) signal(ctx context.Context, b *abi.Signal) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	var full *abi.Error
-	failure, decided := t.retryUntilDecided(ctx, "send a signal", func() error {
+	failure, decided := t.execs.retryUntilDecided(ctx, "send a signal", func() error {
 		ref, err := RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		err = t.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+		err = t.execs.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
 		if ref.ID == t.row.ID && abi.CodeOf(err) == abi.CodeInboxFull {
 			full, err = abi.AsError(err), nil
 		}
@@ -263,12 +263,12 @@ func (t *task) signal(ctx context.Context, b *abi.Signal) {
 // poll looks at another execution for a workflow.
 func (t *task) poll(ctx context.Context, b *abi.Poll) {
 	var reply abi.PollReply
-	failure, decided := t.retryUntilDecided(ctx, "poll an execution", func() error {
+	failure, decided := t.execs.retryUntilDecided(ctx, "poll an execution", func() error {
 		ref, err := RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		other, err := t.Load(ctx, ref)
+		other, err := t.execs.Load(ctx, ref)
 		if err != nil {
 			return err
 		}

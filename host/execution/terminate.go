@@ -49,15 +49,15 @@ func (r *run) end(i journal.Interrupt) {
 	failure := abi.Errorf(abi.CodeTerminated, "%s", i.Reason)
 	failure.Clamp()
 	u := journal.Update{
-		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(r.now(), r.row.CreatedAt), Waiting: r.row.Waiting,
+		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(r.execs.now(), r.row.CreatedAt), Waiting: r.row.Waiting,
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
 	r.takeStops(&w)
-	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.TerminateBeforeCommit)
 	r.commit("terminate", w, batch{}, func() bool {
-		r.Fault.Pass(faultpoint.TerminateAfterCommit)
+		r.execs.Fault.Pass(faultpoint.TerminateAfterCommit)
 		r.applyUpdate(u)
-		r.answering.breakOff(r.run)
+		r.execs.answering.breakOff(r.run)
 		r.log.Info("terminated", "reason", i.Reason)
 		r.finish()
 		return false

@@ -21,7 +21,7 @@ import (
 
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
-	for r.row != nil && r.owed == nil && r.row.State == journal.Running && !r.Host.Over() {
+	for r.row != nil && r.owed == nil && r.row.State == journal.Running && !r.execs.Host.Over() {
 		if !r.begun {
 			if !r.firstTurn() {
 				return
@@ -61,12 +61,12 @@ func (r *run) fillAndTakeOnce(b *batch) bool {
 	if !ok {
 		return false
 	}
-	if err := r.fill(r.Host.Context(), b); err != nil {
+	if err := r.fill(r.execs.Host.Context(), b); err != nil {
 		r.reload(batch{}) // its outcomes are in the ledger still
 		r.loadFailed(nil, err)
 		return false
 	}
-	if seq, limit := b.entries[0].Seq, r.EntryLimit(r.row); seq > limit {
+	if seq, limit := b.entries[0].Seq, r.execs.EntryLimit(r.row); seq > limit {
 		r.pause(*b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
 		return false
 	}
@@ -80,12 +80,12 @@ func (r *run) nextBatch() (batch, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.completeDueLocked()
-	return r.ledger.next(r.now())
+	return r.ledger.next(r.execs.now())
 }
 
 func (r *run) completeDueLocked() {
 	r.ledger.giveResults(r.row)
-	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+	r.ledger.ops.CompleteDue(r.execs.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.execs.metrics.lateness.Observe(late.Seconds()) })
 }
 
 // fill puts into a batch what the store has of it.
@@ -93,7 +93,7 @@ func (r *run) fill(ctx context.Context, b *batch) error {
 	if err := r.fillMessages(ctx, b); err != nil {
 		return err
 	}
-	return r.deferreds.fill(ctx, r.Store, b)
+	return r.deferreds.fill(ctx, r.execs.Store, b)
 }
 
 // waitForCompletions sees to it that something will complete: the host works for
@@ -170,14 +170,14 @@ func (r *run) takeTurn(b batch, paid *budget.Permit) bool {
 
 // begin makes a fresh guest and gives it its first turn.
 func (r *run) begin(ctx context.Context) (guest.Turn, error) {
-	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.admit, r.keepGuest)
+	turn, err := r.execs.startGuest(ctx, r.row, r.execs.OpenGuest, r.admit, r.keepGuest)
 	r.fuel = turn.FuelSoFar
 	return turn, err
 }
 
 // deliver runs the guest on the entries of a turn.
 func (r *run) deliver(ctx context.Context, entries []journal.Entry) (guest.Turn, error) {
-	turn, err := r.compute(ctx, r.row.Namespace, r.resuming(entries))
+	turn, err := r.execs.compute(ctx, r.row.Namespace, r.resuming(entries))
 	r.fuel = turn.FuelSoFar
 	return turn, err
 }
@@ -250,13 +250,13 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	changes := d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section
 	if changes || len(d.write.Entries)+len(d.write.Send)+len(d.write.Take) > 0 || did.writes() || d.fate.Writes() {
-		r.Fault.Pass(faultpoint.TurnBeforeCommit)
-		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+		r.execs.Fault.Pass(faultpoint.TurnBeforeCommit)
+		did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
 		return r.commit("commit a turn", d.write, b, func() bool {
 			r.applyUpdate(d.update)
-			r.Fault.Pass(faultpoint.TurnAfterCommit)
-			did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+			r.execs.Fault.Pass(faultpoint.TurnAfterCommit)
+			did.pass(r.execs.Fault, faultpoint.AnswerAfterCommit)
 			return r.turnDone(b, turn, d)
 		})
 	}
@@ -280,7 +280,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent
 	d.write = journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Send: stops}
 	r.locked(func(l *ledger) {
 		d.gaveUp = l.applyTurn(b.entries, turn)
-		l.settleOwn(did.outcomes, r.now())
+		l.settleOwn(did.outcomes, r.execs.now())
 		// What is ready at once must show in the wake time: the guest may have asked for
 		// a deferred that was settled long ago, and after a crash nothing else would say
 		// so.
@@ -290,12 +290,12 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent
 		d.fate = l.fateAfter(b, turn, did)
 		d.forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
 		if !d.forgot {
-			d.write.Entries, d.write.Take = l.takeAttempts(r.now()), l.takeUnwanted()
+			d.write.Entries, d.write.Take = l.takeAttempts(r.execs.now()), l.takeUnwanted()
 		}
 	})
 	b.write(&d.write)
-	d.fate.Write(&d.write, r.now())
-	did.write(&d.write, r.now())
+	d.fate.Write(&d.write, r.execs.now())
+	did.write(&d.write, r.execs.now())
 	if turn.Continues() {
 		return d
 	}
@@ -347,13 +347,13 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 		r.endTask(step)
 	}
 	r.startTasks()
-	r.Fault.Pass(faultpoint.TurnAfterEffects)
-	if r.EvictAlways {
-		r.Fault.Pass(faultpoint.Evict)
-		r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
+	r.execs.Fault.Pass(faultpoint.TurnAfterEffects)
+	if r.execs.EvictAlways {
+		r.execs.Fault.Pass(faultpoint.Evict)
+		r.execs.save(r.hibernate(r.execs.Hibernation.WhenDropped), r.guest)
 		r.dropGuest()
-	} else if h := r.hibernate(r.Hibernation.AtWork); h != nil {
-		r.save(h, r.guest)
+	} else if h := r.hibernate(r.execs.Hibernation.AtWork); h != nil {
+		r.execs.save(h, r.guest)
 	}
 	return true
 }
@@ -365,7 +365,7 @@ func (r *run) logTurn(turn guest.Turn) { r.logTo(r.log, turn, false) }
 // turn is taken again, so the lines are marked, and come once for crashes in a row. One that a host that
 // ends has broken off did not crash.
 func (r *run) logCrashed(turn guest.Turn, err error) {
-	if r.crashes > 0 || !guest.IsTrap(err) || r.Host.Over() {
+	if r.crashes > 0 || !guest.IsTrap(err) || r.execs.Host.Over() {
 		return
 	}
 	if i := slices.IndexFunc(turn.Log, reportsCrash); i >= 0 {
@@ -385,8 +385,8 @@ func reportsCrash(l guest.LogLine) bool {
 func (r *run) logTo(log *slog.Logger, turn guest.Turn, crashed bool) {
 	for _, l := range turn.Log {
 		guestlog.Write(log, l.Level, []byte(l.Message))
-		r.Followers.Log(r.row, func() follow.Line {
-			return follow.Line{At: r.now(), Crashed: crashed, Level: l.Level, Message: abi.LogText([]byte(l.Message))}
+		r.execs.Followers.Log(r.row, func() follow.Line {
+			return follow.Line{At: r.execs.now(), Crashed: crashed, Level: l.Level, Message: abi.LogText([]byte(l.Message))}
 		})
 	}
 }
@@ -396,7 +396,7 @@ func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
 	if turn.Outcome == nil || turn.Continues() {
 		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt(), Section: r.ledger.rowSection(r.row.Section)}
 	}
-	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.now()))
+	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.execs.now()))
 }
 
 // finalUpdate is what the row becomes by the outcome of the workflow.
@@ -429,30 +429,30 @@ func (r *run) commitAttempts() bool {
 		return true
 	}
 	o := r.attemptsOwed()
-	r.Fault.Pass(faultpoint.RetryBeforeCommit)
+	r.execs.Fault.Pass(faultpoint.RetryBeforeCommit)
 	return r.owe(o)
 }
 
 // attemptsOwed is the write of what is to be journaled about attempts.
 func (r *run) attemptsOwed() *owed {
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
-	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.ops.WakeAt() })
+	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.execs.now()), l.ops.WakeAt() })
 	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt
-		r.Fault.Pass(faultpoint.RetryAfterCommit)
+		r.execs.Fault.Pass(faultpoint.RetryAfterCommit)
 		return true
 	}}
 }
 
 // finish tells all watchers of the result, which is durable.
 func (r *run) finish() {
-	r.Fault.Pass(faultpoint.FinalAfterCommit)
+	r.execs.Fault.Pass(faultpoint.FinalAfterCommit)
 	r.dropGuest()
 	r.stopTasks()
-	r.Timers.Set(r.id, journal.Never)
-	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
+	r.execs.Timers.Set(r.id, journal.Never)
+	r.execs.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
 	r.logEnd()
-	r.Watchers.Notify(r.row)
-	r.announceEnd(r.row, r.awaited())
-	r.tellAnswered(r.Host.Context(), r.row)
+	r.execs.Watchers.Notify(r.row)
+	r.execs.announceEnd(r.row, r.awaited())
+	r.execs.tellAnswered(r.execs.Host.Context(), r.row)
 }

@@ -78,7 +78,7 @@ func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
 // tellCallers tells callers of answers that are durable.
 func (r *run) tellCallers(did own) {
 	for _, a := range did.answers {
-		r.updates.tell(r.id, a.Update.Origin, updateReply{outcome: a.Outcome})
+		r.execs.updates.tell(r.id, a.Update.Origin, updateReply{outcome: a.Outcome})
 	}
 }
 
