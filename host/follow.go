@@ -67,7 +67,7 @@ func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowR
 			return err
 		}
 		select {
-		case <-f.Stirred():
+		case <-f.Changed():
 		case <-ctx.Done():
 			return journal.Coded("follow "+name, ctx.Err())
 		case <-e.state.Context().Done():

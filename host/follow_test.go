@@ -95,7 +95,7 @@ func TestLinesBeforeTheirEntries(t *testing.T) {
 	store.entries = append(store.entries, journal.Entry{Seq: 2, At: 4})
 	v.logs(follow.Line{At: 5, Message: "of the third"})
 	tell("of the second", uint64(2), "of the third")
-	require.NotEmpty(t, v.follower.Stirred())
+	require.NotEmpty(t, v.follower.Changed())
 }
 
 // TestSlowFollowersHaveOneEntry: a follower that takes a message a minute lets go of its page after the first, and reads one entry at a time from then

@@ -44,7 +44,7 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 	defer w.count(write.Size())()
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
-	w.followers.Stir(write.ID)
+	w.followers.Notify(write.ID)
 	w.checkFence(err)
 	if errors.Is(err, context.Canceled) {
 		// The host's end withdrew it, not a deadline of the caller.
@@ -74,7 +74,7 @@ func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal
 	defer w.count(write.Size())()
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	err := tx.Commit(ctx, write)
-	w.followers.Stir(write.ID)
+	w.followers.Notify(write.ID)
 	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
 	w.checkFence(err)
 	return err

@@ -20,9 +20,9 @@ type entity struct {
 
 	queue        []*call                  // that change the state, in the order in which they will
 	batch        []*call                  // those of them that are at work
-	beside       []*call                  // that wait to run beside others
+	concurrent   []*call                  // calls waiting to run concurrently
 	joining      []*call                  // that wait for the message of their origin to be read
-	running      int                      // that run beside others
+	running      int                      // calls running concurrently
 	waiting      int                      // calls that wait for their turn, and are in memory only
 	waitingBytes int                      // of their inputs
 	byOrigin     map[journal.Origin]*call // all that have an origin
@@ -82,7 +82,7 @@ func newEntity(x *Entities, id journal.ID) *entity {
 // that told it so is over.
 func (e *entity) lookBack() {
 	e.unread, e.barren, e.past = true, false, true
-	for _, calls := range [][]*call{e.queue, e.beside} {
+	for _, calls := range [][]*call{e.queue, e.concurrent} {
 		for _, c := range calls {
 			if c.position == 0 {
 				c.after = math.MaxUint64
@@ -125,7 +125,7 @@ func (e *entity) receive(m message) {
 	case batchDone:
 		e.endBatch(m.batchResult)
 	case callDone:
-		e.endBeside(m)
+		e.endConcurrent(m)
 	case looked:
 		e.takeLooked(m)
 	case unlocked:
@@ -177,7 +177,7 @@ func (e *entity) arrive(c *call) {
 	if c.kind.serial() {
 		e.queue = append(e.queue, c)
 	} else {
-		e.beside = append(e.beside, c)
+		e.concurrent = append(e.concurrent, c)
 	}
 }
 
@@ -268,7 +268,7 @@ func (e *entity) withdrawn(m withdrawal) bool {
 		return m.unless != isAtWork
 	}
 	isCall := func(other *call) bool { return other == c }
-	e.queue, e.beside = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.beside, isCall)
+	e.queue, e.concurrent = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.concurrent, isCall)
 	e.forget(c)
 	e.unqueue(c)
 	c.reply(answer{})
@@ -285,7 +285,7 @@ func (e *entity) advance() {
 	if e.beginLook() {
 		e.beginBatch()
 	}
-	e.beginBeside()
+	e.beginConcurrent()
 	e.waitForSection()
 }
 
@@ -322,7 +322,7 @@ func (e *entity) Park() []message {
 
 // atRest tells whether nothing waits and nothing is at work.
 func (e *entity) atRest() bool {
-	return len(e.queue)+len(e.batch)+len(e.beside)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting && !e.holding.looking
+	return len(e.queue)+len(e.batch)+len(e.concurrent)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting && !e.holding.looking
 }
 
 // Release implements actor.Actor.

@@ -235,7 +235,7 @@ func (e *entity) knowPast() {
 		return
 	}
 	e.past, e.acked = false, max(e.acked, e.seen)
-	for _, calls := range [][]*call{e.queue, e.beside} {
+	for _, calls := range [][]*call{e.queue, e.concurrent} {
 		for _, c := range calls {
 			c.after = min(c.after, e.acked)
 		}
@@ -251,7 +251,7 @@ func (e *entity) adopt(c, m *call) {
 	e.positions[c.position] = c
 	waiting := &e.queue
 	if !c.kind.serial() {
-		waiting = &e.beside
+		waiting = &e.concurrent
 	}
 	*waiting = insertMessage(slices.DeleteFunc(*waiting, func(other *call) bool { return other == c }), c)
 }
@@ -280,7 +280,7 @@ func (e *entity) addMessage(c *call) bool {
 	if c.kind.serial() {
 		e.queue = insertMessage(e.queue, c)
 	} else {
-		e.beside = insertMessage(e.beside, c)
+		e.concurrent = insertMessage(e.concurrent, c)
 	}
 	return true
 }

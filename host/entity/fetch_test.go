@@ -86,8 +86,8 @@ func TestRepeatedCallWhileTheInboxIsRead(t *testing.T) {
 		require.Equal(t, []*call{repeated}, e.joining, "it is not said to be gone")
 		reads(t, e)()
 		require.Empty(t, e.joining)
-		require.Len(t, e.beside, 1)
-		require.Len(t, e.beside[0].waiters, 1)
+		require.Len(t, e.concurrent, 1)
+		require.Len(t, e.concurrent[0].waiters, 1)
 	})
 }
 

@@ -231,7 +231,7 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		second, third := f.goCall(ctx, persisted), f.goCall(ctx, once)
 		require.Eventually(t, func() bool {
 			waiting := 0
-			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) { waiting = len(e.beside); return nil, false })
+			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) { waiting = len(e.concurrent); return nil, false })
 			return waiting == 2
 		}, testTimeout, testTick)
 		close(v.left)

@@ -63,7 +63,7 @@ func (e *entity) beginLook() bool {
 
 // somethingWaits tells whether a call waits that a lock may keep from being begun.
 func (e *entity) somethingWaits() bool {
-	return len(e.queue) > 0 || slices.ContainsFunc(e.beside, func(c *call) bool { return c.kind != stateless })
+	return len(e.queue) > 0 || slices.ContainsFunc(e.concurrent, func(c *call) bool { return c.kind != stateless })
 }
 
 // look reads the holder of an entity, and its state if that is not known. Known is the lock that is
@@ -195,7 +195,7 @@ func (e *entity) failWaiting(err error) {
 		e.end(c, nil, err)
 		return true
 	}
-	e.queue, e.beside = slices.DeleteFunc(e.queue, failed), slices.DeleteFunc(e.beside, failed)
+	e.queue, e.concurrent = slices.DeleteFunc(e.queue, failed), slices.DeleteFunc(e.concurrent, failed)
 }
 
 // tellLocked answers those who ask for a lock that they have.
@@ -327,7 +327,7 @@ func (x *Entities) Waiters(ctx context.Context, id journal.ID) (waiters []Waiter
 }
 
 func (e *entity) waiters() (r waitersReply) {
-	for _, calls := range [][]*call{e.queue, e.beside} {
+	for _, calls := range [][]*call{e.queue, e.concurrent} {
 		r.total += len(calls)
 		for _, c := range calls {
 			if len(r.waiters) < maxWaiters {

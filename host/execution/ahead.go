@@ -123,7 +123,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 
 // mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
 func (r *run) mayRunAhead(entry journal.Entry) bool {
-	if r.execs.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting)+len(r.stops) > 0 {
+	if r.execs.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.pendingWrite != nil || len(r.waiting)+len(r.stops) > 0 {
 		return false
 	}
 	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.execs.EntryLimit(r.row) {

@@ -47,7 +47,7 @@ func (r *run) receiveMessage(m messageArrived) {
 	}
 	switch {
 	case m.message.Kind.Stops():
-		if !known && !r.row.State.Final() && !r.heeded[m.message.Position] {
+		if !known && !r.row.State.Final() && !r.stopsTaken[m.message.Position] {
 			if err := r.heedArrived(&m.message); err != nil {
 				r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
 			}
@@ -89,7 +89,7 @@ func (r *run) missed(m notice) bool {
 // awaitedByAll are the steps that wait for the run and have not started it, those that it has not been told of yet among them.
 // The caller excludes senders.
 func (r *run) awaitedByAll() []journal.Envelope {
-	for _, m := range slices.Concat(r.unreceived, r.again, r.waiting, r.execs.runs.Queued(r.id)) {
+	for _, m := range slices.Concat(r.unreceived, r.redeliver, r.waiting, r.execs.runs.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
 		if !is || arrived.message.Kind != journal.AwaitMessage || r.covers(arrived) || r.notFor(m) != nil {
 			continue
@@ -135,7 +135,7 @@ func (r *run) whole(w journal.Write) journal.Write {
 func (r *run) replyAtEnd(reply chan<- error) {
 	switch {
 	case reply == nil:
-	case r.row == nil || r.owed != nil:
+	case r.row == nil || r.pendingWrite != nil:
 		r.requeue(ofChain{r.chain, endAwaited{reply}}) // its end is not durable yet
 	case r.row.State.Final() && abi.CodeOf(r.row.Error) != abi.CodeTerminated:
 		answer(reply, alreadyOver(r.row)) // it came to its end by itself

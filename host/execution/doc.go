@@ -16,7 +16,7 @@
 // runs ahead of the commit of its own deliveries. That is safe because nothing it
 // does can leave the host before the commit is through: ops are only collected,
 // log lines are held back, waiting clients are not answered. If the store refuses the
-// commit, the same write is tried again (owed.go). If it does not say what became of
+// commit, the same write is tried again (pendingwrite.go). If it does not say what became of
 // it, the instance and everything it issued are thrown away and rebuilt from the
 // journal; outcomes that were not journaled are kept and delivered again.
 //
@@ -53,7 +53,7 @@
 //
 // A panic of the host, an entry that does not decode: the run is forgotten and its row
 // paused (fault.go). A host that ended during an attempt of an activity: the next one
-// counts that in the journal before it repeats the attempt (lost.go).
+// counts that in the journal before it repeats the attempt (lostattempts.go).
 //
 // # What wakes an execution
 //

@@ -147,14 +147,14 @@ type Executions struct {
 	saving     *semaphore.Weighted             // states that are being saved
 	restoring  *semaphore.Weighted             // states that guests are being made of
 	querying   *semaphore.Weighted             // queries that are being answered
-	alone      *semaphore.Weighted             // for attempts that run alone: see lost.go
+	alone      *semaphore.Weighted             // for attempts that run alone: see lostattempts.go
 	group      actor.TaskGroup                 // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID]    // the attempts of activities, by execution
 	reading    *actor.FairQueue[journal.ID]    // reads of outcomes of other executions, by the execution that reads
 	ending     *actor.FairQueue[journal.RunID] // ends of executions that runs have given up, by the run
 	runs       *actor.Registry[journal.ID, notice, *run]
 	resident   *residency.List
-	heads      headStarts
+	heads      eagerStarts
 	updates    updateWaiters
 	inboxLocks inboxLocks
 	answering  answering

@@ -106,10 +106,10 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 		}
 	}
 	r.guest, r.row, r.begun, r.recovering, r.published = nil, nil, false, false, nil
-	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
+	r.waiting, r.pendingWrite, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
-	r.execs.tellStops(r.untold)
-	r.untold, r.stops = nil, nil
+	r.execs.tellStops(r.undecidedSends)
+	r.undecidedSends, r.stops = nil, nil
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.

@@ -30,7 +30,7 @@ import (
 //     performed again. Starts of hosts before this one are fenced.
 //  3. Hence the commit has a request for each callee that is to be stopped. Callees that the step
 //     has found are linked, not started, and go on.
-//  4. Each receiver of a request is told, also if the answer to the commit was lost ([run.untold]).
+//  4. Each receiver of a request is told, also if the answer to the commit was lost ([run.undecidedSends]).
 //     It is found after a crash: see [journal.InboxReader.MailReceivers].
 //  5. A request may be sent again, by a replay of a turn without a commit of its own. A callee
 //     that was asked to stop before does not notice; one that is over has garbage in its inbox.

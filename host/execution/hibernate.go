@@ -37,7 +37,7 @@ type hibernating struct {
 // journaled, numbers that are reserved, steps that are held after a move. The caller has
 // the run to itself.
 func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
-	if r.guest == nil || r.row == nil || !r.begun || r.owed != nil || r.row.State != journal.Running {
+	if r.guest == nil || r.row == nil || !r.begun || r.pendingWrite != nil || r.row.State != journal.Running {
 		return nil
 	}
 	r.mu.Lock()

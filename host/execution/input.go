@@ -173,7 +173,7 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 	defer end()
 	defer r.expect(bytes)()
 	if crash = r.ensureGuest(ctx); crash != nil {
-		if r.brokenOff(ctx, *b) {
+		if r.turnCanceled(ctx, *b) {
 			return nil, false, nil
 		}
 		if abi.IsTransient(crash) {
@@ -183,7 +183,7 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 	}
 	paid, err := r.execs.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.execs.Delivering.Total()))
 	if err != nil {
-		r.brokenOff(ctx, *b) // or the host ends
+		r.turnCanceled(ctx, *b) // or the host ends
 		return nil, false, nil
 	}
 	return paid, true, crash

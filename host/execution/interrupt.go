@@ -118,11 +118,11 @@ func interruptIn(m *journal.Message) (*journal.Interrupt, error) {
 
 // lookForStops heeds requests that were there before, or came with the commit of another.
 func (r *run) lookForStops(reply chan<- error) {
-	r.look = true
+	r.mailDue = true
 	if reply == nil {
 		return
 	}
-	if !r.row.State.Final() && !r.readMail() && r.row != nil && r.owed == nil && !r.row.State.Final() {
+	if !r.row.State.Final() && !r.readMail() && r.row != nil && r.pendingWrite == nil && !r.row.State.Final() {
 		r.requeue(ofChain{r.chain, lookForMail{reply}}) // the inbox could not be read
 		return
 	}
@@ -139,7 +139,7 @@ func (r *run) heedAll(stops []journal.Envelope) (bool, error) {
 		if err := r.heed(m); err != nil {
 			return false, err
 		}
-		if r.row == nil || r.owed != nil || r.row.State.Final() {
+		if r.row == nil || r.pendingWrite != nil || r.row.State.Final() {
 			return false, nil
 		}
 	}
@@ -152,7 +152,7 @@ func (r *run) heed(m *journal.Message) error {
 	if err != nil {
 		return err
 	}
-	r.heeded[m.Position] = true
+	r.stopsTaken[m.Position] = true
 	r.stops = append(r.stops, m.Position)
 	if m.Kind == journal.TerminateMessage {
 		r.end(*i)
@@ -165,7 +165,7 @@ func (r *run) heed(m *journal.Message) error {
 	return nil
 }
 
-// takeStops adds to a write, with its update, that requests were heeded.
+// takeStops adds the acknowledgement of requests to stop to a write with its update.
 func (r *run) takeStops(w *journal.Write) {
 	if len(r.stops) > 0 {
 		w.Take = append(w.Take, r.stops...)

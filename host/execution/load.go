@@ -40,10 +40,10 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 			return notices[1:], true
 		}
 	}
-	ctx, end := r.breakable()
+	ctx, end := r.cancelable()
 	defer end()
 	err := r.load(ctx)
-	if err != nil && r.wasBrokenOff(ctx) {
+	if err != nil && r.wasCanceled(ctx) {
 		r.unload()
 		r.requeue(notices...)
 		return nil, false
@@ -146,7 +146,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.deferreds.set(journal.SettlementsOf(r.id, run), nil)
 	r.received.LetGo()
 	r.stuck, r.crashes, r.savedSeq, r.published, r.room = nil, 0, 0, nil, 0
-	r.asked, r.behind = false, false
+	r.requested, r.behind = false, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = newLedger()
@@ -163,15 +163,15 @@ func (r *run) load(ctx context.Context) error {
 	r.releaseInput()
 	r.deferreds.set(row.Settlements(), settled)
 	r.received.LetGo()
-	clear(r.told)
-	r.look = false
+	clear(r.knownResults)
+	r.mailDue = false
 	var stops []journal.Envelope
 	r.locked(func(l *ledger) { stops = l.open(inbox) })
 	r.execs.tellAnswered(r.execs.Host.Context(), row)
 	unheard := r.reloaded
 	r.reloaded = false
-	r.execs.tellStops(r.untold)
-	r.untold, r.stops = nil, nil
+	r.execs.tellStops(r.undecidedSends)
+	r.undecidedSends, r.stops = nil, nil
 	if !row.State.Final() {
 		if goesOn, err := r.heedAll(stops); err != nil || !goesOn {
 			if err != nil && !errors.Is(err, journal.ErrCorrupt) {
@@ -237,7 +237,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.tick(at.At)
 	r.mu.Unlock()
 	if err != nil {
-		if r.wasBrokenOff(ctx) {
+		if r.wasCanceled(ctx) {
 			return err
 		}
 		return r.replayFailed(err)
@@ -249,7 +249,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.enterReplayed(player.Section())
 	r.mu.Unlock()
 	r.awaitAsBefore(c.issued)
-	r.locked(r.kept.giveBack)
+	r.locked(r.carried.restore)
 	r.endForgottenTasks()
 	if err := r.recoverTurns(&c, turn); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (r *run) replayFailed(err error) error {
 		return err
 	}
 	r.crashed(batch{}, err)
-	if r.owed != nil {
+	if r.pendingWrite != nil {
 		return nil // its pause
 	}
 	if r.row == nil {

@@ -157,7 +157,7 @@ func (r *run) move(m moveRequest) error {
 	r.dropGuest() // two instances at once could wait for each other's memory
 	whole := part{whole: true}
 	r.locked(func(l *ledger) { whole.unanswered = l.inbox.Unanswered() })
-	ctx, end := r.breakable()
+	ctx, end := r.cancelable()
 	defer end()
 	trial, err := r.execs.try(ctx, &target, whole, r.execs.OpenGuest)
 	if err != nil {

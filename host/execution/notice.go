@@ -32,7 +32,7 @@ type (
 	// that was begun meanwhile. The receiver takes the turn over or discards it.
 	started struct {
 		row      *journal.Execution
-		head     *headStart        // or nil
+		head     *eagerStart       // or nil
 		received []journal.Message // that came with the start
 		input    *budget.Permit    // of its input; or nil
 	}

@@ -78,7 +78,7 @@ func (r *run) query(m queryRequest) {
 
 // answerQuery answers a question, or has that done beside the run: then later is true.
 func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
-	ctx, end := r.breakable()
+	ctx, end := r.cancelable()
 	defer end()
 	ctx, cancel := endWith(ctx, m.caller)
 	defer cancel()
@@ -152,7 +152,7 @@ func (a *answering) begin(ctx context.Context, of journal.RunID) (answer context
 	}
 }
 
-// breakOff ends the answers of a run that was ended.
+// cancelTurn ends the answers of a run that was ended.
 func (a *answering) breakOff(of journal.RunID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -89,7 +89,7 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait()
 			var inHand int64
-			f.x.runs.Each(func(r *run) { inHand += r.inHand.unread.Load() + r.inHand.known.Load() })
+			f.x.runs.Each(func(r *run) { inHand += r.undelivered.unread.Load() + r.undelivered.known.Load() })
 			require.Greater(t, inHand, int64(maxUndelivered))
 			require.LessOrEqual(t, inHand, int64(maxUndelivered+(maxReading+1)*(1<<20+100)))
 			close(back)

@@ -173,7 +173,7 @@ func (l *ledger) knowsResult(e journal.Envelope) bool {
 
 // readMail looks into the inbox for results and requests to stop that the run was told of. It reports whether the run goes on.
 func (r *run) readMail() bool {
-	if len(r.told) == 0 && !r.look {
+	if len(r.knownResults) == 0 && !r.mailDue {
 		return true
 	}
 	inbox, err := r.execs.Store.Inbox(r.execs.Host.Context(), r.row.Receiver(), 0)
@@ -191,8 +191,8 @@ func (r *run) readMail() bool {
 			r.readResult(e)
 		}
 	}
-	clear(r.told)
-	r.look = false
+	clear(r.knownResults)
+	r.mailDue = false
 	if r.row.State.Final() {
 		return true
 	}
@@ -211,7 +211,7 @@ func (r *run) readResult(e journal.Envelope) {
 			l.results = append(l.results, resultOf(e))
 		}
 	})
-	if m, is := r.told[e.Origin]; is && len(m.Value) == m.Bytes {
+	if m, is := r.knownResults[e.Origin]; is && len(m.Value) == m.Bytes {
 		m.Position = e.Position
 		r.received.Add(m)
 	}

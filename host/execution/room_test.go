@@ -81,7 +81,7 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 		require.Equal(t, 1, *opened, "the first one is not replaced before there is room")
 		require.Equal(t, 1, f.x.Memory.Waiting())
 		require.Zero(t, f.x.Delivering.Used())
-		f.x.runs.Each(func(r *run) { require.Zero(t, r.kept.bytes()) })
+		f.x.runs.Each(func(r *run) { require.Zero(t, r.carried.bytes()) })
 
 		others.Release()
 		time.Sleep(time.Minute)

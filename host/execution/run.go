@@ -26,39 +26,39 @@ type run struct {
 	// chain is the first of the runs that this one continues, or itself.
 	chain journal.RunID
 
-	mu     sync.Mutex
-	ledger ledger // guarded by mu
-	inHand inHand
+	mu          sync.Mutex
+	ledger      ledger // guarded by mu
+	undelivered undelivered
 
-	guest      *admitted          // nil while the instance is not warm
-	leaving    *admitted          // the instance of a run that is being forgotten
-	ops        *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
-	input      *budget.Permit     // of the input in the row; or nil
-	room       int64              // what its next instance will need, as far as is known: see room.go
-	expected   int64              // what it will need beyond that
-	row        *journal.Execution // nil until loaded
-	log        *slog.Logger
-	deferreds  settlements
-	received   message.Arrivals
-	told       map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
-	heeded     map[uint64]bool                    // the positions of requests to stop that it has heeded
-	stops      []uint64                           // those that are not taken yet
-	untold     []journal.Sent                     // what a commit has sent, or has not: its answer was lost
-	published  *journal.Published                 // what it has published, if that is known: see publishedNow
-	tasks      map[journal.StepID]*task           // what the host does for ops; survives a reload
-	attempts   map[journal.StepID]*task           // those of the tasks that are activities
-	kept       kept                               // what is in hand during a reload
-	head       *headStart                         // the first turn, begun before the start was durable; or nil
-	owed       *owed                              // a write that the store has not taken yet
-	stuck      *abi.Error                         // why it is to be paused once nothing is left to deliver
-	fault      *abi.Error                         // set while it is quarantined: see quarantine
-	inboxRead  uint64                             // the last reading of its inbox: see inboxLocks
-	unreceived []notice                           // in hand, and not received yet
-	waiting    []notice                           // received, to be handled once no number is reserved
-	again      []notice                           // to be received again
-	reloaded   bool                               // it was rebuilt, perhaps because the answer to a commit was lost
-	fresh      bool                               // it has just continued another one: its journal is empty
-	begun      bool                               // the guest has had its first turn, now or in the journal
+	guest          *admitted          // nil while the instance is not warm
+	leaving        *admitted          // the instance of a run that is being forgotten
+	ops            *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
+	input          *budget.Permit     // of the input in the row; or nil
+	room           int64              // what its next instance will need, as far as is known: see room.go
+	expected       int64              // what it will need beyond that
+	row            *journal.Execution // nil until loaded
+	log            *slog.Logger
+	deferreds      settlements
+	received       message.Arrivals
+	knownResults   map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
+	stopsTaken     map[uint64]bool                    // the positions of requests to stop that a turn took
+	stops          []uint64                           // those that are not taken yet
+	undecidedSends []journal.Sent                     // what a commit has sent, or has not: its answer was lost
+	published      *journal.Published                 // what it has published, if that is known: see publishedNow
+	tasks          map[journal.StepID]*task           // what the host does for ops; survives a reload
+	attempts       map[journal.StepID]*task           // those of the tasks that are activities
+	carried        carriedOver                        // outcomes and attempts, during a reload
+	head           *eagerStart                        // the first turn, begun before the start was durable; or nil
+	pendingWrite   *pendingWrite                      // a write that the store has not taken yet
+	stuck          *abi.Error                         // why it is to be paused once nothing is left to deliver
+	fault          *abi.Error                         // set while it is quarantined: see quarantine
+	inboxRead      uint64                             // the last reading of its inbox: see inboxLocks
+	unreceived     []notice                           // in hand, and not received yet
+	waiting        []notice                           // received, to be handled once no number is reserved
+	redeliver      []notice                           // to be received again
+	reloaded       bool                               // it was rebuilt, perhaps because the answer to a commit was lost
+	fresh          bool                               // it has just continued another one: its journal is empty
+	begun          bool                               // the guest has had its first turn, now or in the journal
 	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
 	recovering bool
 	fuel       int64                    // what the turns of the guest have used, those of a replay included
@@ -67,8 +67,8 @@ type run struct {
 	rest       time.Duration            // that it wants after the last of them
 	rowWrites  uint64                   // counts the writes of the row, and when it may have been written
 	savedSeq   uint64                   // the entry after which its state was last saved
-	look       bool                     // there may be mail in the inbox that it does not know
-	asked      bool                     // something was asked of it since its last turn; more may follow
+	mailDue    bool                     // there may be mail in the inbox that it does not know
+	requested  bool                     // something was asked of it since its last turn; more may follow
 	idle       bool                     // nothing is left to keep the run in memory for
 	warned     bool                     // that its journal comes near its limit
 	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
@@ -84,16 +84,16 @@ var _ actor.Actor[notice] = (*run)(nil)
 func newRun(x *Executions, id journal.ID) *run {
 	return &run{
 		execs: x, id: id, log: x.Logger,
-		ledger:    newLedger(),
-		deferreds: newSettlements(),
-		received:  message.NewArrivals(maxInHand),
-		told:      map[journal.Origin]journal.Message{},
-		heeded:    map[uint64]bool{},
-		tasks:     map[journal.StepID]*task{},
-		attempts:  map[journal.StepID]*task{},
-		kept:      newKept(),
-		left:      make(chan struct{}),
-		inHand:    inHand{all: &x.outcomes},
+		ledger:       newLedger(),
+		deferreds:    newSettlements(),
+		received:     message.NewArrivals(maxInHand),
+		knownResults: map[journal.Origin]journal.Message{},
+		stopsTaken:   map[uint64]bool{},
+		tasks:        map[journal.StepID]*task{},
+		attempts:     map[journal.StepID]*task{},
+		carried:      newCarriedOver(),
+		left:         make(chan struct{}),
+		undelivered:  undelivered{all: &x.outcomes},
 	}
 }
 
@@ -161,21 +161,21 @@ func (r *run) Forgotten() {
 	}
 	r.releaseOps()
 	r.input.Release()
-	r.inHand.setKnown(0)
+	r.undelivered.setKnown(0)
 }
 
-func (r *run) requeue(notices ...notice) { r.again = append(r.again, notices...) }
+func (r *run) requeue(notices ...notice) { r.redeliver = append(r.redeliver, notices...) }
 
 func (r *run) takeAgain() []notice {
-	again := r.again
-	r.again = nil
+	again := r.redeliver
+	r.redeliver = nil
 	return again
 }
 
 // armTimer sets the timer of a run that is about to park. It reports whether the
 // run may be forgotten: then the store knows when it must be woken.
 func (r *run) armTimer() bool {
-	if r.owed != nil {
+	if r.pendingWrite != nil {
 		return false
 	}
 	if r.row == nil || r.row.State != journal.Running {
@@ -208,7 +208,7 @@ func (r *run) armTimer() bool {
 func (r *run) restsFor(d time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.execs.Clock.Now().Add(d).UnixNano()
+	return r.begun && !r.requested && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.execs.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow is what the run waits for, as far as it is loaded and all that its turns caused is durable.
@@ -235,7 +235,7 @@ func (r *run) commitWake(wake int64) bool {
 // tried again when it is needed, and then be seen to.
 func (r *run) prepare() {
 	if r.begun && r.row.State == journal.Running && !r.execs.Host.Draining() {
-		ctx, end := r.breakable()
+		ctx, end := r.cancelable()
 		defer end()
 		if err := r.ensureGuest(ctx); err != nil {
 			r.dropGuest()
@@ -302,10 +302,10 @@ func (r *run) releaseOps() {
 func (r *run) handle(notices []notice) {
 	r.unreceived = notices
 	defer func() { r.unreceived = nil }()
-	if r.row == nil || r.owed != nil {
+	if r.row == nil || r.pendingWrite != nil {
 		notices = dropReleases(notices)
 	}
-	if !r.settleOwed(notices) {
+	if !r.settlePending(notices) {
 		return
 	}
 	if r.row == nil {
@@ -315,7 +315,7 @@ func (r *run) handle(notices []notice) {
 		}
 	}
 	for i, m := range notices {
-		if r.row == nil || r.owed != nil {
+		if r.row == nil || r.pendingWrite != nil {
 			// The run was unloaded, or has something to commit first: the rest is received
 			// after that.
 			r.requeue(notices[i:]...)
@@ -324,10 +324,10 @@ func (r *run) handle(notices []notice) {
 		r.unreceived = notices[i+1:]
 		r.receive(m)
 	}
-	if r.row == nil || r.owed != nil || r.readMail() {
+	if r.row == nil || r.pendingWrite != nil || r.readMail() {
 		r.advance()
 	}
-	if r.row != nil && r.owed == nil && len(r.stops) > 0 && !r.execs.Host.Over() {
+	if r.row != nil && r.pendingWrite == nil && len(r.stops) > 0 && !r.execs.Host.Over() {
 		r.commitStops()
 	}
 	r.deferreds.letGo()
@@ -346,7 +346,7 @@ func (r *run) receive(m notice) {
 		return
 	}
 	m = content(m)
-	r.asked = r.asked || isRequest(m)
+	r.requested = r.requested || isRequest(m)
 	switch m := m.(type) {
 	case started:
 		if r.chain != m.row.Chain {
@@ -393,7 +393,7 @@ func (r *run) receiveEnd(m notice) bool {
 	case resultSent:
 		r.locked(func(l *ledger) {
 			if !l.knowsResult(m.message.Envelope) {
-				r.told[m.message.Origin] = m.message
+				r.knownResults[m.message.Origin] = m.message
 			}
 		})
 	case calleeOver:
@@ -479,7 +479,7 @@ func (r *run) rollBack(b batch, err error) {
 // reload has the run rebuilt from the journal. The outcomes of a batch, and of ops
 // that wait for theirs to be delivered, are kept, and so are attempts that failed.
 func (r *run) reload(b batch) {
-	r.locked(func(l *ledger) { r.kept.keep(l, b) })
+	r.locked(func(l *ledger) { r.carried.keep(l, b) })
 	r.reloaded = true
 	r.unload()
 	r.requeue(wake{})

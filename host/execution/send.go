@@ -34,7 +34,7 @@ type letter struct {
 	// existed answers the sender of a message whose origin is in the inbox already; nil if the message there is as good.
 	// ErrNotFound says that the message is gone by now.
 	existed func(ctx context.Context, row *journal.Execution) error
-	reply   chan<- error // if it is a request to stop: for when the run has heeded it; or nil
+	reply   chan<- error // if it is a request to stop: for when the run has taken it; or nil
 }
 
 // send puts a message into the inbox of an execution: of the chain of a row that was looked at. It returns once that is durable.

@@ -47,7 +47,7 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 	if err != nil {
 		return journal.Coded("tell "+row.Name(), err)
 	}
-	switch standing := message.StandingOf(m.Origin, inbox, receipt); {
+	switch standing := message.StatusOf(m.Origin, inbox, receipt); {
 	case standing == message.Unknown:
 		return alreadyOver(row)
 	case standing == message.Accepted && m.Kind == journal.UpdateMessage:

@@ -63,9 +63,9 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 		}
 	}()
 	alone := x.runs.Hold(row.ID)
-	var head *headStart
+	var head *eagerStart
 	if alone && len(w.Entries) == 0 {
-		head = x.headStart(row)
+		head = x.beginEagerly(row)
 	}
 	res, err := x.commitStart(ctx, w)
 	switch {

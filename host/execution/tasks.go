@@ -51,9 +51,9 @@ type task struct {
 	// none.
 	reserved uint64
 	cancel   context.CancelFunc
-	inHand   *inHand      // of the run
+	inHand   *undelivered // of the run
 	begun    atomic.Bool  // it has begun an attempt of an activity
-	unread   atomic.Int64 // bytes that it has come to: see inhand.go
+	unread   atomic.Int64 // bytes that it has come to: see undelivered.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
 	left      <-chan struct{} // of the run
@@ -64,7 +64,7 @@ func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.execs.Host.Context())
 	row, body, failed := *r.row, o.Body, o.Attempts
 	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
-	t := &task{execs: r.execs, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.inHand, left: r.left}
+	t := &task{execs: r.execs, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites, cancel: cancel, inHand: &r.undelivered, left: r.left}
 	r.tasks[o.StepID] = t
 	announced, suspect := r.execs.announced(o), r.execs.suspect(o)
 	if o.Kind == abi.OpActivity {
@@ -148,7 +148,7 @@ func (r *run) stopTasks() {
 	for step := range r.tasks {
 		r.endTask(step)
 	}
-	r.kept.clear()
+	r.carried.clear()
 	r.releaseOps()
 	r.mu.Lock()
 	defer r.mu.Unlock()

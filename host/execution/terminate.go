@@ -31,7 +31,7 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 // awaitEnd waits until a run has ended that was told of a request to end it, and breaks off its turns until then. It is not replayed
 // for that: its code may be what never returns.
 func (x *Executions) awaitEnd(ctx context.Context, ref Ref, ended <-chan error) error {
-	defer x.breakOffTurns(ref.ID)()
+	defer x.cancelTurns(ref.ID)()
 	return x.await(ctx, ref, ended)
 }
 

@@ -21,7 +21,7 @@ import (
 
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
-	for r.row != nil && r.owed == nil && r.row.State == journal.Running && !r.execs.Host.Over() {
+	for r.row != nil && r.pendingWrite == nil && r.row.State == journal.Running && !r.execs.Host.Over() {
 		if !r.begun {
 			if !r.firstTurn() {
 				return
@@ -125,7 +125,7 @@ func (r *run) firstTurn() bool {
 		turn, err = r.begin(ctx)
 	}
 	if err != nil {
-		if r.brokenOff(ctx, batch{}) {
+		if r.turnCanceled(ctx, batch{}) {
 			return false
 		}
 		r.logCrashed(turn, err)
@@ -155,11 +155,11 @@ func (r *run) takeTurn(b batch, paid *budget.Permit) bool {
 	ctx, end := r.beginTurn()
 	defer end()
 	if err := r.ensureGuest(ctx); err != nil {
-		return !r.brokenOff(ctx, b) && r.crashed(b, err)
+		return !r.turnCanceled(ctx, b) && r.crashed(b, err)
 	}
 	turn, err := r.deliver(wasm.WithTaken(ctx, func() { handOver(paid, &b) }), b.entries)
 	if err != nil {
-		if r.brokenOff(ctx, b) {
+		if r.turnCanceled(ctx, b) {
 			return false
 		}
 		r.logCrashed(turn, err)
@@ -329,7 +329,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 		}
 		l.inbox.Apply(d.fate)
 	})
-	r.setbacks, r.asked, r.recovering = 0, false, false
+	r.setbacks, r.requested, r.recovering = 0, false, false
 	r.warnOfLength(b)
 	r.tellCallers(d.did)
 	return r.releaseEffects(turn, d.gaveUp)
@@ -430,14 +430,14 @@ func (r *run) commitAttempts() bool {
 	}
 	o := r.attemptsOwed()
 	r.execs.Fault.Pass(faultpoint.RetryBeforeCommit)
-	return r.owe(o)
+	return r.commitOrRetry(o)
 }
 
 // attemptsOwed is the write of what is to be journaled about attempts.
-func (r *run) attemptsOwed() *owed {
+func (r *run) attemptsOwed() *pendingWrite {
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
 	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.execs.now()), l.ops.WakeAt() })
-	return &owed{doing: "commit attempts", write: w, then: func() bool {
+	return &pendingWrite{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt
 		r.execs.Fault.Pass(faultpoint.RetryAfterCommit)
 		return true

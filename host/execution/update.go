@@ -62,7 +62,7 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 	if err != nil {
 		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
 	}
-	switch message.StandingOf(origin, inbox, receipt) {
+	switch message.StatusOf(origin, inbox, receipt) {
 	case message.Done:
 		answer := message.OutcomeOf(receipt)
 		return &answer, true, nil

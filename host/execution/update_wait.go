@@ -109,7 +109,7 @@ func (x *Executions) replyTo(ctx context.Context, row *journal.Execution, inbox 
 		// It may have been answered: who asks again learns of it.
 		return updateReply{err: journal.Coded("read the answer of "+row.Name(), err)}, true
 	}
-	switch standing := message.StandingOf(origin, inbox, receipt); {
+	switch standing := message.StatusOf(origin, inbox, receipt); {
 	case standing == message.Done:
 		return updateReply{outcome: message.OutcomeOf(receipt)}, true
 	case standing == message.Accepted && row.State.Final():

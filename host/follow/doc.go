@@ -1,6 +1,5 @@
-// Package follow keeps those who look at an execution while it goes on: it stirs them
-// when something about the execution was written, and hands them what its workflow and
-// its activities log.
+// Package follow notifies subscribers of a running execution: when a row or an entry of it was
+// written, and of each line that its workflow and its activities log.
 //
 // It stores nothing: a follower gets the lines that are logged while it follows, and
 // reads the journal itself. An execution without followers costs its host one look at a

@@ -47,7 +47,7 @@ type List struct {
 // A Follower follows one execution, and of it the runs that continue each other.
 type Follower struct {
 	chain   journal.RunID
-	stirred chan struct{} // capacity 1
+	changed chan struct{} // capacity 1
 
 	// guarded by the list's mu
 	lines   []Line
@@ -69,7 +69,7 @@ func (l *List) Add(id journal.ID, chain journal.RunID) *Follower {
 	if l.byID == nil {
 		l.byID = map[journal.ID][]*Follower{}
 	}
-	f := &Follower{chain: chain, stirred: make(chan struct{}, 1)}
+	f := &Follower{chain: chain, changed: make(chan struct{}, 1)}
 	l.byID[id] = append(l.byID[id], f)
 	l.count.Add(1)
 	return f
@@ -90,15 +90,15 @@ func (l *List) Remove(id journal.ID, f *Follower) {
 	l.byID[id] = rest
 }
 
-// Stir tells the followers of an execution that something about it was written.
-func (l *List) Stir(id journal.ID) {
+// Notify tells the followers of an execution that something about it was written.
+func (l *List) Notify(id journal.ID) {
 	if l == nil || l.count.Load() == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.byID[id] {
-		f.stir()
+		f.notify()
 	}
 }
 
@@ -112,14 +112,14 @@ func (l *List) Log(row *journal.Execution, line func() Line) {
 	for _, f := range l.byID[row.ID] {
 		if f.chain == row.Chain {
 			f.addLocked(line())
-			f.stir()
+			f.notify()
 		}
 	}
 }
 
-func (f *Follower) stir() {
+func (f *Follower) notify() {
 	select {
-	case f.stirred <- struct{}{}:
+	case f.changed <- struct{}{}:
 	default: // it has something to look at already
 	}
 }
@@ -139,8 +139,8 @@ func (f *Follower) addLocked(line Line) {
 
 func costOf(line Line) int { return len(line.Message) + len(line.Activity) + lineCost }
 
-// Stirred has a value when there may be something new.
-func (f *Follower) Stirred() <-chan struct{} { return f.stirred }
+// Changed has a value when there may be something new.
+func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
 // Logged is how many lines were logged so far.
 func (l *List) Logged(f *Follower) int {

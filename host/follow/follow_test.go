@@ -13,7 +13,7 @@ import (
 
 func stirred(f *Follower) bool {
 	select {
-	case <-f.Stirred():
+	case <-f.Changed():
 		return true
 	default:
 		return false
@@ -38,7 +38,7 @@ func TestFollowersGetWhatConcernsThem(t *testing.T) {
 	var list List
 	one, two := journal.ID{1}, journal.ID{2}
 	run := journal.Execution{ID: one, Chain: journal.RunID{1}}
-	list.Stir(one) // without followers nothing happens
+	list.Notify(one) // without followers nothing happens
 	list.Log(&run, func() Line {
 		require.FailNow(t, "a line is made for no one")
 		return Line{}
@@ -48,7 +48,7 @@ func TestFollowersGetWhatConcernsThem(t *testing.T) {
 
 	list.Log(&run, says("x"))
 	list.Log(&journal.Execution{ID: one, Chain: journal.RunID{2}}, says("of another run"))
-	list.Stir(one)
+	list.Notify(one)
 	for _, f := range []*Follower{a, b} {
 		require.True(t, stirred(f))
 		require.False(t, stirred(f), "one look is enough for both")
@@ -59,7 +59,7 @@ func TestFollowersGetWhatConcernsThem(t *testing.T) {
 
 	list.Remove(one, a)
 	list.Remove(one, a)
-	list.Stir(one)
+	list.Notify(one)
 	require.False(t, stirred(a))
 	require.True(t, stirred(b))
 	list.Remove(one, b)
@@ -140,8 +140,8 @@ func TestFollowHammer(t *testing.T) {
 				id := journal.ID{byte(n % 3)}
 				f := list.Add(id, journal.RunID{})
 				list.Log(&journal.Execution{ID: id}, says("x"))
-				list.Stir(id)
-				<-f.Stirred()
+				list.Notify(id)
+				<-f.Changed()
 				takeAll(&list, f)
 				list.Remove(id, f)
 			}

@@ -10,7 +10,7 @@
 //
 // Signals and updates are messages in the inbox of an execution. [Inbox] is what a run knows of
 // them: which wait for an op, which were delivered and are held, which updates have no answer. An
-// [Inbox] decides what a [Turn] means for them, its [Fate]. [Standing] is how far a message has
+// [Inbox] decides what a [Turn] means for them, its [Fate]. [Status] is how far a message has
 // come, by what the store has of it, and [Fork] which signals a fork of an execution takes over.
 //
 // Everything here is a function of values. The package has no goroutine, no clock, no store and

@@ -25,13 +25,13 @@ import (
 type Fork struct {
 	began     []string                 // the names of signals that the source began with
 	delivered map[string]journal.Entry // the last of each name that was delivered in what is taken over
-	owed      map[string][]byte        // what the source began with, and was delivered behind that
+	missing   map[string][]byte        // what the source began with, and was delivered behind that
 }
 
 // NewFork makes one of a source that began with signals of some names. It is told of the entries
 // of the journal next, in order.
 func NewFork(began []string) *Fork {
-	return &Fork{began: began, delivered: map[string]journal.Entry{}, owed: map[string][]byte{}}
+	return &Fork{began: began, delivered: map[string]journal.Entry{}, missing: map[string][]byte{}}
 }
 
 func deliversSignal(en journal.Entry) bool {
@@ -49,10 +49,10 @@ func (f *Fork) Has(en journal.Entry) {
 // entry is kept.
 func (f *Fork) Later(en journal.Entry) bool {
 	name := en.Op.Name
-	if !deliversSignal(en) || f.owed[name] != nil || !f.lacks(name) {
+	if !deliversSignal(en) || f.missing[name] != nil || !f.lacks(name) {
 		return false
 	}
-	f.owed[name] = en.Value
+	f.missing[name] = en.Value
 	return true
 }
 
@@ -72,7 +72,7 @@ func (f *Fork) FromJournal(began int64, origin func() journal.Origin) (copies []
 		copies = append(copies, m)
 	}
 	for _, name := range f.began {
-		if value := f.owed[name]; value != nil {
+		if value := f.missing[name]; value != nil {
 			copies = append(copies, Copy(name, value, began, origin()))
 		}
 	}
@@ -90,7 +90,7 @@ func (f *Fork) FromInbox(inbox []journal.Envelope, whole bool) (taken []journal.
 		}
 		first := !seen[e.Name] && f.lacks(e.Name)
 		seen[e.Name] = true
-		if owed := f.owed[e.Name] != nil; !owed && (whole || first) { // the others came later than what is owed
+		if missing := f.missing[e.Name] != nil; !missing && (whole || first) { // the others came later than the missing one
 			taken = append(taken, e)
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// wordsOfShells are what a name may have that is one word of every shell.
-const wordsOfShells = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.:@-"
+// shellSafe are the characters of which a name is one word in every shell.
+const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.:@-"
 
 // WaitsFor is the hint where to see why an execution does not answer. Keys may be anything: one that a shell would
 // not take as it is has no place in a command that people copy.
 func WaitsFor(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(wordsOfShells, r) }) {
+	if strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
 		name = "EXECUTION"
 	}
 	return fmt.Sprintf("'cruster-host workflow describe %s' shows what the execution waits for.", name)

@@ -33,7 +33,7 @@ func TestTold(t *testing.T) {
 				receipt = &journal.Receipt{Origin: originAt(position), Value: abi.Nil}
 				require.Equal(t, abi.Outcome{Value: abi.Nil}, message.OutcomeOf(receipt))
 			}
-			return []string{"unknown\n", "accepted\n", "done\n"}[message.StandingOf(originAt(position), envelopes(t, d.Input), receipt)]
+			return []string{"unknown\n", "accepted\n", "done\n"}[message.StatusOf(originAt(position), envelopes(t, d.Input), receipt)]
 		case "refusal":
 			return told(message.Refusal(replyOf(d)))
 		case "late":

@@ -15,9 +15,9 @@ const Ahead = 25 * time.Millisecond
 // before. That is about what bringing in one takes a processor.
 const MaxLead = 2 * time.Second
 
-// breath is how long after a time that has come nothing is announced, as far as there is
+// quietPeriod is how long after a time that has come nothing is announced, as far as there is
 // time for that: to bring one in would take the processor from the one that is due.
-const breath = 3 * time.Millisecond
+const quietPeriod = 3 * time.Millisecond
 
 const (
 	slotWidth = int64(Ahead)
@@ -43,10 +43,10 @@ func (s slots) remove(at int64) {
 	}
 }
 
-// postponeLocked has an announcement wait for a breath after what was due, and reports
+// postponeLocked has an announcement wait for a quiet period after what was due, and reports
 // whether it does.
 func (h *Heap) postponeLocked(it *item, now int64) bool {
-	until := h.firedAt + int64(breath)
+	until := h.firedAt + int64(quietPeriod)
 	if now >= until || it.at-until < int64(Ahead)/2 {
 		return false
 	}

@@ -326,8 +326,8 @@ func TestWhatIsDueComesFirst(t *testing.T) {
 	due, soon, next := timers.popDue()
 	require.Equal(t, []journal.ID{{1}}, due)
 	require.Empty(t, soon)
-	require.Equal(t, breath, next)
-	clock.Advance(breath)
+	require.Equal(t, quietPeriod, next)
+	clock.Advance(quietPeriod)
 	_, soon, _ = timers.popDue()
 	require.Equal(t, []journal.ID{{2}}, soon)
 }

@@ -72,7 +72,7 @@ func entriesIn(dir string) (entries []cacheEntry) {
 }
 
 // trimCache removes those modules that were not used for longest, until the others fit.
-// The notes go with them, for they do not tell which: see aside.go.
+// The notes go with them, for they do not tell which: see subprocess.go.
 func (r *Runtime) trimCache() {
 	if r.cache == nil {
 		return

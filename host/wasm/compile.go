@@ -119,7 +119,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	note := r.compileAside(digest, p.Content)
+	note := r.compileInSubprocess(digest, p.Content)
 	if r.life.Err() != nil { // the engine would begin anew, and not look at it
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}

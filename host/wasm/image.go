@@ -187,7 +187,7 @@ func (m *Module) initializeNeutral(ctx context.Context, world World, seed byte) 
 // The error says why what one of them holds cannot be the state of others.
 func (i *Instance) takeImageLocked(other *Instance) (*image, error) {
 	switch {
-	case i.machine.stained || other.machine.stained:
+	case i.machine.dirty || other.machine.dirty:
 		return nil, errors.New("its initialisation changes files")
 	case i.wallReads > 0:
 		return nil, errors.New("its initialisation reads the clock")

@@ -4,7 +4,7 @@ package wasm
 // returned from its last call, so all its state is in memory and globals. Fuel is no state: it is
 // set before every call.
 func (mc *machine) reset() bool {
-	if mc.image == nil || mc.stained || mc.linear.refused {
+	if mc.image == nil || mc.dirty || mc.linear.refused {
 		return false
 	}
 	kept, ok := mc.linear.reset(mc.image)

@@ -37,7 +37,7 @@ const (
 // Config holds the settings of a [Runtime]. Its zero value is the default.
 type Config struct {
 	// Aside has another process compile a binary into the cache: by [CompileInto]. Nil means
-	// that this process compiles everything. See aside.go.
+	// that this process compiles everything. See subprocess.go.
 	Aside func(ctx context.Context, content []byte) error
 
 	// CacheDir is the folder of the compilation cache; it is created if it is
@@ -212,7 +212,7 @@ func (r *Runtime) offer(ctx context.Context) error {
 		abi.ImportModule:                  own,
 		binary.FuelModule:                 fuel,
 	} {
-		compiled, err := builder.Compile(experimental.WithFunctionListenerFactory(ctx, stainFactory{}))
+		compiled, err := builder.Compile(experimental.WithFunctionListenerFactory(ctx, dirtyListenerFactory{}))
 		if err != nil {
 			return fmt.Errorf("compile the host module %s: %w", name, err)
 		}

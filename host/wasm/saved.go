@@ -59,7 +59,7 @@ var (
 func (i *Instance) Save() (*Saved, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.phase != phaseParked || i.machine.image == nil || i.machine.stained {
+	if i.phase != phaseParked || i.machine.image == nil || i.machine.dirty {
 		return nil, ErrNoState
 	}
 	img, memory := i.machine.image, i.linear.bytes()

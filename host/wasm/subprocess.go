@@ -26,9 +26,9 @@ import (
 //
 // A note in the cache says that a module is there: a host that starts again asks no one.
 
-// asideSize is the size of a binary from which it is compiled aside: below, starting a process
+// subprocessSize is the size of a binary from which a subprocess compiles it: below, starting a process
 // takes longer than it saves.
-const asideSize = 1 << 20
+const subprocessSize = 1 << 20
 
 // notesDir is the folder of the notes in the cache.
 const notesDir = "notes"
@@ -50,10 +50,10 @@ func CompileInto(ctx context.Context, dir string, content []byte) error {
 	return nil
 }
 
-// compileAside has a large binary compiled by another process, unless it is in the cache. That
+// compileInSubprocess has a large binary compiled by another process, unless it is in the cache. That
 // takes seconds, so the log says what the first call of a module waits for.
-func (r *Runtime) compileAside(digest string, content []byte) (note string) {
-	if r.cfg.Aside == nil || r.cache == nil || len(content) < asideSize {
+func (r *Runtime) compileInSubprocess(digest string, content []byte) (note string) {
+	if r.cfg.Aside == nil || r.cache == nil || len(content) < subprocessSize {
 		return ""
 	}
 	sum := sha256.Sum256(content)

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// lostLimit is how many hosts may end during the same attempt of an activity before
+// lostAttemptLimit is how many hosts may end during the same attempt of an activity before
 // its execution is paused.
-const lostLimit = 3
+const lostAttemptLimit = 3
 
 // suspectDelay is how long a host has been there when an attempt begins that was lost
 // twice.
@@ -91,7 +91,9 @@ func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
 }
 
 // suspect tells whether an attempt of an op would be one more that was lost twice.
-func (x *Executions) suspect(o *op.Op) bool { return x.announced(o) && o.LostSoFar() == lostLimit-1 }
+func (x *Executions) suspect(o *op.Op) bool {
+	return x.announced(o) && o.LostSoFar() == lostAttemptLimit-1
+}
 
 // announced tells whether an attempt of an op is journaled before it begins: an earlier
 // host may have begun one, or the journal says that none is under way.
@@ -113,7 +115,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 		return
 	}
 	lost := o.LostSoFar()
-	if lost >= lostLimit {
+	if lost >= lostAttemptLimit {
 		m.reply <- false
 		r.endTask(m.step) // if the answer to the pause is lost, it asks again
 		r.noteAttempt(o, journal.Released, 0)
@@ -131,7 +133,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 		m.reply <- true
 		return committed()
 	}
-	r.owe(write)
+	r.commitOrRetry(write)
 }
 
 // noteAttempt has an entry about an attempt committed with the next write.

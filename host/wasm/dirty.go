@@ -13,15 +13,15 @@ import (
 // renumber them. A reset does not bring them back. So a machine whose guest has
 // called a function of WASI that could change them is marked, and not used again.
 
-// stainFactory has the engine tell of the calls of functions that leave a stain.
-type stainFactory struct{}
+// dirtyListenerFactory listens to calls of functions that make an instance dirty.
+type dirtyListenerFactory struct{}
 
-var _ experimental.FunctionListenerFactory = stainFactory{}
+var _ experimental.FunctionListenerFactory = dirtyListenerFactory{}
 
-// stainless are the functions that change nothing outside of the guest's memory:
+// pureImports are the functions that change nothing outside of the guest's memory:
 // standard input is empty, the other streams are ours, and flags mean nothing to
 // them.
-var stainless = map[string]bool{
+var pureImports = map[string]bool{
 	"args_get":            true,
 	"args_sizes_get":      true,
 	"clock_res_get":       true,
@@ -42,35 +42,35 @@ var stainless = map[string]bool{
 }
 
 // NewFunctionListener implements [experimental.FunctionListenerFactory].
-func (stainFactory) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
+func (dirtyListenerFactory) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
 	name, ok := strings.CutPrefix(def.DebugName(), wasi_snapshot_preview1.ModuleName+".")
 	switch {
 	case name == "poll_oneoff":
 		return pollListener{}
-	case ok && !stainless[name]:
-		return stainListener{}
+	case ok && !pureImports[name]:
+		return dirtyListener{}
 	}
 	return nil
 }
 
-// stainListener marks the machine of a guest whose call succeeded. One that was
+// dirtyListener marks the machine of a guest whose call succeeded. One that was
 // refused has changed nothing.
-type stainListener struct{}
+type dirtyListener struct{}
 
 // Before implements [experimental.FunctionListener].
-func (stainListener) Before(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {
+func (dirtyListener) Before(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {
 }
 
 // After implements [experimental.FunctionListener].
-func (stainListener) After(ctx context.Context, _ api.Module, _ api.FunctionDefinition, results []uint64) {
+func (dirtyListener) After(ctx context.Context, _ api.Module, _ api.FunctionDefinition, results []uint64) {
 	if len(results) > 0 && uint32(results[0]) != 0 {
 		return
 	}
 	if i, ok := ctx.Value(instanceKey{}).(*Instance); ok && i.machine != nil {
-		i.machine.stained = true
+		i.machine.dirty = true
 	}
 }
 
 // Abort implements [experimental.FunctionListener]. A call that did not return is the
 // end of its instance.
-func (stainListener) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}
+func (dirtyListener) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}

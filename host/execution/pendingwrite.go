@@ -6,14 +6,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// owedLimit is how often a write is tried before the run looks into the journal for a
+// commitTries is how often a write is tried before the run looks into the journal for a
 // reason. It may be at odds with it: then no number of tries would help.
-const owedLimit = 20
+const commitTries = 20
 
-// owed is a write that the run has decided on and the store has not taken yet. Nothing
+// pendingWrite is a write that the run has decided on and the store has not taken yet. Nothing
 // took effect, so the same write is tried until it does: the guest keeps its instance
 // and outcomes keep their numbers. Until then the run decides nothing else.
-type owed struct {
+type pendingWrite struct {
 	doing string
 	write journal.Write
 	batch batch       // what the write delivers
@@ -26,23 +26,23 @@ type owed struct {
 // commit makes a write durable, and then lets follow what depends on it: now, or when
 // the store takes the write. It reports whether the run goes on.
 func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
-	return r.owe(&owed{doing: doing, write: w, batch: b, then: then})
+	return r.commitOrRetry(&pendingWrite{doing: doing, write: w, batch: b, then: then})
 }
 
-// owe is commit, with all that there is to say.
-func (r *run) owe(o *owed) bool {
-	r.owed = o
-	return r.payOwed()
+// commitOrRetry commits a write, or leaves it pending. It reports whether the run goes on.
+func (r *run) commitOrRetry(o *pendingWrite) bool {
+	r.pendingWrite = o
+	return r.retryPending()
 }
 
-// payOwed tries the write that is owed. It reports whether the run goes on.
-func (r *run) payOwed() bool {
-	o := r.owed
+// retryPending tries the pending write. It reports whether the run goes on.
+func (r *run) retryPending() bool {
+	o := r.pendingWrite
 	o.err = r.commitNow(o.write)
 	o.tries++
 	switch {
 	case o.err == nil:
-		r.owed, r.setbacks = nil, 0
+		r.pendingWrite, r.setbacks = nil, 0
 		if o.write.Update != nil || o.write.Continue != nil || len(o.write.Hold) > 0 {
 			r.rowWrites++
 		}
@@ -52,10 +52,10 @@ func (r *run) payOwed() bool {
 		return o.then()
 	case errors.Is(o.err, journal.ErrFenced) || r.execs.Host.Over():
 		return false
-	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= owedLimit:
+	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= commitTries:
 		// Only the journal tells what is true.
-		r.owed = nil
-		r.untold = append(r.untold, o.write.Send...)
+		r.pendingWrite = nil
+		r.undecidedSends = append(r.undecidedSends, o.write.Send...)
 		r.rollBack(o.batch, o.err)
 		if o.again != nil {
 			r.requeue(o.again)
@@ -77,23 +77,23 @@ func (r *run) commitSends(w journal.Write) error {
 		r.tookStops(&w)
 		r.execs.tellStops(w.Send)
 	case errors.Is(err, journal.ErrUndecided):
-		r.untold = append(r.untold, w.Send...)
+		r.undecidedSends = append(r.undecidedSends, w.Send...)
 	}
 	return err
 }
 
-// settleOwed tries the write that is owed, if there is one, before notices are
+// settlePending tries the pending write, if there is one, before notices are
 // received. It reports whether they can be. If not they wait; callers that wait for a
 // reply get the store's error.
-func (r *run) settleOwed(notices []notice) bool {
-	if r.owed == nil {
+func (r *run) settlePending(notices []notice) bool {
+	if r.pendingWrite == nil {
 		return true
 	}
-	r.payOwed()
-	if r.owed == nil {
+	r.retryPending()
+	if r.pendingWrite == nil {
 		return true
 	}
-	err := journal.Coded(r.owed.doing, r.owed.err)
+	err := journal.Coded(r.pendingWrite.doing, r.pendingWrite.err)
 	for _, m := range notices {
 		if _, again := m.(wake); !again && (isMail(m) || !refuse(m, err)) {
 			r.requeue(m)

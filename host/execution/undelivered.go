@@ -32,7 +32,7 @@ const maxReading = 8
 //
 // The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further attempt or read begins, of
 // any run. Outcomes wait for the store, for instances and for their turn to compute, and for no attempt that has not begun: so they become fewer.
-type inHand struct {
+type undelivered struct {
 	unread atomic.Int64
 	known  atomic.Int64 // exact whenever the run has received something
 	all    *outcomes
@@ -78,9 +78,9 @@ func (x *Executions) OutcomeBytes() int64 {
 }
 
 // setKnown says how many bytes the run has received and not delivered.
-func (h *inHand) setKnown(bytes int64) { h.all.add(bytes - h.known.Swap(bytes)) }
+func (h *undelivered) setKnown(bytes int64) { h.all.add(bytes - h.known.Swap(bytes)) }
 
-func (h *inHand) tooMuch() bool { return h.unread.Load()+h.known.Load() > maxUndelivered }
+func (h *undelivered) tooMuch() bool { return h.unread.Load()+h.known.Load() > maxUndelivered }
 
 // ended says that the attempt of a task has come to something.
 func (t *task) ended(report activity.Report) {
@@ -113,28 +113,28 @@ func (t *task) came(outcome abi.Outcome) {
 // read says that the run has ended the task.
 func (r *run) read(t *task) {
 	if bytes := t.unread.Swap(-1); bytes > 0 {
-		r.inHand.known.Add(bytes)
-		r.inHand.unread.Add(-bytes)
+		r.undelivered.known.Add(bytes)
+		r.undelivered.unread.Add(-bytes)
 	}
 }
 
 // pace lets attempts of the activities and reads begin, unless there is too much in hand.
 func (r *run) pace() {
-	known := r.kept.bytes()
-	r.locked(func(l *ledger) { known += l.inHand() })
-	r.inHand.setKnown(known)
-	if !r.inHand.tooMuch() {
+	known := r.carried.bytes()
+	r.locked(func(l *ledger) { known += l.undeliveredBytes() })
+	r.undelivered.setKnown(known)
+	if !r.undelivered.tooMuch() {
 		r.execs.performing.Resume(r.id)
 		r.execs.reading.Resume(r.id)
 	}
-	if r.inHand.tooMuch() { // also if a task has ended in between, and its hold was ended
+	if r.undelivered.tooMuch() { // also if a task has ended in between, and its hold was ended
 		r.execs.performing.Hold(r.id)
 		r.execs.reading.Hold(r.id)
 	}
 }
 
 // inHand is how many bytes wait to be delivered, or to be committed.
-func (l *ledger) inHand() int64 {
+func (l *ledger) undeliveredBytes() int64 {
 	bytes := l.ops.ReadyBytes()
 	for _, entries := range [][]journal.Entry{l.committed, l.attempts} {
 		for i := range entries {
@@ -147,7 +147,7 @@ func (l *ledger) inHand() int64 {
 	return bytes
 }
 
-func (k *kept) bytes() (bytes int64) {
+func (k *carriedOver) bytes() (bytes int64) {
 	for _, m := range k.outcomes {
 		bytes += op.Bytes(m.outcome.Value, m.outcome.Error)
 	}

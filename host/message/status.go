@@ -7,14 +7,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Standing is how far a message has come, by what the store has of it. A message leaves the inbox
+// Status is how far a message has come, by what the store has of it. A message leaves the inbox
 // in the commit that writes its receipt: who reads the inbox first and the receipt then misses
 // neither.
-type Standing int
+type Status int
 
 const (
 	// Unknown is a message that was not accepted, or whose receipt is not kept any more.
-	Unknown Standing = iota
+	Unknown Status = iota
 	// Accepted is one in the inbox. An execution that is over has not looked at it, or not
 	// answered it, and will not.
 	Accepted
@@ -22,8 +22,8 @@ const (
 	Done
 )
 
-// StandingOf is that of the message of an origin, given the inbox and its receipt, if there is one.
-func StandingOf(origin journal.Origin, inbox []journal.Envelope, receipt *journal.Receipt) Standing {
+// StatusOf returns the status of the message of an origin, given the inbox and its receipt or nil.
+func StatusOf(origin journal.Origin, inbox []journal.Envelope, receipt *journal.Receipt) Status {
 	switch {
 	case receipt != nil:
 		return Done

@@ -6,25 +6,25 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// kept is what a run has in hand while it is rebuilt from the journal: outcomes, and
-// attempts that failed. What the journal does not have by then is not lost with the
-// instance, and no activity runs again for it.
-type kept struct {
+// carriedOver holds outcomes and failed attempts of a run while it is rebuilt from the journal, so
+// that those which the journal does not have are not lost with the instance, and no activity runs
+// again for them.
+type carriedOver struct {
 	outcomes map[journal.StepID]opDone
 	attempts map[journal.StepID]journal.Entry
 }
 
-func newKept() kept {
-	return kept{outcomes: map[journal.StepID]opDone{}, attempts: map[journal.StepID]journal.Entry{}}
+func newCarriedOver() carriedOver {
+	return carriedOver{outcomes: map[journal.StepID]opDone{}, attempts: map[journal.StepID]journal.Entry{}}
 }
 
-func (k *kept) clear() {
+func (k *carriedOver) clear() {
 	clear(k.outcomes)
 	clear(k.attempts)
 }
 
-// keep takes what the ledger and a batch have in hand.
-func (k *kept) keep(l *ledger, b batch) {
+// keep copies the undelivered outcomes of the ledger and of a batch.
+func (k *carriedOver) keep(l *ledger, b batch) {
 	for o := range l.ops.All() {
 		switch {
 		case o.Unread > 0: // the store has it
@@ -46,8 +46,8 @@ func (k *kept) keep(l *ledger, b batch) {
 	}
 }
 
-// giveBack hands what was kept to the ledger, as far as the journal has not got it.
-func (k *kept) giveBack(l *ledger) {
+// restore returns to the ledger the outcomes and attempts that the journal does not have.
+func (k *carriedOver) restore(l *ledger) {
 	for step, m := range k.outcomes {
 		l.complete(step, m.outcome, m.attempts, m.at)
 	}

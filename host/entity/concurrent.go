@@ -9,13 +9,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// beginBeside has reads, and calls of an entity without a state, performed: as many at the
+// beginConcurrent has reads, and calls of an entity without a state, performed: as many at the
 // same time as the type says.
-func (e *entity) beginBeside() {
-	for i := 0; i < len(e.beside) && e.running < e.concurrency; {
-		c := e.beside[i]
+func (e *entity) beginConcurrent() {
+	for i := 0; i < len(e.concurrent) && e.running < e.concurrency; {
+		c := e.concurrent[i]
 		if refused := e.refusedRead(c); refused != nil {
-			e.beside = slices.Delete(e.beside, i, i+1)
+			e.concurrent = slices.Delete(e.concurrent, i, i+1)
 			e.unqueue(c)
 			e.end(c, map[*call]answer{c: {err: refused}}, nil)
 			continue
@@ -27,7 +27,7 @@ func (e *entity) beginBeside() {
 			i++
 			continue
 		}
-		e.beside = slices.Delete(e.beside, i, i+1)
+		e.concurrent = slices.Delete(e.concurrent, i, i+1)
 		e.unqueue(c)
 		c.beginWork()
 		e.running++
@@ -71,12 +71,12 @@ func (e *entity) beginOne(c *call) {
 		places, task = e.entities.calling, func() message { return e.entities.callStateless(c) }
 	}
 	if !e.begin(places, task) {
-		e.endBeside(callDone{call: c, answer: answer{err: e.entities.Host.EndReason()}})
+		e.endConcurrent(callDone{call: c, answer: answer{err: e.entities.Host.EndReason()}})
 	}
 }
 
-// endBeside answers a call that ran beside others.
-func (e *entity) endBeside(m callDone) {
+// endConcurrent answers a call that ran concurrently.
+func (e *entity) endConcurrent(m callDone) {
 	e.running--
 	e.barren = false
 	if e.state == nil && m.loaded != nil && m.generation == e.generation {
@@ -85,7 +85,7 @@ func (e *entity) endBeside(m callDone) {
 	if m.unanswered && !e.entities.Host.Over() {
 		m.call.atWork = false
 		e.entities.metrics.queued.Inc()
-		e.beside = slices.Insert(e.beside, 0, m.call)
+		e.concurrent = slices.Insert(e.concurrent, 0, m.call)
 		e.setback(&e.reading, "perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
 		return
 	}

@@ -15,19 +15,19 @@ import (
 // nothing until it is committed, so the run is unloaded. When it is loaded it finds the
 // request in its inbox, and ends without a replay, which would take the turn again.
 
-// breakOffEvery is how often a turn is looked for that is to be broken off. One may have begun just after
+// cancelInterval is the interval between two tries to cancel a turn. One may have begun just after
 // the last look.
-const breakOffEvery = 100 * time.Millisecond
+const cancelInterval = 100 * time.Millisecond
 
 // underWay is a turn, or a replay, that can be broken off. Everything for which a run lets its code
 // compute is one.
 type underWay struct {
 	cancel context.CancelFunc
-	head   *headStart // whose turn it may be; or nil
+	head   *eagerStart // whose turn it may be; or nil
 }
 
-// breakable is the context of what can be broken off until end is called.
-func (r *run) breakable() (ctx context.Context, end func()) {
+// cancelable returns a context that cancelTurn cancels, until end is called.
+func (r *run) cancelable() (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.execs.Host.Context())
 	r.turn.Store(&underWay{cancel, r.head})
 	return ctx, func() {
@@ -39,33 +39,33 @@ func (r *run) breakable() (ctx context.Context, end func()) {
 // beginTurn says that a turn begins. It has this context, and is over when end is called.
 func (r *run) beginTurn() (ctx context.Context, end func()) {
 	r.turnSince.Store(r.execs.now())
-	ctx, ended := r.breakable()
+	ctx, ended := r.cancelable()
 	return ctx, func() {
 		ended()
 		r.turnSince.Store(0)
 	}
 }
 
-// brokenOff tells whether a turn was ended from outside, and if so has the run rebuilt.
-func (r *run) brokenOff(ctx context.Context, b batch) bool {
-	if !r.wasBrokenOff(ctx) {
+// turnCanceled reports whether a turn was cancelled, and rebuilds the run if so.
+func (r *run) turnCanceled(ctx context.Context, b batch) bool {
+	if !r.wasCanceled(ctx) {
 		return false
 	}
 	r.reload(b)
 	return true
 }
 
-func (r *run) wasBrokenOff(ctx context.Context) bool { return ctx.Err() != nil && !r.execs.Host.Over() }
+func (r *run) wasCanceled(ctx context.Context) bool { return ctx.Err() != nil && !r.execs.Host.Over() }
 
-// breakOffTurns breaks off the turns of an execution until stop is called.
-func (x *Executions) breakOffTurns(id journal.ID) (stop func()) {
+// cancelTurns cancels the turns of an execution until stop is called.
+func (x *Executions) cancelTurns(id journal.ID) (stop func()) {
 	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
-		ticker := x.Clock.NewTicker(breakOffEvery)
+		ticker := x.Clock.NewTicker(cancelInterval)
 		defer ticker.Stop()
 		for {
-			x.breakOff(id)
+			x.cancelTurn(id)
 			select {
 			case <-done:
 				return
@@ -76,8 +76,8 @@ func (x *Executions) breakOffTurns(id journal.ID) (stop func()) {
 	return func() { close(done); <-over }
 }
 
-// breakOff ends the turn that is under way, if there is one.
-func (x *Executions) breakOff(id journal.ID) {
+// cancelTurn cancels the running turn, if there is one.
+func (x *Executions) cancelTurn(id journal.ID) {
 	r, found := x.runs.Get(id)
 	if !found {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// headStart is the first turn of an execution, taken while its start is being committed:
+// eagerStart is the first turn of an execution, taken while its start is being committed:
 // a flush of the disk takes longer than most first turns, and there is nothing else to do
 // for the execution meanwhile.
 //
@@ -29,8 +29,8 @@ import (
 // more. An endless turn would take all of its time twice. Whatever else ends a head start says
 // nothing about the guest (there is no memory, it was discarded, the host ends or panicked): that
 // came to nothing, and is no loss, since the run takes the turn itself.
-type headStart struct {
-	heads  *headStarts
+type eagerStart struct {
+	heads  *eagerStarts
 	over   chan struct{} // closed when the turn is over
 	cancel context.CancelFunc
 
@@ -41,14 +41,14 @@ type headStart struct {
 	unwanted bool       // guarded by mu
 }
 
-// headStart begins the first turn of an execution that is about to be started. It returns
+// beginEagerly begins the first turn of an execution whose start is being committed. It returns
 // nil if there is no room for it.
-func (x *Executions) headStart(row *journal.Execution) *headStart {
+func (x *Executions) beginEagerly(row *journal.Execution) *eagerStart {
 	if x.NoHeadStarts || x.Host.Draining() {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(x.Host.Context())
-	h := &headStart{heads: &x.heads, over: make(chan struct{}), cancel: cancel}
+	h := &eagerStart{heads: &x.heads, over: make(chan struct{}), cancel: cancel}
 	if !x.group.Go(func() {
 		defer close(h.over)
 		defer cancel()
@@ -64,7 +64,7 @@ func (x *Executions) headStart(row *journal.Execution) *headStart {
 }
 
 // take takes the turn.
-func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execution) {
+func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execution) {
 	var g *admitted
 	kept := false
 	defer func() {
@@ -85,30 +85,30 @@ func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execut
 	}
 }
 
-// headStarts are those whose turn is over and whose run has not taken it yet. That run may
+// eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That run may
 // wait for a place, and all places may be taken by runs that wait for memory: so what these
 // hold can be had back.
-type headStarts struct {
+type eagerStarts struct {
 	mu  sync.Mutex
-	all map[*headStart]struct{} // guarded by mu
+	all map[*eagerStart]struct{} // guarded by mu
 }
 
-func (s *headStarts) add(h *headStart) {
+func (s *eagerStarts) add(h *eagerStart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[*headStart]struct{}{}
+		s.all = map[*eagerStart]struct{}{}
 	}
 	s.all[h] = struct{}{}
 }
 
-func (s *headStarts) remove(h *headStart) {
+func (s *eagerStarts) remove(h *eagerStart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, h)
 }
 
-func (s *headStarts) any() *headStart {
+func (s *eagerStarts) any() *eagerStart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for h := range s.all {
@@ -131,7 +131,7 @@ func (x *Executions) admitNow(_ context.Context, bytes int64) (*budget.Permit, e
 
 // result waits for the end of the turn, and hands over what became of it, once: the guest, or how it
 // failed. Both are nil if the turn came to nothing.
-func (h *headStart) result() (g *admitted, turn guest.Turn, failed error) {
+func (h *eagerStart) result() (g *admitted, turn guest.Turn, failed error) {
 	if h == nil {
 		return nil, guest.Turn{}, nil
 	}
@@ -146,7 +146,7 @@ func (h *headStart) result() (g *admitted, turn guest.Turn, failed error) {
 
 // discard says that the result is not wanted, and ends the turn. It does not wait. It reports whether that
 // gave an instance back.
-func (h *headStart) discard() bool {
+func (h *eagerStart) discard() bool {
 	if h == nil {
 		return false
 	}
