@@ -118,7 +118,7 @@ type EntityLock struct {
 	Waiting int
 }
 
-// LockWaiter is one who waits for an entity that is locked.
+// LockWaiter is a caller queued for the lock of an entity.
 type LockWaiter struct {
 	entity.Waiter
 	// Execution is the name of the one that waits; empty if it is a client, or gone.

@@ -55,7 +55,7 @@ func Instant(ts *timestamppb.Timestamp) (int64, error) {
 	return ts.AsTime().UnixNano(), nil
 }
 
-// ScheduleSpec reads what is said about a schedule, without the input.
+// ScheduleSpec reads the definition of a schedule, without the input.
 func ScheduleSpec(p *crusterv1.ScheduleSpec) (spec journal.ScheduleSpec, err error) {
 	spec = journal.ScheduleSpec{
 		CatchUp: length(p.GetCatchUp()), Jitter: length(p.GetJitter()), MaxQueued: int(p.GetMaxQueued()), MaxRuns: p.GetMaxRuns(),

@@ -257,7 +257,7 @@ func (b *batch) settle(calls []*call) error {
 }
 
 // refuseSender answers a call whose messages were not accepted. It has changed nothing, and may
-// be repeated. A message is parked and not tried again: it could wait for one that waits for it.
+// be repeated. A message is parked and not tried again: two entities whose inboxes are full could wait for each other.
 func (b *batch) refuseSender(c *call) error {
 	full := abi.Errorf(abi.CodeMailboxFull,
 		"the inbox of an entity to which %q of %s sends is full, or has too many parked messages: the operation has changed nothing, and sent nothing", c.operation, c.ref)

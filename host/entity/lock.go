@@ -297,7 +297,7 @@ func (x *Entities) Unlock(ctx context.Context, ref Ref) (*journal.Lock, error) {
 	return row, nil
 }
 
-// Waiter is one who waits for an entity that is locked.
+// Waiter is a caller queued for the lock of an entity.
 type Waiter struct {
 	// From is the step of a workflow; zero if it is a client.
 	From journal.Caller

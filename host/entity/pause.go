@@ -23,7 +23,7 @@ func (e *entity) setback(p *pause, doing string, err error) {
 	p.failures++
 	delay := min(50*time.Millisecond<<min(p.failures-1, 10), 30*time.Second)
 	p.until = e.entities.Clock.Now().Add(delay).UnixNano()
-	e.entities.Logger.Warn("an entity could not go on; trying again", "id", e.id, "doing", doing, "error", err, "delay", delay)
+	e.entities.Logger.Warn("entity step failed; retrying", "id", e.id, "doing", doing, "error", err, "delay", delay)
 }
 
 // retryAt is when something is tried again, or looked at; 0 if nothing is.

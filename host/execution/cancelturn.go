@@ -29,7 +29,7 @@ type underWay struct {
 // cancelable returns a context that cancelTurn cancels, until end is called.
 func (r *run) cancelable() (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.execs.Host.Context())
-	r.turn.Store(&underWay{cancel, r.head})
+	r.turn.Store(&underWay{cancel, r.eagerStart})
 	return ctx, func() {
 		r.turn.Store(nil)
 		cancel()

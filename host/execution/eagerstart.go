@@ -26,7 +26,7 @@ import (
 //
 // The turn is a function of the row alone. So a guest that did not survive it would not survive
 // it if the run took it: the failure is the run's own, its first crash, and not found out once
-// more. An endless turn would take all of its time twice. Whatever else ends a head start says
+// more. An endless turn would take all of its time twice. Whatever else ends an eager start says
 // nothing about the guest (there is no memory, it was discarded, the host ends or panicked): that
 // came to nothing, and is no loss, since the run takes the turn itself.
 type eagerStart struct {
@@ -48,7 +48,7 @@ func (x *Executions) beginEagerly(row *journal.Execution) *eagerStart {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(x.Host.Context())
-	h := &eagerStart{heads: &x.heads, over: make(chan struct{}), cancel: cancel}
+	h := &eagerStart{heads: &x.eagerStarts, over: make(chan struct{}), cancel: cancel}
 	if !x.group.Go(func() {
 		defer close(h.over)
 		defer cancel()
@@ -79,7 +79,7 @@ func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execu
 	case h.unwanted:
 	case err == nil:
 		h.guest, h.turn, kept = g, turn, true
-		x.heads.add(h)
+		x.eagerStarts.add(h)
 	case g != nil && ctx.Err() == nil && !abi.IsOfHost(err):
 		h.turn, h.failed = turn, err
 	}

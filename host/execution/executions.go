@@ -141,26 +141,26 @@ const maxAtWork = 1024
 // memory.
 type Executions struct {
 	Deps
-	metrics    *metrics
-	born       int64 // when this host began
-	codec      hibernation.Codec
-	saving     *semaphore.Weighted             // states that are being saved
-	restoring  *semaphore.Weighted             // states that guests are being made of
-	querying   *semaphore.Weighted             // queries that are being answered
-	alone      *semaphore.Weighted             // for attempts that run alone: see lostattempts.go
-	group      actor.TaskGroup                 // the goroutines of runs and of their tasks
-	performing *actor.FairQueue[journal.ID]    // the attempts of activities, by execution
-	reading    *actor.FairQueue[journal.ID]    // reads of outcomes of other executions, by the execution that reads
-	ending     *actor.FairQueue[journal.RunID] // ends of executions that runs have given up, by the run
-	runs       *actor.Registry[journal.ID, notice, *run]
-	resident   *residency.List
-	heads      eagerStarts
-	updates    updateWaiters
-	inboxLocks inboxLocks
-	answering  answering
-	starts     starts
-	outcomes   outcomes
-	leaving    atomic.Int64 // counts those that were evicted and leave memory
+	metrics     *metrics
+	born        int64 // when this host began
+	codec       hibernation.Codec
+	saving      *semaphore.Weighted             // states that are being saved
+	restoring   *semaphore.Weighted             // states that guests are being made of
+	querying    *semaphore.Weighted             // queries that are being answered
+	alone       *semaphore.Weighted             // for attempts that run alone: see lostattempts.go
+	group       actor.TaskGroup                 // the goroutines of runs and of their tasks
+	performing  *actor.FairQueue[journal.ID]    // the attempts of activities, by execution
+	reading     *actor.FairQueue[journal.ID]    // reads of outcomes of other executions, by the execution that reads
+	ending      *actor.FairQueue[journal.RunID] // ends of executions that runs have given up, by the run
+	runs        *actor.Registry[journal.ID, notice, *run]
+	resident    *residency.List
+	eagerStarts eagerStarts
+	updates     updateWaiters
+	inboxLocks  inboxLocks
+	answering   answering
+	starts      starts
+	outcomes    outcomes
+	leaving     atomic.Int64 // counts those that were evicted and leave memory
 }
 
 // New makes executions of which none is in memory.
@@ -259,7 +259,7 @@ func (x *Executions) DropGuests() {
 		r.dropGuest()
 		r.releaseOps()
 	})
-	for h := x.heads.any(); h != nil; h = x.heads.any() {
+	for h := x.eagerStarts.any(); h != nil; h = x.eagerStarts.any() {
 		h.discard() // no run has begun to work for it
 	}
 }

@@ -36,7 +36,7 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 			row.Arrivals = uint64(len(s.received))
 			r.adopt(&row)
 			r.take(s.received)
-			r.head = s.head
+			r.eagerStart = s.head
 			return notices[1:], true
 		}
 	}

@@ -236,7 +236,7 @@ func (r *run) underWay(trial Trial) *replay.Misfit {
 	return nil
 }
 
-func (r *run) commitMove(digest string, trial Trial, did own) error {
+func (r *run) commitMove(digest string, trial Trial, did localEffects) error {
 	r.mu.Lock()
 	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
 	moved := journal.Entry{

@@ -32,7 +32,7 @@ import (
 //  3. One that is not given up is delivered next, however often the run was loaded meanwhile.
 
 // own is what a run does itself for the ops of a turn.
-type own struct {
+type localEffects struct {
 	answers  message.Answers
 	publish  *journal.Published             // what replaces what was published; nil leaves it
 	outcomes map[journal.StepID]abi.Outcome // of these ops
@@ -44,13 +44,13 @@ type own struct {
 func isOwn(o *op.Op) bool { return o.Kind == abi.OpAnswer || o.Kind == abi.OpPublish }
 
 // perform decides what the run does for the ops of a turn. It changes nothing.
-func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
+func (r *run) perform(b batch, turn guest.Turn) (did localEffects, err error) {
 	err = r.performOn(&did, b.delivered(), turn)
 	return did, err
 }
 
 // performOn adds what the run does for the ops of a turn to what it does for those of the turns before.
-func (r *run) performOn(did *own, delivered []journal.Envelope, turn guest.Turn) (err error) {
+func (r *run) performOn(did *localEffects, delivered []journal.Envelope, turn guest.Turn) (err error) {
 	for _, o := range turn.Issued {
 		var refused *abi.Error
 		switch body := o.Body.(type) {
@@ -79,16 +79,18 @@ func (r *run) performOn(did *own, delivered []journal.Envelope, turn guest.Turn)
 }
 
 // writes tells whether there is anything to be made durable.
-func (did *own) writes() bool { return len(did.answers)+len(did.unwanted) > 0 || did.publish != nil }
+func (did *localEffects) writes() bool {
+	return len(did.answers)+len(did.unwanted) > 0 || did.publish != nil
+}
 
 // write adds it to the write of the turn.
-func (did *own) write(w *journal.Write, now int64) {
+func (did *localEffects) write(w *journal.Write, now int64) {
 	w.Publish = did.publish
 	did.answers.Write(w, now)
 }
 
 // pass passes a point that is about answers, if there are any.
-func (did *own) pass(in faultpoint.Injector, point string) {
+func (did *localEffects) pass(in faultpoint.Injector, point string) {
 	if len(did.answers) > 0 {
 		in.Pass(point)
 	}
@@ -135,18 +137,18 @@ func (p *replayed) note(player *replay.Player, turn guest.Turn) {
 // performReplayed decides what is to be done for an execution that goes on where a trial has
 // ended. What the workflow does not declare is not published: a turn that publishes it will
 // be refused when it is taken.
-func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (own, error) {
-	did := own{answers: p.answers, unwanted: p.unwanted}
+func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (localEffects, error) {
+	did := localEffects{answers: p.answers, unwanted: p.unwanted}
 	if p.publish == nil {
 		return did, nil
 	}
 	old, err := x.Published(ctx, row)
 	if err != nil {
-		return own{}, err
+		return localEffects{}, err
 	}
 	published, refused, err := x.merged(ctx, row, old, p.publish)
 	if err != nil {
-		return own{}, err
+		return localEffects{}, err
 	}
 	if refused == nil && !same(published, old) {
 		did.publish = published

@@ -46,7 +46,7 @@ func (r *run) tookPublish(w *journal.Write) {
 
 // publish adds to what a turn publishes. Refused says why it is not: all of the body is
 // published, or nothing.
-func (r *run) publish(did *own, body *abi.Publish) (refused *abi.Error, err error) {
+func (r *run) publish(did *localEffects, body *abi.Publish) (refused *abi.Error, err error) {
 	old := did.publish
 	if old == nil {
 		if old, err = r.publishedNow(); err != nil {

@@ -1,12 +1,12 @@
 package execution
 
-// reclaim frees memory for one that waits for it, and reports whether it did: the instance that has rested longest goes, or, if
-// none rests, a head start.
+// reclaim evicts the least recently used idle instance or, if none is idle, an eager start. It
+// reports whether it evicted anything.
 func (x *Executions) reclaim() bool {
 	if x.resident.EvictOldest() {
 		return true
 	}
-	for h := x.heads.any(); h != nil; h = x.heads.any() {
+	for h := x.eagerStarts.any(); h != nil; h = x.eagerStarts.any() {
 		if h.discard() {
 			return true
 		}

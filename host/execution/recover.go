@@ -75,7 +75,7 @@ func unwantedIn(player *replay.Player) (steps []journal.StepID) {
 // recoverTurns performs what turns without a commit of their own have caused, and what the last turn of
 // the replay comes to.
 func (r *run) recoverTurns(c *caused, last guest.Turn) error {
-	did := own{unwanted: c.unwanted}
+	did := localEffects{unwanted: c.unwanted}
 	var err error
 	for _, turn := range c.turns {
 		if err = r.performOn(&did, nil, turn); err != nil {
@@ -115,7 +115,7 @@ func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
 		var refused *abi.Error
 		if b, is := body.(*abi.Publish); is {
 			var err error
-			if refused, err = r.publish(&own{}, b); err != nil {
+			if refused, err = r.publish(&localEffects{}, b); err != nil {
 				return err
 			}
 		}

@@ -48,7 +48,7 @@ type run struct {
 	tasks          map[journal.StepID]*task           // what the host does for ops; survives a reload
 	attempts       map[journal.StepID]*task           // those of the tasks that are activities
 	carried        carriedOver                        // outcomes and attempts, during a reload
-	head           *eagerStart                        // the first turn, begun before the start was durable; or nil
+	eagerStart     *eagerStart                        // the first turn, begun before the start was durable; or nil
 	pendingWrite   *pendingWrite                      // a write that the store has not taken yet
 	stuck          *abi.Error                         // why it is to be paused once nothing is left to deliver
 	fault          *abi.Error                         // set while it is quarantined: see quarantine
@@ -116,8 +116,8 @@ func (r *run) Receive(notices []notice) []notice {
 		r.quarantine(notices, f)
 	}
 	r.dropRoom()
-	r.head.discard() // unless it has become the first turn
-	r.head = nil
+	r.eagerStart.discard() // unless it has become the first turn
+	r.eagerStart = nil
 	return r.takeAgain()
 }
 
@@ -502,7 +502,7 @@ func (r *run) unload() {
 func (r *run) backOff(doing string, err error) {
 	r.setbacks++
 	r.rest = min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)
-	r.log.Warn("could not go on; trying again", "doing", doing, "error", err, "delay", r.rest)
+	r.log.Warn("execution step failed; retrying", "doing", doing, "error", err, "delay", r.rest)
 }
 
 // Rests implements actor.Resting: a run that waits for memory must not keep those from working that

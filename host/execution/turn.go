@@ -120,7 +120,7 @@ func (r *run) waitForCompletions() {
 func (r *run) firstTurn() bool {
 	ctx, end := r.beginTurn()
 	defer end()
-	turn, begun, err := r.takeHeadStart()
+	turn, begun, err := r.takeEagerStart()
 	if !begun {
 		turn, err = r.begin(ctx)
 	}
@@ -136,10 +136,10 @@ func (r *run) firstTurn() bool {
 	return r.commitTurn(batch{}, turn)
 }
 
-// takeHeadStart makes the turn that was begun before the start was durable the run's own, also if
+// takeEagerStart makes the turn that was begun before the start was durable the run's own, also if
 // the guest failed in it. It reports false if there is none.
-func (r *run) takeHeadStart() (turn guest.Turn, begun bool, err error) {
-	g, turn, err := r.head.result()
+func (r *run) takeEagerStart() (turn guest.Turn, begun bool, err error) {
+	g, turn, err := r.eagerStart.result()
 	if g == nil && err == nil {
 		return guest.Turn{}, false, nil
 	}
@@ -227,8 +227,8 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	return r.commitPerformed(b, turn, did)
 }
 
-// commitPerformed is commitTurn of a turn of which is known what the run does for it itself.
-func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
+// commitPerformed commits a turn whose local effects are computed.
+func (r *run) commitPerformed(b batch, turn guest.Turn, did localEffects) bool {
 	next, err := r.nextRun(&turn)
 	if err != nil {
 		return r.crashed(b, err)
@@ -268,13 +268,13 @@ type decision struct {
 	update journal.Update   // of the row
 	write  journal.Write    // what makes the turn durable
 	gaveUp []journal.StepID // what the guest does not wait for any more
-	did    own              // what the run does itself for ops of the turn
+	did    localEffects     // what the run does itself for ops of the turn
 	fate   message.Fate     // what becomes of messages that were delivered
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
 // decideTurn enters a turn into the ledger, and says what is to be written of it.
-func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent) (d decision) {
+func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []journal.Sent) (d decision) {
 	r.crashes = 0
 	d.did = did
 	d.write = journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Send: stops}
@@ -313,7 +313,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own, stops []journal.Sent
 }
 
 // fateAfter is what becomes of messages by a turn, once the ledger has been told of it.
-func (l *ledger) fateAfter(b batch, turn guest.Turn, did own) message.Fate {
+func (l *ledger) fateAfter(b batch, turn guest.Turn, did localEffects) message.Fate {
 	t := message.Turn{Delivered: b.delivered(), Over: turn.Outcome != nil, Answers: did.answers}
 	if turn.Continues() {
 		t.Unread = turn.Outcome.Continue.Unread

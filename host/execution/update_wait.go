@@ -76,7 +76,7 @@ func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
 }
 
 // tellCallers tells callers of answers that are durable.
-func (r *run) tellCallers(did own) {
+func (r *run) tellCallers(did localEffects) {
 	for _, a := range did.answers {
 		r.execs.updates.tell(r.id, a.Update.Origin, updateReply{outcome: a.Outcome})
 	}

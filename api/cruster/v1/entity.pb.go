@@ -1139,7 +1139,7 @@ type EntityLock struct {
 	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	// When.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
-	// The first of those who wait for it, in their order.
+	// The first callers queued for the lock, in order.
 	Waiters []*LockWaiter `protobuf:"bytes,5,rep,name=waiters,proto3" json:"waiters,omitempty"`
 	// How many wait.
 	Waiting       int32 `protobuf:"varint,6,opt,name=waiting,proto3" json:"waiting,omitempty"`
@@ -1219,7 +1219,7 @@ func (x *EntityLock) GetWaiting() int32 {
 	return 0
 }
 
-// LockWaiter is one who waits for an entity that is locked.
+// LockWaiter is a caller queued for the lock of an entity.
 type LockWaiter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution that waits; empty if it is a client, another entity, or not known.

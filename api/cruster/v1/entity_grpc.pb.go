@@ -49,7 +49,7 @@ type EntityServiceClient interface {
 	// Calls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a Call. Each is performed, bounded and answered by itself, in any order. A
-	// client that wants no more ends its side, and is answered what is under way. A
+	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
 	Calls(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallsRequest, CallsResponse], error)
@@ -222,7 +222,7 @@ type EntityServiceServer interface {
 	// Calls performs many operations over one stream, for a client that has many
 	// under way at a time: several travel in one message, and each costs a fraction
 	// of a Call. Each is performed, bounded and answered by itself, in any order. A
-	// client that wants no more ends its side, and is answered what is under way. A
+	// client that wants no more ends its side, and receives the answers under way. A
 	// host that ends the stream says up to which call it took them. A connection has
 	// few such streams; further ones are refused (CR-5002).
 	Calls(grpc.BidiStreamingServer[CallsRequest, CallsResponse]) error

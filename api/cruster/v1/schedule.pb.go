@@ -202,7 +202,7 @@ func (ScheduleOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{2}
 }
 
-// ScheduleSpec is what is said about a schedule.
+// ScheduleSpec is the definition of a schedule.
 type ScheduleSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The workflow: "deployment/Workflow".

@@ -117,7 +117,7 @@ class EntityServiceServicer:
         """Calls performs many operations over one stream, for a client that has many
         under way at a time: several travel in one message, and each costs a fraction
         of a Call. Each is performed, bounded and answered by itself, in any order. A
-        client that wants no more ends its side, and is answered what is under way. A
+        client that wants no more ends its side, and receives the answers under way. A
         host that ends the stream says up to which call it took them. A connection has
         few such streams; further ones are refused (CR-5002).
         """

@@ -20,7 +20,7 @@ type Lock struct {
 	Waiting   int32        `json:"waiting"`
 }
 
-// LockWaiter is the JSON of one who waits for an entity that is locked.
+// LockWaiter is the JSON of a caller queued for the lock of an entity.
 type LockWaiter struct {
 	Execution string     `json:"execution,omitempty"`
 	Operation string     `json:"operation"`

@@ -690,14 +690,14 @@ pub struct EntityLock {
     /// When.
     #[prost(message, optional, tag = "4")]
     pub since: ::core::option::Option<::prost_types::Timestamp>,
-    /// The first of those who wait for it, in their order.
+    /// The first callers queued for the lock, in order.
     #[prost(message, repeated, tag = "5")]
     pub waiters: ::prost::alloc::vec::Vec<LockWaiter>,
     /// How many wait.
     #[prost(int32, tag = "6")]
     pub waiting: i32,
 }
-/// LockWaiter is one who waits for an entity that is locked.
+/// LockWaiter is a caller queued for the lock of an entity.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LockWaiter {
     /// The execution that waits; empty if it is a client, another entity, or not known.
@@ -955,7 +955,7 @@ pub mod entity_service_client {
         /// Calls performs many operations over one stream, for a client that has many
         /// under way at a time: several travel in one message, and each costs a fraction
         /// of a Call. Each is performed, bounded and answered by itself, in any order. A
-        /// client that wants no more ends its side, and is answered what is under way. A
+        /// client that wants no more ends its side, and receives the answers under way. A
         /// host that ends the stream says up to which call it took them. A connection has
         /// few such streams; further ones are refused (CR-5002).
         pub async fn calls(
@@ -1837,7 +1837,7 @@ pub mod module_service_client {
         }
     }
 }
-/// ScheduleSpec is what is said about a schedule.
+/// ScheduleSpec is the definition of a schedule.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ScheduleSpec {
     /// The workflow: "deployment/Workflow".

@@ -240,13 +240,13 @@ export interface EntityLock {
   since:
     | Date
     | undefined;
-  /** The first of those who wait for it, in their order. */
+  /** The first callers queued for the lock, in order. */
   waiters: LockWaiter[];
   /** How many wait. */
   waiting: number;
 }
 
-/** LockWaiter is one who waits for an entity that is locked. */
+/** LockWaiter is a caller queued for the lock of an entity. */
 export interface LockWaiter {
   /** The execution that waits; empty if it is a client, another entity, or not known. */
   execution: string;
@@ -2802,7 +2802,7 @@ export const EntityServiceService = {
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
-   * client that wants no more ends its side, and is answered what is under way. A
+   * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */
@@ -2946,7 +2946,7 @@ export interface EntityServiceServer extends UntypedServiceImplementation {
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
-   * client that wants no more ends its side, and is answered what is under way. A
+   * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */
@@ -3020,7 +3020,7 @@ export interface EntityServiceClient extends Client {
    * Calls performs many operations over one stream, for a client that has many
    * under way at a time: several travel in one message, and each costs a fraction
    * of a Call. Each is performed, bounded and answered by itself, in any order. A
-   * client that wants no more ends its side, and is answered what is under way. A
+   * client that wants no more ends its side, and receives the answers under way. A
    * host that ends the stream says up to which call it took them. A connection has
    * few such streams; further ones are refused (CR-5002).
    */

@@ -68,7 +68,7 @@ export enum ScheduleOutcome {
   UNRECOGNIZED = -1,
 }
 
-/** ScheduleSpec is what is said about a schedule. */
+/** ScheduleSpec is the definition of a schedule. */
 export interface ScheduleSpec {
   /** The workflow: "deployment/Workflow". */
   workflow: string;
