@@ -53,6 +53,10 @@ $(C_MODULES): bin/modules/%.wasm: FORCE
 demo: ## Run an order, kill the host with -9 in the middle, see the order finish; rescue one from a bug
 	scripts/demo.sh
 
+.PHONY: check
+check: ## Before each commit: words, lint, and the tests on SQLite, of what has changed; a few minutes
+	scripts/check.sh
+
 # What is built once gains nothing from what Cargo keeps to build the next time faster.
 .PHONY: test
 test: export CARGO_INCREMENTAL = 0
