@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// notice is what a run receives in its box: an outcome, a time that has come, a request. What is
-// sent to a workflow, a message, is in one of them: see host/message.
+// notice is what a run receives in its box: an outcome, a time that has come, a request. A message
+// sent to a workflow is in one of them: see host/message.
 type notice interface{ isNotice() }
 
 type (
@@ -21,8 +21,7 @@ type (
 		notice
 	}
 
-	// ofChain is a notice that is meant for a run or for one that continues it: what callers
-	// ask for.
+	// ofChain is a notice for a run or its continuations: requests of callers.
 	ofChain struct {
 		chain journal.RunID
 		notice
@@ -71,8 +70,8 @@ type (
 	// opDropped says that the host gave up on an op without an outcome. It is
 	// performed again if it is still waited for.
 	opDropped struct{ step journal.StepID }
-	// taskFault says that the host panicked while it performed an op. If seq is not 0 a
-	// transaction had reserved it, and only the journal tells what became of that.
+	// taskFault says that the host panicked while it performed an op. If seq is not 0 a transaction
+	// had reserved it, and only the journal tells its outcome.
 	taskFault struct {
 		step  journal.StepID
 		seq   uint64
@@ -106,7 +105,7 @@ type (
 		query  abi.Query
 		reply  chan<- queryReply
 	}
-	// inspectRequest asks what the execution is waiting for.
+	// inspectRequest asks for the state of the execution.
 	inspectRequest struct{ reply chan<- inspected }
 )
 

@@ -11,17 +11,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// # What a turn caused is found again
+// # The effects of a turn are recovered
 //
-// A turn has a commit of its own, with what it caused: answers, published values, calls that were given
-// up, signals that were looked at, a section, the outcome. Its entries are mostly part of that commit.
-// They may also be durable before it: a transaction of an activity commits its entry alone, and a run
-// that is paused journals what it could not deliver. Several of them may be, one behind the other: of
-// activities that run at the same time, while the run is paused, or while its host is about to end.
+// A turn has a commit of its own, with its effects: answers, published values, calls that were
+// given up, signals that were looked at, a section, the outcome. Its entries are mostly part of
+// that commit. They may also be durable before it: a transaction of an activity commits its entry
+// alone, and a paused run journals its undelivered outcomes. Several of them may be, one behind the
+// other: of activities that run at the same time, while the run is paused, or while its host is
+// about to end.
 //
-// The naive recovery, to perform again what the last turn of the journal caused, loses what the turns
-// before it did: an update that was handled is never answered, and the next run of a workflow that
-// continues is given it again.
+// The naive recovery, to perform again the effects of the last turn of the journal, loses the
+// effects of the turns before it: an update that was handled is never answered, and the next run of
+// a workflow that continues is given it again.
 //
 // Invariants:
 //
@@ -34,8 +35,8 @@ import (
 //     inbox any more, values are published in the order of the turns, and callees may be asked to
 //     stop again (giveup.go). Ops that were issued and not delivered are pending, and are performed as
 //     those of any turn are; a section is made up for (section.go).
-//  4. Until that commit is through, the run says of itself what its row said (waitingNow): a pause must
-//     not hide what is still to be done.
+//  4. Until that commit is through, the run reports the waiting state of its row (waitingNow): a
+//     pause must not hide pending work.
 
 // caused is what turns without a commit of their own have caused.
 type caused struct {
@@ -72,8 +73,8 @@ func unwantedIn(player *replay.Player) (steps []journal.StepID) {
 	return steps
 }
 
-// recoverTurns performs what turns without a commit of their own have caused, and what the last turn of
-// the replay comes to.
+// recoverTurns performs the effects of turns without a commit of their own, and of the last turn of
+// the replay.
 func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 	did := localEffects{unwanted: c.unwanted}
 	var err error
