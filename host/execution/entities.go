@@ -11,10 +11,10 @@ import (
 // ErrLeft says that an entity will send its answer, as the caller wanted to leave memory.
 var ErrLeft = errors.New("execution: the entity will send its answer")
 
-// Entities is what executions have entities do. What is asked for a step is done once, however
-// often it is asked for. The row of a caller has the critical section in which it asks, if any.
-// One that wants to leave memory while it waits closes left, and may get ErrLeft: then the answer comes as the result of a
-// callee does.
+// Entities performs the operations of executions on entities. A request of a step is performed
+// once, however often it is sent. The row of a caller has the critical section in which it asks, if
+// any. A caller that wants to leave memory while it waits closes left, and may get ErrLeft: then
+// the answer comes as the result of a callee does.
 type Entities interface {
 	// Call has an entity perform an operation, and returns the outcome.
 	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{}) (abi.Outcome, error)

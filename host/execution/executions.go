@@ -89,8 +89,8 @@ type Deps struct {
 	// Continue says how an execution goes on as another run: with which code, and with the
 	// input as it is stored. An input that does not fit is an error of abi.CodeBadInput.
 	Continue func(ctx context.Context, row *journal.Execution, input []byte) (journal.Continuation, error)
-	// CompareRestored, if set, is handed the state of every guest that was restored, and that
-	// of the same guest replayed. It is for tests.
+	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
+	// same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)
 	Entities        Entities
 	// EvictAlways drops the instance after every turn. It is for tests.
@@ -116,8 +116,8 @@ type Deps struct {
 	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
 	NoHeadStarts bool
 	OpenGuest    Opener
-	// Queued is what the ops that executions wait for take their memory from. It is not
-	// Memory: an execution holds it while activities that it waits for need instances.
+	// Queued is the budget of the ops that executions wait for. It is not Memory: an execution
+	// holds it while activities that it waits for need instances.
 	Queued *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
@@ -129,7 +129,7 @@ type Deps struct {
 	Store      Store
 	Timers     Timers
 	Watchers   *watch.List
-	// WorkflowOf is what the module of an execution says about its workflow.
+	// WorkflowOf returns the declaration of an execution's workflow in its module.
 	WorkflowOf func(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
 }
 
@@ -160,7 +160,7 @@ type Executions struct {
 	answering   answering
 	starts      starts
 	outcomes    outcomes
-	leaving     atomic.Int64 // counts those that were evicted and leave memory
+	leaving     atomic.Int64 // counts evicted executions that are leaving memory
 }
 
 // New makes executions of which none is in memory.

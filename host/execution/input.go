@@ -33,7 +33,7 @@ const (
 	deliveryCopies = 3
 	// guestCopies is about how often a guest has a large input while it decodes it.
 	guestCopies = 4
-	// loadCost is what a page of a journal may have.
+	// loadCost bounds a page of a journal.
 	loadCost = 2 * abi.MaxPayload
 	// startPatience is how long a start waits for the memory of its input.
 	startPatience = time.Second
@@ -80,8 +80,8 @@ func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (inp
 	return whole.Input, paid.Release, nil
 }
 
-// takeInputs takes over what was paid for the inputs of starts. If the run does not adopt the row of
-// one, it has none of its input either. A start that is received again brings the same.
+// takeInputs takes over the memory of the inputs of starts. A run that does not adopt the row of a
+// start has none of its input either. A start that is received again brings the same.
 func (r *run) takeInputs(notices []notice) {
 	for _, n := range notices {
 		if s, ok := n.(started); ok && s.input != r.input {
@@ -102,9 +102,9 @@ func (r *run) letGoOfInput() {
 	r.releaseInput()
 }
 
-// admitGrowth has the guest of a row with a large input be admitted with what it will grow into: many that
-// were admitted as they begin would find no memory in their first turn, and take it again and again. Settle gives
-// back what was not needed.
+// admitGrowth has the guest of a row with a large input be admitted with its expected growth: many
+// guests admitted at their initial size would find no memory in their first turn, and take it again
+// and again. Settle gives back the unused part.
 func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
 	size := int64(row.LeftOut.Input + len(row.Input))
 	if size <= keptInput {

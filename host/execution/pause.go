@@ -56,8 +56,8 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 	}
 }
 
-// pause stops an execution that cannot go on, and keeps everything: what was to be
-// delivered is journaled with it.
+// pause stops an execution that cannot go on, and keeps everything: undelivered outcomes are
+// journaled with it.
 func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.waitingNow()) }
 
 // pauseWaiting is pause of a run that waited for something before the batch.
@@ -176,7 +176,7 @@ func (r *run) failedBefore(finishedAt int64) bool {
 	return failure != nil && failure.Code == abi.CodeFailedByOperator && r.row.FinishedAt == finishedAt
 }
 
-// notPaused refuses what is for paused executions alone.
+// notPaused refuses a request for paused executions alone.
 func (r *run) notPaused() error {
 	err := abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
 	if r.row.State.Final() {

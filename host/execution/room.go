@@ -45,7 +45,7 @@ func (r *run) expect(bytes int64) (forget func()) {
 	return func() { r.expected = 0 }
 }
 
-// dropRoom gives back what the instance has not grown into.
+// dropRoom gives back the unused room of the instance.
 func (r *run) dropRoom() {
 	if r.guest != nil {
 		r.guest.memory.Instance.DropAside(math.MaxInt64)

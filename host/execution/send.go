@@ -11,9 +11,9 @@ import (
 
 // # How a message comes to an execution
 //
-// A signal, an update, a settlement, a request to stop, the question for a result: all come in one way. The sender puts the
-// message into the inbox, whatever the run does at the moment, and tells the run. Neither its code nor its
-// memory is needed for that, and what the run makes of the message it decides later.
+// A signal, an update, a settlement, a request to stop, the question for a result: all come in one
+// way. The sender puts the message into the inbox, whatever the run does at the moment, and tells
+// the run. Neither its code nor its memory is needed for that; the run handles the message later.
 //
 // Invariants:
 //
@@ -22,8 +22,9 @@ import (
 //  2. The commit counts the message in the row and sets the wake time (see journal.Write.Receive). An update of the run names how
 //     many it knows of, so that one which is under way at the same moment does not overwrite the wake time. After a
 //     crash the run is loaded, and finds the message.
-//  3. If the answer to the commit is lost it is repeated, under the same lock, until it is known what became of it, also when the caller
-//     has gone. Until then no run can have taken the message, so that the repeat finds it.
+//  3. If the answer to the commit is lost it is repeated, under the same lock, until its outcome is
+//     known, also when the caller has gone. Until then no run can have taken the message, so that
+//     the repeat finds it.
 
 // letter is a message on its way to an execution.
 type letter struct {
@@ -111,7 +112,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 	}
 }
 
-// sent tells the run what a commit has put into its inbox. The caller has the lock.
+// sent notifies the run of a commit to its inbox. The caller has the lock.
 func (x *Executions) sent(row *journal.Execution, l letter, reading uint64, res journal.Result, err error) (existed bool, _ error) {
 	m := l.message
 	switch {

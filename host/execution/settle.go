@@ -65,7 +65,7 @@ func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution
 	return err
 }
 
-// fitDeferred makes the value of a settlement one that the workflow has declared.
+// fitDeferred converts the value of a settlement to the type declared by the workflow.
 func (x *Executions) fitDeferred(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
 	workflow, err := x.WorkflowOf(ctx, row)
 	if err != nil {

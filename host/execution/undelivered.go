@@ -27,8 +27,8 @@ const maxReading = 8
 // posts its outcome. So the run receives something after that, and every time it has received
 // something it decides anew (see pace): tasks are not held up for ever.
 //
-// What an entity answers holds up the others, and is not held up itself: an operation that keeps no receipt would run again if its answer
-// were let go of.
+// The answer of an entity holds up the others, and is not held up itself: an operation that keeps
+// no receipt would run again if its answer were let go of.
 //
 // The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further attempt or read begins, of
 // any run. Outcomes wait for the store, for instances and for their turn to compute, and for no attempt that has not begun: so they become fewer.

@@ -43,8 +43,8 @@ func valueOr(outcome *abi.Outcome) abi.Outcome {
 	return *outcome
 }
 
-// known finds out what became of an update that may have been sent before: its outcome, if
-// it has one, and otherwise whether it was accepted.
+// known looks up an update that may have been sent before: its outcome, if it has one, and
+// otherwise whether it was accepted.
 func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) (outcome *abi.Outcome, accepted bool, err error) {
 	if origin == (journal.Origin{}) {
 		return nil, false, nil

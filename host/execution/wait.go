@@ -19,8 +19,8 @@ type Waiting struct {
 	watcher *watch.Watcher
 }
 
-// AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference
-// names a chain, that of another does not count. The caller calls Stop when it is done.
+// AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference names a
+// chain, the end of another chain does not count. The caller calls Stop when it is done.
 func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	w := &Waiting{x: x, ref: ref, told: make(chan *journal.Execution, 1)}
 	w.watcher = x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
