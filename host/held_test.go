@@ -76,8 +76,9 @@ func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 	})
 }
 
-// TestLostAnswersOfEntitiesAreFound has the host die around the commits by which executions leave memory while an entity is held, and
-// by which it answers them. They go on on the next host, and what they have called is performed once.
+// TestLostAnswersOfEntitiesAreFound has the host die around the commits by which executions leave
+// memory while an entity is held, and by which it answers them. They go on on the next host, and
+// their calls are performed once.
 func TestLostAnswersOfEntitiesAreFound(t *testing.T) {
 	t.Parallel()
 	for point, leaving := range map[string]bool{

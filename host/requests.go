@@ -25,8 +25,8 @@ func (e *Engine) Interrupt(ctx context.Context, namespace, name, reason string) 
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Interrupt(ctx, ref, reason) })
 }
 
-// ResumeToStop asks an execution to stop, as Interrupt does, and lets one that is paused go on for that: in
-// one step, so that it cleans up and ends.
+// ResumeToStop asks an execution to stop, as Interrupt does, and lets a paused execution go on for
+// that: in one step, so that it cleans up and ends.
 func (e *Engine) ResumeToStop(ctx context.Context, namespace, name, reason string) error {
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.ResumeToStop(ctx, ref, reason) })
 }

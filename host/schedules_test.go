@@ -253,8 +253,8 @@ func TestScheduleTicks(t *testing.T) {
 	})
 }
 
-// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules.
-// Whatever is started then, it is what an undisturbed run starts, each once.
+// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules. The
+// starts are those of an undisturbed run, each once.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
