@@ -7,16 +7,16 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Turn is what a turn of a guest says about messages.
+// Turn is the part of a guest's turn that concerns messages.
 type Turn struct {
-	// Delivered are those that it was given, in order. An op was open for each.
+	// Delivered are the messages delivered to it, in order. An op was open for each.
 	Delivered []journal.Envelope
 	// Over says that the workflow has an outcome.
 	Over bool
 	// Unread are the names of signals that a workflow has not looked at when it continues as a
 	// new run.
 	Unread []string
-	// Answers are those that it gives to updates.
+	// Answers are its answers to updates.
 	Answers Answers
 }
 
@@ -90,7 +90,7 @@ func take(w *journal.Write, e journal.Envelope) {
 	w.Take = append(w.Take, e.Position)
 }
 
-// Apply enters what became of messages, once it is durable.
+// Apply enters the fate of messages, once it is durable.
 func (i *Inbox) Apply(f Fate) {
 	for _, e := range f.held {
 		i.held[e.Position] = e

@@ -23,14 +23,14 @@ import (
 //     may repeat the request, with the same origin, whatever became of the caller or of the
 //     host: it is delivered once, and has one answer.
 //  2. Callers learn of an answer that is durable, and of no other.
-//  3. An execution that is over answers nothing any more. What is in its inbox then has no
-//     answer, and callers are told that.
+//  3. A finished execution answers nothing any more. Updates left in its inbox have no answer, and
+//     callers are told that.
 type Update struct {
 	Name string
 	// Input is one msgpack value, of the type that the workflow declares.
 	Input []byte
-	// Origin tells the update from others: one that is repeated has the same answer. Zero
-	// says that it is not repeated.
+	// Origin tells the update from others: a repeated update has the same answer. Zero says that it
+	// is not repeated.
 	Origin journal.Origin
 	// Validated says that the workflow is asked first whether it would refuse it.
 	Validated bool
@@ -54,7 +54,7 @@ func (u Update) repeated() bool { return u.Origin != journal.Origin{} }
 // Question asks the workflow whether it would refuse the update.
 func (u Update) Question() abi.Query { return abi.Query{Input: u.Input, Name: u.Name, Update: true} }
 
-// Refusal is what the reply to [Update.Question] means for the caller; nil if the update is to be
+// Refusal converts the reply to [Update.Question] to the caller's error; nil if the update is to be
 // accepted. A workflow that is paused cannot be asked: it is asked when the update is delivered.
 func Refusal(reply abi.Outcome, err error) error {
 	switch {
@@ -102,7 +102,7 @@ type Answer struct {
 	Outcome abi.Outcome
 }
 
-// Answers are those that turns give to updates, in order.
+// Answers are the answers of turns to updates, in order.
 type Answers []Answer
 
 // Give adds an answer, unless the update has one: the first counts.
