@@ -26,13 +26,13 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Starter starts executions and knows what became of them.
+// Starter starts executions and knows their outcomes.
 type Starter interface {
 	// CheckStart refuses a workflow that there is not and an input that does not fit, and
 	// returns the input as it is stored.
 	CheckStart(ctx context.Context, namespace, workflow string, input []byte) ([]byte, error)
-	// Start starts an execution under a key, or finds the one that was started under it;
-	// existed tells which.
+	// Start starts an execution under a key, or finds the execution started under it; existed tells
+	// which.
 	Start(ctx context.Context, namespace, workflow, key string, input []byte) (e *journal.Execution, existed bool, err error)
 	// Poll reads an execution; abi.CodeExecutionNotFound if there is none.
 	Poll(ctx context.Context, namespace, name string) (*journal.Execution, error)
@@ -56,12 +56,12 @@ type Timers interface {
 	Leave(id journal.ID, at int64)
 }
 
-// Deps is what the room needs.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Clock clockwork.Clock
 	// Context ends when the host is to stop doing things at once.
 	Context context.Context
-	// Declared lists what the deployed module of a deployment declares: see [Declared].
+	// Declared lists the declarations of the deployed module of a deployment: see [Declared].
 	Declared func(ctx context.Context, namespace, deployment string) ([]journal.Schedule, error)
 	Fault    faultpoint.Injector
 	Logger   *slog.Logger
@@ -158,7 +158,7 @@ func (r *Schedules) Scanned() {
 // it started has begun: it knows every run that an earlier host has started.
 func (r *Schedules) Recovered() <-chan struct{} { return r.recovered }
 
-// Close waits for what is under way, once the context has ended.
+// Close waits for work in flight, once the context has ended.
 func (r *Schedules) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -254,8 +254,7 @@ func (r *Schedules) acquire(ctx context.Context, id journal.ID) (release func(),
 	}
 }
 
-// open makes a plan of a schedule all of whose runs are known. It is nil for one that is
-// not valid.
+// open makes a plan of a schedule all of whose runs are known. It is nil for an invalid schedule.
 func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error) {
 	p, err := newPlan(s, r.Clock.Now().UnixNano())
 	if err != nil {
@@ -290,8 +289,7 @@ func (r *Schedules) advance(ctx context.Context, p *plan) error {
 	}
 }
 
-// perform does one thing. What was decided so far is committed before a start: see
-// invariant 3.
+// perform performs one action. Decisions so far are committed before a start: see invariant 3.
 func (r *Schedules) perform(ctx context.Context, p *plan, act action) error {
 	if p.changed {
 		if err := r.commit(ctx, p); err != nil {

@@ -33,7 +33,7 @@ const (
 	maxRestart    = 24 * time.Hour
 	minRestart    = 100 * time.Millisecond
 	maxWorkflow   = 256
-	latestInstant = 1 << 62 // the year 2116: what is added to a time does not overflow
+	latestInstant = 1 << 62 // the year 2116: additions to a time do not overflow
 )
 
 const (
