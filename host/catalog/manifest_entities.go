@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/cruster/cruster/abi"
 
-// Bounds of what a type of entity may ask for.
+// Bounds of the requests of a type of entity.
 const (
 	maxConcurrency = 1000
 	maxMailbox     = 100_000
