@@ -21,7 +21,7 @@ type Saved struct {
 	Clock int64 `msgpack:"clock"`
 	// Random is how far its random source was drawn.
 	Random []byte `msgpack:"random"`
-	// Ops counts those that it has issued.
+	// Ops counts the issued ops.
 	Ops uint32 `msgpack:"ops"`
 	// Open are the ops that wait for their delivery: number and size of each, ascending.
 	Open []uint32 `msgpack:"open"`
@@ -69,8 +69,8 @@ func (g *Guest) Save() (*Saved, error) {
 	return s, nil
 }
 
-// Restore makes a guest of a state that was saved, for the same row. Memory and fuel are as
-// in [Open], but what the instance had is in its permit already.
+// Restore makes a guest of a saved state, for the same row. Memory and fuel are as in [Open], but
+// the saved memory of the instance is in its permit already.
 func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64, s *Saved) (*Guest, error) {
 	if len(s.Seen)%seenSize != 0 || len(s.Open)%2 != 0 || s.Instance == nil {
 		return nil, wasm.ErrOtherState
