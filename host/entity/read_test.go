@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestReadsRunBesideACommit has a read and a second one answered while a commit is under way.
-// They see what was acknowledged, and not what is not.
+// TestReadsRunBesideACommit has a read and a second one answered while a commit is under way. They
+// see acknowledged writes, and no others.
 func TestReadsRunBesideACommit(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -93,8 +93,8 @@ func TestReadAfterSend(t *testing.T) {
 	})
 }
 
-// TestReadOfAnOlderState does not make the entity go on from it: the read began before a
-// commit after which the host forgot what it knew.
+// TestReadOfAnOlderState does not make the entity go on from it: the read began before a commit
+// after which the host forgot its state.
 func TestReadOfAnOlderState(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
