@@ -21,10 +21,10 @@ const aheadLimit = 100 * time.Millisecond
 //
 // # Invariants
 //
-//  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run
-//     before the commit, as with any other turn. If the commit fails or is in doubt, the run
-//     discards the instance and all that the turn changed, and is rebuilt from the journal
-//     once the transaction is decided: the number of the entry stays reserved until then.
+//  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run before
+//     the commit, as with any other turn. If the commit fails or is in doubt, the run discards the
+//     instance and all changes of the turn, and is rebuilt from the journal once the transaction is
+//     decided: the number of the entry stays reserved until then.
 //  2. Nothing slips in between: the run is borrowed from its box, so that notices wait, and
 //     no other number is reserved.
 //  3. While the transaction is open, this goroutine waits for nothing but the guest. The

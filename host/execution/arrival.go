@@ -7,10 +7,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// messageArrived brings a message that was put into the inbox of the chain. A large value stays in the store; one without a position is
-// there, and may have been there before. Reading is the last of any
-// inbox that began before the message was put: see [inboxLocks]. The reply, to a request to stop if one is waited for,
-// comes when the execution is over.
+// messageArrived brings a message that was put into the inbox of the chain. A large value stays in
+// the store; one without a position is there, and may have been there before. Reading is the last
+// of any inbox that began before the message was put: see [inboxLocks]. The reply, to a request to
+// stop if one is waited for, comes when the execution has ended.
 type messageArrived struct {
 	message journal.Message
 	reading uint64
@@ -103,7 +103,8 @@ func (r *run) awaitedByAll() []journal.Envelope {
 	return r.awaited()
 }
 
-// commitNow commits a write of the run. One that ends it sends its result to all who wait for it by then.
+// commitNow commits a write of the run. A write that ends it sends its result to all callers
+// waiting by then.
 func (r *run) commitNow(w journal.Write) error {
 	u := w.Update
 	if u == nil {

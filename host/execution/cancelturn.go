@@ -36,7 +36,7 @@ func (r *run) cancelable() (ctx context.Context, end func()) {
 	}
 }
 
-// beginTurn says that a turn begins. It has this context, and is over when end is called.
+// beginTurn says that a turn begins. It has this context, and ends when end is called.
 func (r *run) beginTurn() (ctx context.Context, end func()) {
 	r.turnSince.Store(r.execs.now())
 	ctx, ended := r.cancelable()

@@ -20,7 +20,7 @@ import (
 //     and no payloads: those may be large.
 //  2. The host's tasks for the old run end with it, as at any end, and their late notices are
 //     ignored: notices of tasks name their run.
-//  3. Who asks or waits for the execution means the chain of runs, and does not notice.
+//  3. Callers that query the execution or wait for it mean the chain of runs, and do not notice.
 //
 // If the answer to the commit is lost, the run is loaded: the row names the new run or the
 // old one. The old one takes its last turn again.

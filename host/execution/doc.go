@@ -54,12 +54,12 @@
 //
 // # What wakes an execution
 //
-// An execution is in memory, or its row says when it must be: the wake time. It may
-// be too early and never too late, so it is written before anything is let out that
-// depends on it, and a run is forgotten only once the store has it. The heap of
-// host/timer holds the near times; a scan each minute (host/recovery) finds the
-// rest, and also whatever should have been in memory and is not. A run that waits for
-// what others bring about (a signal, the result of a callee: results.go) has no wake time.
+// An execution is in memory, or its row says when it must be: the wake time. It may be too early
+// and never too late, so it is written before anything is let out that depends on it, and a run is
+// forgotten only once the store has it. The heap of host/timer holds the near times; a scan each
+// minute (host/recovery) finds the rest, and also whatever should have been in memory and is not. A
+// run that waits for the doing of others (a signal, the result of a callee: results.go) has no wake
+// time.
 //
 // # Replay
 //

@@ -31,7 +31,7 @@ import (
 // came to nothing, and is no loss, since the run takes the turn itself.
 type eagerStart struct {
 	heads  *eagerStarts
-	over   chan struct{} // closed when the turn is over
+	over   chan struct{} // closed when the turn has ended
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
@@ -85,9 +85,9 @@ func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execu
 	}
 }
 
-// eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That run may
-// wait for a place, and all places may be taken by runs that wait for memory: so what these
-// hold can be had back.
+// eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That
+// run may wait for a place, and all places may be taken by runs that wait for memory: so their
+// memory can be reclaimed.
 type eagerStarts struct {
 	mu  sync.Mutex
 	all map[*eagerStart]struct{} // guarded by mu

@@ -33,7 +33,8 @@ func (f failedAttempt) writeTo(log *slog.Logger) {
 	}
 }
 
-// logEnd logs that the execution is over. Only a failure is worth a line on most hosts; one by an operator has it.
+// logEnd logs the end of the execution. Only a failure is worth a line on most hosts; one by an
+// operator has it.
 func (r *run) logEnd() {
 	if err := r.row.Error; r.row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
 		r.log.Warn("the workflow failed", "code", err.Code, "error", guestlog.Error(err))

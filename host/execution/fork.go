@@ -17,11 +17,10 @@ const (
 	maxForkBytes   = 64 << 20
 )
 
-// Fork starts an execution that takes over the journal of another, up to an entry.
-// Fork is the row of the new one; its run is its own, and so are the names of all
-// that it does from there on. Its random numbers, its clock and its memory are those
-// of the source: only so does it come to the same point. It returns false if there is
-// an execution of that name already.
+// Fork starts an execution that takes over the journal of another, up to an entry. Fork is the row
+// of the new one; its run is its own, and so are the names of all its ops from there on. It has the
+// random numbers, the clock and the memory of the source: only so does it come to the same point.
+// It returns false if there is an execution of that name already.
 //
 // Input that had reached the source from outside by then is taken over with the journal, also if
 // its code had not come to it yet: see takeOver. Later input is not: a user who forks a run from

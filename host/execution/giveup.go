@@ -16,9 +16,9 @@ import (
 // # Giving up on children
 //
 // A run gives up a call when its guest cancels the op, or when the run ends while the op is
-// pending. If the call has started the callee, the call's policy says what becomes of it: it is
-// asked to stop, it is ended, or nothing. The request to the callee is a message
-// (journal/inbox.go) in the commit by which the run gives up.
+// pending. If the call has started the callee, the call's policy decides its fate: it is asked to
+// stop, it is ended, or nothing. The request to the callee is a message (journal/inbox.go) in the
+// commit by which the run gives up.
 //
 // Invariants:
 //
@@ -95,7 +95,7 @@ func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journa
 	return r.stopSteps(unwanted)
 }
 
-// stopSteps are the requests to what steps have started.
+// stopSteps returns the requests to the callees of steps.
 func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
 	for _, step := range steps {
 		r.endTask(step)
@@ -110,7 +110,7 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
 		case err != nil:
 			return nil, journal.Coded("look for the callee", err)
-		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or is over
+		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or has ended
 			sent = r.appendStop(sent, child)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 	return sent, nil
 }
 
-// stopAll are the requests to all that the run has started.
+// stopAll returns the requests to all callees of the run.
 func (r *run) stopAll() (sent []journal.Sent, err error) {
 	for step := range r.tasks {
 		r.endTask(step)
@@ -176,7 +176,7 @@ func givesUpBecause(row *journal.Execution) string {
 // starts are the tasks that may be starting a callee.
 type starts struct {
 	mu  sync.Mutex
-	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task is over
+	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task has ended
 }
 
 // begin notes a task of a step, before it works. The caller calls end when the task has ended. A

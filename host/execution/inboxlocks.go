@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// inboxLocks order senders, who put messages into inboxes, and what runs do that must not happen beside that: to read their
-// inbox, and to end. There is a lock for each execution that is in use.
+// inboxLocks order senders, who put messages into inboxes, and the steps of runs that exclude
+// senders: to read their inbox, and to end. There is a lock for each execution that is in use.
 //
 // Senders share a lock, from before the commit of the message until the run is told; a run excludes
 // them. So a run that has read its inbox knows of each message whose sender had the lock before,

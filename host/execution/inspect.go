@@ -27,7 +27,7 @@ type PendingOp struct {
 
 // Inspection is the state of a run.
 type Inspection struct {
-	// Fuel is what its turns have used.
+	// Fuel is the fuel used by its turns.
 	Fuel int64
 	// Pending are the ops the execution waits for, in order of issue.
 	Pending []PendingOp

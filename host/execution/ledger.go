@@ -39,7 +39,7 @@ type ledger struct {
 	inbox        *message.Inbox                   // messages that are not done with
 	results      []result                         // of callees, to be given to their ops
 	unwanted     []uint64                         // results in the inbox that no op waits for
-	awaited      []journal.Envelope               // who waits for the run and has not started it
+	awaited      []journal.Envelope               // steps that wait for the run and have not started it
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // known attempts of such steps
@@ -51,7 +51,7 @@ func newLedger() ledger {
 	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), inbox: message.NewInbox(nil)}
 }
 
-// batch is what one turn hands to the guest.
+// batch holds the deliveries of one turn to the guest.
 type batch struct {
 	entries []journal.Entry
 	// durable says that the entries are in the journal already, committed together
@@ -59,7 +59,7 @@ type batch struct {
 	durable bool
 	// ready is when each outcome came to be.
 	ready []int64
-	// unread says of which entries the store has the outcome: see settlements and fillMessages.
+	// unread marks the entries whose outcome is in the store: see settlements and fillMessages.
 	unread []bool
 	// messages are delivered by the entries; nil for other entries.
 	messages []*journal.Message

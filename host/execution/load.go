@@ -198,7 +198,7 @@ func (r *run) load(ctx context.Context) error {
 	return r.replayAll(ctx)
 }
 
-// readWhole reads what there is of an execution but its journal. No message comes meanwhile.
+// readWhole reads the records of an execution except its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
 	// Not for as long as the load: a terminate breaks that off again and again, and the run would never have the lock.
 	reading, release, err := r.execs.inboxLocks.excludeToRead(r.execs.Host.Context(), r.id)

@@ -38,8 +38,8 @@ const suspectDelay = 5 * time.Second
 // under way.
 //
 // A stopping host gives up attempts that do not end in time, and journals that: that is not a loss.
-// A long innocent activity that is killed three times with its host is paused too; the reason says
-// what to do.
+// A long innocent activity that is killed three times with its host is paused too; the reason tells
+// the remedy.
 
 // attemptBegins asks whether an attempt may begin that an earlier host may have begun
 // before.
@@ -160,8 +160,8 @@ func (x *Executions) ReleaseAttempts(ctx context.Context) {
 	}
 }
 
-// dropReleases answers what asks a run to give up attempts that does not know them at
-// the moment. They will count as lost.
+// dropReleases answers requests to give up attempts at a run that does not know them at the moment.
+// They will count as lost.
 func dropReleases(notices []notice) []notice {
 	return slices.DeleteFunc(notices, func(m notice) bool {
 		release, is := m.(releaseRequest)

@@ -169,8 +169,8 @@ func (r *run) fail(m failRequest) error {
 	return nil
 }
 
-// failedBefore tells whether the row is what this very request made of it: the
-// answer to its commit was lost, and it is received a second time.
+// failedBefore tells whether this very request has already changed the row: the answer to its
+// commit was lost, and it is received a second time.
 func (r *run) failedBefore(finishedAt int64) bool {
 	failure := r.row.Error
 	return failure != nil && failure.Code == abi.CodeFailedByOperator && r.row.FinishedAt == finishedAt

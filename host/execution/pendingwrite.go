@@ -23,8 +23,8 @@ type pendingWrite struct {
 	tries int
 }
 
-// commit makes a write durable, and then lets follow what depends on it: now, or when
-// the store takes the write. It reports whether the run goes on.
+// commit makes a write durable, and then runs the dependent step: now, or when the store takes the
+// write. It reports whether the run goes on.
 func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
 	return r.commitOrRetry(&pendingWrite{doing: doing, write: w, batch: b, then: then})
 }

@@ -29,8 +29,8 @@ import (
 //  1. The last commit of turns says in the row, or in its last entry, which entry the guest had seen
 //     ([journal.Waiting]). Turns behind that entry have no commit of their own, or caused nothing
 //     that is to be written. No other commit moves it past a turn whose own commit is missing.
-//  2. A replay collects what all these turns caused, in order, and performs it again in one commit, before
-//     anything else is delivered. A move does the same for what its trial comes to.
+//  2. A replay collects the effects of all these turns, in order, and performs them again in one
+//     commit, before anything else is delivered. A move does the same for the outcome of its trial.
 //  3. Performing again changes nothing that was performed: updates that have their answer are not in the
 //     inbox any more, values are published in the order of the turns, and callees may be asked to
 //     stop again (giveup.go). Ops that were issued and not delivered are pending, and are performed as
@@ -38,7 +38,7 @@ import (
 //  4. Until that commit is through, the run reports the waiting state of its row (waitingNow): a
 //     pause must not hide pending work.
 
-// caused is what turns without a commit of their own have caused.
+// caused holds the effects of turns without a commit of their own.
 type caused struct {
 	turns    []guest.Turn     // with the ops that the run performs itself, and no others
 	unwanted []journal.StepID // given up

@@ -70,7 +70,7 @@ func (x *Executions) announce(sent []journal.Sent) {
 	}
 }
 
-// announceEnd announces the results of an execution that is over. It may be repeated.
+// announceEnd announces the results of a finished execution. It may be repeated.
 func (x *Executions) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
 	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
@@ -95,9 +95,9 @@ type result struct {
 	outcome  abi.Outcome // if there is no envelope
 }
 
-// awaitAsBefore has ops wait for what their callees and entities send. The row tells which do: it
-// is written before the run leaves memory, and its wake time is not [journal.Now] if the host has
-// done its part of all. That is so for ops issued by turns that have commits of their own.
+// awaitAsBefore has ops wait for the messages of their callees and entities. The row tells which
+// do: it is written before the run leaves memory, and its wake time is not [journal.Now] if the
+// host has done its part of all. That is so for ops issued by turns that have commits of their own.
 func (r *run) awaitAsBefore(issued []journal.StepID) {
 	if r.row.WakeAt == journal.Now {
 		return

@@ -16,13 +16,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// run is an execution in memory: see the package comment. All of it belongs to the
-// goroutine that works it, of which there is at most one, except for the ledger:
-// transactions of activities reserve their numbers there.
+// run is an execution in memory: see the package comment. All of it belongs to its goroutine (there
+// is at most one), except for the ledger: transactions of activities reserve their numbers there.
 type run struct {
 	execs *Executions
 	id    journal.ID
-	run   journal.RunID // what all below is about; zero until the first load
+	run   journal.RunID // the run of all fields below; zero until the first load
 	// chain is the first of the runs that this one continues, or itself.
 	chain journal.RunID
 
@@ -34,7 +33,7 @@ type run struct {
 	leaving        *admitted          // the instance of a run that is being forgotten
 	ops            *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
 	input          *budget.Permit     // of the input in the row; or nil
-	room           int64              // what its next instance will need, as far as is known: see room.go
+	room           int64              // expected need of its next instance, if known: see room.go
 	expected       int64              // its expected need beyond that
 	row            *journal.Execution // nil until loaded
 	log            *slog.Logger
@@ -50,7 +49,7 @@ type run struct {
 	carried        carriedOver                        // outcomes and attempts, during a reload
 	eagerStart     *eagerStart                        // the first turn, begun before the start was durable; or nil
 	pendingWrite   *pendingWrite                      // a write that the store has not taken yet
-	stuck          *abi.Error                         // why it is to be paused once nothing is left to deliver
+	stuck          *abi.Error                         // reason to pause it once all is delivered
 	fault          *abi.Error                         // set while it is quarantined: see quarantine
 	inboxRead      uint64                             // the last reading of its inbox: see inboxLocks
 	unreceived     []notice                           // in hand, and not received yet
@@ -69,7 +68,7 @@ type run struct {
 	savedSeq   uint64                   // the entry after which its state was last saved
 	mailDue    bool                     // there may be mail in the inbox that it does not know
 	requested  bool                     // something was asked of it since its last turn; more may follow
-	idle       bool                     // nothing is left to keep the run in memory for
+	idle       bool                     // nothing keeps the run in memory
 	warned     bool                     // that its journal comes near its limit
 	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
 	turn       atomic.Pointer[underWay] // that turn; nil if none is
@@ -185,7 +184,7 @@ func (r *run) armTimer() bool {
 		return true // its waiting state is not known here, and right in the store
 	}
 	if r.evicted {
-		r.wantToLeave() // what kept it in memory may be over
+		r.wantToLeave() // the cause to stay in memory may have ended
 	}
 	var due, wake int64
 	var unwanted bool

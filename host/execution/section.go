@@ -77,8 +77,8 @@ func (l *ledger) rowSection(row journal.StepID) journal.StepID {
 	return journal.StepID{}
 }
 
-// makeUpSection has the row say what section the run is in, if the host ended before the commit
-// that should have. It reports whether the run goes on.
+// makeUpSection writes the section of the run to the row, if the host ended before the commit that
+// should have. It reports whether the run goes on.
 func (r *run) makeUpSection() bool {
 	var section journal.StepID
 	var wake int64

@@ -13,10 +13,9 @@ const maxInHand = 64 << 10
 // settlements are the settled deferreds of a run, without their values. A workflow may be sent many
 // large values before it asks for the first.
 //
-// Invariant: a value is in memory only from when it is put into the batch of a turn,
-// which is bounded in bytes, until the turn is over. Those that were just settled are
-// mostly asked for at once: of them a little is in hand while notices are handled, so
-// that the store need not be asked.
+// Invariant: a value is in memory only from when it is put into the batch of a turn, which is
+// bounded in bytes, until the turn ends. Deferreds just settled are mostly asked for at once: a few
+// of them are in hand while notices are handled, so that the store need not be asked.
 type settlements struct {
 	inbox   journal.Receiver
 	settled map[string]journal.Settlement
@@ -58,7 +57,7 @@ func (s *settlements) letGo() {
 	s.inHandBytes = 0
 }
 
-// fill puts into a batch what its deferreds were settled with.
+// fill puts the values of its settled deferreds into a batch.
 func (s *settlements) fill(ctx context.Context, store Store, b *batch) error {
 	for i := range b.entries {
 		en := &b.entries[i]

@@ -33,8 +33,8 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s message.Signal) erro
 	return x.send(ctx, row, x.letterOf(m))
 }
 
-// cameLate answers a message to an execution that is over: it is refused, unless it was
-// sent before and is repeated. An update in the inbox has no answer.
+// cameLate answers a message to a finished execution: it is refused, unless it was sent before and
+// is repeated. An update in the inbox has no answer.
 func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
 	if !m.Repeatable {
 		return alreadyOver(row)
@@ -86,7 +86,7 @@ func (r *run) take(messages []journal.Message) {
 	}
 }
 
-// fillMessages puts into a batch what its messages bring.
+// fillMessages puts the payloads of its messages into a batch.
 func (r *run) fillMessages(ctx context.Context, b *batch) error {
 	for i, m := range b.messages {
 		if m == nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// startTasks sets the host to work for every pending op that needs it and has no
-// task yet. It is called only when all that the guest saw before issuing them is
-// durable. Sleeps, deferreds and interrupts need no task: see [op.Set.CompleteDue].
+// startTasks sets the host to work for every pending op that needs it and has no task yet. It is
+// called only when all deliveries before their issue are durable. Sleeps, deferreds and interrupts
+// need no task: see [op.Set.CompleteDue].
 func (r *run) startTasks() {
 	if r.execs.Host.Draining() {
 		return

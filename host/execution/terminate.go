@@ -28,8 +28,8 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 	return errors.Join(lerr, err)
 }
 
-// awaitEnd waits until a run has ended that was told of a request to end it, and breaks off its turns until then. It is not replayed
-// for that: its code may be what never returns.
+// awaitEnd waits for the end of a run that was told of a request to end it, and aborts its turns
+// until then. It is not replayed for that: its code may never return.
 func (x *Executions) awaitEnd(ctx context.Context, ref Ref, ended <-chan error) error {
 	defer x.cancelTurns(ref.ID)()
 	return x.await(ctx, ref, ended)

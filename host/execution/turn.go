@@ -189,7 +189,7 @@ func (r *run) resuming(entries []journal.Entry) func(context.Context) (guest.Tur
 	}
 }
 
-// resumeOf is what hands the entries of a turn to a guest.
+// resumeOf returns the message that hands the entries of a turn to a guest.
 func resumeOf(entries []journal.Entry) abi.Resume {
 	r := abi.Resume{Deliveries: make([]abi.Delivery, len(entries)), Time: entries[0].At}
 	for i, en := range entries {
@@ -209,7 +209,7 @@ func (x *Executions) compute(ctx context.Context, namespace string, call func(co
 	return turn, err
 }
 
-// metered lets a guest run, and counts what that takes.
+// metered lets a guest run, and counts its turns and fuel.
 func (x *Executions) metered(ctx context.Context, namespace string, call func(context.Context) (guest.Turn, error)) (guest.Turn, error) {
 	x.metrics.turns.Inc()
 	turn, err := call(ctx)
@@ -266,10 +266,10 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did localEffects) bool {
 // decision is the outcome of a turn.
 type decision struct {
 	update journal.Update   // of the row
-	write  journal.Write    // what makes the turn durable
+	write  journal.Write    // makes the turn durable
 	gaveUp []journal.StepID // ops that the guest no longer waits for
 	did    localEffects     // effects of the turn that the run performs itself
-	fate   message.Fate     // what becomes of messages that were delivered
+	fate   message.Fate     // of delivered messages
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
@@ -311,7 +311,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []jou
 	return d
 }
 
-// fateAfter is what becomes of messages by a turn, once the ledger has been told of it.
+// fateAfter returns the fate of messages after a turn, once the ledger has been told of it.
 func (l *ledger) fateAfter(b batch, turn guest.Turn, did localEffects) message.Fate {
 	t := message.Turn{Delivered: b.delivered(), Over: turn.Outcome != nil, Answers: did.answers}
 	if turn.Continues() {

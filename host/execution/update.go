@@ -11,8 +11,8 @@ import (
 // Update sends an update to an execution and returns the answer, once that is durable. If
 // ctx ends first the error says whether it was accepted.
 //
-// What callers wait for is in memory only, beside the runs: a caller waits also while its
-// execution is paused, sleeps, or is not in memory.
+// The waits of callers are in memory only, beside the runs: a caller waits also while its execution
+// is paused, sleeps, or is not in memory.
 func (x *Executions) Update(ctx context.Context, ref Ref, u message.Update) (abi.Outcome, error) {
 	m := u.Message(x.now(), journal.NewOrigin)
 	w := x.updates.wait(ref.ID, m.Origin)

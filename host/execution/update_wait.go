@@ -106,7 +106,7 @@ func (x *Executions) replyTo(ctx context.Context, row *journal.Execution, inbox 
 		receipt, err = x.receipt(ctx, row.ID, origin)
 	}
 	if err != nil {
-		// It may have been answered: who asks again learns of it.
+		// It may have been answered: a repeat learns of it.
 		return updateReply{err: journal.Coded("read the answer of "+row.Name(), err)}, true
 	}
 	switch standing := message.StatusOf(origin, inbox, receipt); {

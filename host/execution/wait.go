@@ -36,7 +36,7 @@ func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	return w
 }
 
-// Result waits until the execution is over or paused, and returns its brief row.
+// Result waits until the execution has ended or paused, and returns its brief row.
 func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	select {
 	case row := <-w.told:
@@ -55,7 +55,7 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.x.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns the brief row of an execution that is there once it is over or paused.
+// Wait returns the brief row of an existing execution once it has ended or paused.
 func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	w := x.AwaitEnd(ref)
 	defer w.Stop()
