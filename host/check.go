@@ -112,7 +112,7 @@ func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Mod
 			select {
 			case result := <-checked:
 				if done++; result == nil {
-					continue // it is over by now
+					continue // it has ended by now
 				}
 				if err := report(*result, done, len(open)); err != nil {
 					return err

@@ -26,9 +26,9 @@ type Config struct {
 	// ActivityTimeout bounds an attempt of an activity that names no timeout of
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
-	// Clock tells the time and wakes what waits for one; workflows see the journal's
-	// time. It may be set, and the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far as the host ran: see
-	// host/timelimit. Defaults to the real one.
+	// Clock tells the time and wakes timers; workflows see the journal's time. It may be set, and
+	// the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far
+	// as the host ran: see host/timelimit. Defaults to the real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.
@@ -57,8 +57,8 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
-	// MaxEntries bounds the journals of executions. It is for tests: what SDKs tell workflows about
-	// the limit is the default, abi.MaxEntries.
+	// MaxEntries bounds the journals of executions. It is for tests: SDKs tell workflows the
+	// default limit, abi.MaxEntries.
 	MaxEntries uint64
 	// MaxActivities bounds the attempts that run at the same time. Defaults to
 	// 128.
@@ -97,7 +97,7 @@ type Config struct {
 	Wasm wasm.Config
 }
 
-// withDefaults fills in defaults and refuses what makes no sense.
+// withDefaults fills in defaults and refuses invalid settings.
 func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		return c, abi.Errorf(abi.CodeBadConfig, "host: Config.Store is not set")

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Description is all that is known of an execution.
+// Description is the known state of an execution.
 type Description struct {
 	journal.Execution
 	// Fuel is the fuel used by the turns of a running execution so far, each counted once. It
@@ -157,8 +157,9 @@ func (e *Engine) describe(ctx context.Context, namespace, name, run string, row 
 	return d, nil
 }
 
-// describeFamily finds who has called the execution, and whom it has called and waits for. What cannot be read is left out:
-// it is about others. Of their rows, which may be large, only names and states are kept.
+// describeFamily finds the caller of the execution, and the callees it waits for. Unreadable rows
+// are left out: they are about others. Of their rows, which may be large, only names and states are
+// kept.
 func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	if !d.Parent.IsZero() {
 		if parent, err := e.store.Brief(ctx, d.Parent.ID); err == nil {

@@ -115,7 +115,7 @@ func (e *Engine) AdmitConnection() (release func(), ok bool) {
 }
 
 // AdmitRequest takes memory for a call or its message, if there is some. A message that would need
-// more than half of what there is for requests has that half.
+// more than half of the memory for requests has that half.
 func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
 	permit := e.requests.Empty()
 	return permit.Release, permit.Grow(min(bytes, e.requests.Total()/2))
@@ -268,9 +268,9 @@ func (e *Engine) goBackground(loop func(ctx context.Context)) {
 	e.background.Go(func() { loop(e.state.Context()) })
 }
 
-// Stop drains: no new work is accepted, no new activity begins, running ones may
-// finish within the drain timeout, and whatever they yield is committed. What
-// remains is in the journal. Stop is idempotent.
+// Stop drains: no new work is accepted, no new activity begins, running ones may finish within the
+// drain timeout, and whatever they yield is committed. The remainder is in the journal. Stop is
+// idempotent.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.state.Drain()

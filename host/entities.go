@@ -110,7 +110,7 @@ func (e *Engine) DestroyEntity(ctx context.Context, namespace, name, requestID s
 	return e.entities.Destroy(ctx, ref, origin)
 }
 
-// EntityLock is an entity that is locked, and who waits for it.
+// EntityLock is a locked entity, with its waiters.
 type EntityLock struct {
 	journal.HeldLock
 	// Waiters are the first waiters; Waiting counts all.
@@ -260,7 +260,7 @@ func originOf(requestID string) (journal.Origin, error) {
 	return journal.OriginOfRequest(requestID), nil
 }
 
-// entityCalls has entities do what workflows ask for.
+// entityCalls performs the requests of workflows on entities.
 type entityCalls struct{ *Engine }
 
 var _ execution.Entities = entityCalls{}

@@ -92,7 +92,7 @@ func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished I
 		case refuse:
 			return nil, false, abi.Errorf(abi.CodeFinishedBefore, "%s has finished before: it is %s", found.Name(), found.State)
 		case found.Run == over:
-			return found, true, nil // it is over, and has received the signal before
+			return found, true, nil // it has ended, and has received the signal before
 		}
 		over = found.Run
 	}
@@ -124,8 +124,8 @@ type RestartRequest struct {
 	RequestID string
 }
 
-// Restart starts a new run of an execution whose run is over, under the same key. If another
-// caller is faster, it returns that one's run, and existed is true.
+// Restart starts a new run of a finished execution, under the same key. If another caller is
+// faster, it returns that one's run, and existed is true.
 func (e *Engine) Restart(ctx context.Context, namespace, name string, req RestartRequest) (row *journal.Execution, existed bool, err error) {
 	request, err := startOrigin(req.RequestID)
 	if err != nil {

@@ -40,11 +40,10 @@ type FollowEvent struct {
 	Line      *follow.Line
 }
 
-// Follow tells what happens to an execution until it is over, or ctx is done: the entries
-// of its journal from the given one on, once they are durable; what its workflow and its
-// activities log while it is followed; and the execution itself at first, whenever it is
-// paused, goes on, or continues as a new run, and at its end. If tell returns an error, Follow
-// ends with it.
+// Follow tells the events of an execution until it has ended, or ctx is done: the entries of its
+// journal from the given one on, once they are durable; the log lines of its workflow and its
+// activities while it is followed; and the execution itself at first, whenever it is paused, goes
+// on, or continues as a new run, and at its end. If tell returns an error, Follow ends with it.
 //
 // The row is read before the entries, so that the entries of a finished run are complete. Entries
 // of a run that were not told before it continued are passed over.

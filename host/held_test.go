@@ -36,9 +36,9 @@ func (p *parents) hold(entity string) (holder string) {
 	return holder
 }
 
-// TestWaitingForAnEntityTakesNoRoom has more executions wait for an entity that another one holds than the host has room for:
-// some want to lock it, others to call it. Others start, a sleeper that is overdue after a restart wakes, and all go on when
-// the section is over.
+// TestWaitingForAnEntityTakesNoRoom has more executions wait for an entity that another one holds
+// than the host has room for: some want to lock it, others to call it. Others start, a sleeper that
+// is overdue after a restart wakes, and all go on when the section has ended.
 func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

@@ -7,8 +7,9 @@ import (
 	"github.com/cruster/cruster/host/execution"
 )
 
-// share is a part of the memory of a host. Each is for what must not wait for the others: so nothing waits for
-// memory that is held by what waits for it. The table of docs/tuning.md has one row for each.
+// share is a part of the memory of a host. Each is for uses that must not wait for the others: so
+// nothing waits for memory held by its own waiters. The table of docs/tuning.md has one row for
+// each.
 type share struct {
 	// parts of shareParts are its size. The share of instances is the remainder.
 	parts int64

@@ -49,7 +49,7 @@ func (e *Engine) Fail(ctx context.Context, namespace, name, reason string) error
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
 }
 
-// Wait returns the brief row of the execution once it is over or paused.
+// Wait returns the brief row of the execution once it has ended or paused.
 func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
 	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Wait(ctx, ref)

@@ -22,8 +22,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// quick is a module whose workflow W is over at once, gated one whose W waits for the
-// deferred "gate".
+// quick is a module whose workflow W ends at once, gated one whose W waits for the deferred "gate".
 var (
 	manifestOfW = &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}
 	quick       = wasmtest.Program{Manifest: manifestOfW, Outcome: &abi.Outcome{Value: abi.Nil}}.Assemble()

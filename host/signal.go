@@ -44,8 +44,8 @@ func (e *Engine) Signal(ctx context.Context, namespace, name string, req SignalR
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Signal(ctx, ref, *s) })
 }
 
-// SignalWithStart sends a signal to an execution, and starts it first if it is not there:
-// then both are durable, or neither. One that is over counts as not there if the start says so.
+// SignalWithStart sends a signal to an execution, and starts it first if it is not there: then both
+// are durable, or neither. A finished execution counts as not there if the start says so.
 func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal SignalRequest) (row *journal.Execution, existed bool, err error) {
 	s, err := signal.signal()
 	if err != nil {

@@ -23,7 +23,7 @@ type StartRequest struct {
 	// abi.KeyHashed and abi.KeyRaw.
 	Key     string
 	KeyMode string
-	// IfFinished says what to do if there is a run under the key that is over.
+	// IfFinished decides the case of a finished run under the key.
 	IfFinished IfFinished
 	// RequestID makes it safe to repeat a request that starts a new run in place of a finished one:
 	// the same request starts one run, for as long as that is kept. Empty means that it is not

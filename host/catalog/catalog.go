@@ -47,7 +47,7 @@ type Catalog struct {
 	DefaultNamespace string
 	// Fault, if set, is told of the points that a push passes.
 	Fault faultpoint.Injector
-	// Memory, if set, is what compilations take theirs from.
+	// Memory, if set, is the budget of compilations.
 	Memory *budget.Budget
 	// Shared says that others use the runtime too: modules they may use are not dropped from its
 	// memory.
@@ -61,7 +61,7 @@ type Catalog struct {
 	byDigest     map[string]*Module      // guarded by mu
 	descriptions map[string]*description // guarded by mu; by digest, of modules that were not compiled when asked for
 	deployments  map[string]*Deployment  // guarded by mu; key "namespace/name"
-	forgotten    uint64                  // counts what made deployments stale; guarded by mu
+	forgotten    uint64                  // counts invalidations of deployments; guarded by mu
 }
 
 // New makes a catalog with empty caches.

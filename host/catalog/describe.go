@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// DeploymentInfo is a deployment with what its module says of itself.
+// DeploymentInfo is a deployment with the self-description of its module.
 type DeploymentInfo struct {
 	journal.Deployment
 	Manifest *abi.Manifest

@@ -13,7 +13,7 @@ import (
 type reading struct {
 	// fills says that absent and null values are read as zero, as Go does.
 	fills bool
-	// optional says that what may be null may be absent, as an Option of serde.
+	// optional says that nullable values may be absent, as an Option of serde.
 	optional bool
 	// ignores says that a field without a place in the code that reads is no loss: nothing writes the value back.
 	ignores bool

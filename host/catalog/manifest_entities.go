@@ -31,7 +31,7 @@ func checkEntities(entities []abi.EntityInfo) error {
 	return nil
 }
 
-// checkOperations refuses what one of the two kinds of entities does not have.
+// checkOperations refuses declarations that one of the two kinds of entities does not have.
 func checkOperations(e *abi.EntityInfo) error {
 	const most = 1000
 	if len(e.Operations) > most {

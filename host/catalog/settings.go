@@ -28,8 +28,8 @@ type Settings struct {
 	RevokeHTTP []string
 	// ReplaceHTTP takes away all grants that are not in AllowHTTP.
 	ReplaceHTTP bool
-	// Anyway has settings taken away although open executions may use them, and code deployed that does not fit the
-	// states of entities or what open executions may send them.
+	// Anyway has settings taken away although open executions may use them, and code deployed that
+	// does not fit the states of entities or the requests of open executions to them.
 	Anyway bool
 }
 

@@ -13,10 +13,11 @@ import (
 // # Stored values that new code would not take
 //
 // An entity's state is decoded by the code that is deployed now. A field of the state that the code
-// does not have is left out, and is gone with the next write: renaming a field loses its values, and
-// nothing fails. A field whose type changed fails each call of the entity. A migration carries values
-// over. So a push whose types do not fit the states that there are is refused, unless the caller
-// says that they need not be read. So is code with fewer migrations, which could not read them at all.
+// does not have is left out, and is gone with the next write: renaming a field loses its values,
+// and nothing fails. A field whose type changed fails each call of the entity. A migration carries
+// values over. So a push whose types do not fit the existing states is refused, unless the caller
+// says that they need not be read. So is code with fewer migrations, which could not read them at
+// all.
 //
 // The input of an operation is checked by the type that is deployed now, and open executions go on
 // with the code that they began with: the deployed code must take their requests, and they must be
@@ -113,7 +114,7 @@ func entityOf(m *abi.Manifest, name string) *abi.EntityInfo {
 // isAsked tells whether a workflow gives answers.
 func isAsked(w abi.WorkflowInfo) bool { return len(w.Queries)+len(w.Updates) > 0 }
 
-// check refuses code that does not fit what executions with the pinned code send and answer.
+// check refuses code that does not fit the requests and answers of executions with the pinned code.
 func (p *Pin) check(deployment string, pinned, updated *abi.Manifest) error {
 	for i := range pinned.Entities {
 		entity := &pinned.Entities[i]
@@ -178,7 +179,7 @@ func operationMisfit(before, now *abi.EntityInfo) string {
 		if misfits := (reading{}).misfits(was.Input, now.Operations[j].Input, ""); len(misfits) > 0 {
 			return fmt.Sprintf("operation %s does not take any more what they may send: %s", was.Name, summary(misfits))
 		}
-		// What Go would fill in is no answer.
+		// A value filled in by Go is no answer.
 		result := reading{optional: true, ignores: true, back: true}
 		if misfits := result.misfits(now.Operations[j].Output, was.Output, ""); len(misfits) > 0 {
 			return fmt.Sprintf("they cannot read the result of operation %s any more: %s", was.Name, summary(misfits))

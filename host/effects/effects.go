@@ -30,7 +30,7 @@ type Egress interface {
 	DoAll(ctx context.Context, policy *egress.Policy, reqs []abi.HTTPRequest) []abi.HTTPResult
 }
 
-// Deps is what effects stand on.
+// Deps are the dependencies of effects.
 type Deps struct {
 	Clock  clockwork.Clock
 	Egress Egress

@@ -44,25 +44,25 @@ type Guest struct {
 // Memory has the permits that a guest takes its memory from. Without a permit it takes as much as
 // it is allowed.
 type Memory struct {
-	// Instance is for linear memory, beyond what instances of the module begin with.
+	// Instance is for linear memory, beyond the initial memory of instances.
 	Instance *budget.Permit
 	// Ops is for the ops that wait for their delivery: they are in the host's memory, and
 	// stay there while the instance is evicted.
 	Ops *budget.Permit
 }
 
-// Turn is what one call into a guest came to.
+// Turn is the outcome of one call into a guest.
 type Turn struct {
 	Issued    []*op.Op
 	Cancelled []uint32
 	Log       []LogLine
-	Outcome   *abi.Outcome // set if the workflow is over
+	Outcome   *abi.Outcome // set if the workflow has ended
 	// Fuel is the fuel used by the turn, and FuelSoFar by all turns of the guest: a replay comes to
 	// the same.
 	Fuel, FuelSoFar int64
 }
 
-// Continues tells whether the workflow is over and another run takes its place.
+// Continues tells whether the workflow has ended and another run takes its place.
 func (t *Turn) Continues() bool { return t.Outcome != nil && t.Outcome.Continue != nil }
 
 // LogLine is a line that a guest logged.
@@ -152,8 +152,8 @@ func (g *Guest) keepLog(level int32, message []byte) {
 	}
 }
 
-// issue takes a durable request. It only takes it: nothing happens before the
-// turn is over and committed.
+// issue takes a durable request. It only takes it: nothing happens before the turn has ended and is
+// committed.
 func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	if g.asked {
 		return 0, abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
@@ -337,7 +337,7 @@ func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 		return turn, oerr
 	}
 	if outcome.Error != nil && outcome.Error.Code == abi.CodeUnreadable {
-		return turn, outcome.Error // it is not over: other code may read what this one could not
+		return turn, outcome.Error // it has not ended: other code may be able to read this
 	}
 	turn.Outcome = outcome
 	return turn, nil

@@ -62,8 +62,8 @@ func TestTurns(t *testing.T) {
 	require.EqualValues(t, 105, g.clock)
 }
 
-// TestImmediateCallsAreRefused calls what belongs in activities. The guest gets an
-// error and goes on.
+// TestImmediateCallsAreRefused makes calls that belong in activities. The guest gets an error and
+// goes on.
 func TestImmediateCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportConfig} {

@@ -21,7 +21,7 @@ type KeyDeps struct {
 	Clock clockwork.Clock
 	// Fuel bounds the computation of a key function; 0 is no limit.
 	Fuel int64
-	// Memory is what instances take theirs from.
+	// Memory is the budget of instances.
 	Memory     *budget.Budget
 	Registerer prometheus.Registerer
 	Slots      *Slots

@@ -13,8 +13,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Saved is all that a guest which is parked consists of, besides its module and its
-// row.
+// Saved is the state of a parked guest, besides its module and its row.
 type Saved struct {
 	Instance *wasm.Saved `msgpack:"instance"`
 	// Clock is the journal time it sees.
@@ -38,7 +37,7 @@ func (s *Saved) Bytes() int64 {
 	return int64(min(s.Instance.Size, math.MaxInt64))
 }
 
-// Fuel is what its turns have used.
+// Fuel returns the fuel used by its turns.
 func (s *Saved) Fuel() int64 {
 	if s.Instance == nil {
 		return 0

@@ -13,8 +13,8 @@
 // decides the effect of a [Turn] on them, its [Fate]. [Status] is the progress of a message, by its
 // records in the store, and [Fork] which signals a fork of an execution takes over.
 //
-// Everything here is a function of values. The package has no goroutine, no clock, no store and
-// no lock; what would need one is handed in. It imports abi and journal. The ops that wait for
-// messages are host/op's, and a run of host/execution brings both together. Start reading at
-// signal.go, then inbox.go.
+// Everything here is a function of values. The package has no goroutine, no clock, no store and no
+// lock; their results are handed in. It imports abi and journal. The ops that wait for messages are
+// host/op's, and a run of host/execution brings both together. Start reading at signal.go, then
+// inbox.go.
 package message

@@ -20,7 +20,7 @@ type Turn struct {
 	Answers Answers
 }
 
-// Fate is what becomes of messages that were delivered, in a turn or before.
+// Fate is the outcome of messages delivered in a turn or before.
 type Fate struct {
 	// Unread are the names of all signals that were perhaps not looked at, sorted.
 	Unread []string
@@ -73,8 +73,8 @@ func (i *Inbox) After(t Turn, awaits func(name string) bool) Fate {
 // Writes tells whether signals have anything to be made durable.
 func (f *Fate) Writes() bool { return len(f.taken)+len(f.held) > 0 }
 
-// Write adds what becomes of signals to the write of the turn, which holds all that the turn was
-// delivered. What becomes of updates is their answers': see [Answers.Write].
+// Write adds the fate of signals to the write of the turn, which holds all deliveries of the turn.
+// The fate of updates is in their answers: see [Answers.Write].
 func (f *Fate) Write(w *journal.Write, now int64) {
 	for _, e := range f.taken {
 		take(w, e)

@@ -15,13 +15,13 @@ import (
 //
 //   - signals delivered in it: the last signal of each name is held, as it may not have been looked
 //     at (see [Signal]);
-//   - what its first turn waits for: a run that continues another begins with signals that are
-//     there for certain. They may have been delivered to the source behind the entries that are
-//     taken over: then the journal has them, and otherwise the inbox;
+//   - the wait of its first turn: a run that continues another begins with signals that are there
+//     for certain. They may have been delivered to the source behind the entries that are taken
+//     over: then the journal has them, and otherwise the inbox;
 //   - if all of the journal is taken over, undelivered signals. A part of a journal does not tell
 //     which had come by its end: a signal that was delivered later may have waited for long.
 //
-// The copies are messages of their own: who repeats a signal to the source does not mean them.
+// The copies are messages of their own: a repeat of a signal to the source does not concern them.
 type Fork struct {
 	began     []string                 // the names of signals that the source began with
 	delivered map[string]journal.Entry // the last one of each name delivered in the copied part
@@ -79,9 +79,9 @@ func (f *Fork) FromJournal(began int64, origin func() journal.Origin) (copies []
 	return copies
 }
 
-// FromInbox lists the signals in the inbox of the source that are taken over: all that were not
-// delivered if the whole journal is, and otherwise the first of each name that the source began
-// with and was not delivered.
+// FromInbox lists the signals in the inbox of the source that are taken over: all undelivered ones
+// if the whole journal is, and otherwise the first of each name that the source began with and was
+// not delivered.
 func (f *Fork) FromInbox(inbox []journal.Envelope, whole bool) (taken []journal.Envelope) {
 	seen := map[string]bool{}
 	for _, e := range inbox {

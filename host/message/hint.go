@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shellSafe are the characters of which a name is one word in every shell.
+// shellSafe are characters that form one word in every shell.
 const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.:@-"
 
 // WaitsFor is the hint where to see why an execution does not answer. Keys may be anything: a key

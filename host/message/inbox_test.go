@@ -21,8 +21,8 @@ import (
 //	arrive                   a MESSAGE a line
 //	take QUEUE               an op is given the first of a queue
 //	turn [awaits=(NAME, …)] [over] [unread=(NAME, …)] [answers=(POSITION, …)]
-//	                         a turn that is delivered a MESSAGE a line; what it writes, and what
-//	                         is then in the inbox
+//	                         a turn that is delivered a MESSAGE a line; its writes, and the
+//	                         inbox after it
 //
 // A MESSAGE is POSITION signal|update NAME [held] [repeatable]. The queue of updates is called
 // updates.

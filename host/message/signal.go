@@ -20,7 +20,7 @@ import (
 //     it has not looked at when it continues as a new run is that run's, whatever its size.
 //  2. An op that is to receive a signal and is open when a turn ends says that all signals of its
 //     name delivered before it were looked at: a guest asks for the next when it has looked at the
-//     one before. An outcome says it of all, except for those that a run which continues names.
+//     one before. An outcome says it of all, except for signals that a continuing run names.
 //  3. A held signal is given to no op, in this run. A replay does without it: the journal has the
 //     deliveries.
 //

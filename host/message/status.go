@@ -15,8 +15,8 @@ type Status int
 const (
 	// Unknown is a message that was not accepted, or whose receipt is not kept any more.
 	Unknown Status = iota
-	// Accepted is one in the inbox. An execution that is over has not looked at it, or not
-	// answered it, and will not.
+	// Accepted is one in the inbox. A finished execution has not looked at it, or not answered it,
+	// and will not.
 	Accepted
 	// Done is a message that has a receipt.
 	Done

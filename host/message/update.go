@@ -85,7 +85,7 @@ func (u Update) NotAnsweredYet(name string) error {
 	return err.WithHint("Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s", WaitsFor(name))
 }
 
-// Unanswered says that an update of an execution that is over has no answer and will have none.
+// Unanswered says that an update of a finished execution has no answer and will have none.
 func Unanswered(row *journal.Execution) error {
 	return abi.Errorf(abi.CodeUpdateUnanswered, "%s is %s, and has not answered the update", row.Name(), row.State)
 }
@@ -96,7 +96,7 @@ func UpdateID(origin journal.Origin) string { return hex.EncodeToString(origin[:
 // Updates are some that were delivered and have no answer, by how the guest knows them.
 type Updates map[string]journal.Envelope
 
-// Answer is an update with what its callers are told.
+// Answer is an update with the reply to its callers.
 type Answer struct {
 	Update  journal.Envelope
 	Outcome abi.Outcome

@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestTold reads testdata/told: what callers are told.
+// TestTold reads testdata/told: the replies to callers.
 //
 //	standing of=POSITION [receipt]                    a MESSAGE of the inbox a line, as in TestInbox
 //	refusal [code=CODE] [refuses[=CODE]]              the error of the question, or its reply

@@ -66,7 +66,7 @@ type Scanner struct {
 	// Mail, if set, tells which executions have mail that they have not looked at, and WakeForMail has one look for it.
 	Mail        MailReader
 	WakeForMail func(id journal.ID)
-	// Scanned, if set, is told when a scan has woken all that was due.
+	// Scanned, if set, is told when a scan has woken all due executions.
 	Scanned func()
 	Store   DueReader
 	Timers  Timers

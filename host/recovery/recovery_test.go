@@ -19,8 +19,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// world is a store with due executions, and takes what recovery finds. Its clock can be
-// set.
+// world is a store with due executions, and takes the findings of recovery. Its clock can be set.
 type world struct {
 	clockwork.Clock
 	offset atomic.Int64

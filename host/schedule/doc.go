@@ -33,6 +33,6 @@
 // function of its row, the time and the known state of its runs. Both are pure. schedules.go: the
 // room that acts on it.
 //
-// It imports host/faultpoint, host/hostfault, host/timer, journal and abi. What starts executions is handed
-// to it as a [Starter]. Start reading at plan.go.
+// It imports host/faultpoint, host/hostfault, host/timer, journal and abi. Executions are started
+// by a [Starter] handed to it. Start reading at plan.go.
 package schedule

@@ -48,7 +48,7 @@ const (
 	actLook                 // look whether a tick has a run already
 )
 
-// plan is a schedule at a moment. What needs no start it decides by itself, in the row.
+// plan is a schedule at a moment. Decisions without a start it makes by itself, in the row.
 type plan struct {
 	*journal.Schedule
 	table   Timetable // nil if it has no times
@@ -334,7 +334,7 @@ func (p *plan) refused(st start, cause *abi.Error) {
 	}
 }
 
-// leave moves past what names the start.
+// leave moves past the origin of the start: a waiting tick, a backfill or the next tick.
 func (p *plan) leave(st start) {
 	p.changed = true
 	switch {
@@ -350,7 +350,7 @@ func (p *plan) leave(st start) {
 	}
 }
 
-// over records that a run is over, or gone.
+// over records that a run has ended, or is gone.
 func (p *plan) over(execution string, state journal.State, finished int64) {
 	i := slices.IndexFunc(p.State.Open, func(r journal.OpenRun) bool { return r.Execution == execution })
 	if i < 0 {

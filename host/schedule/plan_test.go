@@ -26,7 +26,7 @@ type life struct {
 
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestLives shows what schedules do as time goes by.
+// TestLives shows the actions of schedules as time goes by.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/lives", func(t *testing.T, path string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Description is a schedule with what can be worked out about it.
+// Description is a schedule with its derived data.
 type Description struct {
 	journal.Schedule
 	// Upcoming are the next times, without jitter.
@@ -61,7 +61,7 @@ func (r *Schedules) create(ctx context.Context, s journal.Schedule) (*journal.Sc
 	return &s, nil
 }
 
-// prepare checks what people say about a schedule, and fills in defaults.
+// prepare validates the definition of a schedule, and fills in defaults.
 func (r *Schedules) prepare(ctx context.Context, s *journal.Schedule) (err error) {
 	if s.Spec, err = normalize(s.Spec); err != nil {
 		return err

@@ -36,7 +36,7 @@ type Starter interface {
 	Start(ctx context.Context, namespace, workflow, key string, input []byte) (e *journal.Execution, existed bool, err error)
 	// Poll reads an execution; abi.CodeExecutionNotFound if there is none.
 	Poll(ctx context.Context, namespace, name string) (*journal.Execution, error)
-	// Wait returns an execution once it is over or paused.
+	// Wait returns an execution once it has ended or paused.
 	Wait(ctx context.Context, namespace, name string) (*journal.Execution, error)
 	// Interrupt asks an execution to stop.
 	Interrupt(ctx context.Context, namespace, name, reason string) error
@@ -75,13 +75,13 @@ type Deps struct {
 type Schedules struct {
 	Deps
 	slots     chan struct{} // capacity maxAtWork
-	recovered chan struct{} // closed once all that was due at the start has been looked at
+	recovered chan struct{} // closed once all schedules due at the start have been looked at
 
 	mu      sync.Mutex
 	busy    map[journal.ID]chan struct{} // guarded by mu, like all below; closed when it is free
 	woken   map[journal.ID]bool          // a task for it is on its way
 	stuck   int                          // how many of these tasks wait before they try again
-	watched map[journal.ID]*watch        // the runs of which one has to end
+	watched map[journal.ID]*watch        // the runs, one of which has to end
 	known   map[journal.ID]int64         // the version that this host has written or adopted
 	closed  bool
 	scanned bool
@@ -154,8 +154,8 @@ func (r *Schedules) Scanned() {
 	})
 }
 
-// Recovered is closed once this host has adopted what every schedule that was due when
-// it started has begun: it knows every run that an earlier host has started.
+// Recovered is closed once this host has adopted the starts of every schedule that was due when it
+// started: it knows every run that an earlier host has started.
 func (r *Schedules) Recovered() <-chan struct{} { return r.recovered }
 
 // Close waits for work in flight, once the context has ended.
@@ -203,7 +203,7 @@ func (r *Schedules) attempt(id journal.ID, known func()) error {
 		return err
 	}
 	defer release()
-	// Who wakes it from now on may know something that this attempt does not see.
+	// A waker from now on may know something that this attempt does not see.
 	r.mu.Lock()
 	delete(r.woken, id)
 	r.mu.Unlock()
@@ -268,8 +268,7 @@ func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error
 	return p, nil
 }
 
-// advance does all that there is to do about a schedule at this moment, and has it woken
-// when there is more.
+// advance performs all due actions of a schedule, and has it woken for the next.
 func (r *Schedules) advance(ctx context.Context, p *plan) error {
 	for {
 		if err := r.lookAtRuns(ctx, p); err != nil {
@@ -356,7 +355,7 @@ func (r *Schedules) commit(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// know notes that this host knows all that was started by a schedule of this version.
+// know notes that this host knows all starts of a schedule of this version.
 func (r *Schedules) know(s *journal.Schedule) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -369,7 +368,7 @@ func (r *Schedules) forget(id journal.ID) {
 	delete(r.known, id)
 }
 
-// arm has a schedule woken for its next tick, and when the run that it waits for is over.
+// arm has a schedule woken for its next tick, and when the run that it waits for has ended.
 func (r *Schedules) arm(p *plan) {
 	at := p.nextDue()
 	if p.Spec.Always {

@@ -64,7 +64,7 @@ func (w *world) room(ctx context.Context) *Schedules {
 	return New(Deps{Clock: w.clock, Context: ctx, Logger: slog.New(slog.DiscardHandler), Starter: w, Store: w, Timers: w})
 }
 
-// host is room, and what ends it.
+// host is room, with its end function.
 func (w *world) host(ctx context.Context) (room *Schedules, crash func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	room = w.room(ctx)
@@ -211,8 +211,8 @@ func (w *world) end(name string, state journal.State) {
 // only where that is allowed.
 func TestEveryTickIsAccountedFor(t *testing.T) {
 	t.Parallel()
-	// In a bubble, so that a step is over before the next begins. Rapid would ask a
-	// *testing.T for its deadline, which there is none of in a bubble.
+	// In a bubble, so that a step ends before the next begins. Rapid would ask a *testing.T for its
+	// deadline, and there is none in a bubble.
 	synctest.Test(t, func(t *testing.T) { rapid.Check(struct{ rapid.TB }{t}, accountForTicks) })
 }
 
@@ -417,7 +417,7 @@ func TestRecovered(t *testing.T) {
 	require.Len(t, w.executions, 1)
 }
 
-// TestQueueGoesOn has what waits started when the run before is over.
+// TestQueueGoesOn has waiting ticks started when the run before has ended.
 func TestQueueGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -89,7 +89,7 @@ func checkNote(note string) error {
 	return nil
 }
 
-// normalize fills in defaults and refuses what makes no sense.
+// normalize fills in defaults and refuses invalid specs.
 func normalize(spec journal.ScheduleSpec) (journal.ScheduleSpec, error) {
 	spec.CatchUp = cmp.Or(spec.CatchUp, int64(defaultCatchUp))
 	spec.Overlap = cmp.Or(spec.Overlap, journal.OverlapSkip)

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Bounds of what people say about times.
+// Bounds of the times in a definition.
 const (
 	maxExpression = 256
 	maxZone       = 64
