@@ -7,10 +7,10 @@
 //	api/payload      JSON to msgpack and back
 //	api/rpcerror     errors through gRPC statuses
 //
-// The faces (grpcserver, probes) do not import each other. What they share is in the rooms
-// below them, and each declares what it needs of an engine. Imports point down:
-// cmd → {grpcserver, probes}, and grpcserver → convert → {payload, rpcerror} → cruster/v1, and from
-// grpcserver and convert to host.
+// The faces (grpcserver, probes) do not import each other. Their shared code is in the rooms below
+// them, and each declares its needs of an engine. Imports point down: cmd → {grpcserver, probes},
+// and grpcserver → convert → {payload, rpcerror} → cruster/v1, and from grpcserver and convert to
+// host.
 //
 // Start reading at api/cruster/v1/workflow.proto, then api/grpcserver/server.go.
 package api

@@ -15,10 +15,10 @@ import (
 // a proxy in front of it, that can do nothing with a call says so sooner.
 const hadByHost = 10 * time.Second
 
-// A budget bounds for how long one call is without a host: waits for a connection, and is
-// repeated. It is used up by waiting, and from the first failure on; not by a first try that takes
-// its time. When a host has had the call, it is whole again: a call that waits for days outlives any
-// number of restarts, and one that is refused, at once or after a while, does not.
+// A budget bounds for how long one call is without a host: waits for a connection, and is repeated.
+// It is used up by waiting, and from the first failure on; not by a first try that takes its time.
+// When a host has had the call, it is whole again: a call that waits for days outlives any number
+// of restarts, and a call that is refused, at once or after a while, does not.
 type budget struct {
 	whole time.Duration
 	spare time.Duration // before the first failure
@@ -82,10 +82,10 @@ func (b *budget) refill(took time.Duration) bool {
 }
 
 // awaitConnection waits for a connection before a call that may be made only once, or that is
-// marked if it may have arrived: what was never sent is safe to send later, and nothing else
-// tells whether it was. A repetition waits as well: what it takes from then on is no time without a host.
-// It gives up with the budget or with ctx; the call is made all the same then, and its error says
-// why there is no connection. The error of a deadline would not, so that it is returned here.
+// marked if it may have arrived: a call that was never sent is safe to send later, and nothing else
+// tells whether it was. A repetition waits as well: its time from then on is not time without a
+// host. It gives up with the budget or with ctx; the call is made all the same then, and its error
+// says why there is no connection. The error of a deadline would not, so that it is returned here.
 func (b *budget) awaitConnection(ctx context.Context, cc *grpc.ClientConn) error {
 	left := b.left()
 	if left <= 0 || cc.GetState() == connectivity.Ready {

@@ -98,9 +98,9 @@ func (s *callStream) do(ctx context.Context, call *crusterv1.CallRequest, reply 
 	}
 }
 
-// encode makes a call of a stream. It reports false if that is no call for a stream: large, or
-// one that does not encode. The request is in it as encoded bytes, in the place of the field
-// that has it: what its caller does with it from now on is no matter of the stream.
+// encode makes a call of a stream. It reports false if the call does not suit a stream: too large,
+// or not encodable. The request is in it as encoded bytes, in the place of the field that has it:
+// later changes by its caller do not affect the stream.
 func encode(call *crusterv1.CallRequest) (*crusterv1.StreamedCall, bool) {
 	request, err := proto.Marshal(call)
 	if err != nil || len(request) > maxStreamed {
@@ -171,7 +171,7 @@ func (s *callStream) run() {
 		case <-s.over:
 			return
 		case <-s.wake:
-			runtime.Gosched() // those who were answered together call together: the others are about to
+			runtime.Gosched() // callers answered together call together: the others are about to
 		}
 		for {
 			req := s.next()

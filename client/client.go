@@ -21,7 +21,7 @@ const (
 	// maxConnectDelay is the most that lies between two tries to connect. It is short against
 	// the budgets of calls: a host that is back is found before they end.
 	maxConnectDelay = 500 * time.Millisecond
-	// window is how much a host may send ahead of what was read.
+	// window bounds the bytes a host may send unread.
 	window = 1 << 20
 )
 
@@ -52,12 +52,11 @@ func WithNamespace(namespace string) Option {
 	return func(o *options) { o.namespace = namespace }
 }
 
-// WithRetryFor bounds for how long a call is repeated when no host answers or
-// the host is full, and for how long one that must not be repeated waits for a
-// connection before it is made; 0 means one try, at once. Defaults to 30 seconds.
-// It bounds the time without a host, and begins anew when a host has had the call for ten
-// seconds: a call that waits for long outlives any number of restarts. The call's context bounds
-// it too.
+// WithRetryFor bounds for how long a call is repeated when no host answers or the host is full, and
+// for how long a call that must not be repeated waits for a connection before it is made; 0 means
+// one try, at once. Defaults to 30 seconds. It bounds the time without a host, and begins anew when
+// a host has had the call for ten seconds: a call that waits for long outlives any number of
+// restarts. The call's context bounds it too.
 func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }

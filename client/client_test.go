@@ -85,7 +85,7 @@ func (f *fakeHost) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest,
 	}
 }
 
-// fakeWorkflows is apart, for its Describe would collide with that of modules.
+// fakeWorkflows is apart, for its Describe would collide with the modules' Describe.
 type fakeWorkflows struct {
 	crusterv1.UnimplementedWorkflowServiceServer
 	host      *fakeHost

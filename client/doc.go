@@ -13,9 +13,8 @@
 // put off, for as long as [WithRetryFor] allows. A call that must not be made twice,
 // such as [Client.Resolve], waits as long for a connection, and is then made once.
 //
-// What goes wrong with a call is an *abi.Error with a stable code and a hint.
-// What goes wrong with a workflow is a [*RunError], which wraps the *abi.Error
-// that the workflow ended with:
+// A failed call returns an *abi.Error with a stable code and a hint. A failed workflow returns a
+// [*RunError], which wraps the *abi.Error that the workflow ended with:
 //
 //	var failed *client.RunError
 //	if errors.As(err, &failed) { ... failed.State, failed.Cause.Type ... }
@@ -23,9 +22,9 @@
 // A deadline ends the waiting, never the workflow: ask again with the same
 // request, or keep the name of the execution and [Attach] to it later.
 //
-// To change the code of executions that are under way, see [Client.Check],
-// [Client.Push], [Client.Move], [Client.MoveAll] and [Client.Fork]. A module that
-// does not fit what an execution has done is a [*Misfit], which shows both sides.
+// To change the code of running executions, see [Client.Check], [Client.Push], [Client.Move],
+// [Client.MoveAll] and [Client.Fork]. A module that does not fit the journal of an execution is a
+// [*Misfit], which shows both sides.
 //
 // docs/clients-go.md is the guide, with programs; its section on connections has TLS and tokens.
 //

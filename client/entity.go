@@ -49,13 +49,12 @@ func (e EntityOf[In, Out]) WithRequestID(id string) EntityOf[In, Out] {
 	return e
 }
 
-// Call performs the operation and returns its result; what it changed is durable by then. An
-// operation that fails yields an [*abi.Error], with abi.CodeOperationFailed unless the code
-// of the entity chose another. If the error is abi.CodeDeadline, its message says whether
-// the call was accepted.
+// Call performs the operation and returns its result; its changes are durable by then. An operation
+// that fails yields an [*abi.Error], with abi.CodeOperationFailed unless the code of the entity
+// chose another. If the error is abi.CodeDeadline, its message says whether the call was accepted.
 //
-// The client repeats a call whose answer was lost, unless it could run twice: that of an operation of an entity without
-// a state that is not persisted is abi.CodeMayHaveRun then.
+// The client repeats a call whose answer was lost, unless it could run twice: for an unpersisted
+// operation of an entity without a state the error is abi.CodeMayHaveRun then.
 func (e EntityOf[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
 	operation, err := e.message(in)
 	if err != nil {

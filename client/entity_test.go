@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// fakeEntities answers what a test says.
+// fakeEntities answers as a test says.
 type fakeEntities struct {
 	crusterv1.UnimplementedEntityServiceServer
 	asked     []*crusterv1.Operation
@@ -22,7 +22,7 @@ type fakeEntities struct {
 	away      int    // calls that find no host, though they arrive
 	lose      func() // if set, ends the host while it has a call
 	destroyed *crusterv1.DestroyRequest
-	// call and calls, if set, are what a test has in place of the above.
+	// call and calls, if set, replace the above in a test.
 	call  func(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error)
 	calls func(stream callsStream) error
 }

@@ -28,10 +28,9 @@ type FollowRequest struct {
 // itself, which is the first message, comes again when its state or its run is another, and
 // is the last. An error is the last that it yields.
 //
-// If the host goes away, Follow looks for it as long as a call is repeated, and goes on
-// behind the last entry that it yielded. What was logged meanwhile is not told. It stays with the
-// run that it has begun with, and those that this continues as, also if another one takes the
-// name.
+// If the host goes away, Follow looks for it as long as a call is repeated, and goes on behind the
+// last entry that it yielded. Lines logged meanwhile are lost. It stays with its first run and the
+// runs this continues as, also if another one takes the name.
 func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crusterv1.FollowResponse, error] {
 	return func(yield func(*crusterv1.FollowResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

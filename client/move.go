@@ -11,9 +11,8 @@ import (
 // Latest names the module that a deployment points at, where a digest is asked for.
 const Latest = "latest"
 
-// Misfit is the error of a module that does not fit what an execution has done. It
-// shows what the journal holds beside what the code does, and wraps the *abi.Error
-// with the code abi.CodeDoesNotFit.
+// Misfit is the error of a module that does not fit the journal of an execution. It shows the
+// journal beside the steps of the code, and wraps the *abi.Error with the code abi.CodeDoesNotFit.
 type Misfit = rpcerror.Misfit
 
 // Move has a running or paused execution go on with another module: [Latest] or a
@@ -38,10 +37,9 @@ type MoveAllRequest struct {
 	Workflow string
 }
 
-// MoveAll is [Client.Move] for the open executions of a workflow or a deployment.
-// It yields for one after the other what became of it, and goes on after those that
-// could not be moved. An error is the last that it yields: what was yielded before
-// is done, and MoveAll may be called again for the rest.
+// MoveAll is [Client.Move] for the open executions of a workflow or a deployment. It yields the
+// outcome of one after the other, and goes on after a failed move. An error is the last it yields:
+// moves yielded before are done, and MoveAll may be called again for the rest.
 func (c *Client) MoveAll(ctx context.Context, req MoveAllRequest) iter.Seq2[*crusterv1.MoveAllResponse, error] {
 	return func(yield func(*crusterv1.MoveAllResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -64,13 +62,12 @@ type ForkRequest struct {
 	At uint64
 	// Key of the fork, used as it is. Defaults to one made of the original's key.
 	Key string
-	// To is the module, as in [Client.Move]. Defaults to that of the original.
+	// To is the module, as in [Client.Move]. Defaults to the original's.
 	To string
 }
 
-// Fork starts a new run from a beginning of the journal of an execution, in whatever
-// state that is. What happened up to there is taken over, not repeated; the original
-// stays as it is.
+// Fork starts a new run from a beginning of the journal of an execution, in whatever state that is.
+// The steps up to there are taken over, not repeated; the original stays as it is.
 func (c *Client) Fork(ctx context.Context, execution string, req ForkRequest) (*crusterv1.Execution, error) {
 	resp, err := c.Workflows().Fork(ctx, &crusterv1.ForkRequest{Namespace: c.namespace, Execution: execution, At: req.At, To: req.To, Key: req.Key})
 	if err != nil {

@@ -15,8 +15,7 @@ const chunk = 256 << 10
 
 // PushRequest is a module to deploy.
 type PushRequest struct {
-	// AllowHTTP lists hosts that activities may call, besides those that they may call
-	// already.
+	// AllowHTTP lists hosts that activities may call, besides those allowed already.
 	AllowHTTP []string
 	// Binary is the Wasm module.
 	Binary []byte
@@ -26,8 +25,8 @@ type PushRequest struct {
 	// Config holds values that activities read. Those that the deployment has and that are
 	// not named here stay as they are.
 	Config map[string]string
-	// MoveOpen moves the open executions of the deployment that fit to the module.
-	// The answer counts them, and those that stay where they are.
+	// MoveOpen moves the open executions of the deployment that fit to the module. The answer
+	// counts them, and the executions that stay where they are.
 	MoveOpen bool
 	// Name of the deployment.
 	Name string
@@ -85,14 +84,14 @@ type CheckRequest struct {
 	Binary []byte
 	// Name of the deployment.
 	Name string
-	// Sent, if set, is called as that of [PushRequest] is.
+	// Sent, if set, is called as [PushRequest]'s Sent is.
 	Sent func(bytes int)
 }
 
-// Check has the host replay every open execution of a deployment on a module, and
-// yields for one after the other whether the module fits. It changes nothing. An
-// error is the last that it yields. With [abi.CodeStateLost] what it has yielded is complete, and
-// a push would be refused because of the types of entities.
+// Check has the host replay every open execution of a deployment on a module, and yields for one
+// after the other whether the module fits. It changes nothing. An error is the last it yields. With
+// [abi.CodeStateLost] the results before it are complete, and a push would be refused because of
+// the types of entities.
 func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*crusterv1.CheckResponse, error] {
 	return func(yield func(*crusterv1.CheckResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 
 // RestartRequest says how to run a finished execution again.
 type RestartRequest struct {
-	// Input is the request of the new run. Defaults to that of the run that is over.
+	// Input is the request of the new run. Defaults to the finished run's.
 	Input any
 	// To is the module, as in [Client.Move]. Defaults to [Latest].
 	To string

@@ -20,12 +20,11 @@ const (
 	maxBackoff   = 2 * time.Second
 )
 
-// repeatable lists the calls that may be made again when it is not known whether
-// the first one arrived: they only look, or the second finds what the first did.
-// Settling a deferred is not among them: the host would answer a repetition that
-// the deferred is settled, though it was this caller that settled it. The same holds
-// for resuming and failing a paused execution, which then is no longer paused, for
-// moving one, which may be over by then, and for forking one.
+// repeatable lists the calls that may be made again when it is not known whether the first one
+// arrived: they only read, or the second finds the effect of the first. Settling a deferred is not
+// among them: the host would answer a repetition that the deferred is settled, though it was this
+// caller that settled it. The same holds for resuming and failing a paused execution, which then is
+// no longer paused, for moving one, which may have ended by then, and for forking one.
 var repeatable = map[string]bool{
 	crusterv1.ModuleService_List_FullMethodName:        true,
 	crusterv1.ModuleService_Describe_FullMethodName:    true,

@@ -58,8 +58,8 @@ func TestUnansweredStartsAreRepeated(t *testing.T) {
 	require.EqualValues(t, 3, calls.Load())
 }
 
-// TestStartsOfNewRunsAreRepeated repeats starts that may begin a new run, under one request id; one
-// that has none is not repeated.
+// TestStartsOfNewRunsAreRepeated repeats starts that may begin a new run, under one request id; a
+// start without one is not repeated.
 func TestStartsOfNewRunsAreRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -178,8 +178,8 @@ var onceOnly = map[string]func(ctx context.Context, b *testBundle, calls *atomic
 
 var errNoHost = errors.New("no listener")
 
-// TestCallsMadeOnceWaitForAHost: what was never sent is safe to send later, so that a call waits
-// for a host that is on its way.
+// TestCallsMadeOnceWaitForAHost: a call that was never sent is safe to send later, so that a call
+// waits for a host that is on its way.
 func TestCallsMadeOnceWaitForAHost(t *testing.T) {
 	t.Parallel()
 	for name, call := range onceOnly {
@@ -340,8 +340,8 @@ func TestWaitingAndRepeatingShareABudget(t *testing.T) {
 	})
 }
 
-// TestACallOutlivesRestarts: what is bounded is the time without a host, not the time from the
-// first restart on that a long call meets.
+// TestACallOutlivesRestarts: the budget bounds the time without a host, not the time from the first
+// restart on that a long call meets.
 func TestACallOutlivesRestarts(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]func(context.Context, *testBundle) error{
@@ -383,7 +383,7 @@ func TestACallOutlivesRestarts(t *testing.T) {
 	}
 }
 
-// TestTheTimeWithoutAHostIsBounded: tries that find no host, or one that refuses, at once or after a
+// TestTheTimeWithoutAHostIsBounded: tries that find no host, or a refusing host, at once or after a
 // while, give nothing back.
 func TestTheTimeWithoutAHostIsBounded(t *testing.T) {
 	t.Parallel()

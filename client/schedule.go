@@ -78,7 +78,7 @@ func (w WorkflowOf[Req, Res]) Schedule(ctx context.Context, name string, req Req
 	return w.client.Schedule(name), err
 }
 
-// Reschedule replaces what a schedule does, and when.
+// Reschedule replaces the action and the times of a schedule.
 func (w WorkflowOf[Req, Res]) Reschedule(ctx context.Context, name string, req Req, times Times, opts ScheduleOptions) error {
 	spec, err := w.scheduleSpec(req, times, opts)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// scheduleHost notes what it is asked for.
+// scheduleHost records its requests.
 type scheduleHost struct {
 	crusterv1.UnimplementedScheduleServiceServer
 	created   *crusterv1.CreateScheduleRequest

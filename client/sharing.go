@@ -19,15 +19,15 @@ const (
 	streamsRest  = time.Minute
 )
 
-// shared makes calls of entities that are under way at the same time share a stream: several
-// travel in one message, which costs both sides a fraction of as many RPCs. A call that is
-// alone is an RPC of its own, and so is one that is large or wants something of the transport
-// (metadata, options). For the caller, the retrier and other interceptors there is no difference.
+// shared makes concurrent calls of entities share a stream: several travel in one message, which
+// costs both sides a fraction of as many RPCs. A call that is alone is an RPC of its own, and so is
+// one that is large or needs something of the transport (metadata, options). For the caller, the
+// retrier and other interceptors there is no difference.
 //
-// Invariants: a call is not taken (errNotTaken) only if no host has performed it; then it is made as
-// an RPC, once there is a connection. One that may have arrived and has no answer fails with
-// codes.Unavailable, as an RPC would. And what is wrong with one call is no matter of the others:
-// each is encoded by its own caller.
+// Invariants: a call is not taken (errNotTaken) only if no host has performed it; then it is made
+// as an RPC, once there is a connection. A call that may have arrived and has no answer fails with
+// codes.Unavailable, as an RPC would. And an error of one call does not affect the others: each is
+// encoded by its own caller.
 type shared struct {
 	mu        sync.Mutex
 	underWay  int         // guarded by mu; calls that could be on a stream

@@ -21,15 +21,15 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// company is a host that keeps one call waiting, an RPC of its own, so that those that come
-// beside it share a stream.
+// company is a host that keeps one call waiting, an RPC of its own, so that calls beside it share a
+// stream.
 type company struct {
 	*testBundle
 	t        *testing.T
 	mu       sync.Mutex
-	alone    []*crusterv1.Operation // guarded by mu; what came as RPCs of their own
-	streamed []*crusterv1.Operation // guarded by mu; what came over streams
-	leave    chan struct{}          // closed when the one that waits is to end
+	alone    []*crusterv1.Operation // guarded by mu; operations received as single RPCs
+	streamed []*crusterv1.Operation // guarded by mu; operations received over streams
+	leave    chan struct{}          // closed when the waiting call is to end
 	left     sync.WaitGroup
 }
 
@@ -170,7 +170,7 @@ func TestStreamedErrorsAreThoseOfCalls(t *testing.T) {
 	require.EqualValues(t, 7, got)
 }
 
-// TestLostStreamedCallsAreMarked: one that may have arrived is repeated as such.
+// TestLostStreamedCallsAreMarked: a call that may have arrived is repeated as such.
 func TestLostStreamedCallsAreMarked(t *testing.T) {
 	t.Parallel()
 	c := withCompany(t)
@@ -192,7 +192,7 @@ func TestLostStreamedCallsAreMarked(t *testing.T) {
 	require.Equal(t, c.streamed[0].GetRequestId(), c.streamed[1].GetRequestId())
 }
 
-// TestCallsThatAStreamDidNotTakeAreNotMarked: a host that stops says which it took, and one that
+// TestCallsThatAStreamDidNotTakeAreNotMarked: a host that stops says which it took, and a host that
 // knows no such streams took none.
 func TestCallsThatAStreamDidNotTakeAreNotMarked(t *testing.T) {
 	t.Parallel()

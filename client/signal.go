@@ -8,13 +8,13 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// SignalOf is a signal of a workflow with the type of what it brings; make one with
-// [Signal]. It is a value without state: keep it for as long as you like.
+// SignalOf is a signal of a workflow with the type of its value; make one with [Signal]. It is a
+// value without state: keep it for as long as you like.
 type SignalOf[T any] struct {
 	name string
 }
 
-// Signal binds a signal to the type of what it brings.
+// Signal binds a signal to the type of its value.
 func Signal[T any](name string) SignalOf[T] { return SignalOf[T]{name: name} }
 
 // SignalOption is an option of [SignalOf.Send].

@@ -35,8 +35,8 @@ func StateOf(s crusterv1.State) State {
 	}
 }
 
-// wireState is the state of the contract; unspecified for an empty one. A state
-// that does not exist becomes one that the host refuses.
+// wireState is the state of the contract; unspecified for an empty one. A state that does not exist
+// becomes an invalid one, which the host refuses.
 func wireState(s State) crusterv1.State {
 	if s == "" {
 		return crusterv1.State_STATE_UNSPECIFIED

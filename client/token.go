@@ -9,15 +9,14 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// WithToken has each call carry a token, for what is in front of the host:
-// "authorization: Bearer TOKEN". Use it over an encrypted connection
-// ([WithTransportCredentials]). Defaults to none.
+// WithToken has each call carry a token, for a proxy in front of the host: "authorization: Bearer
+// TOKEN". Use it over an encrypted connection ([WithTransportCredentials]). Defaults to none.
 func WithToken(token string) Option {
 	return func(o *options) { o.token = token }
 }
 
-// bearer is a token that calls carry. It does not insist on an encrypted connection: the host
-// and what is in front of it may be on one machine.
+// bearer is a token that calls carry. It does not insist on an encrypted connection: the host and
+// its proxy may be on one machine.
 type bearer string
 
 var _ credentials.PerRPCCredentials = bearer("")
@@ -28,7 +27,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 
 func (bearer) RequireTransportSecurity() bool { return false }
 
-// check refuses what a header cannot hold: the end of the line of a file, most often.
+// check refuses characters that a header cannot hold: the end of the line of a file, most often.
 func (b bearer) check() error {
 	if strings.ContainsFunc(string(b), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return abi.Errorf(abi.CodeBadConfig, "a token has letters, digits and signs alone")

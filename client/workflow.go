@@ -20,17 +20,17 @@ type WorkflowOf[Req, Res any] struct {
 	requestID  string
 }
 
-// IfFinished says what a start does if there is a run under its key that is over. One that is
-// not over is found, whatever it says.
+// IfFinished is the policy of a start if the run under its key has finished. A start finds an
+// unfinished run under any policy.
 type IfFinished = abi.IfFinished
 
-// What a start does with a finished run.
+// Policies of a start for a finished run.
 const (
 	// ReturnFinished answers with the run that is over: the default.
 	ReturnFinished = abi.ReturnFinished
 	// RestartFinished starts a new run.
 	RestartFinished = abi.RestartFinished
-	// RestartFailed starts a new run unless the one that is over has completed.
+	// RestartFailed starts a new run unless the finished one completed successfully.
 	RestartFailed = abi.RestartFailed
 	// RefuseFinished is an error of abi.CodeFinishedBefore.
 	RefuseFinished = abi.RefuseFinished
@@ -49,9 +49,8 @@ func Workflow[Req, Res any](c *Client, name string) WorkflowOf[Req, Res] {
 	return WorkflowOf[Req, Res]{client: c, name: name}
 }
 
-// WithKey returns a copy whose starts use the given idempotency key instead of
-// the one that the workflow derives from its request. The host hashes it, so it
-// may hold personal data.
+// WithKey returns a copy whose starts use the given idempotency key instead of the key derived from
+// its request. The host hashes it, so it may hold personal data.
 func (w WorkflowOf[Req, Res]) WithKey(key string) WorkflowOf[Req, Res] {
 	w.key, w.mode = key, abi.KeyHashed
 	return w
@@ -70,16 +69,16 @@ func (w WorkflowOf[Req, Res]) IfFinished(do IfFinished) WorkflowOf[Req, Res] {
 	return w
 }
 
-// WithRequestID returns a copy whose starts have this request id: those that start a new run in
-// place of a finished one start one run, however often they are repeated, also from another
-// process. Without it each call draws one, and the client repeats the request itself.
+// WithRequestID returns a copy whose starts have this request id: starts that replace a finished
+// run start one run, however often they are repeated, also from another process. Without it each
+// call draws one, and the client repeats the request itself.
 func (w WorkflowOf[Req, Res]) WithRequestID(id string) WorkflowOf[Req, Res] {
 	w.requestID = id
 	return w
 }
 
-// Execute starts an execution, or finds the one that was started with the same
-// key, and waits for its result.
+// Execute starts an execution, or finds the execution started with the same key, and waits for its
+// result.
 func (w WorkflowOf[Req, Res]) Execute(ctx context.Context, req Req) (Res, error) {
 	var none Res
 	start, err := w.options(req)
@@ -93,8 +92,8 @@ func (w WorkflowOf[Req, Res]) Execute(ctx context.Context, req Req) (Res, error)
 	return resultOf[Res](resp.GetExecution())
 }
 
-// Start starts an execution, or finds the one that was started with the same
-// key. It returns as soon as the start is durable.
+// Start starts an execution, or finds the execution started with the same key. It returns as soon
+// as the start is durable.
 func (w WorkflowOf[Req, Res]) Start(ctx context.Context, req Req) (Run[Res], error) {
 	start, err := w.options(req)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Diff shows, side by side, what a journal holds and what other code does with it.
+// Diff shows, side by side, a journal and the behavior of other code on it.
 type Diff = replay.Diff
 
 // CheckRequest asks whether the open executions of a deployment would fit another
@@ -28,11 +28,11 @@ type CheckRequest struct {
 	Name string
 	// Binary is the module.
 	Binary []byte
-	// Types has the types of its entities compared with what is there, as a push does.
+	// Types has the types of its entities compared with the stored ones, as a push does.
 	Types bool
 }
 
-// CheckResult is what the check found for one execution.
+// CheckResult is the finding of the check for one execution.
 type CheckResult struct {
 	Execution *journal.Execution
 	// Fits tells whether the execution could be moved to the module.
@@ -43,14 +43,14 @@ type CheckResult struct {
 	Diff *Diff
 }
 
-// Check replays every open execution of a deployment, running or paused, on a module
-// that need not be deployed. It writes nothing, and has no more executions in memory
-// at once than there are processors. Report is called for one execution after the
-// other, those that run first and the newest of them first, with how many are done and
-// how many there are. Those that are paused because a turn ran for too long may do so again:
-// they come last, so that who does not want to wait for them can stop before. A deployment that does not exist is an error, but only if the
-// module is acceptable. If types are compared, and a push would be refused because of them, the error is that of the push, CodeStateLost,
-// and the report is complete all the same.
+// Check replays every open execution of a deployment, running or paused, on a module that need not
+// be deployed. It writes nothing, and has no more executions in memory at once than there are
+// processors. Report is called for one execution after the other, running ones first and the newest
+// of them first, with the count done and the total. Executions paused because a turn ran for too
+// long may do so again: they come last, so that a caller who does not want to wait for them can
+// stop before. A deployment that does not exist is an error, but only if the module is acceptable.
+// If types are compared, and a push would be refused because of them, the error is the one of the
+// push, CodeStateLost, and the report is complete all the same.
 func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
 	if err := e.state.Accepting(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Mod
 			select {
 			case result := <-checked:
 				if done++; result == nil {
-					continue // it is over by now
+					continue // it has ended by now
 				}
 				if err := report(*result, done, len(open)); err != nil {
 					return err
@@ -130,7 +130,7 @@ func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Mod
 // their order.
 func (e *Engine) openExecutions(ctx context.Context, namespace, deployment string) (ids []journal.ID, err error) {
 	var slow []journal.ID
-	seen := map[journal.ID]bool{} // one that is paused meanwhile is in both lists
+	seen := map[journal.ID]bool{} // an execution paused meanwhile is in both lists
 	err = e.eachOpen(ctx, namespace, deployment, func(row *journal.Execution) {
 		switch {
 		case seen[row.ID]:
@@ -165,8 +165,8 @@ func (e *Engine) eachOpen(ctx context.Context, namespace, deployment string, f f
 	return nil
 }
 
-// checkOne replays one execution on a module; nil if it is over. One that continues as a new
-// run meanwhile, so that its journal is not that of its row, is replayed again.
+// checkOne replays one execution on a module; nil if it has ended. An execution that continues as a
+// new run meanwhile, so that journal and row differ, is replayed again.
 func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module) (*CheckResult, error) {
 	for {
 		result, err := e.checkNow(ctx, id, m)

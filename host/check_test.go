@@ -25,7 +25,7 @@ func (s listOnly) List(_ context.Context, f journal.Filter) (page journal.Page, 
 	return page, nil
 }
 
-// TestOrderOfAChecksExecutions: those that may run for as long as they are let come last.
+// TestOrderOfAChecksExecutions: executions that may run for as long as they are let come last.
 func TestOrderOfAChecksExecutions(t *testing.T) {
 	t.Parallel()
 	row := func(key string, state journal.State, cause *abi.Error) journal.Execution {

@@ -14,9 +14,9 @@ const (
 	maxCallers = 1000
 )
 
-// describeCircle names the executions that wait for each other, of which the given one is the first: it waits for the
-// next, and the last one waits for it. There are none if there is no such circle, or if too many executions would have to
-// be looked at. Of several circles it is a short one.
+// describeCircle names the executions that wait for each other, the given one first: it waits for
+// the next, and the last one waits for it. There are none if there is no such circle, or if too
+// many executions would have to be looked at. Of several circles it is a short one.
 //
 // The search goes from the first to its callers, and from these on, until it is back: most executions have few callers,
 // and many callees.

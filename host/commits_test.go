@@ -12,11 +12,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestAStepAddsOneCommit counts what a workflow costs when it is alone, with plain
-// activities and with such that use SQL: a commit for the start and one for each step, the
-// last of which holds the result as well. A step that used SQL needs a second one if the
-// host was still busy with the run when its transaction ended, so one of some runs has to do
-// without; none takes more than one commit beyond that for each step.
+// TestAStepAddsOneCommit counts the commits of a workflow that runs alone, with plain activities
+// and with SQL activities: a commit for the start and one for each step, the last of which holds
+// the result as well. A step that used SQL needs a second one if the host was still busy with the
+// run when its transaction ended, so one of some runs has to do without; none takes more than one
+// commit beyond that for each step.
 func TestAStepAddsOneCommit(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

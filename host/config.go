@@ -20,15 +20,15 @@ import (
 
 // Config is everything an [Engine] can be told. Only Store is required.
 type Config struct {
-	// ActivityFuel bounds what an attempt of an activity may compute, in units of
-	// fuel; 0 means without a limit.
+	// ActivityFuel bounds the computation of an activity attempt, in units of fuel; 0 means without
+	// a limit.
 	ActivityFuel int64
 	// ActivityTimeout bounds an attempt of an activity that names no timeout of
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
-	// Clock tells the time and wakes what waits for one; workflows see the journal's
-	// time. It may be set, and the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far as the host ran: see
-	// host/timelimit. Defaults to the real one.
+	// Clock tells the time and wakes timers; workflows see the journal's time. It may be set, and
+	// the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far
+	// as the host ran: see host/timelimit. Defaults to the real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.
@@ -49,16 +49,16 @@ type Config struct {
 	// guest that gives up its instance is saved, so that it need not be replayed. Negative
 	// says never. Defaults to 64.
 	HibernateAfter int
-	// CompareRestored, if set, is handed the state of every guest that was restored, and
-	// that of the same guest replayed. It is for tests: the two must be equal.
+	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
+	// same guest replayed. It is for tests: the two must be equal.
 	CompareRestored func(restored, replayed *guest.Saved)
 	// IdleTimeout is how long an instance stays warm without work. Defaults to
 	// 30 seconds.
 	IdleTimeout time.Duration
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
-	// MaxEntries bounds the journals of executions. It is for tests: what SDKs tell workflows about
-	// the limit is the default, abi.MaxEntries.
+	// MaxEntries bounds the journals of executions. It is for tests: SDKs tell workflows the
+	// default limit, abi.MaxEntries.
 	MaxEntries uint64
 	// MaxActivities bounds the attempts that run at the same time. Defaults to
 	// 128.
@@ -66,9 +66,9 @@ type Config struct {
 	// MaxExecutions bounds the executions in memory; starts beyond it are
 	// refused with a delay after which to try again. Defaults to 20,000.
 	MaxExecutions int
-	// Memory is what instances, replays, uploads and the ops that executions wait for may
-	// take together, in bytes; see host/budget. A quarter is for the ops. Defaults to half
-	// of what the machine has.
+	// Memory bounds the memory of instances, replays, uploads and the ops that executions wait for,
+	// in bytes; see host/budget. A quarter is for the ops. Defaults to half of the machine's
+	// memory.
 	Memory int64
 	// Name tells this host from others in the store. Defaults to the name of
 	// the machine and the process id.
@@ -80,15 +80,15 @@ type Config struct {
 	RequestWindow time.Duration
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
-	// Runtime, if set, is used instead of one made from Wasm, so that several
-	// engines of a process share what was compiled. The engine does not close it, and drops no module from it.
+	// Runtime, if set, is used instead of one made from Wasm, so that several engines of a process
+	// share compiled modules. The engine does not close it, and drops no module from it.
 	Runtime *wasm.Runtime
 	// ShardGroups are the groups of entities that this host serves, besides the default one.
 	ShardGroups []string
 	// Store keeps everything durable. The engine does not close it.
 	Store journal.Store
-	// TurnFuel bounds what a workflow may compute between two durable calls, in units of
-	// fuel; 0 means without a limit. One that needs more is paused.
+	// TurnFuel bounds the computation of a workflow between two durable calls, in units of fuel; 0
+	// means without a limit. A workflow that needs more is paused.
 	TurnFuel int64
 	// TurnTimeout bounds the computation of a workflow between two durable
 	// calls. Defaults to ten seconds.
@@ -97,7 +97,7 @@ type Config struct {
 	Wasm wasm.Config
 }
 
-// withDefaults fills in defaults and refuses what makes no sense.
+// withDefaults fills in defaults and refuses invalid settings.
 func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		return c, abi.Errorf(abi.CodeBadConfig, "host: Config.Store is not set")

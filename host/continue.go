@@ -32,7 +32,7 @@ func (e *Engine) continuation(ctx context.Context, row *journal.Execution, input
 	return next, err
 }
 
-// pinned is what a run that begins now is replayed with.
+// pinned returns the settings with which a run that begins now is replayed.
 func (e *Engine) pinned() journal.Pinned {
 	return journal.Pinned{Format: journal.CurrentFormat, Memory: uint64(e.wasm.MemoryLimit())}
 }

@@ -30,7 +30,7 @@ type PushRequest = catalog.PushRequest
 // Settings is how a push changes the settings of its deployment.
 type Settings = catalog.Settings
 
-// DeploymentInfo is a deployment with what its module says of itself.
+// DeploymentInfo is a deployment with the self-description of its module.
 type DeploymentInfo = catalog.DeploymentInfo
 
 // Push validates, compiles and deploys a module. If anything about it is not

@@ -12,13 +12,12 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// another is a module with another workflow than that of newTestEngine.
+// another is a module with another workflow than newTestEngine has.
 var another = wasmtest.Program{
 	Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Other", Key: abi.KeyFromRequest}}},
 }.Assemble()
 
-// A host whose shards were taken over deploys nothing, starts nothing of what it
-// remembers, and ends.
+// A host whose shards were taken over deploys nothing, starts nothing from its caches, and ends.
 func TestAFormerOwnerDeploysNothing(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
@@ -37,7 +36,7 @@ func TestAFormerOwnerDeploysNothing(t *testing.T) {
 	require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "%v", err)
 }
 
-// What a host read before it took over does not outlive the claim.
+// Reads of a host before it took over do not outlive the claim.
 func TestATakeoverSeesEveryEarlierPush(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
@@ -59,7 +58,7 @@ func TestATakeoverSeesEveryEarlierPush(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What an open execution may use is taken away only if the caller says so.
+// Settings that an open execution may use are removed only if the caller says so.
 func TestSettingsOfOpenExecutions(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New()) // it has pushed "tiny"

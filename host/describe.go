@@ -9,10 +9,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Description is all that is known of an execution.
+// Description is the known state of an execution.
 type Description struct {
 	journal.Execution
-	// Fuel is what the turns of a running execution have used so far, each counted once. It
+	// Fuel is the fuel used by the turns of a running execution so far, each counted once. It
 	// follows from the module and the journal.
 	Fuel int64
 	// Entries is the length of the journal, or of its beginning up to an entry that does
@@ -22,7 +22,7 @@ type Description struct {
 	EntryLimit uint64
 	// Patches are the changes of the code that the execution was asked about.
 	Patches []Patch
-	// Pending is what a running execution waits for, in order of issue. The callees of the
+	// Pending are the ops a running execution waits for, in order of issue. The callees of the
 	// first maxCallees calls are known.
 	Pending []PendingOp
 	// Circle is executions that wait for each other's results, if this one is the first of them:
@@ -39,7 +39,7 @@ type Description struct {
 	Unread map[string]int
 	// Unanswered counts the updates that it has not answered yet, by name.
 	Unanswered map[string]int
-	// Published is what it has published.
+	// Published are its published values.
 	Published *journal.Published
 	// Earlier are runs of the execution that another one has taken the place of, newest first:
 	// at most maxEarlier. More tells whether there are others.
@@ -53,7 +53,7 @@ const maxEarlier = 100
 // maxCallees is how many callees are told. Each takes a read or two.
 const maxCallees = 100
 
-// Patch is what an execution does about a change of the code that asks for it.
+// Patch is the decision of an execution about a change of the code that asks for it.
 type Patch struct {
 	ID    string
 	Taken bool
@@ -65,9 +65,8 @@ type Patch struct {
 // PendingOp is an op that was issued and not delivered.
 type PendingOp = execution.PendingOp
 
-// Describe tells all about an execution. A running one that is cold is replayed for
-// the purpose. If its journal cannot be read, the description has what can be, and the
-// reason as its error.
+// Describe tells all about an execution. A cold one is replayed for the purpose. If its journal
+// cannot be read, the description has the readable rest, and the reason as its error.
 func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Description, error) {
 	return e.DescribeRun(ctx, namespace, name, "")
 }
@@ -145,7 +144,7 @@ func (e *Engine) describe(ctx context.Context, namespace, name, run string, row 
 		switch {
 		case m.Kind == journal.UpdateMessage:
 			d.Unanswered[m.Name]++
-		case m.Kind == journal.SignalMessage && !m.Held: // one that is held was received
+		case m.Kind == journal.SignalMessage && !m.Held: // a held one was received
 			d.Unread[m.Name]++
 		}
 	}
@@ -158,8 +157,9 @@ func (e *Engine) describe(ctx context.Context, namespace, name, run string, row 
 	return d, nil
 }
 
-// describeFamily finds who has called the execution, and whom it has called and waits for. What cannot be read is left out:
-// it is about others. Of their rows, which may be large, only names and states are kept.
+// describeFamily finds the caller of the execution, and the callees it waits for. Unreadable rows
+// are left out: they are about others. Of their rows, which may be large, only names and states are
+// kept.
 func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	if !d.Parent.IsZero() {
 		if parent, err := e.store.Brief(ctx, d.Parent.ID); err == nil {
@@ -184,8 +184,8 @@ func (e *Engine) describeFamily(ctx context.Context, d *Description) {
 	}
 }
 
-// Deferred is what a deferred of a run was settled with. The run may be gone by now: then
-// there is none.
+// Deferred returns the settlement of a deferred of a run. The run may be gone by now: then there is
+// none.
 func (e *Engine) Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
 	d, err := journal.ReadDeferred(ctx, e.store, of, s.Position)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -223,7 +223,7 @@ func (e *Engine) skimJournal(ctx context.Context, run journal.RunKey) (n int, pa
 	return n, patches, nil
 }
 
-// patchesOf is what an entry tells of changes of the code.
+// patchesOf returns the changes of the code that an entry records.
 func patchesOf(en journal.Entry) (patches []Patch) {
 	switch {
 	case en.Kind == journal.Delivery && en.Op.Kind == abi.OpPatched:

@@ -99,12 +99,13 @@ type Permit interface {
 	Release()
 }
 
-// UploadMemory is what the caller takes the memory of one upload out of. What compiling it
-// takes is not part of it.
+// UploadMemory returns the permit for the memory of one upload. The memory for compiling it is not
+// part of it.
 func (e *Engine) UploadMemory() Permit { return e.queued.Empty() }
 
-// connectionCost is what a connection has beside its calls, as BenchmarkConnection of api/grpcserver measures it: the buffers of the transport for either
-// direction, its goroutines, and the tables of its headers.
+// connectionCost is the memory of a connection beside its calls, as BenchmarkConnection of
+// api/grpcserver measures it: the buffers of the transport for either direction, its goroutines,
+// and the tables of its headers.
 const connectionCost = 64 << 10
 
 // AdmitConnection takes memory for a connection, if there is some.
@@ -114,7 +115,7 @@ func (e *Engine) AdmitConnection() (release func(), ok bool) {
 }
 
 // AdmitRequest takes memory for a call or its message, if there is some. A message that would need
-// more than half of what there is for requests has that half.
+// more than half of the memory for requests has that half.
 func (e *Engine) AdmitRequest(bytes int64) (release func(), ok bool) {
 	permit := e.requests.Empty()
 	return permit.Release, permit.Grow(min(bytes, e.requests.Total()/2))
@@ -209,9 +210,8 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (executi
 	return openingOf(m, row, e.cfg.TurnFuel), nil
 }
 
-// Start claims the shards, which fences every earlier owner, and brings back what
-// was running. It returns once the engine accepts work; recovery goes on in the
-// background.
+// Start claims the shards, which fences every earlier owner, and brings back the running
+// executions. It returns once the engine accepts work; recovery goes on in the background.
 func (e *Engine) Start(ctx context.Context) error {
 	injector := faultpoint.Injector(e.cfg.FaultPoint)
 	injector.Pass(faultpoint.ClaimBeforeCommit)
@@ -221,7 +221,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	injector.Pass(faultpoint.ClaimAfterCommit)
 	e.writer.ownership = ownership
-	// What was read before the claim may have been changed by the owner before.
+	// Deployments read before the claim may have been changed by the owner before.
 	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
 	scanner := recovery.Scanner{
@@ -268,9 +268,9 @@ func (e *Engine) goBackground(loop func(ctx context.Context)) {
 	e.background.Go(func() { loop(e.state.Context()) })
 }
 
-// Stop drains: no new work is accepted, no new activity begins, running ones may
-// finish within the drain timeout, and whatever they yield is committed. What
-// remains is in the journal. Stop is idempotent.
+// Stop drains: no new work is accepted, no new activity begins, running ones may finish within the
+// drain timeout, and whatever they yield is committed. The remainder is in the journal. Stop is
+// idempotent.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.state.Drain()
@@ -303,7 +303,7 @@ func (e *Engine) idle() <-chan struct{} {
 	idle := make(chan struct{})
 	e.background.Go(func() {
 		defer close(idle)
-		// Executions end what they have under way with entities; entities wait for none.
+		// Executions end their operations on entities; entities wait for none.
 		for _, room := range []<-chan struct{}{e.executions.Idle(), e.entities.Idle()} {
 			select {
 			case <-room:
@@ -314,8 +314,7 @@ func (e *Engine) idle() <-chan struct{} {
 	return idle
 }
 
-// releaseTimeout bounds how long a host that stops tries to say in the journal what it
-// gives up.
+// releaseTimeout bounds how long a stopping host tries to journal the attempts that it gives up.
 const releaseTimeout = 3 * time.Second
 
 // releaseAttempts has executions say that the attempts under way are given up, so that
@@ -326,9 +325,8 @@ func (e *Engine) releaseAttempts() {
 	e.executions.ReleaseAttempts(ctx)
 }
 
-// Kill ends the engine as a crash would: nothing is drained, nothing is finished,
-// no caller is answered. It is for tests; Stop must still be called to free what
-// the engine holds.
+// Kill ends the engine as a crash would: nothing is drained, nothing is finished, no caller is
+// answered. It is for tests; Stop must still be called to free the resources of the engine.
 func (e *Engine) Kill() {
 	e.state.Drain()
 	e.entities.Close()

@@ -162,7 +162,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestDescribeTellsTheLimitOfTheJournal: one that was asked to stop may have more.
+// TestDescribeTellsTheLimitOfTheJournal: an execution asked to stop may have more.
 func TestDescribeTellsTheLimitOfTheJournal(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())

@@ -110,10 +110,10 @@ func (e *Engine) DestroyEntity(ctx context.Context, namespace, name, requestID s
 	return e.entities.Destroy(ctx, ref, origin)
 }
 
-// EntityLock is an entity that is locked, and who waits for it.
+// EntityLock is a locked entity, with its waiters.
 type EntityLock struct {
 	journal.HeldLock
-	// Waiters are the first of those who wait; Waiting counts all.
+	// Waiters are the first waiters; Waiting counts all.
 	Waiters []LockWaiter
 	Waiting int
 }
@@ -121,7 +121,7 @@ type EntityLock struct {
 // LockWaiter is a caller queued for the lock of an entity.
 type LockWaiter struct {
 	entity.Waiter
-	// Execution is the name of the one that waits; empty if it is a client, or gone.
+	// Execution is the name of the waiting execution; empty if it is a client, or gone.
 	Execution string
 }
 
@@ -260,7 +260,7 @@ func originOf(requestID string) (journal.Origin, error) {
 	return journal.OriginOfRequest(requestID), nil
 }
 
-// entityCalls has entities do what workflows ask for.
+// entityCalls performs the requests of workflows on entities.
 type entityCalls struct{ *Engine }
 
 var _ execution.Entities = entityCalls{}
@@ -312,7 +312,7 @@ func (c entityCalls) Send(ctx context.Context, caller *journal.Execution, step j
 	return c.entities.Send(ctx, req)
 }
 
-// requestOf is what a step of a workflow asks for: the same each time it is performed.
+// requestOf returns the request of a step of a workflow: the same each time it is performed.
 func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
 	deployment, _, _ := strings.Cut(caller.Workflow, "/")
 	ref, err := entity.RefFrom(caller.Namespace, deployment, call.Entity)

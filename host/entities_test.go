@@ -95,7 +95,7 @@ func TestEntities(t *testing.T) {
 	})
 }
 
-// TestEntitiesWithoutAState keep what they know in SQL; a persisted call and its SQL take
+// TestEntitiesWithoutAState has entities keep their state in SQL; a persisted call and its SQL take
 // effect once.
 func TestEntitiesWithoutAState(t *testing.T) {
 	t.Parallel()

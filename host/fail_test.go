@@ -87,8 +87,8 @@ func TestFailTellsWhoWaits(t *testing.T) {
 	})
 }
 
-// TestFailKeepsTheJournal fails an execution that crashes again and again. What
-// it did stays readable, and starting it again finds it.
+// TestFailKeepsTheJournal fails an execution that crashes again and again. Its history stays
+// readable, and starting it again finds it.
 func TestFailKeepsTheJournal(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -112,8 +112,8 @@ func TestFailKeepsTheJournal(t *testing.T) {
 	})
 }
 
-// TestFailIsForPausedOnes is refused of an execution that runs, and of one that
-// is over. Neither is changed.
+// TestFailIsForPausedOnes is refused for a running and for a finished execution. Neither is
+// changed.
 func TestFailIsForPausedOnes(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

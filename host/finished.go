@@ -13,12 +13,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// IfFinished says what a start does if there is a run under its key that is over. One that is
-// not over is found, whatever it says.
+// IfFinished decides a start under the key of a finished run. An open run is found, whatever it
+// says.
 type IfFinished = abi.IfFinished
 
-// decide tells what a start does about a run that is over: it begins a new one, refuses, or,
-// if neither, answers with that run.
+// decide tells whether a start under the key of a finished run begins a new one, refuses, or, if
+// neither, answers with that run.
 func decide(p IfFinished, state journal.State) (restart, refuse bool) {
 	switch p {
 	case abi.RestartFinished:
@@ -41,8 +41,8 @@ func checkIfFinished(p IfFinished) error {
 		abi.ReturnFinished, abi.RestartFinished, abi.RestartFailed, abi.RefuseFinished, p)
 }
 
-// startOrigin is that of starts with a request id. A signal or an update may have the same id: an
-// id has no control characters.
+// startOrigin returns the origin of a start with a request id. A signal or an update may have the
+// same id: an id has no control characters.
 func startOrigin(requestID string) (journal.Origin, error) {
 	origin, err := originOf(requestID)
 	if err != nil || requestID == "" {
@@ -51,15 +51,14 @@ func startOrigin(requestID string) (journal.Origin, error) {
 	return journal.OriginOfRequest("start\x00" + requestID), nil
 }
 
-// start makes a row durable, and a signal with it if there is one. If there is a row with its
-// name it returns that, unless the caller wants a new run in place of one that is over.
+// start makes a row durable, and a signal with it if there is one. If there is a row with its name
+// it returns that, unless the caller wants a new run in place of a finished one.
 //
 // A caller that did not hear the answer asks again, and must not start a second run. So a run
 // remembers the request that has started it. The request of a start that may take the place of
-// another run is looked for first; that of others if there is a run, and it is another's. That it
-// is not there yet when it is looked for decides nothing: the store compares the run that was seen
-// here with the one that is there, and if this request was faster under another call, it is not
-// the same any more.
+// another run is looked for first; the request of others only if there is a run of another request.
+// That it is not there yet when it is looked for decides nothing: the store compares the run seen
+// here with the current one, and if this request was faster under another call, they differ.
 func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished IfFinished, with *message.Signal) (*journal.Execution, bool, error) {
 	if ifFinished != "" && ifFinished != abi.ReturnFinished {
 		if mine, err := e.requested(ctx, row); err != nil || mine != nil {
@@ -93,7 +92,7 @@ func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished I
 		case refuse:
 			return nil, false, abi.Errorf(abi.CodeFinishedBefore, "%s has finished before: it is %s", found.Name(), found.State)
 		case found.Run == over:
-			return found, true, nil // it is over, and has received the signal before
+			return found, true, nil // it has ended, and has received the signal before
 		}
 		over = found.Run
 	}
@@ -116,7 +115,7 @@ func (e *Engine) requested(ctx context.Context, row *journal.Execution) (*journa
 
 // RestartRequest says how to run a finished execution again.
 type RestartRequest struct {
-	// Input is one msgpack value; nil means that of the run that is over.
+	// Input is one msgpack value; nil means the input of the finished run.
 	Input []byte
 	// To is the module, as in Move; empty means Latest.
 	To string
@@ -125,8 +124,8 @@ type RestartRequest struct {
 	RequestID string
 }
 
-// Restart starts a new run of an execution whose run is over, under the same key. If another
-// caller is faster, it returns that one's run, and existed is true.
+// Restart starts a new run of a finished execution, under the same key. If another caller is
+// faster, it returns that one's run, and existed is true.
 func (e *Engine) Restart(ctx context.Context, namespace, name string, req RestartRequest) (row *journal.Execution, existed bool, err error) {
 	request, err := startOrigin(req.RequestID)
 	if err != nil {
@@ -193,8 +192,8 @@ func runName(name, run string) string {
 // maxRunsLooked bounds the earlier runs that are looked through for the last one of a chain.
 const maxRunsLooked = 1000
 
-// PollRun is Poll of a run by its id, in hex, be it the newest of the execution or an earlier
-// one: the last of those that continued each other, or the first. Empty means the newest.
+// PollRun is Poll of a run by its id, in hex, be it the newest of the execution or an earlier one:
+// the last run of a chain, or the first. Empty means the newest.
 func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*journal.Execution, error) {
 	newest, err := e.Poll(ctx, namespace, name)
 	if run == "" || err != nil && abi.CodeOf(err) != abi.CodeExecutionNotFound {
@@ -248,10 +247,10 @@ func (e *Engine) checkNoEarlier(ctx context.Context, newest *journal.Execution) 
 	return nil
 }
 
-// Delete deletes a finished run by its id, or an execution whose run is over with all of its
-// earlier runs, what it was sent and what it is found by. If the host ends meanwhile, the earlier
-// ones may be gone and the newest not; so they may if the execution is started over meanwhile, which
-// is CodeNotOver as long as the new run is not over.
+// Delete deletes a finished run by its id, or a finished execution with all of its earlier runs,
+// its messages and its index entries. If the host ends meanwhile, the earlier ones may be gone and
+// the newest not; so they may if the execution is started over meanwhile, which is CodeNotOver
+// until the new run has ended.
 func (e *Engine) Delete(ctx context.Context, namespace, name, run string) error {
 	if err := e.state.Accepting(); err != nil {
 		return err

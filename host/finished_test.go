@@ -16,7 +16,7 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// finish opens the gate of an execution, and returns its row once it is over.
+// finish opens the gate of an execution, and returns its row once it has ended.
 func finish(t *testing.T, e *Engine, name string) *journal.Execution {
 	t.Helper()
 	require.NoError(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "gate", Value: abi.Nil}))
@@ -112,8 +112,8 @@ func TestStartOfAFinishedKey(t *testing.T) {
 	}
 }
 
-// TestRepeatedRestart repeats a start whose answer was lost: it starts one run, also once that
-// is over, and once another one has taken its place.
+// TestRepeatedRestart repeats a start whose answer was lost: it starts one run, also once that has
+// ended, and once another one has taken its place.
 func TestRepeatedRestart(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
@@ -165,7 +165,7 @@ func TestRepeatedRestart(t *testing.T) {
 func TestRestartsAtOnce(t *testing.T) {
 	t.Parallel()
 	const clients = 8
-	var meet sync.WaitGroup // of all that have seen the run that is over
+	var meet sync.WaitGroup // of all that have seen the finished run
 	meet.Add(clients)
 	e := newTestEngine(t, memory.New(), func(c *Config) {
 		c.FaultPoint = func(point string) {
@@ -282,7 +282,7 @@ func TestRetentionOfEarlierRuns(t *testing.T) {
 	require.Equal(t, journal.Running, row.State)
 }
 
-// TestSignalWithStartOver has a signal start a new run of an execution that is over, once.
+// TestSignalWithStartOver has a signal start a new run of a finished execution, once.
 func TestSignalWithStartOver(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())

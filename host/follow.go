@@ -16,7 +16,8 @@ const (
 	followPage = 100
 	// followPatience bounds the time in which a page is told. The entries that are left by then are dropped from memory, and read again.
 	followPatience = time.Second
-	// followCopies is how often what is told is in memory: as it was read, as a message, and encoded.
+	// followCopies is the number of copies of an event in memory: as it was read, as a message, and
+	// encoded.
 	followCopies = 3
 )
 
@@ -28,25 +29,24 @@ type FollowRequest struct {
 	// followed from its beginning. The zero value is the run that it is.
 	Run journal.RunID
 	// Chain is the first of the runs that continue each other, and that are followed: also when
-	// another run has taken their place. The zero value is those that the execution is.
+	// another run has taken their place. The zero value means the current ones of the execution.
 	Chain journal.RunID
 }
 
-// A FollowEvent is what happened to an execution: one of its fields is set.
+// A FollowEvent is an event of an execution: one of its fields is set.
 type FollowEvent struct {
 	Entry     *journal.Entry
 	Execution *journal.Execution
 	Line      *follow.Line
 }
 
-// Follow tells what happens to an execution until it is over, or ctx is done: the entries
-// of its journal from the given one on, once they are durable; what its workflow and its
-// activities log while it is followed; and the execution itself at first, whenever it is
-// paused, goes on, or continues as a new run, and at its end. If tell returns an error, Follow
-// ends with it.
+// Follow tells the events of an execution until it has ended, or ctx is done: the entries of its
+// journal from the given one on, once they are durable; the log lines of its workflow and its
+// activities while it is followed; and the execution itself at first, whenever it is paused, goes
+// on, or continues as a new run, and at its end. If tell returns an error, Follow ends with it.
 //
-// The row is read before the entries, so that the entries of one that is over are complete.
-// Entries of a run that were not told before it continued are passed over.
+// The row is read before the entries, so that the entries of a finished run are complete. Entries
+// of a run that were not told before it continued are passed over.
 //
 // Pages and results are paid for before they are read, and given back as they are told. A follower that takes a message a minute has one
 // entry in memory, not a page. Tell must return, whatever the follower does.
@@ -103,7 +103,7 @@ func (v *following) load(ctx context.Context) (*journal.Execution, error) {
 	return row, err
 }
 
-// catchUp tells what is new, and whether the execution is over.
+// catchUp sends new events, and reports whether the execution has ended.
 func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 	for {
 		row, err := v.load(ctx)

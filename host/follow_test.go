@@ -37,8 +37,8 @@ func (v *following) logs(lines ...follow.Line) {
 	}
 }
 
-// A follower that is cut off asks for what comes behind the last entry that it was told: none may be
-// told before one with a lower number.
+// A follower that is cut off resumes behind the last entry that it was told: none may be told
+// before one with a lower number.
 func TestFollowTellsEntriesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	var told []any
@@ -69,9 +69,9 @@ func (s *journalOf) Entries(_ context.Context, _ journal.RunKey, after uint64, l
 	return page, int(after)+len(page) < len(s.entries), nil
 }
 
-// TestLinesBeforeTheirEntries: what an activity logs is told before its outcome, also if both come
-// while a page is read. A line behind the entries of the page waits for those before it, which the
-// next page has.
+// TestLinesBeforeTheirEntries: the log lines of an activity are told before its outcome, also if
+// both come while a page is read. A line behind the entries of the page waits for those before it,
+// which the next page has.
 func TestLinesBeforeTheirEntries(t *testing.T) {
 	t.Parallel()
 	store := &journalOf{}

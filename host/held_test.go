@@ -36,9 +36,9 @@ func (p *parents) hold(entity string) (holder string) {
 	return holder
 }
 
-// TestWaitingForAnEntityTakesNoRoom has more executions wait for an entity that another one holds than the host has room for:
-// some want to lock it, others to call it. Others start, a sleeper that is overdue after a restart wakes, and all go on when
-// the section is over.
+// TestWaitingForAnEntityTakesNoRoom has more executions wait for an entity that another one holds
+// than the host has room for: some want to lock it, others to call it. Others start, a sleeper that
+// is overdue after a restart wakes, and all go on when the section has ended.
 func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -76,8 +76,9 @@ func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 	})
 }
 
-// TestLostAnswersOfEntitiesAreFound has the host die around the commits by which executions leave memory while an entity is held, and
-// by which it answers them. They go on on the next host, and what they have called is performed once.
+// TestLostAnswersOfEntitiesAreFound has the host die around the commits by which executions leave
+// memory while an entity is held, and by which it answers them. They go on on the next host, and
+// their calls are performed once.
 func TestLostAnswersOfEntitiesAreFound(t *testing.T) {
 	t.Parallel()
 	for point, leaving := range map[string]bool{

@@ -7,10 +7,11 @@ import (
 	"github.com/cruster/cruster/host/execution"
 )
 
-// share is a part of the memory of a host. Each is for what must not wait for the others: so nothing waits for
-// memory that is held by what waits for it. The table of docs/tuning.md has one row for each.
+// share is a part of the memory of a host. Each is for uses that must not wait for the others: so
+// nothing waits for memory held by its own waiters. The table of docs/tuning.md has one row for
+// each.
 type share struct {
-	// parts of shareParts are its size. The share of instances is what the others leave.
+	// parts of shareParts are its size. The share of instances is the remainder.
 	parts int64
 	// metric begins the names of its metrics.
 	metric string
@@ -50,8 +51,9 @@ var (
 	shares = []share{instanceShare, queuedShare, deliveringShare, requestShare, answerShare, connectionShare}
 )
 
-// writeLimit is the part of the memory that writes may have which wait for the store, before starts and messages are refused. It is no share:
-// a write must not wait for memory, since what it has to make durable holds some.
+// writeLimit is the part of the memory that writes may have which wait for the store, before starts
+// and messages are refused. It is no share: a write must not wait for memory, since its pending
+// effects hold some.
 const writeLimit = 8
 
 // writeBytes is how many bytes that is.

@@ -35,9 +35,9 @@ func (e *Engine) Move(ctx context.Context, namespace, name, to string) (*journal
 	return e.Poll(ctx, namespace, name)
 }
 
-// RequireWorkflow refuses what names neither a workflow, "deployment/Workflow", nor a
-// deployment, "deployment/". One that the deployed module does not have any more is known
-// for as long as there are executions of it.
+// RequireWorkflow refuses a name of neither a workflow, "deployment/Workflow", nor a deployment,
+// "deployment/". One that the deployed module does not have any more is known for as long as there
+// are executions of it.
 func (e *Engine) RequireWorkflow(ctx context.Context, namespace, workflow string) error {
 	namespace = namespaceOf(namespace)
 	page, err := e.List(ctx, journal.Filter{Namespace: namespace, Workflow: workflow, Limit: 1})
@@ -99,14 +99,14 @@ type ForkRequest struct {
 	// At is the last entry of the journal that the fork takes over; 0 takes over
 	// none.
 	At uint64
-	// To is the module, as in Move; empty means that of the original.
+	// To is the module, as in Move; empty means the module of the original.
 	To string
 	// Key of the fork; empty makes one of the original's key.
 	Key string
 }
 
-// Fork starts a new run from a beginning of the journal of another execution,
-// whatever its state. What happened up to there is taken over, not repeated.
+// Fork starts a new run from a beginning of the journal of another execution, whatever its state.
+// Its history up to there is taken over, not repeated.
 func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkRequest) (*journal.Execution, error) {
 	if err := e.state.Accepting(); err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkReque
 	return fork, nil
 }
 
-// forkKey is a key for a fork: that of the source, as far as it fits, and a part of
-// the run's own name.
+// forkKey returns a key for a fork: the key of the source, as far as it fits, and a part of the
+// run's own name.
 func forkKey(key string, run journal.RunID) string {
 	suffix := fmt.Sprintf("-fork-%s", run.String()[:8])
 	if len(key)+len(suffix) > abi.MaxKey {

@@ -42,7 +42,8 @@ func calls(workflow, key string) wasmtest.Program {
 	return wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.OpCall, Body: body}}}
 }
 
-// later is a clock that is ahead: what has not come due on a host is overdue on the next, whose clock it is.
+// later is a clock that is ahead: a timer not yet due on a host is overdue on the next, whose clock
+// it is.
 type later struct {
 	clockwork.Clock
 	by time.Duration
@@ -108,9 +109,9 @@ func (p *parents) start(workflow, key string) (name string) {
 	return name
 }
 
-// TestParentsThatWaitTakeNoRoom has more parents wait for their children than the host has room for. Others start, a
-// sleeper that is overdue after a restart wakes, and each parent learns how its child has ended: those that it has started,
-// and one that all of them have found.
+// TestParentsThatWaitTakeNoRoom has more parents wait for their children than the host has room
+// for. Others start, a sleeper that is overdue after a restart wakes, and each parent learns how
+// its child has ended: children that it has started, and one child that all of them have found.
 func TestParentsThatWaitTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

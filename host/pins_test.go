@@ -13,8 +13,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestAPushFitsAllPinnedCode: what open executions call and answer is compared with the code to which they are pinned, whatever
-// was deployed since: a query that was gone in between, and a type that was any type in between. A check says so before.
+// TestAPushFitsAllPinnedCode: the calls and answers of open executions are compared with the code
+// to which they are pinned, whatever was deployed since: a query that was gone in between, and a
+// type that was any type in between. A check says so before.
 func TestAPushFitsAllPinnedCode(t *testing.T) {
 	t.Parallel()
 	whole, text, all := &abi.Schema{Type: abi.TypeInt}, &abi.Schema{Type: abi.TypeString}, &abi.Schema{Type: abi.TypeAny}

@@ -25,8 +25,8 @@ func (e *Engine) Interrupt(ctx context.Context, namespace, name, reason string) 
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Interrupt(ctx, ref, reason) })
 }
 
-// ResumeToStop asks an execution to stop, as Interrupt does, and lets one that is paused go on for that: in
-// one step, so that it cleans up and ends.
+// ResumeToStop asks an execution to stop, as Interrupt does, and lets a paused execution go on for
+// that: in one step, so that it cleans up and ends.
 func (e *Engine) ResumeToStop(ctx context.Context, namespace, name, reason string) error {
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.ResumeToStop(ctx, ref, reason) })
 }
@@ -49,7 +49,7 @@ func (e *Engine) Fail(ctx context.Context, namespace, name, reason string) error
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
 }
 
-// Wait returns the brief row of the execution once it is over or paused.
+// Wait returns the brief row of the execution once it has ended or paused.
 func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
 	err = e.withRef(ctx, namespace, name, func(ref execution.Ref) error {
 		row, err = e.executions.Wait(ctx, ref)

@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestRestartedParentsCallAgain restarts a parent whose children are over. Those that failed run again, once; those
-// that completed, and those of other parents, are left alone.
+// TestRestartedParentsCallAgain restarts a parent whose children have ended. Failed children run
+// again, once; completed children, and children of other parents, are left alone.
 func TestRestartedParentsCallAgain(t *testing.T) {
 	t.Parallel()
 	manifest := &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestResumeTwice resumes an execution that crashes again and again: each caller
-// is told that it went on or that it was not paused at that moment, never about
-// the crash, which is what describe is for.
+// TestResumeTwice resumes an execution that crashes again and again: each caller is told that it
+// went on or that it was not paused at that moment, never about the crash: that is the task of
+// describe.
 func TestResumeTwice(t *testing.T) {
 	t.Parallel()
 	e := harness.Engine(t, harness.Store(t, "sqlite"), func(c *host.Config) { c.EvictAlways = true })

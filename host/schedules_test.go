@@ -22,8 +22,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// quick is a module whose workflow W is over at once, gated one whose W waits for the
-// deferred "gate".
+// quick is a module whose workflow W ends at once, gated one whose W waits for the deferred "gate".
 var (
 	manifestOfW = &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}
 	quick       = wasmtest.Program{Manifest: manifestOfW, Outcome: &abi.Outcome{Value: abi.Nil}}.Assemble()
@@ -253,8 +252,8 @@ func TestScheduleTicks(t *testing.T) {
 	})
 }
 
-// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules.
-// Whatever is started then, it is what an undisturbed run starts, each once.
+// TestScheduleCrashes crashes the engine at every passing of every fault point of schedules. The
+// starts are those of an undisturbed run, each once.
 func TestScheduleCrashes(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

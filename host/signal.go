@@ -15,14 +15,14 @@ import (
 type SignalRequest struct {
 	// Name of the signal.
 	Name string
-	// Value is what it brings, one msgpack value; nil if it was left out.
+	// Value is its payload, one msgpack value; nil if it was left out.
 	Value []byte
 	// RequestID makes it safe to repeat the request: the same one is received once, for as
 	// long as receipts are kept. Empty means that it is not repeated.
 	RequestID string
 }
 
-// signal is what is asked for.
+// signal returns the requested signal.
 func (req *SignalRequest) signal() (*message.Signal, error) {
 	origin, err := originOf(req.RequestID)
 	if err != nil {
@@ -44,8 +44,8 @@ func (e *Engine) Signal(ctx context.Context, namespace, name string, req SignalR
 	return e.withRef(ctx, namespace, name, func(ref execution.Ref) error { return e.executions.Signal(ctx, ref, *s) })
 }
 
-// SignalWithStart sends a signal to an execution, and starts it first if it is not there:
-// then both are durable, or neither. One that is over counts as not there if the start says so.
+// SignalWithStart sends a signal to an execution, and starts it first if it is not there: then both
+// are durable, or neither. A finished execution counts as not there if the start says so.
 func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal SignalRequest) (row *journal.Execution, existed bool, err error) {
 	s, err := signal.signal()
 	if err != nil {
@@ -90,7 +90,7 @@ func (e *Engine) checkSignal(ctx context.Context, row *journal.Execution, name s
 	return signal.CheckValue(value)
 }
 
-// workflowOf is what the module of an execution says about its workflow.
+// workflowOf returns the declaration of an execution's workflow in its module.
 func (e *Engine) workflowOf(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error) {
 	m, err := e.catalog.Module(ctx, row.Digest)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *Engine) workflowOf(ctx context.Context, row *journal.Execution) (*abi.W
 	return &m.Manifest.Workflows[i], nil
 }
 
-// WorkflowOf is what the module of an execution says about its workflow.
+// WorkflowOf returns the declaration of an execution's workflow in its module.
 func (e *Engine) WorkflowOf(ctx context.Context, namespace, name string) (*abi.WorkflowInfo, error) {
 	row, err := e.Poll(ctx, namespace, name)
 	if err != nil {

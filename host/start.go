@@ -23,10 +23,10 @@ type StartRequest struct {
 	// abi.KeyHashed and abi.KeyRaw.
 	Key     string
 	KeyMode string
-	// IfFinished says what to do if there is a run under the key that is over.
+	// IfFinished decides the case of a finished run under the key.
 	IfFinished IfFinished
-	// RequestID makes it safe to repeat a request that starts a new run in place of one that is
-	// over: the same one starts one run, for as long as that is kept. Empty means that it is not
+	// RequestID makes it safe to repeat a request that starts a new run in place of a finished one:
+	// the same request starts one run, for as long as that is kept. Empty means that it is not
 	// repeated.
 	RequestID string
 }
@@ -38,8 +38,8 @@ type Overloaded = admission.Overloaded
 // else.
 func RetryDelay(err error) time.Duration { return admission.RetryDelay(err) }
 
-// StartWorkflow starts an execution, or finds the one that was started under the
-// same key. It returns once the start is durable; existed tells which.
+// StartWorkflow starts an execution, or finds the execution started under the same key. It returns
+// once the start is durable; existed tells which.
 func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
 	if row, err = e.admit(ctx, req); err != nil {
 		return nil, false, err
@@ -47,8 +47,8 @@ func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *jour
 	return e.start(ctx, row, req.IfFinished, nil)
 }
 
-// ExecuteWorkflow starts an execution, or finds the one that was started under the same
-// key, and returns it once it is over or paused.
+// ExecuteWorkflow starts an execution, or finds the execution started under the same key, and
+// returns it once it has ended or paused.
 func (e *Engine) ExecuteWorkflow(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
 	row, err = e.admit(ctx, req)
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 	if err != nil {
 		return nil, false, err
 	}
-	e.admission.HasRoom() // if not, one that only waits leaves
+	e.admission.HasRoom() // if not, an idle one leaves
 	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	if awaited {
 		row.Pinned.ReplyTo = &parent.Chain
@@ -108,10 +108,11 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 	return found, existed, err
 }
 
-// calledBefore tells whether an execution that is over was started by an earlier run of a parent that was started over:
-// not by one that the parent continues. What that run has completed stands. What has failed with it, or was stopped
-// because of it, is part of the work that is to be done again; otherwise the new run would fail like the one before. The
-// callee that the new run starts in its place is its own, so a step that is performed twice starts it over once.
+// calledBefore tells whether a finished execution was started by an earlier run of a restarted
+// parent: not by a run that the parent continues. Completed work of that run stands. Work that
+// failed with it, or was stopped because of it, is to be done again; otherwise the new run would
+// fail like the one before. The callee that the new run starts in its place is its own, so a step
+// that is performed twice starts it over once.
 func calledBefore(parent, callee *journal.Execution) bool {
 	return parent.Run == parent.Chain && callee.State.Final() && callee.State != journal.Completed &&
 		callee.Parent.ID == parent.ID && callee.Parent.Run != parent.Run

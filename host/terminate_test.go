@@ -47,7 +47,8 @@ func requireTerminated(t *testing.T, e *host.Engine, execution string) {
 	require.Equal(t, "enough", row.Error.Message, "the first reason stands")
 }
 
-// TestTerminateWhatIsPaused ends a paused execution, whose caller is told; one that had completed stays as it is.
+// TestTerminateWhatIsPaused ends a paused execution, whose caller is told; a completed execution
+// stays as it is.
 func TestTerminateWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

@@ -52,8 +52,8 @@ func (e *Engine) Update(ctx context.Context, namespace, name string, req UpdateR
 	return e.executions.Update(ctx, ref, message.Update{Name: req.Name, Input: input, Origin: origin, Validated: info.Validated})
 }
 
-// updateOrigin is that of updates with a request id. A signal may have the same id: an id has
-// no control characters.
+// updateOrigin returns the origin of an update with a request id. A signal may have the same id: an
+// id has no control characters.
 func updateOrigin(requestID string) (journal.Origin, error) {
 	origin, err := originOf(requestID)
 	if err != nil || requestID == "" {
@@ -62,8 +62,8 @@ func updateOrigin(requestID string) (journal.Origin, error) {
 	return journal.OriginOfRequest("update\x00" + requestID), nil
 }
 
-// Outlines are what the executions of a page have published, without their state. Those that
-// have published nothing are left out.
+// Outlines returns the published values of the executions of a page, without their state.
+// Executions that have published nothing are left out.
 func (e *Engine) Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error) {
 	chains := make([]journal.RunKey, len(page))
 	for i := range page {
@@ -82,7 +82,7 @@ func (e *Engine) Outlines(ctx context.Context, page []journal.Execution) (map[jo
 	return outlines, nil
 }
 
-// Published is what an execution has published, which may be nothing. It need not be in
+// Published returns the published values of an execution, which may be none. It need not be in
 // memory for that.
 func (e *Engine) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {
 	return e.executions.Published(ctx, row)

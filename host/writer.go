@@ -65,8 +65,8 @@ func (w *writer) count(bytes int) (answered func()) {
 const crowd = 4
 
 // Shares tells whether a write would share its commit with many others. If the store commits
-// nothing while a transaction of an activity is open, then these wait for that transaction,
-// and what it could hold itself would have to wait for a later one: that is not cheaper.
+// nothing while a transaction of an activity is open, then these wait for that transaction, and its
+// own transaction would have to wait for a later one: that is not cheaper.
 func (w *writer) Shares() bool { return !w.store.GuestsAlone() && w.underWay.Load() >= crowd }
 
 // CommitTx commits the transaction of an activity together with a write.

@@ -135,7 +135,8 @@ func TestTransactionsAreCountedInBytes(t *testing.T) {
 	require.Zero(t, w.queuedBytes())
 }
 
-// TestMessagesArePutOffWhileWritesWait: what callers send is refused for now, and changes nothing.
+// TestMessagesArePutOffWhileWritesWait: messages of callers are refused for now, and change
+// nothing.
 func TestMessagesArePutOffWhileWritesWait(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())

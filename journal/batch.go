@@ -29,7 +29,7 @@ func cutBatch(sizes iter.Seq[int], maxWrites, maxBytes int) int {
 	return n
 }
 
-// recovery is what the committer does after a transaction failed.
+// recovery is the committer's reaction to a failed transaction.
 type recovery int
 
 const (

@@ -12,8 +12,8 @@ func SchemaNewer(found, known int64) error {
 	return abi.Errorf(abi.CodeStoreNewer, "the schema of the store has version %d, and this program knows versions up to %d", found, known)
 }
 
-// CodedAtStart is Coded for a host that starts. One that runs takes a full disk for
-// a store that is away, and waits; one that starts gives up and says why.
+// CodedAtStart is Coded for a starting host. A running host takes a full disk for a store that is
+// away, and waits; a starting one gives up and says why.
 func CodedAtStart(doing string, err error) error {
 	if errors.Is(err, ErrFull) {
 		return abi.Errorf(abi.CodeStoreFull, "%s: %v", doing, err)
@@ -21,8 +21,8 @@ func CodedAtStart(doing string, err error) error {
 	return Coded(doing, err)
 }
 
-// Coded gives a failure of the store the code under which users meet it, unless
-// it has one already. Doing says what was attempted: "load orders/Process/42".
+// Coded gives a failure of the store the code under which users meet it, unless it has one already.
+// Doing names the attempt: "load orders/Process/42".
 func Coded(doing string, err error) error {
 	var coded *abi.Error
 	if errors.As(err, &coded) {

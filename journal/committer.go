@@ -92,41 +92,38 @@ type CommitStats struct {
 // is committed at once, and the busier the host, the larger its batches. The time
 // of one flush is the only delay.
 //
-// Before it takes, it steps back behind all that could run at this moment, as long as
-// that brings writes and there are fewer of them than it has just answered. The
-// scheduler runs a goroutine that was woken next, before those that are ready: without
-// that, it is the first of 30 callers that were just answered who comes back with its
-// next write, wakes the committer and has a flush of its own, while the other 29 wait
-// for the processor that waits for the disk. A single execution is never waited for, and
-// where a processor is free stepping back takes no time.
+// Before it takes, it steps back behind all that could run at this moment, as long as that brings
+// writes and there are fewer of them than it has just answered. The scheduler runs a goroutine that
+// was woken next, before those that are ready: without that, the first of 30 callers that were just
+// answered comes back with its next write, wakes the committer and has a flush of its own, while
+// the other 29 wait for the processor that waits for the disk. A single execution is never waited
+// for, and where a processor is free stepping back takes no time.
 //
 // # Several batches under way
 //
-// A database at the other end of a network is waited for, not worked for: while one
-// transaction is on its way another can be. So a store says how many it takes at once,
-// and there are as many goroutines that take from the queue. Each batch is a transaction of its own with
-// its own check of the fence, and what becomes of it decides about its own writes alone. What
-// one transaction gave for free has to be kept, the order of the writes of an execution:
-// a write is not taken while a batch with one of the same execution is under way, until
-// that is decided with all its retries, and neither are those behind it. Writes of
-// different executions have no order unless a caller waited for one before it handed
-// over the next, as one that links to an execution has waited for its start; then the
-// first is decided before the second is queued.
+// A database at the other end of a network is waited for, not worked for: while one transaction is
+// on its way another can be. So a store says how many it takes at once, and as many goroutines take
+// from the queue. Each batch is a transaction of its own with its own check of the fence, and its
+// outcome decides about its own writes alone. The order of an execution's writes, free with one
+// transaction, has to be kept: a write is not taken while a batch with another of the same
+// execution is in flight, until that is decided with all its retries, and neither are the writes
+// behind it. Writes of different executions have no order unless a caller waited for one before it
+// handed over the next, as a link to an execution waits for its start; then the first is decided
+// before the second is queued.
 //
 // # States of guests
 //
-// A saved state has up to 8 MiB, nothing waits for it, and losing it loses nothing. In a
-// batch with steps it makes them all wait until it is written. So writes that do nothing
-// but save one have a queue and transactions of their own, few bytes each, fenced like
-// all. Steps may overtake them: a state says which entries it has seen, so
-// that it is as good behind later ones. One that comes after the end of its run is not
-// kept by the store; one that is written at the same moment may be, and is swept with the
+// A saved state has up to 8 MiB, nothing waits for it, and losing it loses nothing. In a batch with
+// steps it makes them all wait until it is written. So writes that only save a state have a queue
+// and transactions of their own, few bytes each, fenced like all. Steps may overtake them: a state
+// says which entries it has seen, so that it is as good behind later ones. A state that comes after
+// the end of its run is not kept by the store; a simultaneous one may be, and is swept with the
 // run.
 //
 // # Failure
 //
-// A store reports what is wrong with one Write (fenced, missing, duplicate) in
-// its Result. An error of the batch as a whole is of four sorts:
+// A store reports the error of one Write (fenced, missing, duplicate) in its Result. An error of
+// the batch as a whole is of four sorts:
 //
 //   - ErrConflict: the database rolled back because of others. The batch is
 //     repeated whole, a few times, with a short growing pause.
@@ -221,15 +218,15 @@ func (c *Committer) Commit(ctx context.Context, w Write) (Result, error) {
 // Queued is how many writes wait for a batch.
 func (c *Committer) Queued() int { return c.steps.waiting() + c.states.waiting() }
 
-// Stop commits what is queued, ends the committer and waits for it. Later
-// Commits fail. It may be called more than once.
+// Stop commits the queued writes, ends the committer and waits for it. Later Commits fail. It may
+// be called more than once.
 func (c *Committer) Stop() {
 	c.steps.stop()
 	c.states.stop()
 	c.workers.Wait()
 }
 
-// drain commits what comes, batch by batch, until the lane is stopped and empty.
+// drain commits incoming writes, batch by batch, until the lane is stopped and empty.
 func (c *Committer) drain(l *lane) {
 	for {
 		batch := l.take()
@@ -300,8 +297,8 @@ func (c *Committer) attempt(batch []*pendingWrite) (next recovery, err error) {
 	}
 }
 
-// callStore turns a panic of the store into an answer. What the store did before
-// it panicked is not known, hence ErrUndecided.
+// callStore turns a panic of the store into an answer. The store's effects before the panic are not
+// known, hence ErrUndecided.
 func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {

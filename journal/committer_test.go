@@ -159,8 +159,7 @@ func TestCommitterResults(t *testing.T) {
 	require.ErrorIs(t, err, journal.ErrFenced)
 }
 
-// poisoned makes a gate whose first batch is held back, so that what follows
-// shares the second.
+// poisoned makes a gate whose first batch is held back, so that the next writes share the second.
 func poisoned(t *testing.T, fail func([]journal.Write) error) (b *committerBundle, answers []chan error) {
 	store := &gatedStore{entered: make(chan int), proceed: make(chan struct{})}
 	b = newCommitterBundle(t, store, journal.CommitterOptions{})

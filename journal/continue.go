@@ -5,11 +5,10 @@ package journal
 // have; the chain stays, and the count of its runs rises by one. The state becomes Running, and
 // wake time Now.
 //
-// What was recorded of the old run, its entries, deferreds, links and saved state, is garbage from
-// that commit on: [Maintenance.Purge] deletes it in small pieces. The commit itself costs the same for a
-// run of ten entries as for one of a million. The inbox stays, and messages that were held there are
-// not any more: they are delivered again, before all that came later. Receipts stay, and what was
-// published.
+// The records of the old run, its entries, deferreds, links and saved state, are garbage from that
+// commit on: [Maintenance.Purge] deletes it in small pieces. The commit itself costs the same for a
+// run of ten entries as for one of a million. The inbox stays, and held messages there are
+// released: they are delivered again, before all later ones. Receipts and published values stay.
 type Continuation struct {
 	// Run is the new one.
 	Run    RunID

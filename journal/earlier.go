@@ -4,8 +4,8 @@ import "context"
 
 // EarlierReader reads runs that were superseded.
 //
-// The name of an execution can be used again once its run is over: a start may say that a new
-// run takes the place of the finished one ([Write.Replace]). The finished run is superseded: its row
+// The name of an execution can be used again once its run has ended: a start may say that a new run
+// takes the place of the finished one ([Write.Replace]). The finished run is superseded: its row
 // stays, marked as such ([Execution.Superseded]), and keeps all that is keyed by the run or by its
 // chain: journal, deferreds, links, published values, and messages that it has not taken.
 //
@@ -25,9 +25,9 @@ import "context"
 // not received by the new one when it is repeated. And attributes are those of the current run:
 // superseded ones are not found by them.
 type EarlierReader interface {
-	// Earlier lists superseded runs of an execution, newest first, at most limit, that come
-	// behind the one that is Superseded before: pass that of the last one of the page before, or 0. They
-	// are as in a page of List.
+	// Earlier lists superseded runs of an execution, newest first, at most limit, that come behind
+	// the one whose Superseded is before: pass the last of the previous page, or 0. They are as in
+	// a page of List.
 	Earlier(ctx context.Context, id ID, before uint64, limit int) ([]Execution, error)
 	// Requested reads the run of an execution that a request has started, be it superseded or
 	// not, as a brief row; ErrNotFound if there is none.

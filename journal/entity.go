@@ -34,7 +34,7 @@ type EntityFilter struct {
 	Namespace string
 	// Type is "deployment/Name", or "deployment/" for all of a deployment.
 	Type string
-	// After is the last entity of the page before, of which the names matter; nil at first.
+	// After is the last entity of the previous page; its names matter; nil at first.
 	After *Entity
 	// Limit is the page's size: 1 to 1000; 0 means 100.
 	Limit int

@@ -21,8 +21,8 @@ const (
 // other. A commit whose numbers have gaps, or whose entries are many or large, makes several
 // rows: so a row has every number from First to Last, and no other row can have one of them.
 //
-// Its body says its format. That of a single entry is the canonical encoding of the entry, which is
-// a map. That of several is an array of such encodings, each as a byte string: an entry that does
+// Its body says its format. A single entry's is the canonical encoding of the entry, which is a
+// map. The body of several is an array of such encodings, each as a byte string: an entry that does
 // not decode leaves the others of its row readable.
 type EntryRow struct {
 	First, Last uint64

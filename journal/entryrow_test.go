@@ -59,7 +59,7 @@ func TestEntryRowsHoldWhatWasPacked(t *testing.T) {
 	})
 }
 
-// What is committed together is one row; a single entry is stored as it always was.
+// Entries committed together are one row; a single entry is stored as it always was.
 func TestEntryRowFormats(t *testing.T) {
 	t.Parallel()
 	entries := []journal.Entry{{Seq: 4, Kind: journal.Delivery}, {Seq: 5, Kind: journal.Delivery}, {Seq: 6, Kind: journal.Delivery}}

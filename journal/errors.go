@@ -31,7 +31,7 @@ var (
 	// ErrStoreGone says that the store was taken away under the host, such as by
 	// deleting its files. Nothing is acknowledged any more; the host must end.
 	ErrStoreGone = errors.New("journal: the store is gone")
-	// ErrCorrupt says that what is stored for an execution does not decode.
+	// ErrCorrupt says that the stored data of an execution does not decode.
 	ErrCorrupt = errors.New("journal: what is stored does not decode")
 	// ErrUnavailable says that the store cannot be reached, or cannot commit for a
 	// reason that no write is to blame for. Nothing was written.

@@ -21,9 +21,8 @@ func NewToken() Token {
 
 func (t Token) String() string { return hex.EncodeToString(t[:]) }
 
-// Fence is how the owner of a shard proves that it is: every write names the fence
-// under which it was decided, and a store refuses one that is not the current, in
-// the transaction of the write.
+// Fence is the owner's proof that it owns a shard: every write names the fence under which it was
+// decided, and a store refuses all but the current one, in the transaction of the write.
 //
 // The epoch alone would do as long as a store forgets nothing. A database that fails
 // over to a replica which had not seen the last claim does: the next claim counts to

@@ -13,7 +13,7 @@ import (
 //
 // Invariants:
 //
-//  1. A message is in the inbox, or what it caused is durable: the receiver's owner takes
+//  1. A message is in the inbox, or its effects are durable: the receiver's owner takes
 //     it in the same commit. So it is worked on once, whenever the host ends. One that was
 //     delivered and is not done with stays, and is held: an update until it is answered, a
 //     signal until the workflow has looked at it.
@@ -29,9 +29,9 @@ import (
 //  6. A message of an entity that cannot be performed is parked, and not in the inbox any more:
 //     see parked.go.
 //
-// The position of a message is the store's. It orders messages, and nothing more: on a
-// store with several writers a message may appear in front of one that was seen before, so
-// that messages are taken one by one, by position, and never "all up to here".
+// The position of a message is the store's. It orders messages, and nothing more: on a store with
+// several writers a message may appear in front of an already seen one, so that messages are taken
+// one by one, by position, and never "all up to here".
 //
 // A callee sends its result to its caller in the commit by which it ends, so that a caller that
 // waits need not be in memory. Its receiver is in another shard, and may be over: then the
@@ -41,22 +41,22 @@ import (
 //
 // # Requests to stop
 //
-// An interrupt asks an execution to stop, a terminate ends it. They come from callers outside, from other
-// workflows, and from the run that has called the execution and does not wait for it any more: it gives the
-// call up, in the commit of the turn that does, or in that of its own end.
+// An interrupt asks an execution to stop, a terminate ends it. They come from callers outside, from
+// other workflows, and from the run that has called the execution and does not wait for it any
+// more: it gives the call up, in the commit of the turn that does, or of its own end.
 //
 //  1. A run that gives up sends the requests in that commit, or neither is durable. By then no start by a
 //     step that it gives up is under way, so it finds all that there is to be stopped: see
 //     host/execution/giveup.go.
 //  2. In one inbox there is one request of each kind at most: [OriginToStop]. A second one is the first.
-//  3. The receiver's owner takes it in the commit that says what came of it: the row then has the interrupt
-//     ([Update.Interrupt]), or is over. The first interrupt stands, whatever else asks.
+//  3. The receiver's owner takes it in the commit of its outcome: the row then has the interrupt
+//     ([Update.Interrupt]), or has ended. The first interrupt stands, whatever else asks.
 //  4. They overtake nothing of the same sender: a run that ends sends the requests in front of its result.
-//  5. A request whose receiver is over by then is garbage, as a result is.
+//  5. A request whose receiver has ended by then is garbage, as a result is.
 //
 // Settlements have an inbox of their own: see settlement.go.
 
-// MessageKind tells what a message is about.
+// MessageKind is the subject of a message.
 type MessageKind string
 
 const (
@@ -71,8 +71,9 @@ const (
 	StartMessage MessageKind = "start"
 	// LockMessage asks an entity to be locked by the step that it is from.
 	LockMessage MessageKind = "lock"
-	// ResultMessage is the result of an execution, or the answer of an entity, for a step that has called it. Its
-	// origin is that of the step ([OriginOf]). It is from the callee, for the step of the caller; an entity has no run.
+	// ResultMessage is the result of an execution, or the answer of an entity, for a step that has
+	// called it. Its origin is the step's ([OriginOf]). It is from the callee, for the step of the
+	// caller; an entity has no run.
 	ResultMessage MessageKind = "result"
 	// AwaitMessage asks an execution to send its result to a step that has found it, and has not
 	// started it. It has the origin that the result will have, and is from the step, for
@@ -86,8 +87,9 @@ const (
 	TerminateMessage MessageKind = "terminate"
 )
 
-// Bounded tells whether a full inbox refuses such a message that is sent to it. It does not refuse those that an execution waits
-// for, or by which it will be told: the callee could not end, or the caller could not leave memory.
+// Bounded reports whether a full inbox refuses such a message. It does not refuse messages that an
+// execution waits for, or by which it will be told: the callee could not end, or the caller could
+// not leave memory.
 func (k MessageKind) Bounded() bool {
 	return k != ResultMessage && k != AwaitMessage && k != LockMessage && k != SettleMessage && !k.Stops()
 }
@@ -99,12 +101,12 @@ func (k MessageKind) Stops() bool { return k == InterruptMessage || k == Termina
 const (
 	MaxInbox      = abi.MaxInbox
 	MaxInboxBytes = 64 << 20
-	// What is sent by a Write of another may fill it so far.
+	// The bounds for messages sent by Writes of others.
 	MaxSentInbox      = 2 * MaxInbox
 	MaxSentInboxBytes = 2 * MaxInboxBytes
 )
 
-// Bounds of what one run may be settled with. What is read of it with the run is a list without the values.
+// Bounds of the settlements of one run. Only a list without the values is read with the run.
 const (
 	MaxSettled      = 10_000
 	MaxSettledBytes = 256 << 20
@@ -113,7 +115,7 @@ const (
 // InboxLimit is how much an inbox may hold.
 type InboxLimit struct{ Messages, Bytes int64 }
 
-// Limit is what an inbox may hold at most once it has received such a message, if that is bounded.
+// Limit is the bound of an inbox after it has received such a message, if there is one.
 func (k MessageKind) Limit() (limit InboxLimit, bounded bool) {
 	if k == SettleMessage {
 		return InboxLimit{MaxSettled, MaxSettledBytes}, true
@@ -126,9 +128,9 @@ func (l InboxLimit) Exceeded(messages, bytes int64, more int) bool {
 	return messages >= l.Messages || bytes+int64(more) > l.Bytes
 }
 
-// Receiver names an inbox: that of an entity, or that of a chain of runs of an execution. A run
-// that supersedes another has an inbox of its own; one that continues another shares it. Settlements of deferreds have
-// another one, for each run: see [SettlementsOf].
+// Receiver names an inbox: an entity's, or that of an execution's chain of runs. A run that
+// supersedes another has an inbox of its own; one that continues another shares it. Settlements of
+// deferreds have another one, for each run: see [SettlementsOf].
 type Receiver struct {
 	ID ID
 	// Chain is zero for an entity.
@@ -138,7 +140,8 @@ type Receiver struct {
 // Message is one in an inbox.
 type Message struct {
 	Envelope
-	// Value is what the message brings: canonical msgpack, but for a settlement (see settlement.go).
+	// Value is the payload of the message: canonical msgpack, but for a settlement (see
+	// settlement.go).
 	Value []byte
 }
 
@@ -150,7 +153,7 @@ func ResultTo(to Receiver, origin Origin, from Caller, at int64, outcome *abi.Ou
 	}}
 }
 
-// Envelope is a message without what it brings: that may be much.
+// Envelope is a message without its payload, which may be large.
 type Envelope struct {
 	// Position orders the messages of an inbox. The store assigns it; it ascends, and is
 	// never used again while the store is open.
@@ -164,11 +167,11 @@ type Envelope struct {
 	Bytes int
 	// Origin tells the message from all others of its receiver.
 	Origin Origin
-	// From is the step that sent it; zero if it came from outside, or from an entity. That of a settlement is
-	// another thing: see settlement.go.
+	// From is the step that sent it; zero if it came from outside, or from an entity. A
+	// settlement's is another thing: see settlement.go.
 	From Caller
-	// Held says that it was delivered to the run and is not done with: it stays until it is
-	// taken. A run that continues the one that it was delivered to is given it again.
+	// Held says that it was delivered to the run and is still in use: it stays until it is taken.
+	// It is delivered again to a run that continues this one.
 	Held bool
 	// Repeatable says that its sender may send it again, because it did not hear that it
 	// was received: the receiver that takes it leaves a receipt.
@@ -182,7 +185,7 @@ type FoundMessage struct {
 	Parked *abi.Error
 }
 
-// Receipt says that a message was taken, and what it was answered with.
+// Receipt records that a message was taken, and its answer.
 type Receipt struct {
 	Origin Origin
 	// From is the step that sent the message, if one did. While its run is not over the
@@ -206,14 +209,14 @@ type InboxReader interface {
 	// FindMessage finds the message of an origin, parked or not, whatever else is in the inbox;
 	// ErrNotFound if there is none.
 	FindMessage(ctx context.Context, to Receiver, origin Origin) (*FoundMessage, error)
-	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
+	// Receipt reads the receipt of a message that was taken; ErrNotFound if there is none.
 	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
-	// Receipts reads those of several messages in one go, in no order; one that is not there
-	// is left out.
+	// Receipts reads the receipts of several messages in one go, in no order; missing ones are left
+	// out.
 	Receipts(ctx context.Context, id ID, origins []Origin) ([]Receipt, error)
-	// MailReceivers lists, in the order of their ids, the executions whose owners have not looked at what has
-	// come: those that are running and have results in their inboxes, and those that are running or paused
-	// and have requests to stop there. At most limit, behind the id after. Pass the zero ID at first.
+	// MailReceivers lists, in the order of their ids, the executions with undelivered messages:
+	// running ones with results in their inboxes, and running or paused ones with requests to stop
+	// there. At most limit, behind the id after. Pass the zero ID at first.
 	MailReceivers(ctx context.Context, after ID, limit int) ([]ID, error)
 	// Receivers lists, in the order of their ids, the entities that have messages which are not
 	// parked: at most limit, behind the id after. Pass the zero ID at first.

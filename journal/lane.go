@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// lane is a queue of writes and what is under way of it.
+// lane is a queue of writes and its batches in flight.
 //
 // Invariant: no two batches under way have writes of the same execution, and those of
 // one execution are taken in the order in which they were added.

@@ -105,7 +105,7 @@ func (l *heldLife) decide(call *heldCall, outcome error) {
 // isOpen tells whether a write was not answered yet.
 func (l *heldLife) isOpen(w journal.Write) bool { return errors.Is(l.answers[numberOf(w)-1], errOpen) }
 
-// check holds what is under way against the invariants.
+// check holds the writes in flight against the invariants.
 func (l *heldLife) check(t require.TestingT) {
 	steps, states := map[journal.ID]int{}, map[journal.ID]int{}
 	stepCalls, stateCalls, under := 0, 0, 0
@@ -142,9 +142,9 @@ func (l *heldLife) check(t require.TestingT) {
 	require.LessOrEqual(t, l.committer.Queued()+under, len(l.handed))
 }
 
-// TestBatchesUnderWay has random writes of few executions committed by a store that
-// takes several transactions at once and fails some of them: writes of one execution are
-// never in two, take effect in order, and each is told what became of it alone.
+// TestBatchesUnderWay has random writes of few executions committed by a store that takes several
+// transactions at once and fails some of them: writes of one execution are never in two, take
+// effect in order, and each is told its own outcome alone.
 func TestBatchesUnderWay(t *testing.T) {
 	t.Parallel()
 	outcomes := []error{nil, nil, nil, journal.ErrConflict, journal.ErrUnavailable, journal.ErrUndecided, errOdd}
@@ -191,8 +191,8 @@ func (l *heldLife) checkEnd(t require.TestingT) {
 	}
 }
 
-// TestOneOfTwoBatchesFails: the other is committed, and what comes behind the one that
-// failed waits for its end.
+// TestOneOfTwoBatchesFails: the other is committed, and the writes behind the failed one wait for
+// its end.
 func TestOneOfTwoBatchesFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,14 +8,13 @@ import "context"
 // owner of the entity writes, names the step of the run that has it; and the row of the run
 // names the step as its section. An entity is held while both agree.
 //
-// So a lock belongs to the run. The run ends its section by a write of its own row, and the
-// write that ends a run ends its section as well: no lock can be left over, whatever becomes
-// of the host, of messages, or of the lock's row, which is garbage from then on. And a
-// section that is over is never entered again: who has seen that it is over may go by it for
-// ever.
+// So a lock belongs to the run. The run ends its section by a write of its own row, and the write
+// that ends a run ends its section as well: no lock can be left over, whatever happens to the host,
+// to messages, or to the lock's row, which is garbage from then on. And an ended section is never
+// entered again: a reader that has seen its end may rely on it for ever.
 //
-// The alternative, to delete the locks in the commit of the run, would have the owner of the
-// run write what the owner of another shard decides by.
+// The alternative, to delete the locks in the commit of the run, would have the owner of the run
+// write rows by which the owner of another shard decides.
 
 // Lock is the row of an entity that a step has locked.
 type Lock struct {

@@ -89,16 +89,16 @@ const (
 	maxBriefDetails = 2 << 10
 )
 
-// Listed makes a row fit for a page of many, as soon as it is read: what is as large as
-// payloads are is left out.
+// Listed makes a row fit for a page of many, as soon as it is read: it leaves out the fields that
+// may be as large as payloads.
 func Listed(e Execution) Execution {
 	e.Input, e.Value, e.Error = nil, nil, Brief(e.Error)
 	e.Pinned.Unread = nil
 	return e
 }
 
-// Brief is an error without what is as large as payloads are, to be kept as one of many;
-// nil stays nil.
+// Brief returns an error without the fields that may be as large as payloads, to be kept among
+// many; nil stays nil.
 func Brief(e *abi.Error) *abi.Error {
 	if e == nil {
 		return nil

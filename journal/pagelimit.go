@@ -22,7 +22,7 @@ type PageLimit struct {
 	Entries int
 }
 
-// Room is that of an empty page.
+// Room returns the room of an empty page.
 func (l PageLimit) Room() Room {
 	r := Room{entries: l.Entries, bytes: l.Bytes}
 	if r.entries <= 0 {
@@ -34,7 +34,7 @@ func (l PageLimit) Room() Room {
 	return r
 }
 
-// Room is what is left of a page while it is filled.
+// Room is the remaining room of a page while it is filled.
 type Room struct {
 	entries, bytes int
 	taken          bool // it is not empty

@@ -18,10 +18,10 @@ import (
 // Invariants:
 //
 //  1. A parked message keeps its origin: another one of that origin takes no effect.
-//  2. It keeps its position: one that is retried comes before the messages that were sent after it
+//  2. It keeps its position: a retried one comes before the messages that were sent after it
 //     and are not taken yet.
 //  3. It does not count against the bounds of the inbox. It has bounds of its own, and an entity
-//     that has reached one takes no more messages. Parking itself is never refused: what is parked
+//     that has reached one takes no more messages. Parking itself is never refused: a parked message
 //     was accepted before.
 
 // Bounds of the parked messages of an entity: see invariant 3.
@@ -52,7 +52,7 @@ type ParkedMessage struct {
 	Message Envelope
 }
 
-// ParkedBody is how a store keeps what it does not ask for.
+// ParkedBody holds the fields that no store queries.
 type ParkedBody struct {
 	At       int64      `msgpack:"at"`
 	Attempts int        `msgpack:"attempts"`
@@ -62,7 +62,7 @@ type ParkedBody struct {
 // Body is the part of p that stores keep as one value.
 func (p *Parked) Body() *ParkedBody { return &ParkedBody{p.At, p.Attempts, p.Reason} }
 
-// SetBody takes over what a store has kept.
+// SetBody takes over the fields kept by a store.
 func (p *Parked) SetBody(b *ParkedBody) { p.At, p.Attempts, p.Reason = b.At, b.Attempts, b.Reason }
 
 func (p *Parked) check() error {
@@ -83,8 +83,7 @@ type ParkedFilter struct {
 	// Entity is one entity: its messages are listed in the order of their positions, also those so
 	// damaged that they do not say which entity they are for. It comes without a namespace and a type.
 	Entity ID
-	// After is the last message of the page before, of which names and position matter; nil at
-	// first.
+	// After is the last message of the previous page; its names and position matter; nil at first.
 	After *Parked
 	// Limit is the page's size: 1 to 1000; 0 means 100.
 	Limit int
@@ -107,7 +106,7 @@ func (f *ParkedFilter) Place() Parked {
 	return first
 }
 
-// Bound is that of [EntityFilter.Bound].
+// Bound is like [EntityFilter.Bound].
 func (f *ParkedFilter) Bound() (operator, bound string) {
 	return (&EntityFilter{Type: f.Type}).Bound()
 }
@@ -119,7 +118,7 @@ func CompareParked(a, b *Parked) int {
 
 // ParkedReader reads parked messages.
 type ParkedReader interface {
-	// Parked lists parked messages in the order of (Namespace, Type, Key, Position), without what
-	// they bring.
+	// Parked lists parked messages in the order of (Namespace, Type, Key, Position), without
+	// payloads.
 	Parked(ctx context.Context, f ParkedFilter) ([]ParkedMessage, error)
 }

@@ -31,7 +31,7 @@ type NamedAttribute struct {
 	abi.Attribute
 }
 
-// publishedBody is what a store keeps of it as one value.
+// publishedBody holds the fields that a store keeps as one value.
 type publishedBody struct {
 	At         int64                `msgpack:"at"`
 	Attributes []publishedAttribute `msgpack:"attributes"`
@@ -81,8 +81,8 @@ func OutlineOf(body []byte) (*Published, error) {
 // MaxConditions bounds the conditions of a [Filter].
 const MaxConditions = 4
 
-// Condition selects executions by an attribute: those that have it, of the same type, and
-// whose value compares like this with the given one.
+// Condition selects executions by an attribute: they have it, of the same type, and their value
+// compares like this with the given one.
 type Condition struct {
 	Name string
 	// Operator is one of = < <= > >=.
@@ -90,7 +90,7 @@ type Condition struct {
 	Value    abi.Attribute
 }
 
-// Meets tells whether a value is one that the condition asks for.
+// Meets reports whether a value meets the condition.
 func (c *Condition) Meets(value abi.Attribute) bool {
 	if value.Type != c.Value.Type {
 		return false
@@ -115,7 +115,7 @@ func (c *Condition) OfText() bool { return c.Value.Type == abi.AttributeText }
 
 // PublishedReader reads what runs have published.
 type PublishedReader interface {
-	// Published reads what a chain of runs has published; ErrNotFound if it has published
+	// Published reads the published values of a chain of runs; ErrNotFound if it has published
 	// nothing.
 	Published(ctx context.Context, chain RunKey) (*Published, error)
 	// Outlines reads what several have published, without their states. A chain that has

@@ -9,11 +9,10 @@ import (
 	"slices"
 )
 
-// RunID names one run of an execution. It is drawn at random when the run is
-// started and never used again, while the name of an execution may be: once a run is
-// over, another can supersede it under its name. Whatever must tell
-// the two apart hangs on the run id: random numbers, idempotency keys, links to
-// callees, settlements.
+// RunID names one run of an execution. It is drawn at random when the run is started and never used
+// again, while the name of an execution may be: once a run has ended, another can supersede it
+// under its name. Whatever must tell the two apart hangs on the run id: random numbers, idempotency
+// keys, links to callees, settlements.
 type RunID [16]byte
 
 // NewRunID draws a run id.
@@ -28,9 +27,9 @@ func (id RunID) IsZero() bool { return id == RunID{} }
 
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
-// RunKey is the key of all rows that belong to a run, in every table but that of executions:
-// its entries, links and saved state. What a chain of runs has in common, its inbox and its published
-// values, goes by the key of the first of them; what a run was settled with is in an inbox of its own.
+// RunKey is the key of all rows that belong to a run, in every table except executions: its
+// entries, links and saved state. The shared rows of a chain of runs, its inbox and its published
+// values, go by the key of the first of them; the settlements of a run are in an inbox of its own.
 //
 // The rows of a run hang on nothing else. A run that takes the place of another finds none of
 // the other's rows, and finds room for its own, whatever the other still has under way; and the
@@ -43,17 +42,17 @@ type RunKey struct {
 // KeyOf is the key of a run of an execution.
 func KeyOf(id ID, run RunID) RunKey { return RunKey{id.Shard(), run} }
 
-// RunKey is that of the rows of the run.
+// RunKey returns the key of the run's rows.
 func (e *Execution) RunKey() RunKey { return KeyOf(e.ID, e.Run) }
 
-// ChainKey is that of the rows that the run has in common with those it continues.
+// ChainKey returns the key of the rows that the run shares with the runs it continues.
 func (e *Execution) ChainKey() RunKey { return KeyOf(e.ID, e.Chain) }
 
 // Receiver is the inbox of the run.
 func (e *Execution) Receiver() Receiver { return Receiver{e.ID, e.Chain} }
 
-// StepID names a step of a run by what it is and by how many alike came before it.
-// A change of the code that inserts or moves other steps leaves it as it is.
+// StepID names a step of a run by its identity and by the number of equal ones before it. A change
+// of the code that inserts or moves other steps leaves it as it is.
 type StepID [16]byte
 
 func (id StepID) String() string { return hex.EncodeToString(id[:]) }
@@ -93,18 +92,18 @@ func (c Caller) IsZero() bool { return c == Caller{} }
 type Link struct {
 	Step   StepID
 	Callee ID
-	// Chain is that of the callee: the step comes back to it also if it has continued.
+	// Chain is the callee's chain: the step comes back to it also if it has continued.
 	Chain RunID
 }
 
 // Origin names the source of a settlement or of a message.
 type Origin [16]byte
 
-// NewOrigin is that of a request from outside.
+// NewOrigin draws the origin of a request from outside.
 func NewOrigin() Origin { return Origin(NewRunID()) }
 
-// OriginOfRequest is that of a request from outside that its sender may repeat, and knows
-// again by an id of its own.
+// OriginOfRequest returns the origin of a request from outside that its sender may repeat, and
+// knows again by an id of its own.
 func OriginOfRequest(id string) Origin {
 	h := sha256.New()
 	h.Write([]byte("cruster request"))
@@ -112,7 +111,7 @@ func OriginOfRequest(id string) Origin {
 	return Origin(h.Sum(nil)[:16])
 }
 
-// OriginOf is that of a step: the same each time the step is performed.
+// OriginOf returns the origin of a step: the same each time the step is performed.
 func OriginOf(run RunID, step StepID) Origin {
 	h := sha256.New()
 	h.Write([]byte("cruster settlement"))
@@ -121,7 +120,8 @@ func OriginOf(run RunID, step StepID) Origin {
 	return Origin(h.Sum(nil)[:16])
 }
 
-// OriginToStop is that of a request to stop the runs of a chain: there is one of a kind at a time.
+// OriginToStop returns the origin of a request to stop the runs of a chain: there is one of a kind
+// at a time.
 func OriginToStop(chain RunID, kind MessageKind) Origin {
 	h := sha256.New()
 	h.Write([]byte("cruster " + kind))
@@ -146,10 +146,9 @@ type Move struct {
 	Waited []StepID `msgpack:"waited"`
 }
 
-// CurrentFormat is the format of the journals that this version writes. All formats
-// up to it can be replayed. It rises with any change of what a guest can observe:
-// the seeding of random numbers, the hashing of arguments, limits, the wording of
-// refusals.
+// CurrentFormat is the format of the journals that this version writes. All formats up to it can be
+// replayed. It rises with any change that a guest can observe: the seeding of random numbers, the
+// hashing of arguments, limits, the wording of refusals.
 //
 // Runs of format 1 initialise their module in their own world. Since format 2 they
 // begin with what initialisation leaves behind while the clock stands still, and only
@@ -158,9 +157,9 @@ type Move struct {
 // told how many entries the journal has.
 const CurrentFormat = 4
 
-// Pinned is what a replay needs besides the module, the input and the entries, and what the
-// caller has said about the run. It is decided when a run is started and does not change, so
-// that another host, with other settings, arrives at the same.
+// Pinned holds the inputs of a replay besides the module, the input and the entries, and the
+// caller's options for the run. It is decided when a run is started and does not change, so that
+// another host, with other settings, arrives at the same.
 type Pinned struct {
 	// Format of the journal.
 	Format uint32 `msgpack:"format"`
@@ -171,18 +170,17 @@ type Pinned struct {
 	OnCancel string `msgpack:"on_cancel,omitempty"`
 	// ReplyTo is the chain of the parent that waits for the result, if it does.
 	ReplyTo *RunID `msgpack:"reply_to,omitempty"`
-	// Seed of the random numbers: the run id, or that of the run it was forked off.
+	// Seed of the random numbers: the run id, or the id of the run it was forked off.
 	Seed RunID `msgpack:"seed"`
-	// Time is what the clock shows at the start.
+	// Time is the clock's reading at the start.
 	Time int64 `msgpack:"time"`
 	// Unread names signals that the run before this one, which it continues, was given and
 	// has not looked at: one of each is in the inbox when this run begins.
 	Unread []string `msgpack:"unread,omitempty"`
 }
 
-// Waiting is what a run waited for at a point of its journal. A replay that comes to
-// this point and waits for something else has diverged, even if no delivery shows
-// it.
+// Waiting is the set of steps that a run awaited at a point of its journal. A replay that comes to
+// this point and waits for something else has diverged, even if no delivery shows it.
 type Waiting struct {
 	// Seq is the last entry that the run had seen.
 	Seq uint64 `msgpack:"seq"`
@@ -195,7 +193,7 @@ type Waiting struct {
 // MaxListed is how many steps Waiting lists at most.
 const MaxListed = 8
 
-// WaitingFor is what a run that has seen the entries up to seq waits for.
+// WaitingFor returns the Waiting of a run that has seen the entries up to seq.
 func WaitingFor(seq uint64, steps []StepID) Waiting {
 	w := Waiting{Seq: seq}
 	for _, step := range steps {

@@ -38,9 +38,8 @@ type ScheduleStore interface {
 	DueSchedules(ctx context.Context, until int64, after Wake, limit int) ([]Wake, error)
 }
 
-// Schedule starts a workflow at its times. Which these are and what became of them is
-// host/schedule's business; a store knows the name, the version and the time at which
-// its owner has to look.
+// Schedule starts a workflow at its times. Their definition and their outcomes are host/schedule's
+// business; a store knows the name, the version and the time at which its owner has to look.
 type Schedule struct {
 	Namespace string
 	Name      string
@@ -76,7 +75,7 @@ func (s *Schedule) Clone() Schedule {
 // ScheduleSpec is what people say about a schedule. Times are Unix nanoseconds, lengths
 // nanoseconds; a schedule has one of Cron, Every and Always.
 type ScheduleSpec struct {
-	// Always says that a run begins when the one before is over.
+	// Always says that a run begins when the previous one has ended.
 	Always bool `msgpack:"always"`
 	// CatchUp is how old a tick may be when it is started.
 	CatchUp int64 `msgpack:"catch_up"`
@@ -121,7 +120,7 @@ type ScheduleState struct {
 	// Ahead is the latest time up to which ticks were dealt with while the clock was ahead; 0 if it never
 	// was. A tick between Last and Ahead may have a run.
 	Ahead int64 `msgpack:"ahead,omitempty"`
-	// Backfills are what was asked for and is not done.
+	// Backfills are the pending backfill requests.
 	Backfills []Backfill `msgpack:"backfills"`
 	CreatedAt int64      `msgpack:"created_at"`
 	// Failures are the runs of Always that failed one after the other.
@@ -146,7 +145,7 @@ type ScheduleState struct {
 	// Waiting are the starts that wait, in order.
 	Waiting []WaitingStart `msgpack:"waiting"`
 
-	// What became of starts, counted; Ticks are the ticks among those that started.
+	// Counts of the outcomes of starts; Ticks are the ticks among those that started.
 	Missed  int64 `msgpack:"missed"`
 	Refused int64 `msgpack:"refused"`
 	Skipped int64 `msgpack:"skipped"`
@@ -186,8 +185,7 @@ type Backfill struct {
 	Last    int64   `msgpack:"last"`
 	To      int64   `msgpack:"to"`
 	Overlap Overlap `msgpack:"overlap"`
-	// Times are what the schedule said when it was asked for, if its times are others by
-	// now; nil if they are not.
+	// Times are the schedule's times as of the request, if they have changed since; else nil.
 	Times *ScheduleSpec `msgpack:"times,omitempty"`
 }
 
@@ -200,10 +198,10 @@ type OpenRun struct {
 	Interrupted bool `msgpack:"interrupted"`
 }
 
-// ScheduleOutcome is what became of a start.
+// ScheduleOutcome is the outcome of a start.
 type ScheduleOutcome string
 
-// The outcomes. A start that was refused has an error, one that started has a run.
+// The outcomes. A refused start has an error, a successful one has a run.
 const (
 	OutcomeStarted ScheduleOutcome = "started"
 	OutcomeSkipped ScheduleOutcome = "skipped"
@@ -211,7 +209,7 @@ const (
 	OutcomeRefused ScheduleOutcome = "refused"
 )
 
-// ScheduleRun is what became of a tick, or of another start.
+// ScheduleRun is the outcome of a tick, or of another start.
 type ScheduleRun struct {
 	// At is the nominal time, Done when it was dealt with.
 	At    int64      `msgpack:"at"`
@@ -223,17 +221,17 @@ type ScheduleRun struct {
 	// Execution is the name of the run, if it started.
 	Execution string          `msgpack:"execution"`
 	Outcome   ScheduleOutcome `msgpack:"outcome"`
-	// State is that of the execution when it was looked at last.
+	// State is the state of the execution at the last look.
 	State State `msgpack:"state"`
 }
 
-// scheduleBody is what a store keeps of a schedule as one value.
+// scheduleBody holds the fields of a schedule that a store keeps as one value.
 type scheduleBody struct {
 	Spec  ScheduleSpec  `msgpack:"spec"`
 	State ScheduleState `msgpack:"state"`
 }
 
-// Body encodes what a store keeps as one value: the spec and the state.
+// Body encodes the fields that a store keeps as one value: the spec and the state.
 func (s *Schedule) Body() []byte { return abi.MustMarshal(scheduleBody{s.Spec, s.State}) }
 
 // SetBody decodes what Body has encoded.

@@ -28,8 +28,8 @@ type Deferred struct {
 	Value []byte
 	Error *abi.Error
 	At    int64
-	// Origin tells this settlement from all others, so that one that is repeated
-	// after a lost answer is known again.
+	// Origin tells this settlement from all others, so that a repetition after a lost answer is
+	// recognised.
 	Origin Origin
 }
 
@@ -41,7 +41,7 @@ type Settlement struct {
 	// Bytes is how much is left out: of the value, or of the error as it is encoded.
 	Bytes  int
 	Origin Origin
-	// Position is that of the message.
+	// Position is the message's position.
 	Position uint64
 }
 
@@ -59,7 +59,7 @@ const (
 	rejected byte = 1
 )
 
-// OriginOfDeferred is that of the message which settles the deferred of a name.
+// OriginOfDeferred returns the origin of the message that settles the deferred of a name.
 func OriginOfDeferred(name string) Origin {
 	h := sha256.New()
 	h.Write([]byte("cruster deferred"))
@@ -67,7 +67,7 @@ func OriginOfDeferred(name string) Origin {
 	return Origin(h.Sum(nil)[:16])
 }
 
-// Message is the one that settles the deferred.
+// Message returns the message that settles the deferred.
 func (d *Deferred) Message() *Message {
 	value := append([]byte{resolved}, d.Value...)
 	if d.Error != nil {
@@ -78,14 +78,14 @@ func (d *Deferred) Message() *Message {
 	}, Value: value}
 }
 
-// SettleTo is a settlement of another run on its way to one that is started in the same commit.
+// SettleTo sends a settlement of another run to a run that starts in the same commit.
 func (m Message) SettleTo(start *Execution) Sent {
 	to := start.Settlements()
 	m.Position = 0
 	return Sent{To: to.ID, Chain: to.Chain, Message: m}
 }
 
-// DeferredIn reads what a message settles.
+// DeferredIn decodes the settlement in a message.
 func DeferredIn(m *Message) (*Deferred, error) {
 	corrupt := func(why error) error {
 		return fmt.Errorf("%w: the settlement of deferred %q does not decode: %w", ErrCorrupt, m.Name, why)
@@ -132,12 +132,12 @@ func ListSettlements(ctx context.Context, store SettlementReader, of Receiver) (
 	return list, nil
 }
 
-// Settlement is the one that a message of [SettleMessage] is.
+// Settlement decodes a message of [SettleMessage].
 func (e *Envelope) Settlement() Settlement {
 	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-1), Origin: Origin(e.From.Step), Position: e.Position}
 }
 
-// ReadDeferred reads one that is listed; ErrNotFound if it is not there any more.
+// ReadDeferred reads a listed deferred; ErrNotFound if it is gone.
 func ReadDeferred(ctx context.Context, store SettlementReader, of Receiver, position uint64) (*Deferred, error) {
 	m, err := store.Message(ctx, of, position)
 	if err != nil {

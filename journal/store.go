@@ -36,7 +36,7 @@ type ShardClaimer interface {
 	ClaimShards(ctx context.Context, owner string) ([]Fence, error)
 }
 
-// ExecutionReader reads executions and what was recorded of them.
+// ExecutionReader reads executions and their records.
 type ExecutionReader interface {
 	EntryReader
 	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is none.
@@ -45,8 +45,8 @@ type ExecutionReader interface {
 	Brief(ctx context.Context, id ID) (*Execution, error)
 	// BriefRun is FindRun of a brief row.
 	BriefRun(ctx context.Context, id ID, run RunID) (*Execution, error)
-	// FindRun reads the run of an execution by its id, or by its chain; also one that was
-	// superseded. ErrNotFound if there is none.
+	// FindRun reads the run of an execution by its id, or by its chain; also a superseded one.
+	// ErrNotFound if there is none.
 	FindRun(ctx context.Context, id ID, run RunID) (*Execution, error)
 	// Hibernated reads the saved state of a run's guest; ErrNotFound if there is none.
 	Hibernated(ctx context.Context, run RunKey) (*Hibernated, error)
@@ -98,20 +98,21 @@ type GuestSQL interface {
 	BeginGuest(ctx context.Context, namespace string) (GuestTx, error)
 }
 
-// Maintenance is what a host does with a store besides its executions.
+// Maintenance is a host's work on a store besides its executions.
 //
-// Sweeps and purges are given the fences of their host: see [Owned]. They look at rows of its shards alone, and check the fences
-// of those that they delete from: if one is not the current, the answer is ErrFenced and nothing more is deleted. Rows go by
-// shards, in transactions that are small; in which order is the store's affair.
+// Sweeps and purges are given the fences of their host: see [Owned]. They look at rows of its
+// shards alone, and check the fences of the shards they delete from: if one is outdated, the answer
+// is ErrFenced and nothing more is deleted. Rows go by shards, in transactions that are small; in
+// which order is the store's affair.
 type Maintenance interface {
 	// Sweep deletes at most limit runs that were finished before the given time and that no
 	// execution which is not over has started or is linked to: their rows in the table of
 	// executions; all else that they have is garbage then, for Purge. It returns how many.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
-	// Delete deletes a run that is over, current or superseded, also if a step may still ask for it. A
-	// step that has started it and whose run is not over finds that it was deleted, and does not
-	// start it again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run, that
-	// it is not over, or that superseded is not its number: the current run, 0, may be superseded
+	// Delete deletes a finished run, current or superseded, also if a step may still ask for it. A
+	// step of a live run that has started it finds that it was deleted, and does not start it
+	// again: Callee answers ErrSwept. ErrNotFound says that the execution has no such run, that it
+	// has not ended, or that superseded is not its number: the current run, 0, may be superseded
 	// meanwhile. It names the fence of the execution's shard.
 	//
 	// The receipts of the execution go with its current run, in as many transactions as they need, and before
@@ -135,11 +136,10 @@ type Maintenance interface {
 	Close() error
 }
 
-// GuestTx is a transaction in which the statements of an activity and its
-// journal entry commit together. Statements run confined to the namespace's own
-// tables; a refused one is an *abi.Error of abi.CodeSQLForbidden, one that the
-// database rejects is abi.CodeSQL. A transaction that the database rolled
-// back because of others answers ErrConflict from then on. It is used by one
+// GuestTx is a transaction in which the statements of an activity and its journal entry commit
+// together. Statements run confined to the namespace's own tables; a refused one is an *abi.Error
+// of abi.CodeSQLForbidden, a statement that the database rejects is abi.CodeSQL. A transaction that
+// the database rolled back because of others answers ErrConflict from then on. It is used by one
 // goroutine at a time and ended by Commit or Rollback.
 type GuestTx interface {
 	// Exec runs one statement. Args are nil, bool, int64, uint64, float64,

@@ -43,8 +43,8 @@ type Execution struct {
 	Key      string
 	// Digest pins the module.
 	Digest string
-	// MovedAt is the last Moved entry; 0 if there is none. Entries up to it were
-	// delivered to other code than Digest's, and are matched by what they are alone.
+	// MovedAt is the last Moved entry; 0 if there is none. Entries up to it were delivered to other
+	// code than Digest's, and are matched by their identity alone.
 	MovedAt uint64
 	// Input is the request, canonical msgpack.
 	Input []byte
@@ -60,28 +60,28 @@ type Execution struct {
 	// Interrupt is the request to stop, if there was one.
 	Interrupt *Interrupt
 
-	// Section is the step by which the run is in a critical section; zero if it is in none.
-	// What the step has locked is locked for as long as it stands here: see [Lock].
+	// Section is the step by which the run is in a critical section; zero if it is in none. The
+	// step's locks hold for as long as it stands here: see [Lock].
 	Section StepID
-	// Chain is the run that the first of those which continued each other had; that of a run
-	// which continues none is its own. Who waits for the execution goes by it.
+	// Chain is the id of the first of the runs that continued each other; for a run that continues
+	// none it is its own. Waiters for the execution go by it.
 	Chain RunID
 	// Continued counts the runs of the chain before this one.
 	Continued uint32
 	// Superseded is 0 for the current run of the execution. The runs whose place others have
 	// taken are counted from 1.
 	Superseded uint64
-	// Request is what has asked for the run, if that may be repeated; zero if not.
+	// Request is the origin of the request for the run, if that may be repeated; else zero.
 	Request Origin
 
 	// Arrivals counts the messages that the runs of the execution have received: see [Write.Receive].
 	Arrivals uint64
-	// Waiting is what the run waited for at a point of its journal. Entries behind that
-	// point may know more.
+	// Waiting is the set of steps that the run awaited at a point of its journal. Entries behind
+	// that point may know more.
 	Waiting Waiting
 	// Parent is the step that started this execution; zero if none did.
 	Parent Caller
-	// Pinned is what a replay needs besides the module, the input and the entries.
+	// Pinned holds the inputs of a replay besides the module, the input and the entries.
 	Pinned Pinned
 
 	CreatedAt  int64
@@ -118,7 +118,7 @@ type Interrupt struct {
 	Reason  string `msgpack:"reason"`
 }
 
-// EntryKind tells what an entry records.
+// EntryKind is the kind of event that an entry records.
 type EntryKind string
 
 const (
@@ -144,7 +144,7 @@ const (
 	Released EntryKind = "released"
 )
 
-// Op names an op: its identity is what it is, not where it stands.
+// Op names an op: its identity is its content, not its place.
 type Op struct {
 	// Hash of the canonical arguments, 16 bytes; empty if Key is set.
 	Hash []byte `msgpack:"hash"`
@@ -159,8 +159,8 @@ type Op struct {
 	Occurrence uint32 `msgpack:"occurrence"`
 }
 
-// Entry is one record of a journal. Its encoding, canonical msgpack of these
-// fields, is what a store keeps: see golden journals in testdata.
+// Entry is one record of a journal. A store keeps its encoding, canonical msgpack of these fields:
+// see golden journals in testdata.
 type Entry struct {
 	// At is the journal time of the entry.
 	At int64 `msgpack:"at"`
@@ -177,8 +177,8 @@ type Entry struct {
 	// Turn groups deliveries that were handed over together.
 	Turn  uint64 `msgpack:"turn"`
 	Value []byte `msgpack:"value"`
-	// Waiting is what the run waited for once it had seen this entry, if that was known
-	// when it was written: the last of a turn that changed nothing else in the row.
+	// Waiting is the set of steps that the run awaited once it had seen this entry, if that was
+	// known when it was written: the last of a turn that changed nothing else in the row.
 	Waiting *Waiting `msgpack:"waiting,omitempty"`
 }
 

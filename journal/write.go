@@ -14,42 +14,44 @@ import (
 // Exactly the parts that are set are written.
 type Write struct {
 	ID ID
-	// Run is the run that the Write is about: if the row is of another, the Write
-	// fails with ErrNotFound. That of an entity is zero.
+	// Run is the run that the Write changes: if the row is of another, the Write fails with
+	// ErrNotFound. For an entity it is zero.
 	Run RunID
-	// Chain is that of the run, if it continues another; zero says that it is the run itself. It names the
-	// inbox: if the run is of another chain, the Write fails with ErrNotFound.
+	// Chain is the run's chain, if it continues another; zero says that it is the run itself. It
+	// names the inbox: if the run is of another chain, the Write fails with ErrNotFound.
 	Chain RunID
 	Fence Fence
 
-	// Start inserts the execution. If it exists already nothing of this Write
-	// takes effect, and Result.Existed is set. A run that was there before and is gone by now, or is superseded,
-	// is not started again: ErrSwept. The id of a run is used once, and what the run has left behind goes by it.
+	// Start inserts the execution. If it exists already nothing of this Write takes effect, and
+	// Result.Existed is set. A run that was there before and is gone by now, or is superseded, is
+	// not started again: ErrSwept. The id of a run is used once, and the rows that the run has left
+	// behind go by it.
 	Start *Execution
-	// Replace is a run that is over and that the started one supersedes: see [EarlierReader]. If the
-	// row is of another run, or not over, nothing of this Write takes effect, and Result.Existed is
+	// Replace is a finished run that the started one supersedes: see [EarlierReader]. If the row is
+	// of another run, or has not ended, nothing of this Write takes effect, and Result.Existed is
 	// set; if there is no row, it is a start as any other. It comes with a Start and at most a
 	// Receive, which a message of its origin that the superseded run has not taken refuses, too.
 	Replace RunID
-	// Entries are appended to the journal. A sequence number that is taken already fails the
-	// Write. A run that is over takes none: ErrNotFound. All else that is written of it is taken, and wakes nothing.
+	// Entries are appended to the journal. A sequence number that is taken already fails the Write.
+	// A finished run takes none: ErrNotFound. All its other writes are taken, and wake nothing.
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update
-	// Receive puts a message into the inbox, a settlement into that of the run's settlements. An execution counts it
-	// ([Execution.Arrivals]), and is loaded if it is running: its wake time becomes Now. If there is
-	// one of its origin, parked or not, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A run that was over before this Write receives none: ErrNotFound. A full inbox is
-	// ErrInboxFull ([MessageKind.Limit]), and so is one of an entity with [MaxParked] or [MaxParkedBytes]. What this
-	// Write takes, parks and unparks does not matter to either.
+	// Receive puts a message into the inbox, a settlement into the inbox of the run's settlements.
+	// An execution counts it ([Execution.Arrivals]), and is loaded if it is running: its wake time
+	// becomes Now. If there is one of its origin, parked or not, or a receipt, nothing of this
+	// Write takes effect, and Result.Existed is set. A run that had ended before this Write
+	// receives none: ErrNotFound. A full inbox is ErrInboxFull ([MessageKind.Limit]), and so is one
+	// of an entity with [MaxParked] or [MaxParkedBytes]. The messages that this Write takes, parks
+	// and unparks do not matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64
 	// Hold marks messages as delivered. A position that is not there fails the Write.
 	Hold []uint64
-	// Unpark puts parked messages of an entity back into its inbox, where they were. One that is not
-	// parked fails the Write. It comes before all else: a message that is unparked and taken is
-	// dropped.
+	// Unpark puts parked messages of an entity back into its inbox, where they were. A message that
+	// is not parked fails the Write. It comes before all else: a message that is unparked and taken
+	// is dropped.
 	Unpark []uint64
 	// Park parks messages of the inbox of an entity: see [Parked]. A position that is not there, or is
 	// taken by this Write, fails the Write.
@@ -57,26 +59,25 @@ type Write struct {
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
-	// Send puts messages into inboxes of entities, results and requests to stop into those of executions, and
-	// messages into that of the execution that it starts, as long as there are none of their
-	// origins there, and no receipts. Only the last may be held. They are not fenced, and wake
-	// nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then, the
-	// Write fails with ErrInboxFull, unless what it sends there is not bounded; what it takes
-	// from its own inbox has made room by then. So it does if a message is put into an inbox
-	// with [MaxParked] or [MaxParkedBytes], as it was before the Write.
+	// Send puts messages into inboxes of entities, results and requests to stop into executions',
+	// and messages into the inbox of the execution that it starts, as long as there are none of
+	// their origins there, and no receipts. Only the last may be held. They are not fenced, and
+	// wake nothing. If an inbox would hold more than [MaxSentInbox] or [MaxSentInboxBytes] then,
+	// the Write fails with ErrInboxFull, unless the sent messages are not bounded; messages taken
+	// from its own inbox have made room by then. So it does if a message is put into an inbox with
+	// [MaxParked] or [MaxParkedBytes], as it was before the Write.
 	Send []Sent
-	// Link records what a step of this run found. If the step has a link already,
-	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
-	// gone the Write fails with ErrSwept.
+	// Link records the callee found by a step of this run. If the step has a link already, nothing
+	// of this Write takes effect, and Result.Existed is set. If the callee is gone the Write fails
+	// with ErrSwept.
 	Link *Link
-	// Hibernate replaces the saved state of the guest, if there is one. One without a body
-	// is deleted. An execution that is over has none: its last Update deletes it, and one
-	// that comes later is not kept.
+	// Hibernate replaces the saved state of the guest, if there is one. An empty body deletes it. A
+	// finished execution has none: its last Update deletes it, and a later one is not kept.
 	Hibernate *Hibernated
-	// Publish replaces what the run has published.
+	// Publish replaces the published values of the run.
 	Publish *Published
-	// Continue has another run take the place of this one, in the same row: see
-	// [Continuation]. It comes without an Update, and without what it would delete.
+	// Continue has another run take the place of this one, in the same row: see [Continuation]. It
+	// comes without an Update, and without anything it would delete.
 	Continue *Continuation
 	// Lock replaces the lock of an entity, or inserts it.
 	Lock *Lock
@@ -91,7 +92,8 @@ type Write struct {
 // Sent is a message on its way.
 type Sent struct {
 	To ID
-	// Chain is that of the inbox that it goes to; zero for that of an entity, and for that of the execution that the Write starts.
+	// Chain is the chain of the receiving inbox; zero for an entity's, and for the inbox of the
+	// execution that the Write starts.
 	Chain RunID
 	Message
 }
@@ -126,8 +128,8 @@ func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
 	State State
-	// WakeAt is Now instead if the run is running and more has arrived than Arrivals, which are those that its owner knows
-	// of: it overwrites no wake time that a message has brought.
+	// WakeAt is Now instead if the run is running and more has arrived than Arrivals, the number
+	// known to its owner: it overwrites no wake time set by a message.
 	WakeAt     int64
 	Arrivals   uint64
 	Value      []byte
@@ -139,15 +141,16 @@ type Update struct {
 	// MovedAt is the entry that records it.
 	Digest  string
 	MovedAt uint64
-	// Interrupt is a request to stop that the run has taken; nil leaves the row as it is, and so does one that is there.
+	// Interrupt is a request to stop that the run has taken; nil leaves the row as it is, and so
+	// does an earlier interrupt.
 	Interrupt *Interrupt
 }
 
-// Result is what became of one Write of a batch.
+// Result is the outcome of one Write of a batch.
 type Result struct {
 	// Existed says that Start, Link or Receive found its row there already.
 	Existed bool
-	// Position is that of the message of Receive.
+	// Position is the position of Receive's message.
 	Position uint64
 	// Err is ErrFenced, ErrNotFound, ErrSwept, ErrInboxFull, or says which sequence number,
 	// position or receipt is not as it should be; the other Writes of the batch are not
@@ -155,9 +158,9 @@ type Result struct {
 	Err error
 }
 
-// Check tells what is wrong with a Write in itself, whatever the store holds.
-// Every store asks it before anything else; a Write that fails it takes no
-// effect, and its neighbours in the batch are not affected.
+// Check returns the error of a Write in itself, whatever the store holds. Every store asks it
+// before anything else; a Write that fails it takes no effect, and its neighbours in the batch are
+// not affected.
 func (w *Write) Check() error {
 	if w.ID.IsZero() {
 		return fmt.Errorf("journal: write without an execution id")

@@ -18,7 +18,7 @@ func Diff(d *host.Diff) *crusterv1.Diff {
 	return p
 }
 
-// CheckResponse makes a message of what a check found for one execution.
+// CheckResponse makes a message of the finding of a check for one execution.
 func CheckResponse(r host.CheckResult, done, total int) (*crusterv1.CheckResponse, error) {
 	exec, err := ListedExecution(r.Execution)
 	if err != nil {

@@ -31,7 +31,7 @@ var ifFinished = map[crusterv1.IfFinished]host.IfFinished{
 	crusterv1.IfFinished_IF_FINISHED_REFUSE:         abi.RefuseFinished,
 }
 
-// IfFinished is what a start does about a run that is over.
+// IfFinished converts a start's policy for a finished run.
 func IfFinished(p crusterv1.IfFinished) (host.IfFinished, error) {
 	policy, ok := ifFinished[p]
 	if !ok {
@@ -96,8 +96,8 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 	return p, nil
 }
 
-// Description makes a message of what an execution is doing, without what there may be
-// much of: see [PendingOp] and [SettledDeferred].
+// Description makes a message of the state of an execution, without its unbounded parts: see
+// [PendingOp] and [SettledDeferred].
 func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
 	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident}
 	var err error
@@ -207,7 +207,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// LogLine makes a message of what a guest has logged.
+// LogLine makes a message of a guest's log line.
 func LogLine(l *follow.Line) *crusterv1.LogLine {
 	return &crusterv1.LogLine{
 		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Crashed: l.Crashed,

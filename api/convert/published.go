@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// PublishedState makes messages of the values that an execution has published: of all, or of
-// the one that has a name.
+// PublishedState makes messages of the values that an execution has published: of all, or of the
+// named one.
 func PublishedState(p *journal.Published, name string, as crusterv1.Encoding) (state []*crusterv1.PublishedState, err error) {
 	for _, s := range p.State {
 		if name != "" && s.Name != name {
@@ -29,7 +29,7 @@ func PublishedState(p *journal.Published, name string, as crusterv1.Encoding) (s
 	return state, nil
 }
 
-// Attributes makes messages of what an execution is found by.
+// Attributes makes messages of the attributes that searches find an execution by.
 func Attributes(p *journal.Published) (attributes []*crusterv1.Attribute) {
 	for _, a := range p.Attributes {
 		m := &crusterv1.Attribute{Name: rpcerror.Text(a.Name)}
@@ -56,11 +56,11 @@ func Progress(p *journal.Published) *crusterv1.Progress {
 	return &crusterv1.Progress{Done: p.Progress.Done, Total: p.Progress.Total, Note: rpcerror.Text(p.Progress.Note)}
 }
 
-// PublishedAt is when an execution changed what it publishes.
+// PublishedAt is when an execution last changed its published values.
 func PublishedAt(p *journal.Published) *timestamppb.Timestamp { return unixTimestamp(p.At) }
 
-// Conditions reads conditions. A value as people write it is of the type that typeOf knows for
-// the attribute; if that is empty, it is what it looks like.
+// Conditions reads conditions. A value as people write it is of the type that typeOf knows for the
+// attribute; if that is empty, its form decides the type.
 func Conditions(where []*crusterv1.Condition, typeOf func(attribute string) (string, error)) ([]journal.Condition, error) {
 	var conditions []journal.Condition
 	for _, c := range where {
@@ -90,7 +90,7 @@ func Conditions(where []*crusterv1.Condition, typeOf func(attribute string) (str
 	return conditions, nil
 }
 
-// Literal reads a value as people write it: of a type, or of the one that it looks like.
+// Literal reads a value as people write it: of a given type, or of the type its form suggests.
 func Literal(text, kind string) (abi.Attribute, error) {
 	quoted := len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`)
 	if quoted && (kind == "" || kind == abi.AttributeText) {

@@ -146,7 +146,7 @@ func wireLength(ns int64) *durationpb.Duration {
 	return durationpb.New(time.Duration(ns))
 }
 
-// ScheduleRun makes a message of what became of a start.
+// ScheduleRun makes a message of the outcome of a start.
 func ScheduleRun(run *journal.ScheduleRun) *crusterv1.ScheduleRun {
 	return &crusterv1.ScheduleRun{
 		At: unixTimestamp(run.At), Cause: causes[run.Cause], Outcome: outcomes[run.Outcome], Execution: rpcerror.Text(run.Execution),

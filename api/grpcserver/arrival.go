@@ -24,7 +24,7 @@ type arrival struct {
 	over     bool         // guarded by the connection's mu; on the wire
 	handlers int          // guarded by the connection's mu; that are at work: one, or none
 	call     []func()     // guarded by the connection's mu; give back the memory of the call; none if it could not pay
-	message  func()       // guarded by the connection's mu; gives back that of its message; or nil
+	message  func()       // guarded by the connection's mu; gives back its message's memory; or nil
 	answer   AnswerPermit // guarded by the connection's mu; the memory of its answer; or nil
 	late     *time.Timer  // guarded by the connection's mu; ends a connection whose message does not come, or whose answer is not taken; or nil
 }
@@ -113,7 +113,7 @@ func (a *arrival) overLocked() {
 	a.settleLocked()
 }
 
-// settleLocked gives back what the call has, if no one has any of it.
+// settleLocked gives back the memory of the call, if no one uses any of it.
 func (a *arrival) settleLocked() {
 	if !a.over || a.handlers > 0 {
 		return

@@ -16,29 +16,32 @@ import (
 // # Messages pay before they arrive
 //
 // The transport collects the message of a call before it calls anything of ours: a caller that
-// begins sixty messages of 33 MB and finishes none has the host hold all of them, and a caller that only
-// begins calls has it hold thousands of streams. The length of a message stands in front of it, but the transport tells
-// no one. So the bytes of each connection are looked at on their way (frames.go, connection.go), and each message that is
-// not small takes its memory out of the budget when its length is known. If there is none, or the message is larger than
-// messages of its method are, it is refused: its length is changed on the way, so that the transport takes it for too large,
-// and does so before it reads more. A wait is not possible: other messages of the same connection would wait behind it,
-// those that are to give memory back among them.
+// begins sixty messages of 33 MB and finishes none has the host hold all of them, and a caller that
+// only begins calls has it hold thousands of streams. The length of a message stands in front of
+// it, but the transport tells no one. So the bytes of each connection are looked at on their way
+// (frames.go, connection.go), and each message that is not small takes its memory out of the budget
+// when its length is known. If there is none, or the message is larger than messages of its method
+// are, it is refused: its length is changed on the way, so that the transport takes it for too
+// large, and does so before it reads more. A wait is not possible: other messages of the same
+// connection would wait behind it, including messages that would free memory.
 //
-// A connection hands the transport the headers of one call at a time. So when the transport asks tap about a call, that is the
-// last one that has begun on its connection: it is refused if it could not pay, its method is known before its message begins, and
-// its handler finds it in its context (arrival.go).
+// A connection hands the transport the headers of one call at a time. So when the transport asks
+// tap about a call, that is the most recently begun call of its connection: it is refused if it
+// could not pay, its method is known before its message begins, and its handler finds it in its
+// context (arrival.go).
 //
-// Invariants: a call is refused for what it could not pay itself, whatever others hold, have left unread or were refused. What was
-// taken is given back when the call is over, which the frames of either side tell, or with the connection; but not
-// while its handler works, which has the message in hand also after the caller has given it up. And a message that does
-// not come to its end in messageTimeout ends its connection, unless its handler limits the time itself; so does a page that is not
-// taken in that time. So an unfinished message holds nothing for ever.
+// Invariants: a call is refused only for its own cost, whatever others hold, have left unread or
+// were refused. Its memory is given back when the call ends, which the frames of either side tell,
+// or with the connection; but not while its handler works, which has the message in hand also after
+// the caller has given it up. And a message that does not come to its end in messageTimeout ends
+// its connection, unless its handler limits the time itself; so does a page that is not taken in
+// that time. So an unfinished message holds nothing for ever.
 //
 // The handlers of histories, lists and descriptions acquire the memory of a page before they read it, and handlers of results the memory
 // of the result. They wait in order, and hold no other memory meanwhile. An answer that turns out smaller gives the rest back; a call that
 // fails gives all of it back. The answer of a guest has its size only once it is there: its memory is acquired before it is encoded.
 const (
-	// callCost is about what the transport keeps of a call that is open, with headers of freeHeaders.
+	// callCost approximates the transport's memory for an open call, with headers of freeHeaders.
 	callCost    = 8 << 10
 	freeHeaders = 4 << 10
 	// freeMessage is the size up to which messages are not counted by themselves.

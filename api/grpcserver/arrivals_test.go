@@ -353,7 +353,7 @@ func TestFramesInPieces(t *testing.T) {
 	})
 }
 
-// writer keeps what is written.
+// writer keeps the written bytes.
 type writer []byte
 
 func (w *writer) Write(p []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// A question is what a query and an update have in common: a workflow is asked something by name,
+// A question is the common part of a query and an update: a workflow is asked something by name,
 // and answers.
 type question interface {
 	lookupRequest
@@ -19,7 +19,7 @@ type question interface {
 // asking is how a kind of question is asked.
 type asking struct {
 	kind string
-	// input is the type of what is asked with.
+	// input is the type of the question's input.
 	input func(*abi.WorkflowInfo) (*abi.Schema, error)
 	send  func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error)
 }

@@ -25,9 +25,8 @@ const (
 	// maxAnswers is about how many bytes of answers go into one message: enough for
 	// hundreds of small ones, while a large one goes alone.
 	maxAnswers = 64 << 10
-	// maxStreams bounds the streams of calls of one connection, and maxStreamed the calls of
-	// one that are under way: together they are as many as the connection may have calls of
-	// their own.
+	// maxStreams bounds the streams of calls of one connection, and maxStreamed the calls in flight
+	// on one stream: their product is the number of unary calls allowed on the connection.
 	maxStreams  = 4
 	maxStreamed = maxCalls / maxStreams
 	// maxUnsent is how many bytes of answers wait to be sent before no more is read.
@@ -38,9 +37,9 @@ const (
 
 // callStream serves the calls that one client makes over one stream.
 //
-// Each of them is what a Call is: it has its own goroutine, deadline, guard and metrics,
-// and may end in any order. Only the transport is shared: all answers that are there when
-// one is about to be sent go in one message with it.
+// Each of them is handled as a Call: it has its own goroutine, deadline, guard and metrics, and may
+// end in any order. Only the transport is shared: all answers that are there when one is about to
+// be sent go in one message with it.
 //
 // Invariants: a call that was taken is answered once, unless its caller gave it up or is gone.
 // It counts as under way until its answer was handed to the transport. So a client that does not
@@ -105,7 +104,7 @@ func (s *entityService) Calls(stream grpc.BidiStreamingServer[crusterv1.CallsReq
 	}
 }
 
-// close has no more calls be taken, and returns the last one that was.
+// close stops taking calls, and returns the last taken.
 func (c *callStream) close() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

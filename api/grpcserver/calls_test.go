@@ -123,8 +123,8 @@ func TestStreamedCallsAreCalls(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestStreamedCallsEndWithTheirCallers, each by itself: one that is given up is not answered, the
-// next one is.
+// TestStreamedCallsEndWithTheirCallers, each by itself: an abandoned call is not answered, the next
+// one is.
 func TestStreamedCallsEndWithTheirCallers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -183,7 +183,8 @@ func TestLateCallersLearnWhetherTheirCallWasAccepted(t *testing.T) {
 	})
 }
 
-// TestShutdownEndsStreamsOfCalls: what waits is answered, and the client is told what was taken.
+// TestShutdownEndsStreamsOfCalls: waiting calls are answered, and the client is told which calls
+// were taken.
 func TestShutdownEndsStreamsOfCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -50,7 +50,7 @@ func (b *testBundle) check(t *testing.T, parts ...*crusterv1.CheckRequest) ([]*c
 	}
 }
 
-// twoOpen reports an execution that fits and one that does not.
+// twoOpen reports a fitting and a misfit execution.
 func twoOpen(_ context.Context, _ host.CheckRequest, report func(host.CheckResult, int, int) error) error {
 	fits, differs := open("fits", journal.Running, "old"), open("differs", journal.Paused, "old")
 	if err := report(host.CheckResult{Execution: &fits, Fits: true}, 1, 2); err != nil {

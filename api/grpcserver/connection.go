@@ -16,7 +16,7 @@ type countedConn struct {
 	net.Conn
 	arrivals *arrivals
 	leave    func() // gives back its place and its memory, once
-	in, out  frames // of the goroutine that reads, and of the one that writes
+	in, out  frames // owned by the reading and the writing goroutine
 	// Of the goroutine that reads, which the transport calls tap on as well.
 	newest *arrival // the call that has begun last
 	ahead  []byte   // read, and not handed over
@@ -24,7 +24,7 @@ type countedConn struct {
 
 	mu     sync.Mutex
 	closed bool                // guarded by mu
-	calls  map[uint32]*arrival // guarded by mu; those that are open, by stream
+	calls  map[uint32]*arrival // guarded by mu; the open calls, by stream
 }
 
 func newCountedConn(conn net.Conn, a *arrivals, leave func()) *countedConn {
@@ -67,7 +67,7 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	return c.handOver(scanned, broken)
 }
 
-// handOver is what a read comes to.
+// handOver is the result of a read.
 func (c *countedConn) handOver(n int, broken error) (int, error) {
 	switch {
 	case broken != nil:

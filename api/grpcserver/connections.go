@@ -84,7 +84,8 @@ func (c *connections) left(local bool) {
 	}
 }
 
-// refuse counts a connection that is closed, and logs it, with those that were not logged, once in a while. The caller holds mu.
+// refuse counts a refused connection, and now and then logs the connections refused since the last
+// log. The caller holds mu.
 func (c *connections) refuse() {
 	c.refused.Inc()
 	c.unlogged++

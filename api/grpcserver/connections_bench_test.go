@@ -16,8 +16,9 @@ import (
 	"github.com/cruster/cruster/api/grpcserver"
 )
 
-// BenchmarkConnection measures what the host has for a connection that is open: live heap and stacks, after a handshake, after a call, and after a
-// frame that is as large as frames are. The clients are of the same process and cost about 1 KiB each.
+// BenchmarkConnection measures the host's memory for an open connection: live heap and stacks,
+// after a handshake, after a call, and after a frame that is as large as frames are. The clients
+// are of the same process and cost about 1 KiB each.
 func BenchmarkConnection(b *testing.B) {
 	for _, c := range []struct {
 		name    string

@@ -8,8 +8,9 @@ import (
 // keptForAnswer is what of a caller's time is kept for the way of the answer, at most.
 const keptForAnswer = 100 * time.Millisecond
 
-// ahead derives the context of a call that says at its deadline whether it was accepted, or what it waits for. The host
-// gives it a tenth less time than its caller does, so that its word still arrives.
+// ahead derives the context of a call that says at its deadline whether it was accepted, or
+// describes its wait. The host gives it a tenth less time than its caller does, so that its word
+// still arrives.
 func ahead(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -9,13 +9,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxRejection bounds what a rejection says.
+// maxRejection bounds the text of a rejection.
 const maxRejection = 64 << 10
 
-// settlementEngine is what the deferred service uses of an engine.
+// settlementEngine is the part of an engine that the deferred service uses.
 type settlementEngine interface {
 	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
-	// WorkflowOf is what the module of an execution says about its workflow.
+	// WorkflowOf returns the declaration of an execution's workflow in its module.
 	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// approvable has a deferred "d" of any type, and typed ones that begin with "approve-".
+// approvable has a deferred "d" of any type, and typed deferreds that begin with "approve-".
 func approvable(context.Context, string, string) (*abi.WorkflowInfo, error) {
 	decision := &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "approved", Required: true, Schema: &abi.Schema{Type: abi.TypeBool}}}}
 	return &abi.WorkflowInfo{Name: "B", Deferreds: []abi.DeferredInfo{

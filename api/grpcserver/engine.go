@@ -6,9 +6,8 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// Engine is what the server needs of an engine: what its services use, together.
-// Errors that callers are to understand are *abi.Error; contexts end the waiting,
-// never the work.
+// Engine is the part of an engine that the server needs: the union of its services' needs. Errors
+// that callers are to understand are *abi.Error; contexts end the waiting, never the work.
 type Engine interface {
 	deploymentEngine
 	entityEngine

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// entityEngine is what the entity service uses of an engine.
+// entityEngine is the part of an engine that the entity service uses.
 type entityEngine interface {
 	// EntityOperation finds an operation of a type of entity, "deployment/Name".
 	EntityOperation(ctx context.Context, namespace, entityType, operation string) (*abi.OperationInfo, error)

@@ -2,7 +2,7 @@ package grpcserver
 
 import "encoding/binary"
 
-// clientPreface is what a client of HTTP/2 sends before its first frame.
+// clientPreface precedes the first frame of an HTTP/2 client.
 const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // Of HTTP/2 (RFC 9113, sections 4.1 and 6).
@@ -26,8 +26,8 @@ type frame struct {
 	stream uint32
 }
 
-// frames finds the frames in one direction of a connection, whatever the pieces that it
-// comes in. It keeps nothing of them but the head of the one that is under way.
+// frames finds the frames in one direction of a connection, whatever the chunks it arrives in. It
+// keeps only the head of the current frame.
 type frames struct {
 	skip    int // bytes that are of no frame, or of no interest
 	head    [frameHeader]byte

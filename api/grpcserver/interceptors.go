@@ -138,8 +138,7 @@ func (in *interceptors) record(ctx context.Context, method, id string, begin tim
 	in.log.LogAttrs(ctx, level, "call", attrs...)
 }
 
-// requestID takes the id that the call has already, or the caller's if it is one that a log can
-// hold.
+// requestID takes the id that the call has already, or the caller's if a log can hold it.
 func requestID(ctx context.Context) string {
 	if id, ok := ctx.Value(requestIDKey{}).(string); ok {
 		return id
@@ -152,10 +151,9 @@ func requestID(ctx context.Context) string {
 	return uuid.NewString()
 }
 
-// statusOf makes a status of what a handler returned. A wait that the end of the host has cut
-// short comes first. Then comes the caller's context: if the caller gave up or its deadline
-// passed, the status says so, whatever the handler returned; if that is a deadline too, in the
-// handler's words.
+// statusOf makes a status of a handler's error. A wait cut short by the end of the host comes
+// first. Then comes the caller's context: if the caller gave up or its deadline passed, the status
+// says so, whatever the handler returned; if that is a deadline too, in the handler's words.
 func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	if err == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 
 // # Each method has a limit of its own
 //
-// The transport has one limit for all methods, and modules must pass. With it alone the host receives 33 MB for a call that
-// names an execution, and refuses them then. What a request may have follows from its fields: a module, values of the
-// application, or names and small texts.
+// The transport has one limit for all methods, and modules must pass. With it alone the host
+// receives 33 MB for a call that names an execution, and refuses them then. The limit of a request
+// follows from its fields: a module, values of the application, or names and small texts.
 
 // limits are how large messages may be, by method.
 type limits map[string]int64

@@ -203,7 +203,7 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	var begun atomic.Int64
 	all := make(chan struct{})
 	b.engine.wait = func(context.Context, string, string) (*journal.Execution, error) {
-		if begun.Add(1) == callers { // each has taken what a call takes, and the rest is less than a result
+		if begun.Add(1) == callers { // each has taken the memory of a call, and the rest is less than a result
 			close(all)
 		}
 		<-all

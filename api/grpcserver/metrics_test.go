@@ -22,7 +22,7 @@ func TestMetricsCountCalls(t *testing.T) {
 	require.Contains(t, b.metrics(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`)
 }
 
-// metrics is what the host exposes.
+// metrics returns the metrics exposed by the host.
 func (b *testBundle) metrics() string {
 	rec := httptest.NewRecorder()
 	promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// deploymentEngine is what the module service uses of an engine.
+// deploymentEngine is the part of an engine that the module service uses.
 type deploymentEngine interface {
 	Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
 	Deployments(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
@@ -33,8 +33,8 @@ type moduleService struct {
 	engine   deploymentEngine
 	lifetime *lifetime
 	uploads  *uploads
-	// messages are the uploads in one message. How far one has come cannot be seen, so they
-	// have places of their own: one that stalls is not in the way of those in pieces.
+	// messages are the uploads in one message. Their progress cannot be seen, so they have places
+	// of their own: a stalled one does not block chunked uploads.
 	messages *uploads
 	checks   *uploads
 }

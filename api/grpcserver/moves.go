@@ -65,8 +65,8 @@ func (w *workflowService) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.Ser
 	})
 }
 
-// openStates is the states that a caller wants to have moved. Those that run come
-// first: one that is paused meanwhile is then still found.
+// openStates is the states that a caller wants to have moved. Running comes first: an execution
+// paused meanwhile is then still found.
 func openStates(s crusterv1.State) ([]journal.State, error) {
 	state, err := convert.StateFilter(s)
 	switch {

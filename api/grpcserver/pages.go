@@ -130,7 +130,7 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	return resp, nil
 }
 
-// requireListed refuses to answer with an empty list where the name is what is wrong.
+// requireListed refuses to answer with an empty list where the name is wrong.
 func (w *workflowService) requireListed(ctx context.Context, namespace, workflow string) error {
 	if !strings.Contains(workflow, "/") {
 		return convert.WorkflowGroup(workflow)

@@ -38,7 +38,7 @@ func TestHistoryPages(t *testing.T) {
 	require.Zero(t, rest.GetNext())
 }
 
-// TestDamagedHistory has the entries before one that does not decode, and then its error.
+// TestDamagedHistory has the entries before an undecodable one, and then its error.
 func TestDamagedHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -121,7 +121,8 @@ func TestLargeHistory(t *testing.T) {
 	}
 }
 
-// TestAnEmptyListOfAnUnknownWorkflow is an error, that of a known one and that of a further page are not.
+// TestAnEmptyListOfAnUnknownWorkflow is an error; an empty list of a known one, or on a further
+// page, is not.
 func TestAnEmptyListOfAnUnknownWorkflow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

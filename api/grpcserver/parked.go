@@ -35,7 +35,7 @@ func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParke
 	return resp, nil
 }
 
-// parkedFilter is what a request asks for, and the entity that it names, if it names one.
+// parkedFilter returns the filter of a request, and the entity that it names, if any.
 func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref entity.Ref, err error) {
 	namespace, err := convert.Namespace(req.GetNamespace())
 	if err != nil {

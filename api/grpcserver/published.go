@@ -9,12 +9,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// publishedEngine is what is used of an engine to see what executions have published.
+// publishedEngine is the part of an engine that reads the published values of executions.
 type publishedEngine interface {
-	// Published is what an execution has published, which may be nothing.
+	// Published returns the published values of an execution, possibly none.
 	Published(ctx context.Context, row *journal.Execution) (*journal.Published, error)
-	// Outlines are what the executions of a page have published, without their state. Those
-	// that have published nothing are left out.
+	// Outlines returns the published values of the executions of a page, without their state.
+	// Executions without any are left out.
 	Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // queryEngine is what queries use of an engine.
 type queryEngine interface {
-	// Query answers with what the workflow says.
+	// Query returns the workflow's answer.
 	Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// runEngine is what is used of an engine to tell the runs of an execution apart. A run is named
-// by its id in hex; empty means the newest.
+// runEngine is the part of an engine that tells the runs of an execution apart. A run is named by
+// its id in hex; empty means the newest.
 type runEngine interface {
 	PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
 	// WaitRun answers when the run is final or paused.

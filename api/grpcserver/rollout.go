@@ -29,8 +29,8 @@ type rolloutEngine interface {
 	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
 }
 
-// A rollout moves the open executions of a workflow or a deployment to a module,
-// one by one: each move stands for itself, and one that fails changes nothing.
+// A rollout moves the open executions of a workflow or a deployment to a module, one by one: each
+// move stands for itself, and a failed move changes nothing.
 //
 // It lists and moves page by page, so that its memory does not grow with the number
 // of executions but for their ids. An execution that is paused while the rollout
@@ -46,8 +46,8 @@ type rollout struct {
 	at string
 }
 
-// run reports what became of each execution. It stops at a failure that is not that
-// of one execution: the store is away, the caller is gone.
+// run reports the outcome of each execution. It stops at a failure that is not specific to one
+// execution: the store is away, the caller is gone.
 func (r *rollout) run(ctx context.Context, report func(*crusterv1.MoveResult) error) error {
 	seen := map[journal.ID]bool{}
 	for _, state := range r.states {
@@ -76,8 +76,8 @@ func (r *rollout) run(ctx context.Context, report func(*crusterv1.MoveResult) er
 	return nil
 }
 
-// movePage moves executions that were not seen before. The result of one that was
-// left out, that is over meanwhile, or that a failure of the whole stopped is nil.
+// movePage moves executions not seen before. The result of an execution that was left out, has
+// ended meanwhile, or was stopped by a failure of the whole is nil.
 func (r *rollout) movePage(ctx context.Context, executions []journal.Execution, seen map[journal.ID]bool) ([]*crusterv1.MoveResult, error) {
 	results := make([]*crusterv1.MoveResult, len(executions))
 	var group errgroup.Group
@@ -131,8 +131,8 @@ func concernsAll(ctx context.Context, err error) bool {
 	}
 }
 
-// moveOpen moves the open executions of a deployment to the module that was just
-// deployed, and counts in the answer what became of them.
+// moveOpen moves the open executions of a deployment to the module that was just deployed, and
+// counts their outcomes in the answer.
 func (m *moduleService) moveOpen(ctx context.Context, namespace string, info *host.DeploymentInfo, resp *crusterv1.PushResponse) error {
 	ctx, cancel := m.lifetime.bound(ctx)
 	defer cancel()

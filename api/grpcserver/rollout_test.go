@@ -36,8 +36,8 @@ func listOf(executions func() []journal.Execution) func(context.Context, journal
 	}
 }
 
-// One execution that cannot be moved does not stop the others, and the answers say
-// what became of each.
+// One execution that cannot be moved does not stop the others, and the answers tell the outcome of
+// each.
 func TestMoveAllGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -110,8 +110,8 @@ func TestMoveAllMovesEachOnce(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
-// A store that is away would fail every execution: the stream ends with why, after
-// what was done.
+// A store that is away would fail every execution: the stream ends with the reason, after the
+// completed moves.
 func TestMoveAllStopsWithTheStore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -134,7 +134,7 @@ func TestMoveAllStopsWithTheStore(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
-// What is wrong with the request is told once, not for each execution.
+// A mistake in the request is told once, not for each execution.
 func TestMoveAllOfNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

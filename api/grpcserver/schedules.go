@@ -13,7 +13,7 @@ import (
 // defaultUpcoming is how many next times of a schedule are shown.
 const defaultUpcoming = 5
 
-// scheduleEngine is what the schedule service uses of an engine.
+// scheduleEngine is the part of an engine that the schedule service uses.
 type scheduleEngine interface {
 	CreateSchedule(ctx context.Context, s journal.Schedule) (*journal.Schedule, error)
 	UpdateSchedule(ctx context.Context, s journal.Schedule) (*journal.Schedule, error)
@@ -42,8 +42,7 @@ type specRequest interface {
 	GetSpec() *crusterv1.ScheduleSpec
 }
 
-// read makes a schedule of what is said about it. Its input is decoded as its workflow
-// wants it.
+// read makes a schedule of its definition. Its input is decoded by the type of its workflow.
 func (s *scheduleService) read(ctx context.Context, req specRequest) (sched journal.Schedule, err error) {
 	sched.Name = req.GetName()
 	if sched.Namespace, err = convert.Namespace(req.GetNamespace()); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// fakeSchedules keeps one schedule, and what was asked for.
+// fakeSchedules keeps one schedule, and the requests.
 type fakeSchedules struct {
 	sched     journal.Schedule
 	schedules []host.ScheduleDescription

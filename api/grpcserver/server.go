@@ -22,8 +22,7 @@ import (
 const (
 	defaultMaxConnections = 10_000
 	defaultMaxModuleSize  = 32 << 20
-	// envelope is what a message may hold beside its payload: names, keys,
-	// configuration values.
+	// envelope bounds the parts of a message beside its payload: names, keys, configuration values.
 	envelope = 1 << 20
 	// maxRequest bounds every request but an upload.
 	maxRequest = payload.MaxJSON + envelope
@@ -37,12 +36,12 @@ const (
 	// another with its next call, and others have its place and its memory meanwhile.
 	connectionIdle   = 15 * time.Minute
 	keepaliveTimeout = 20 * time.Second
-	// window is how much a caller may send ahead of what was read, on all its calls
-	// together. That it is set has a second effect: the transport does not measure the
-	// path with pings of its own, one for nearly every call, to find a better size.
+	// window bounds the unread bytes of a caller, over all its calls. That it is set has a second
+	// effect: the transport does not measure the path with pings of its own, one for nearly every
+	// call, to find a better size.
 	window = 1 << 20
-	// callWindow is that of one call, before the host reads of it. A message that is being read
-	// gets as much as it needs.
+	// callWindow is the window of one call, before the host reads from it. A message that is being
+	// read gets as much as it needs.
 	callWindow = 64 << 10
 	// handshakeTimeout is how long a new connection may take for its handshake.
 	handshakeTimeout = 10 * time.Second
@@ -161,8 +160,8 @@ func (s *Server) Shutdown(ctx context.Context) {
 	}
 }
 
-// Ready returns why the host makes no progress: the server is shutting down, or
-// what the engine says. It is nil if all is well.
+// Ready returns why the host makes no progress: the server is shutting down, or the engine's error.
+// It is nil if all is well.
 func (s *Server) Ready(ctx context.Context) error {
 	if s.lifetime.over() {
 		return abi.Errorf(abi.CodeShuttingDown, "the host is shutting down")

@@ -19,7 +19,7 @@ type signalEngine interface {
 	Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error
 	// SignalWithStart starts the execution if it is not there, in the same commit.
 	SignalWithStart(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (exec *journal.Execution, existed bool, err error)
-	// WorkflowOf is what the module of an execution says about its workflow.
+	// WorkflowOf returns the declaration of an execution's workflow in its module.
 	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
 }
 
@@ -85,8 +85,8 @@ func decodeSignal(opts *crusterv1.SignalOptions, workflow func() (*abi.WorkflowI
 	return req, err
 }
 
-// explainMessage adds to the error of a value that does not fit what it was for: the schema
-// knows only the place within the value.
+// explainMessage adds the purpose to the error of a value that does not fit: the schema knows only
+// the place within the value.
 func explainMessage(what, name string, err error) error {
 	var misfit *abi.Error
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {

@@ -11,7 +11,7 @@ import (
 
 // updateEngine is what updates use of an engine.
 type updateEngine interface {
-	// Update answers with what the workflow says, once that is durable.
+	// Update returns the workflow's answer, once it is durable.
 	Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	// maxUploads bounds the modules that are held in memory while they arrive.
 	maxUploads = 4
-	// maxMessages bounds those that arrive in one message, and messageTimeout how long one
+	// maxMessages bounds the uploads that arrive in one message, and messageTimeout how long one
 	// may take.
 	maxMessages    = 2
 	messageTimeout = time.Minute
@@ -40,8 +40,8 @@ func newUploads(clock clockwork.Clock, maxSize int64, places int, memory func() 
 	return &uploads{clock: clock, maxSize: maxSize, memory: memory, slots: make(chan struct{}, places), stall: stallTimeout}
 }
 
-// enter waits for a place among the uploads. What the upload takes it takes out of the
-// permit, which leave gives back.
+// enter waits for a place among the uploads. The upload takes its memory out of the permit, which
+// leave gives back.
 func (u *uploads) enter(ctx context.Context) (memory host.Permit, leave func(), err error) {
 	select {
 	case u.slots <- struct{}{}:

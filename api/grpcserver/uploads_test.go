@@ -40,8 +40,8 @@ func (d *drip) Recv() (*crusterv1.PushStreamRequest, error) {
 	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: []byte("x")}}, nil
 }
 
-// TestUploadsThatStall: a caller that stops sending loses its place soon, and one
-// that sends slowly but steadily loses it when the time for the whole upload ends.
+// TestUploadsThatStall: a caller that stops sending loses its place soon, and a slow but steady
+// caller loses it when the time for the whole upload ends.
 func TestUploadsThatStall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ every, until time.Duration }{
@@ -93,8 +93,8 @@ func (b busy) Push(context.Context, host.PushRequest) (*host.DeploymentInfo, err
 	return &host.DeploymentInfo{}, nil
 }
 
-// TestMessagesAreReadOnePlaceAtATime: a module that is pushed in one message is not read
-// before there is a place for it, so that those who wait hold no memory.
+// TestMessagesAreReadOnePlaceAtATime: a module that is pushed in one message is not read before
+// there is a place for it, so that waiting callers hold no memory.
 func TestMessagesAreReadOnePlaceAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

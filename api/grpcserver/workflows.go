@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// executionEngine is what the workflow service uses of an engine.
+// executionEngine is the part of an engine that the workflow service uses.
 type executionEngine interface {
 	followEngine
 	publishedEngine
@@ -27,7 +27,7 @@ type executionEngine interface {
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	// Whole is the row with its input and its value.
 	Whole(ctx context.Context, exec *journal.Execution) (*journal.Execution, error)
-	// Deferred is what a deferred was settled with.
+	// Deferred returns the settled value of a deferred.
 	Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
@@ -125,8 +125,8 @@ func (w *workflowService) wait(ctx context.Context, namespace, execution, run st
 	return w.engine.WaitRun(ctx, namespace, execution, run)
 }
 
-// waiting derives the context of a call that waits for an execution: it ends when the server is to stop, and
-// soon enough before the caller's deadline to say what was waited for.
+// waiting derives the context of a call that waits for an execution: it ends when the server is to
+// stop, and soon enough before the caller's deadline to describe the wait.
 func (w *workflowService) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := w.lifetime.bound(ctx)
 	ctx, end := ahead(ctx)

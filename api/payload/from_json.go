@@ -94,7 +94,7 @@ func (c *converter) value(s *abi.Schema, depth int) error {
 	}
 }
 
-// HintOnQuotes is that of a text which is no JSON: shells take quotes away.
+// HintOnQuotes is the hint for a text which is no JSON: shells take quotes away.
 const HintOnQuotes = "In JSON, texts and the names of fields are in double quotes. " +
 	`Put single quotes around them, or the shell takes them away: --input '"text"', --input '{"name":"text"}'.`
 
@@ -102,7 +102,7 @@ const HintOnQuotes = "In JSON, texts and the names of fields are in double quote
 func (c *converter) token() (json.Token, error) {
 	t, err := c.json.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		// The decoder takes a misspelt word at the end for one that goes on.
+		// The decoder takes a misspelt word at the end for an unfinished one.
 		if rest := bytes.Trim(c.source[c.json.InputOffset():], " \t\r\n,:"); len(rest) > 0 && !bytes.ContainsAny(rest[:1], `"[{`) {
 			return nil, abi.Errorf(abi.CodeBadInput, "%.40q is not JSON", rest).WithHint("%s", HintOnQuotes)
 		}

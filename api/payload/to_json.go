@@ -106,8 +106,8 @@ func (w *writer) float(f float64, bits int) {
 	}
 }
 
-// text writes a JSON string. Strings of a module need not be UTF-8; what is not
-// becomes U+FFFD, for a JSON text must be.
+// text writes a JSON string. Strings of a module need not be UTF-8; invalid bytes become U+FFFD,
+// for a JSON text must be UTF-8.
 func (w *writer) text(s string) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -22,8 +22,8 @@ type Config struct {
 	// Gatherer yields the metrics for /metrics. Defaults to the default
 	// gatherer of Prometheus.
 	Gatherer prometheus.Gatherer
-	// Profiling serves profiles of the process at /debug/pprof/. Defaults to no:
-	// a profile shows what the host does, and taking one costs its guests time.
+	// Profiling serves profiles of the process at /debug/pprof/. Defaults to no: a profile shows
+	// the activity of the host, and taking one costs its guests time.
 	Profiling bool
 	// Ready returns why the host makes no progress, or nil if it does.
 	Ready func(ctx context.Context) error

@@ -52,8 +52,8 @@ func FromProto(e *crusterv1.Error) *abi.Error {
 	}
 }
 
-// Text makes a string that came from a module fit for protobuf, which refuses
-// to send what is not UTF-8.
+// Text makes a string that came from a module fit for protobuf, which refuses to send invalid
+// UTF-8.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func clip(s string, limit int) string {

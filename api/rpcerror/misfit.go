@@ -7,8 +7,8 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// Misfit is the error of a module that does not fit what an execution has done. It
-// wraps the *abi.Error, and has what differs.
+// Misfit is the error of a module that does not fit the journal of an execution. It wraps the
+// *abi.Error, and holds the differences.
 type Misfit struct {
 	Cause *abi.Error
 	Diff  *crusterv1.Diff
@@ -18,8 +18,8 @@ func (m *Misfit) Error() string { return m.Cause.Error() }
 
 func (m *Misfit) Unwrap() error { return m.Cause }
 
-// NotCompared is the note of a row that is no difference: a step that the code may
-// come to behind one that differs.
+// NotCompared is the note of a row that is no difference: a step that the code may reach behind a
+// differing one.
 const NotCompared = "not compared"
 
 // Differs tells whether something is wrong with a row of a diff.
@@ -32,8 +32,7 @@ const (
 	maxDiffText  = 120
 )
 
-// WithDiff adds what differs to the details of a status, cut to what a trailer has
-// room for.
+// WithDiff adds the differences to the details of a status, cut to the room of a trailer.
 func WithDiff(st *status.Status, diff *crusterv1.Diff) *status.Status {
 	with, err := st.WithDetails(clipDiff(diff))
 	if err != nil { // only the code OK has no details

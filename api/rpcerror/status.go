@@ -58,8 +58,8 @@ func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
 	return st
 }
 
-// From makes an *abi.Error of what a gRPC call returned, or a *Misfit that wraps
-// one; nil stays nil. A call that its caller gave up becomes context.Canceled.
+// From makes an *abi.Error of the error of a gRPC call, or a *Misfit that wraps one; nil stays nil.
+// A call that its caller gave up becomes context.Canceled.
 func From(err error) error {
 	if err == nil {
 		return nil
@@ -111,7 +111,7 @@ const (
 // refusedFor is when to send again what there was no memory for.
 const refusedFor = 250 * time.Millisecond
 
-// isRefused tells a message that was refused for lack of memory from one that is too large.
+// isRefused tells a message refused for lack of memory from an oversized one.
 func isRefused(st *status.Status) bool { return hasLength(st, RefusedLength) }
 
 // hasLength tells whether a message was refused because of a length that the host has given it.

@@ -71,8 +71,7 @@ func (a *Activity[In, Out]) encodeBody() guest.ActivityBody {
 	return guest.NewActivityBody(&abi.Activity{Key: a.opts.key, Name: a.name, Retry: a.opts.retry, Timeout: a.opts.timeout})
 }
 
-// Call performs the activity and waits for its result. The error is that of
-// the last attempt.
+// Call performs the activity and waits for its result. Its error is the last attempt's.
 func (a *Activity[In, Out]) Call(ctx Context, in In) (Out, error) {
 	return a.Go(ctx, in).Await(ctx)
 }

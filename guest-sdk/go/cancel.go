@@ -2,14 +2,13 @@ package cruster
 
 import "time"
 
-// CancelFunc ends what was begun on the context that it came with: see [WithCancel]. Calling it
-// again does nothing.
+// CancelFunc cancels the context returned with it: see [WithCancel]. Calling it again does nothing.
 type CancelFunc func()
 
 // WithCancel returns a context for work that the workflow may give up. When cancel is called,
 // activities, calls and timers that were begun on it are cancelled, waits on it return
-// [ErrCanceled], and so does whatever is begun on it afterwards. The contexts of coroutines that
-// were started on it are part of it; what was begun on ctx itself is not.
+// [ErrCanceled], and so does whatever is begun on it afterwards. It covers the contexts of
+// coroutines started on it, and nothing begun on ctx itself.
 //
 //	searching, cancel := cruster.WithCancel(ctx)
 //	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// cancels cancels a part of what it does, and tells who noticed, in which order.
+// cancels cancels a part of its work, and tells who noticed, in which order.
 var cancels = cruster.NewWorkflow("test.cancels", func(ctx cruster.Context, _ int) ([]string, error) {
 	var trace []string
 	note := func(name string, err error) { trace = append(trace, fmt.Sprint(name, ": ", err)) }
@@ -78,8 +78,8 @@ func TestInterruptOfAPart(t *testing.T) {
 	require.Equal(t, "the execution was asked to stop; the execution was asked to stop; true", got)
 }
 
-// What was begun outside of a part that was given up is not touched by a wait in it, also if an
-// interrupt comes after that.
+// Work begun outside of a cancelled part is not touched by a wait in it, also if an interrupt comes
+// after that.
 var borrowed = cruster.NewWorkflow("test.borrowed", func(ctx cruster.Context, _ int) (string, error) {
 	outside := cruster.Timer(cruster.Shield(ctx), time.Hour)
 	part, cancel := cruster.WithCancel(ctx)

@@ -45,7 +45,7 @@ func (c *Channel[T]) Send(ctx Context, value T) error {
 	return c.handOver(ctx, sent)
 }
 
-// put keeps a value if there is room for it. A channel without room keeps the one that is handed
+// put keeps a value if there is room for it. An unbuffered channel keeps the value being handed
 // over.
 func (c *Channel[T]) put(sent *item[T]) bool {
 	if len(c.items) >= max(c.capacity, 1) {

@@ -33,15 +33,15 @@ const (
 	AbandonChild OnCancel = abi.OnCancelAbandon
 )
 
-// RemoteWorkflow is the client of a workflow by its name: "deployment/Name" of one that
-// this module does not contain, or "Name" of one that it does. A workflow that calls
-// itself needs the latter: Go refuses a function that refers to the variable it is part of.
+// RemoteWorkflow is the client of a workflow by its name: "deployment/Name" for a workflow of
+// another module, or "Name" for one of this module. A workflow that calls itself needs the latter:
+// Go refuses a function that refers to the variable it is part of.
 func RemoteWorkflow[Req, Res any](name string) Client[Req, Res] {
 	return Client[Req, Res]{workflow: name}
 }
 
-// WithKey uses the SHA-256 of key as the idempotency key instead of the one that
-// the workflow derives from the request.
+// WithKey uses the SHA-256 of key as the idempotency key instead of the key derived from the
+// request.
 func (c Client[Req, Res]) WithKey(key string) Client[Req, Res] {
 	c.key, c.mode = key, abi.KeyHashed
 	return c
@@ -112,8 +112,8 @@ func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Pro
 //	err := client.Interrupt(ctx, id, "out of stock")
 //	_, err = client.WithKeyRaw(key).Execute(ctx, req) // its result, or that it was interrupted
 //
-// One that was asked before is asked no more, and that is no error. The error of one that was over
-// before anyone asked has the code CR-2012.
+// Asking again has no effect and is no error. For an execution that ended before the first request,
+// the error has the code CR-2012.
 func (c Client[Req, Res]) Interrupt(ctx Context, executionID, reason string) error {
 	what := guest.Label{Kind: "interrupt of", Name: executionID}
 	body := guest.EncodeBody(abi.Interrupt{Execution: executionID, Reason: reason})

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// attemptContext is the context.Context of an attempt, by which packages of the SDK find what
-// the attempt may do.
+// attemptContext is the context.Context of an attempt, by which packages of the SDK find the
+// capabilities of the attempt.
 //
 // It is made for every attempt, and hardly one waits for its end: so the timer that ends it is made when someone does. In a module
 // a timer costs more than a short activity, since the scheduler looks at it, and at the host's clock, whenever it is at work.
@@ -73,7 +73,7 @@ func (c *attemptContext) waitedLocked() context.Context {
 	return c.waited
 }
 
-// Err implements context.Context. What it has said once it says again.
+// Err implements context.Context. Once it has returned an error, it returns the same error again.
 func (c *attemptContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

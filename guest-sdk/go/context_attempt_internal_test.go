@@ -48,7 +48,7 @@ func TestAttemptContext(t *testing.T) {
 			require.ErrorIs(t, c.Err(), context.Canceled)
 		}
 
-		// What was said once stays, whatever comes later.
+		// The first error stays, whatever comes later.
 		late = at()
 		time.Sleep(time.Hour)
 		require.ErrorIs(t, late.Err(), context.DeadlineExceeded)

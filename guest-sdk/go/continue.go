@@ -21,9 +21,9 @@ import (
 //		return "", cruster.ContinueAsNew(s)
 //	}
 //
-// So a workflow can run for years, while its journal stays short. Signals and updates that were
-// not read are the new run's, and so is what was published; who waits for the result goes on
-// waiting. Coroutines that still run are dropped, and promises ([Deferred]) belong to a run.
+// So a workflow can run for years, while its journal stays short. Unread signals, unread updates
+// and published values pass to the new run; callers waiting for the result keep waiting. Coroutines
+// that still run are dropped, and promises ([Deferred]) belong to a run.
 //
 // The request must be of the type that the workflow takes.
 func ContinueAsNew[Req any](req Req) error { return &continuation{request: req} }
@@ -54,7 +54,7 @@ func (*continuation) Error() string {
 	return "the workflow was to go on as a new run: return the error of ContinueAsNew from the function of the workflow"
 }
 
-// continued is err, or what it says to the host if it asks for a new run.
+// continued returns err, or its form for the host if it asks for a new run.
 func continued[Req any](workflow string, err error) error {
 	var next *continuation
 	if !errors.As(err, &next) {

@@ -189,7 +189,7 @@ var trusting = cruster.NewWorkflow("test.trusting", func(ctx cruster.Context, _ 
 	return r, nil
 }).Accepts(cruster.NewDeferred[any]("ruled"))
 
-// TestCodeDoesNotGoOnWithMisfits decodes what a host has not held against the type.
+// TestCodeDoesNotGoOnWithMisfits decodes values that a host has not checked against the type.
 func TestCodeDoesNotGoOnWithMisfits(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any

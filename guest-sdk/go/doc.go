@@ -70,16 +70,16 @@
 //
 // # Long lives
 //
-// A workflow that runs for long talks with the world outside: it receives signals
-// ([Signal]), answers queries ([QueryOf]), takes updates ([Update]), and publishes values
-// ([State]) and attributes by which it is found ([Attribute]). One that goes on for years
-// begins a new run now and then ([ContinueAsNew]), so that its journal stays short. What a
-// module starts by the clock is a [NewSchedule].
+// A workflow that runs for long talks with the world outside: it receives signals ([Signal]),
+// answers queries ([QueryOf]), takes updates ([Update]), and publishes values ([State]) and
+// attributes by which it is found ([Attribute]). A workflow that runs for years begins a new run
+// now and then ([ContinueAsNew]), so that its journal stays short. [NewSchedule] starts workflows
+// by the clock.
 //
 // # What does not compile
 //
-// Each kind of code is given a context of its own, and a context offers only what is
-// possible there. So the compiler finds most of what a host would refuse:
+// Each kind of code is given a context of its own, and a context offers only the operations
+// possible there. So the compiler finds most mistakes that a host would refuse:
 //
 //   - an activity, or an operation of an entity, that sleeps, waits for a promise or calls
 //     another one: [Sleep], [Activity.Call] and [Target.Call] take the [Context] of a
@@ -95,11 +95,10 @@
 //     entity with a state: the functions that declare operations are generic in all of
 //     them.
 //
-// What the compiler cannot see panics when the module is loaded, before anything runs: a
-// name that is used twice, a migration that does not fit. A workflow that waits for a
-// signal which it does not accept, takes an update or publishes a value that it does not
-// declare, or continues with a request of another type, panics there: the host pauses it,
-// and nothing is lost.
+// Mistakes that the compiler cannot see panic when the module is loaded, before anything runs: a
+// name that is used twice, a migration that does not fit. A workflow that waits for a signal which
+// it does not accept, takes an update or publishes a value that it does not declare, or continues
+// with a request of another type, panics there: the host pauses it, and nothing is lost.
 //
 // # Coroutines
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Entity is a type of entity without a state: something that is called by its id, and
-// whose calls may use SQL, HTTP and configuration. Make one with [NewEntity], and give it
-// operations with [NewRPC]. See [StatefulEntity] for one that has a state.
+// Entity is a type of entity without a state: something that is called by its id, and whose calls
+// may use SQL, HTTP and configuration. Make one with [NewEntity], and give it operations with
+// [NewRPC]. See [StatefulEntity] for an entity with a state.
 type Entity struct {
 	registered *guest.Entity
 	groups     []*RPCGroup
@@ -41,23 +41,22 @@ func NewEntity(name string, opts ...EntityOption) *Entity {
 // Name is the name the type of entity was registered under.
 func (e *Entity) Name() string { return e.registered.Name }
 
-// MailboxCapacity is how many calls of one entity may wait for their turn: more are
-// refused. Defaults to what the host is set to.
+// MailboxCapacity bounds how many calls of one entity may wait for their turn: more are refused.
+// Defaults to the host's setting.
 func MailboxCapacity(n int) EntityOption {
 	checkCount("MailboxCapacity", n)
 	return func(e *guest.Entity) { e.Mailbox = uint32(n) }
 }
 
-// Concurrency is how many calls of one entity run at the same time. Defaults to one.
-// Operations that change a state always run one after the other; for an entity with a
-// state the option is about those that read it.
+// Concurrency is how many calls of one entity run at the same time. Defaults to one. Operations
+// that change a state always run one after the other; for an entity with a state the option applies
+// to read-only operations.
 func Concurrency(n int) EntityOption {
 	checkCount("Concurrency", n)
 	return func(e *guest.Entity) { e.Concurrency = uint32(n) }
 }
 
-// MaxIdleTime is how long an entity without calls stays in memory. Defaults to what the
-// host is set to.
+// MaxIdleTime is how long an entity without calls stays in memory. Defaults to the host's setting.
 func MaxIdleTime(d time.Duration) EntityOption {
 	checkDuration("MaxIdleTime", d)
 	return func(e *guest.Entity) { e.IdleTime = int64(d) }

@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// ReadContext is what an operation that only reads a state knows about its entity; see
+// ReadContext is the context of an operation that only reads the state of its entity; see
 // [NewReadOnly].
 type ReadContext struct {
 	run *guest.OperationRun

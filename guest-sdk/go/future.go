@@ -5,9 +5,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Future is a result that may not be known yet: that of an activity, a call, an
-// operation, a deferred, a signal or a coroutine. Any number of coroutines may await it, each any number
-// of times.
+// Future is a result that may be pending: of an activity, a call, an operation, a deferred, a
+// signal or a coroutine. Any number of coroutines may await it, each any number of times.
 type Future[T any] struct {
 	p *guest.Promise
 }

@@ -36,7 +36,7 @@ var hanging = cruster.NewWorkflow("test.hanging", func(ctx cruster.Context, on s
 	return 0, nil
 })
 
-// A lock, a channel and a wait group of Go: what a host says of them, at once.
+// A lock, a channel and a wait group of Go: the message of a host, at once.
 func TestWorkflowsThatHang(t *testing.T) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
 	const here = `hang_test\.go:\d+`
 	for on, count := range map[string]int{"sync.Mutex.Lock": 2, "chan receive": 2, "sync.WaitGroup.Wait": 3} {

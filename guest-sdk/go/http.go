@@ -48,16 +48,16 @@ func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
 	return responseOf(reply), err
 }
 
-// HTTPResult is what became of one request of [HTTPClient.DoAll]: a response, or the error
-// that [HTTPClient.Do] would have returned.
+// HTTPResult is the outcome of one request of [HTTPClient.DoAll]: a response, or the error that
+// [HTTPClient.Do] would have returned.
 type HTTPResult struct {
 	Err      error
 	Response HTTPResponse
 }
 
 // DoAll makes several calls at the same time, and returns when each has its result. These are in
-// the order of the requests. There are at most 64 requests, and the responses together are at
-// most as large as that of one call may be.
+// the order of the requests. There are at most 64 requests, and the responses together have the
+// size limit of a single response.
 func (c *HTTPClient) DoAll(requests ...HTTPRequest) ([]HTTPResult, error) {
 	all := abi.HTTPAll{Requests: make(abi.HTTPRequests, len(requests))}
 	for i, r := range requests {

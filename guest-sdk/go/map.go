@@ -3,8 +3,8 @@ package cruster
 import "github.com/cruster/cruster/abi"
 
 // Map calls fn for each item, for at most n of them at the same time, and returns the results in
-// the order of the items. The first error ends it: what is under way is cancelled, and the error
-// is returned together with the results that there are. Map returns when all calls of fn have.
+// the order of the items. The first error ends it: calls in flight are cancelled, and the error is
+// returned together with the results so far. Map returns when all calls of fn have.
 //
 //	sizes, err := cruster.Map(ctx, pages, 10, Fetch.Call)
 //

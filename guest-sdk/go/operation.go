@@ -21,8 +21,8 @@ type Operation[In, Out any] struct {
 // it is given. Operations of one entity run one after the other, each once. If fn returns
 // an error nothing has changed, and its caller gets the error.
 //
-// fn has no effects but the state, its result and what the context offers: it may run
-// again if the host ends before they are durable.
+// fn has no effects but the state, its result and the calls of its context: it may run again if the
+// host ends before they are durable.
 //
 // It panics if the name is invalid or already registered for this entity.
 func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*EntityContext, *S, In) (Out, error)) *Operation[In, Out] {
@@ -32,10 +32,10 @@ func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*En
 	return &Operation[In, Out]{entity: e.Name(), name: name, of: e.registered}
 }
 
-// NewReadOnly registers an operation that only looks at the state. Such operations run
-// beside each other and beside those that change the state (see [Concurrency]), write
-// nothing, and see everything that was acknowledged before they began. For an id without
-// an entity they see what a new one would have, and create none.
+// NewReadOnly registers an operation that only looks at the state. Such operations run beside each
+// other and beside operations that change the state (see [Concurrency]), write nothing, and see
+// everything acknowledged before they began. For an id without an entity they see the initial
+// state, and create none.
 func NewReadOnly[S, In, Out any](e *StatefulEntity[S], name string, fn func(*ReadContext, S, In) (Out, error)) *Operation[In, Out] {
 	op := newOperation[In, Out](name, func(r *guest.OperationRun, s guest.State, in In) (Out, error) {
 		return fn(&newEntityContext(r).ReadContext, s.(*state[S]).value, in)
@@ -107,8 +107,8 @@ type Target[In, Out any] struct {
 
 // Call performs the operation and waits for its result.
 //
-// Only a workflow can call and wait. An activity returns what the workflow needs for the
-// call; an operation sends ([Target.Send]).
+// Only a workflow can call and wait. An activity returns the input of the call; an operation sends
+// ([Target.Send]).
 func (t Target[In, Out]) Call(ctx Context, in In) (Out, error) { return t.Go(ctx, in).Await(ctx) }
 
 // Go performs the operation; the future is its result.

@@ -14,9 +14,9 @@ import "github.com/cruster/cruster/guest-sdk/go/internal/guest"
 // code asked: they go on as they began. The answer for an id stays the same for the
 // rest of the run.
 //
-// Steps that were inserted, moved or removed before they ran need no Patched: a run
-// finds its steps by what they are. Use it where the same steps mean something else,
-// or must run in another order than they did.
+// Steps that were inserted, moved or removed before they ran need no Patched: a run finds its steps
+// by their kind and content. Use it where the same steps mean something else, or must run in
+// another order than they did.
 //
 // It panics if the id is not a valid name.
 func Patched(ctx Context, id string) bool {

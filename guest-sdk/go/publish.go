@@ -24,8 +24,8 @@ import (
 //		…
 //	}
 //
-// The values of a run take at most 64 KiB together. What the workflow has to compute when it is
-// asked is a [QueryOf].
+// The values of a run take at most 64 KiB together. For an answer that the workflow computes on
+// demand, use [QueryOf].
 type State[T any] struct {
 	name string
 }
@@ -169,8 +169,8 @@ func SetProgress(ctx Context, done, total int, note string) error {
 	return nil
 }
 
-// Publishes declares what the runs of the workflow publish. Call it where the workflow is made,
-// at package level.
+// Publishes declares the values that runs of the workflow publish. Call it where the workflow is
+// made, at package level.
 //
 // It panics if the workflow publishes something of that name already.
 func (w *Workflow[Req, Res]) Publishes(values ...AnyPublished) *Workflow[Req, Res] {

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// QueryOf is a question that a running workflow answers at any time, also while it sleeps: how
-// far it is, what it waits for. It costs no step of the journal.
+// QueryOf is a question that a running workflow answers at any time, also while it sleeps: its
+// progress, its current wait. It costs no step of the journal.
 //
 //	var Progress = cruster.NewQuery[cruster.None, int]("progress")
 //
@@ -52,10 +52,10 @@ func (q QueryOf[In, Out]) query() guest.Query {
 	return guest.Query{Name: q.name, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 }
 
-// Handle says how the workflow answers the query from here on. Fn sees the variables of the
-// workflow as they are when it is asked; it only looks: it is run on a copy of the workflow, so
-// that what it changes is lost, and durable calls in it fail. Call Handle first in a workflow:
-// before it, the query is refused.
+// Handle sets the workflow's answer to the query from here on. Fn sees the variables of the
+// workflow as they are when it is asked; it only looks: it runs on a copy of the workflow, so that
+// its changes are lost, and durable calls in it fail. Call Handle first in a workflow: before it,
+// the query is refused.
 //
 // It panics if the workflow does not answer the query.
 func (q QueryOf[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {

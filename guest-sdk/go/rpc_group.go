@@ -27,7 +27,7 @@ type RPCGroup struct {
 	members    []*Entity
 }
 
-// NewRPCGroup makes a group of operations whose names begin with that of the group.
+// NewRPCGroup makes a group of operations whose names begin with the group's.
 //
 // It panics if the name is invalid.
 func NewRPCGroup(name string) *RPCGroup {
@@ -35,8 +35,8 @@ func NewRPCGroup(name string) *RPCGroup {
 	return &RPCGroup{name: name}
 }
 
-// Include gives the entity the operations of some groups, also those that are added to
-// them later. Call it where the entity is made.
+// Include gives the entity the operations of some groups, also operations added to them later. Call
+// it where the entity is made.
 //
 // It panics if the entity includes a group already.
 func (e *Entity) Include(groups ...*RPCGroup) *Entity {
@@ -71,7 +71,7 @@ func NewGroupRPC[In, Out any](g *RPCGroup, name string, fn func(*RPCContext, In)
 	return &GroupRPC[In, Out]{group: g, name: op.Name}
 }
 
-// Name is the name of the operation, with that of its group in front.
+// Name is the name of the operation, prefixed by its group's.
 func (r *GroupRPC[In, Out]) Name() string { return r.name }
 
 // Of is the operation of a type of entity that includes the group.

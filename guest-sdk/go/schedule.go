@@ -79,8 +79,8 @@ func Spread(d time.Duration) ScheduleOption {
 	return func(s *abi.ScheduleInfo) { s.Jitter = int64(d) }
 }
 
-// CatchUp is how old a tick may be when it is started, because no host was there when it was
-// due. Defaults to what the host is set to.
+// CatchUp is how old a tick may be when it is started, because no host was there when it was due.
+// Defaults to the host's setting.
 func CatchUp(d time.Duration) ScheduleOption {
 	checkDuration("CatchUp", d)
 	return func(s *abi.ScheduleInfo) { s.CatchUp = int64(d) }

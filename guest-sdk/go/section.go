@@ -36,9 +36,8 @@ type Section struct {
 	over bool
 }
 
-// Lock begins a critical section over entities with a state, up to 32. From when it returns
-// until [Section.Unlock], only this run calls them; the calls of all others, those that only
-// read included, wait.
+// Lock begins a critical section over entities with a state, up to 32. From its return until
+// [Section.Unlock], only this run calls them; calls by others, reads included, wait.
 //
 //	section, err := cruster.Lock(ctx, Accounts.ID(from), Accounts.ID(to))
 //	if err != nil {
@@ -58,9 +57,9 @@ type Section struct {
 //   - does not lock again, does not call workflows, and sends nothing to the entities that it
 //     has locked (CR-6012): call them; start workflows ([Client.Start]) instead.
 //
-// Activities, timers, signals and messages to other entities are possible, but everyone else
-// waits meanwhile: keep sections short. A section that waits for a signal or a promise waits
-// for ever if the one who is to send it waits for the section: that is for you to rule out.
+// Activities, timers, signals and messages to other entities are possible, but everyone else waits
+// meanwhile: keep sections short. A section that waits for a signal or a promise waits for ever if
+// its sender waits for the section: rule that out in your design.
 func Lock(ctx Context, first EntityID, others ...EntityID) (*Section, error) {
 	deployment := ctx.deployment()
 	names := make([]string, 0, 1+len(others))

@@ -158,7 +158,7 @@ func TestALockWaitsForNoCall(t *testing.T) {
 	require.Equal(t, "CR-6012", got)
 }
 
-// impatientLock gives up on a lock: what it may have locked is free again.
+// impatientLock gives up on a lock: any entity it locked is free again.
 var impatientLock = cruster.NewWorkflow("test.impatientLock", func(ctx cruster.Context, id string) (string, error) {
 	if _, err := guarding.Client().Start(ctx, id); err != nil {
 		return "", err

@@ -7,9 +7,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// All waits for all futures and returns their results in the order of the
-// arguments. If some failed, the error is that of the first of them in this
-// order; the results of the other futures are still returned.
+// All waits for all futures and returns their results in the order of the arguments. If some
+// failed, the error is the first in this order; the results of the other futures are still
+// returned.
 func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 	out := make([]T, len(futures))
 	var first error

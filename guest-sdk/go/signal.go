@@ -7,10 +7,10 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Signal is a message to a running workflow: from outside through the API, or from
-// another workflow. A workflow may be sent any number of signals of one name, and
-// receives each of them once, in the order in which they were sent. Those that are
-// sent before it asks for them wait, also those that are sent before its first step.
+// Signal is a message to a running workflow: from outside through the API, or from another
+// workflow. A workflow may be sent any number of signals of one name, and receives each of them
+// once, in the order in which they were sent. Signals sent before it asks for them wait, also those
+// sent before its first step.
 //
 //	var Paid = cruster.NewSignal[Payment]("paid")
 //
@@ -57,19 +57,19 @@ func (s Signal[T]) Receive(ctx Context) (T, error) { return s.Future(ctx).Await(
 //
 //	payment, err := cruster.WithTimeout(ctx, 24*time.Hour, Paid.Future(ctx))
 //
-// A signal goes to the future that has been awaited for longest. A future takes none
-// unless it is awaited or [Future.Done] is asked, so one that lost against a timeout
-// or was cancelled does not keep a signal from those that come after it.
+// A signal goes to the future that has been awaited for longest. A future takes none unless it is
+// awaited or [Future.Done] is asked, so a future that lost against a timeout or was cancelled does
+// not keep a signal from later ones.
 //
 // It panics if the workflow does not accept the signal.
 func (s Signal[T]) Future(ctx Context) Future[T] {
 	return Future[T]{p: ctx.scope.Receive(&opReceive, s.name)}
 }
 
-// TryReceive is the next signal of this name if it has been delivered, without waiting; false
-// if not. One signal at a time is delivered, while the workflow waits for something, and only if
-// it has asked: each call asks. So a workflow that does its work step by step looks between two
-// steps for what has come meanwhile:
+// TryReceive is the next signal of this name if it has been delivered, without waiting; false if
+// not. One signal at a time is delivered, while the workflow waits for something, and only if it
+// has asked: each call asks. So a workflow that does its work step by step looks between two steps
+// for signals that have arrived meanwhile:
 //
 //	cancelled, ok, err := Cancel.TryReceive(ctx)
 //

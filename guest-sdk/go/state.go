@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// stateType is what the states of one type of entity have in common.
+// stateType describes the states of one type of entity.
 type stateType[S any] struct {
 	name     string
 	onCreate func(*EntityContext, *S) error

@@ -7,18 +7,18 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// MigrateState brings states from one shape to the next. The states that a module writes
-// have a version, which is the number of its migrations: one that was written by an older
-// version goes through those that it has not seen, when its entity is next called.
+// MigrateState brings states from one shape to the next. The states that a module writes have a
+// version, which is the number of its migrations: an older state goes through the migrations it has
+// missed, when its entity is next called.
 //
 //	var Accounts = cruster.NewStatefulEntity[Account]("Account",
 //		cruster.MigrateState(func(old accountV0) (accountV1, error) { … }), // from version 0 to 1
 //		cruster.MigrateState(func(old accountV1) (Account, error) { … }),   // from version 1 to 2
 //	)
 //
-// Migrations are in order: each takes what the one before it returns, and the last
-// returns the state. Do not remove one for as long as there may be states of its version.
-// A field that is new needs no migration: it is zero in older states.
+// Migrations are in order: each takes the result of the one before it, and the last returns the
+// state. Do not remove one for as long as there may be states of its version. A field that is new
+// needs no migration: it is zero in older states.
 func MigrateState[Old, New any](migrate func(Old) (New, error)) EntityOption {
 	return func(e *guest.Entity) {
 		if e.State == nil {

@@ -36,10 +36,10 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 
 // Query runs a query and returns its rows. T is one of:
 //
-//   - a struct: each column goes to the field of that name (the db tag, else
-//     the msgpack or json tag, else the field's name in any case); a column
-//     without a field is an error, and so is a field without a column, unless
-//     its tag is db:",optional", or db:"-" for one that is no column at all
+//   - a struct: each column goes to the field of that name (the db tag, else the msgpack or json
+//     tag, else the field's name in any case); a column without a field is an error, and so is a
+//     field without a column, unless its tag is db:",optional", or db:"-" for a field that is no
+//     column at all
 //   - a scalar, time.Time or []byte: the query has one column
 //   - map[string]any or []any: the row as it is
 //
@@ -98,9 +98,9 @@ func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
 	return &Rows{Columns: reply.Columns, Values: reply.Rows}, nil
 }
 
-// Rollback undoes what the statements so far have done. The activity goes on: it may return a
-// result, make HTTP calls, or begin another transaction with the next statement. An activity
-// that returns an error needs no Rollback.
+// Rollback undoes the statements so far. The activity goes on: it may return a result, make HTTP
+// calls, or begin another transaction with the next statement. An activity that returns an error
+// needs no Rollback.
 func (t *Tx) Rollback() error {
 	var reply any
 	if err := t.effects.do(&callTxRollback, abi.TxRollback{}, &reply); err != nil {

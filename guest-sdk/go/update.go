@@ -65,10 +65,10 @@ func (u Update[In, Out]) update() guest.Update {
 
 func (u Update[In, Out]) types(In) (out Out) { return out }
 
-// Handle says what the workflow does about the update from here on, and about those that came
-// before. Each runs in a coroutine of its own, begun in the order in which they were sent: fn
-// may wait, and while it does others run. What fn returns is the answer; an error is one, too,
-// and does not end the workflow.
+// Handle sets the workflow's handler of the update from here on, also for updates that came before.
+// Each runs in a coroutine of its own, begun in the order in which they were sent: fn may wait, and
+// while it does others run. The result of fn is the answer; an error is an answer, too, and does
+// not end the workflow.
 //
 // When the workflow ends, the updates that it has not answered fail. See [WaitUntil] for how
 // to wait for them.

@@ -28,7 +28,7 @@ func (g *WaitGroup) Go(ctx Context, fn func(Context)) {
 	})
 }
 
-// Add adds n, which may be negative, to what the group waits for.
+// Add adds n, which may be negative, to the counter of the group.
 func (g *WaitGroup) Add(n int) {
 	g.line.Change("Add", func() {
 		if g.n += n; g.n < 0 {

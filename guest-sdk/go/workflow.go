@@ -74,7 +74,7 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 	return &Workflow[Req, Res]{name: name, registered: w}
 }
 
-// Accepted is what a workflow can be sent or told: a [Signal], a [Deferred] or a
+// Accepted is an input that a workflow accepts while it runs: a [Signal], a [Deferred] or a
 // [DynamicDeferred] of any type; see [Workflow.Accepts].
 type Accepted interface {
 	// Name is its name.

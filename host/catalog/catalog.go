@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what the catalog needs of a store: see [journal.Store].
+// Store is the part of a store that the catalog uses: see [journal.Store].
 type Store interface {
 	Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error)
 	Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error)
@@ -43,13 +43,14 @@ type Deployment struct {
 
 // Catalog finds compiled modules by digest and deployments by name.
 type Catalog struct {
-	// DefaultNamespace is the one that messages need not name.
+	// DefaultNamespace is the namespace of messages that name none.
 	DefaultNamespace string
 	// Fault, if set, is told of the points that a push passes.
 	Fault faultpoint.Injector
-	// Memory, if set, is what compilations take theirs from.
+	// Memory, if set, is the budget of compilations.
 	Memory *budget.Budget
-	// Shared says that others use the runtime too: what they may use is not dropped from its memory.
+	// Shared says that others use the runtime too: modules they may use are not dropped from its
+	// memory.
 	Shared bool
 
 	runtime *wasm.Runtime
@@ -60,7 +61,7 @@ type Catalog struct {
 	byDigest     map[string]*Module      // guarded by mu
 	descriptions map[string]*description // guarded by mu; by digest, of modules that were not compiled when asked for
 	deployments  map[string]*Deployment  // guarded by mu; key "namespace/name"
-	forgotten    uint64                  // counts what made deployments stale; guarded by mu
+	forgotten    uint64                  // counts invalidations of deployments; guarded by mu
 }
 
 // New makes a catalog with empty caches.
@@ -115,8 +116,8 @@ func (c *Catalog) stored(ctx context.Context, digest string) (*journal.Module, e
 // digestDigits is how many digits a whole digest has.
 const digestDigits = 64
 
-// Digest completes the beginning of a digest to that of the one module that the store
-// has by it. A whole digest is taken as it is.
+// Digest completes a digest prefix to the digest of the only stored module with it. A whole digest
+// is taken as it is.
 func (c *Catalog) Digest(ctx context.Context, prefix string) (string, error) {
 	if len(prefix) >= digestDigits {
 		return prefix, nil
@@ -271,8 +272,8 @@ func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Depl
 		return d, nil
 	}
 	if !deploymentName.MatchString(name) {
-		// It cannot have been pushed. The store need not see what it may not even be
-		// able to spell.
+		// It cannot have been pushed. The store need not see a name that it may not even be able to
+		// spell.
 		return nil, c.noDeployment(ctx, namespace, name)
 	}
 	stored, err := c.store.Deployment(ctx, namespace, name)
@@ -304,8 +305,8 @@ func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) erro
 	return abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %.80q%s%s", name, where, abi.DidYouMean(name, names))
 }
 
-// ForgetDeployments drops all deployments from memory: each is read again when it is
-// needed. What is being read now is not kept.
+// ForgetDeployments drops all deployments from memory: each is read again when it is needed. Reads
+// in flight are not kept.
 func (c *Catalog) ForgetDeployments() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,8 +314,8 @@ func (c *Catalog) ForgetDeployments() {
 	c.forgotten++
 }
 
-// remember caches a deployment, unless a later version is cached already, or those
-// that were read at that time are forgotten by now.
+// remember caches a deployment, unless a later version is cached already, or deployments read at
+// that time are forgotten by now.
 func (c *Catalog) remember(stored journal.Deployment, forgotten uint64) (*Deployment, error) {
 	policy, err := egress.ParseGrants(stored.AllowHTTP)
 	if err != nil {

@@ -91,7 +91,7 @@ func TestSharedModulesAreKept(t *testing.T) {
 	require.NoError(t, inst.Close())
 }
 
-// TestDamagedModule: a module that is not what was pushed any more does not run.
+// TestDamagedModule: a module that differs from the pushed one does not run.
 func TestDamagedModule(t *testing.T) {
 	t.Parallel()
 	store := newStore()
@@ -184,7 +184,7 @@ func (s slowReads) Deployment(ctx context.Context, namespace, name string) (*jou
 	return d, err
 }
 
-// What was read before deployments were forgotten is not remembered after that.
+// A deployment read before deployments were forgotten is not cached after that.
 func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
 	t.Parallel()
 	store := newStore()

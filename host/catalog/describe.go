@@ -8,14 +8,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// DeploymentInfo is a deployment with what its module says of itself.
+// DeploymentInfo is a deployment with the self-description of its module.
 type DeploymentInfo struct {
 	journal.Deployment
 	Manifest *abi.Manifest
 	Imports  []string
 }
 
-// description is what a module says of itself.
+// description is the self-description of a module.
 type description struct {
 	manifest *abi.Manifest
 	imports  []string
@@ -38,7 +38,7 @@ func (c *Catalog) List(ctx context.Context, namespace string) ([]DeploymentInfo,
 	return infos, nil
 }
 
-// Describe describes one deployment. The module itself is asked: inputs are decoded by what it says.
+// Describe describes one deployment. The module itself is asked: inputs are decoded by its answer.
 func (c *Catalog) Describe(ctx context.Context, namespace, name string) (*DeploymentInfo, error) {
 	d, err := c.Deployment(ctx, namespace, name)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Catalog) CheckWorkflow(ctx context.Context, namespace, workflow string)
 	return err
 }
 
-// description is that of the module with the digest, which is not compiled for it: a person who
-// asks a host that has just started what it has would wait for all modules.
+// description returns the description of the module with the digest, which is not compiled for it:
+// a person who lists the modules of a host that has just started would wait for all of them.
 func (c *Catalog) description(ctx context.Context, digest string) (*description, error) {
 	if about := c.described(digest); about != nil {
 		return about, nil
@@ -104,7 +104,7 @@ func (c *Catalog) readDescription(ctx context.Context, digest string) (*descript
 	return about, nil
 }
 
-// described is what is known about a module without asking the store; nil if it is not.
+// described returns the cached description of a module; nil if there is none.
 func (c *Catalog) described(digest string) *description {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestListsCompileNothing: a host that has just started tells what it has, without a look at code.
+// TestListsCompileNothing: a host that has just started lists its modules, without a look at code.
 func TestListsCompileNothing(t *testing.T) {
 	t.Parallel()
 	store := newStore()

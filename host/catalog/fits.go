@@ -11,9 +11,9 @@ import (
 // A reading is how code of one type takes values that code of another type wrote, one of them before a push and
 // the other after it.
 type reading struct {
-	// fills says that what is absent or null is read as zero, as Go does.
+	// fills says that absent and null values are read as zero, as Go does.
 	fills bool
-	// optional says that what may be null may be absent, as an Option of serde.
+	// optional says that nullable values may be absent, as an Option of serde.
 	optional bool
 	// ignores says that a field without a place in the code that reads is no loss: nothing writes the value back.
 	ignores bool
@@ -21,8 +21,8 @@ type reading struct {
 	back bool
 }
 
-// misfits lists what values of the type written may have that code of the type read does not take, or
-// would lose, at a path. A type that says nothing of its values, such as one that encodes itself, fits:
+// misfits lists contents of values of the type written that code of the type read does not take, or
+// would lose, at a path. A type that says nothing of its values, such as a self-encoding one, fits:
 // only a call can tell.
 func (r reading) misfits(written, read *abi.Schema, path string) []string {
 	switch {
@@ -69,7 +69,8 @@ func (r reading) fieldMisfits(written, read *abi.Schema, path string) (misfits [
 	return misfits
 }
 
-// absentMisfit says what became of a field that the code which reads needs; source is what is written for it.
+// absentMisfit explains the absence of a field that the reading code needs; source is the field
+// written for it.
 func (r reading) absentMisfit(source *abi.Field) string {
 	switch {
 	case !r.back:
@@ -122,7 +123,7 @@ func fieldOfName(s *abi.Schema, name string) *abi.Field {
 	return &s.Fields[i]
 }
 
-// subject begins what is said of the value at a path; of the whole value it needs no name.
+// subject begins a sentence about the value at a path; the whole value needs no name.
 func subject(path string) string {
 	if path == "" {
 		return "it "

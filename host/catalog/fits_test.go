@@ -17,7 +17,7 @@ func TestMisfits(t *testing.T) {
 	required := func(name string, s *abi.Schema) abi.Field { return abi.Field{Name: name, Schema: s, Required: true} }
 	for name, tc := range map[string]struct {
 		old, updated *abi.Schema
-		want         []string // of code that refuses what is absent or null
+		want         []string // of code that refuses absent and null values
 		filled       []string // of code that reads it as zero
 	}{
 		"NewOption":      {old: structOf(), updated: structOf(required("b", optional)), want: []string{`"b" is required now`}},

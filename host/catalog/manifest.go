@@ -49,7 +49,7 @@ func checkManifest(m *abi.Manifest) error {
 // maxMessages bounds the signals of a workflow, its queries, its updates, and its deferreds.
 const maxMessages = 100
 
-// checkMessages checks what a workflow says that it can be told and asked.
+// checkMessages checks the signals, updates and queries that a workflow declares.
 func checkMessages(w *abi.WorkflowInfo) error {
 	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages || len(w.Deferreds) > maxMessages {
 		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals, queries, updates or deferreds", w.Name, maxMessages)
@@ -90,7 +90,7 @@ func checkDeferreds(w *abi.WorkflowInfo) error {
 	return nil
 }
 
-// checkPublished checks what a workflow says that its runs publish.
+// checkPublished checks the published values that a workflow declares.
 func checkPublished(w *abi.WorkflowInfo) error {
 	if len(w.State) > abi.MaxPublished || len(w.Attributes) > abi.MaxPublished {
 		return abi.Errorf(abi.CodeBadManifest, "workflow %q publishes more than %d values or attributes", w.Name, abi.MaxPublished)

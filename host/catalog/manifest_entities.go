@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/cruster/cruster/abi"
 
-// Bounds of what a type of entity may ask for.
+// Bounds of the requests of a type of entity.
 const (
 	maxConcurrency = 1000
 	maxMailbox     = 100_000
@@ -31,7 +31,7 @@ func checkEntities(entities []abi.EntityInfo) error {
 	return nil
 }
 
-// checkOperations refuses what one of the two kinds of entities does not have.
+// checkOperations refuses declarations that one of the two kinds of entities does not have.
 func checkOperations(e *abi.EntityInfo) error {
 	const most = 1000
 	if len(e.Operations) > most {

@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Settings is how a push changes the settings of its deployment. What it does not name stays as
-// it is: a push of new code must not take away a password that an operator has set.
+// Settings is how a push changes the settings of its deployment. Unnamed settings stay as they are:
+// a push of new code must not take away a password that an operator has set.
 type Settings struct {
 	// Config are values that are set.
 	Config map[string]string
@@ -28,12 +28,12 @@ type Settings struct {
 	RevokeHTTP []string
 	// ReplaceHTTP takes away all grants that are not in AllowHTTP.
 	ReplaceHTTP bool
-	// Anyway has settings taken away although open executions may use them, and code deployed that does not fit the
-	// states of entities or what open executions may send them.
+	// Anyway has settings taken away although open executions may use them, and code deployed that
+	// does not fit the states of entities or the requests of open executions to them.
 	Anyway bool
 }
 
-// check looks at what a change says by itself.
+// check validates a change by itself.
 func (s *Settings) check() error {
 	if err := checkConfig(s.Config); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Settings) check() error {
 	return err
 }
 
-// apply is what a deployment has after the change, and what it had and has no more. What is
-// taken away by name must be there: a name that is misspelt would leave a grant in place.
+// apply returns the settings of a deployment after the change, and the removed ones. Settings
+// removed by name must be there: a misspelt name would leave a grant in place.
 func (s *Settings) apply(old *journal.Deployment) (config map[string]string, allow, gone []string, err error) {
 	config, lost, err := s.applyConfig(old)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Settings) applyHTTP(old *journal.Deployment) (allow, gone []string, err
 	return allow, gone, nil
 }
 
-// grantsOf are grants by what they allow, however they are spelt.
+// grantsOf returns grants by their permissions, however they are spelt.
 func grantsOf(grants []string) map[string]bool {
 	all := map[string]bool{}
 	for _, g := range grants {
@@ -131,8 +131,8 @@ func grantsOf(grants []string) map[string]bool {
 	return all
 }
 
-// changed is what the deployment of a push has after it, with a module. It is asked while no other
-// push changes the deployment.
+// changed returns the deployment after a push, with a module. It is called while no other push
+// changes the deployment.
 func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest) (config map[string]string, allow []string, err error) {
 	old, err := c.store.Deployment(ctx, req.Namespace, req.Name)
 	switch {

@@ -60,8 +60,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsStay: a push changes what it names. What open executions may use is taken away only
-// if the caller says so.
+// TestSettingsStay: a push changes what it names. Settings that open executions may use are removed
+// only if the caller says so.
 func TestSettingsStay(t *testing.T) {
 	t.Parallel()
 	store := newStore()
@@ -96,8 +96,8 @@ func TestSettingsStay(t *testing.T) {
 	require.Empty(t, info.AllowHTTP)
 }
 
-// TestAGrantIsRevokedHoweverItIsSpelt: the policy does not tell capitals from others, so what a
-// push adds and takes away must not either.
+// TestAGrantIsRevokedHoweverItIsSpelt: the policy does not tell capitals from others, so additions
+// and removals of a push must not either.
 func TestAGrantIsRevokedHoweverItIsSpelt(t *testing.T) {
 	t.Parallel()
 	old := &journal.Deployment{Name: "shop", AllowHTTP: []string{"API.example.com"}}

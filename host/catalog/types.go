@@ -10,29 +10,32 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// # What is there, and new code would not take
+// # Stored values that new code would not take
 //
 // An entity's state is decoded by the code that is deployed now. A field of the state that the code
-// does not have is left out, and is gone with the next write: renaming a field loses its values, and
-// nothing fails. A field whose type changed fails each call of the entity. A migration carries values
-// over. So a push whose types do not fit the states that there are is refused, unless the caller
-// says that they need not be read. So is code with fewer migrations, which could not read them at all.
+// does not have is left out, and is gone with the next write: renaming a field loses its values,
+// and nothing fails. A field whose type changed fails each call of the entity. A migration carries
+// values over. So a push whose types do not fit the existing states is refused, unless the caller
+// says that they need not be read. So is code with fewer migrations, which could not read them at
+// all.
 //
-// The input of an operation is checked by the type that is deployed now, and open executions go on with the
-// code that they began with: the deployed code must take what they send, and they must be able to read what it
-// answers. A value that an execution cannot read pauses it. The executions of other deployments may call
-// too, and are not asked: which of them call an entity is not known. Neither are messages that wait in inboxes, nor the
-// inputs and results of workflows: those change with most releases, and few workflows are called by others.
+// The input of an operation is checked by the type that is deployed now, and open executions go on
+// with the code that they began with: the deployed code must take their requests, and they must be
+// able to read its answers. A value that an execution cannot read pauses it. The executions of
+// other deployments may call too, and are not asked: which of them call an entity is not known.
+// Neither are messages that wait in inboxes, nor the inputs and results of workflows: those change
+// with most releases, and few workflows are called by others.
 //
 // Queries and updates are answered by the code that an execution began with, and read by programs that are written for the
 // types of the deployed code: these must be able to read the answers of open executions.
 //
-// States are compared with the code that is deployed: so what there are states of is not dropped in one push, to come
-// back as something else with another. Calls and answers are compared with all code that open executions are pinned to. The
-// deployed code alone would not do: a query that one push drops and the next one brings back with another type, or a type
-// that becomes any type and then another one, fits the code before it each time, and not the one that answers.
+// States are compared with the code that is deployed: so a type that has states is not dropped in
+// one push, to come back as something else with another. Calls and answers are compared with all
+// code that open executions are pinned to. The deployed code alone would not do: a query that one
+// push drops and the next one brings back with another type, or a type that becomes any type and
+// then another one, fits the code before it each time, and not the answering code.
 
-// Uses tells what uses a deployment. What is not set is not asked.
+// Uses tells the users of a deployment. Unset fields are not asked.
 type Uses struct {
 	// InUse names an open execution of the deployment; empty if there is none. It is asked when settings are taken away.
 	InUse func(ctx context.Context) (execution string, err error)
@@ -52,7 +55,8 @@ type Pin struct {
 	Execution string
 }
 
-// CheckTypes refuses a module whose types do not fit what is there. Old is the deployment that it would be pushed to.
+// CheckTypes refuses a module whose types do not fit the stored values. Old is the deployment that
+// it would be pushed to.
 func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updated *abi.Manifest, uses Uses) error {
 	if old.Digest == "" {
 		return nil
@@ -110,7 +114,7 @@ func entityOf(m *abi.Manifest, name string) *abi.EntityInfo {
 // isAsked tells whether a workflow gives answers.
 func isAsked(w abi.WorkflowInfo) bool { return len(w.Queries)+len(w.Updates) > 0 }
 
-// check refuses code that does not fit what executions with the pinned code send and answer.
+// check refuses code that does not fit the requests and answers of executions with the pinned code.
 func (p *Pin) check(deployment string, pinned, updated *abi.Manifest) error {
 	for i := range pinned.Entities {
 		entity := &pinned.Entities[i]
@@ -175,7 +179,7 @@ func operationMisfit(before, now *abi.EntityInfo) string {
 		if misfits := (reading{}).misfits(was.Input, now.Operations[j].Input, ""); len(misfits) > 0 {
 			return fmt.Sprintf("operation %s does not take any more what they may send: %s", was.Name, summary(misfits))
 		}
-		// What Go would fill in is no answer.
+		// A value filled in by Go is no answer.
 		result := reading{optional: true, ignores: true, back: true}
 		if misfits := result.misfits(now.Operations[j].Output, was.Output, ""); len(misfits) > 0 {
 			return fmt.Sprintf("they cannot read the result of operation %s any more: %s", was.Name, summary(misfits))
@@ -184,8 +188,8 @@ func operationMisfit(before, now *abi.EntityInfo) string {
 	return ""
 }
 
-// answerMisfit names a query or an update whose answer by the code before a program for the types of now could not read,
-// and says why; empty if there is none. What is not there any more is not asked for.
+// answerMisfit names a query or an update whose answer by the code before a program for the types
+// of now could not read, and says why; empty if there is none. Removed ones are not asked for.
 func answerMisfit(before, now *abi.WorkflowInfo, fills bool) string {
 	read := reading{fills: fills, optional: true, ignores: true}
 	for _, q := range before.Queries {

@@ -100,7 +100,7 @@ func TestAnswerMisfit(t *testing.T) {
 	before := answering(structOf(required("free")), structOf(required("seat")))
 	for name, tc := range map[string]struct {
 		now          *abi.WorkflowInfo
-		want, filled string // of programs that refuse what is absent, and of those that read it as zero
+		want, filled string // of programs that refuse absent values, and of programs that read them as zero
 	}{
 		"Same":   {now: before},
 		"Gone":   {now: &abi.WorkflowInfo{}},
@@ -147,8 +147,8 @@ func TestStatesAreNotLost(t *testing.T) {
 	require.NoError(t, push(rooms("available"), true))
 }
 
-// TestOpenExecutionsCanCall: an operation takes what executions of the code before the push may send it, and answers what they
-// can read, unless the caller says that they do not call it.
+// TestOpenExecutionsCanCall: an operation takes all requests of executions of the code before the
+// push, and its answers are readable to them, unless the caller says that they do not call it.
 func TestOpenExecutionsCanCall(t *testing.T) {
 	t.Parallel()
 	input := func(name string) abi.OperationInfo { return abi.OperationInfo{Name: "Book", Input: typeOf(name)} }

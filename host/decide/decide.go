@@ -20,8 +20,8 @@ type Writer struct {
 	Logger *slog.Logger
 }
 
-// Look tells what the refusal of a repeat, an error or Existed, means for both tries: the answer for the caller, or
-// [journal.ErrUndecided] if the refusal may have come before the effect of the first.
+// Look interprets the refusal of a repeat, an error or Existed, for both tries: the answer for the
+// caller, or [journal.ErrUndecided] if the refusal may have come before the effect of the first.
 type Look func(res journal.Result, refusal error) (journal.Result, error)
 
 // Existing is the look of a write that may find its row there, put by itself or by another write. One whose run is gone has not taken

@@ -118,7 +118,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestLookDecides leaves it to the look whether a refusal decides, and what the answer is.
+// TestLookDecides leaves it to the look whether a refusal decides, and with which answer.
 func TestLookDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,9 +3,9 @@
 // configuration.
 //
 // The transaction begins with the first statement and is not ended here: the caller that runs the
-// code commits it together with what the code came to, or rolls it back. A transaction that
-// collided with others and a store that fails are not the code's fault; they are told apart
-// from what it did wrong.
+// code commits it together with the outcome of the code, or rolls it back. A transaction that
+// collided with others and a store that fails are not the code's fault; they are told apart from
+// its own errors.
 //
 // The package imports host/catalog, host/egress, host/hoststate, host/timer, journal and
 // abi. Start reading at effects.go.

@@ -30,7 +30,7 @@ type Egress interface {
 	DoAll(ctx context.Context, policy *egress.Policy, reqs []abi.HTTPRequest) []abi.HTTPResult
 }
 
-// Deps is what effects stand on.
+// Deps are the dependencies of effects.
 type Deps struct {
 	Clock  clockwork.Clock
 	Egress Egress
@@ -41,9 +41,10 @@ type Deps struct {
 // Effects serves the immediate calls of one invocation. It is used by one goroutine.
 type Effects struct {
 	Deps
-	// Deployment is that of the code, as it is now: settings and grants are not pinned.
+	// Deployment returns the deployment of the code, as it is now: settings and grants are not
+	// pinned.
 	Deployment func(ctx context.Context) (*catalog.Deployment, error)
-	// Log is where the host says what it waits for.
+	// Log is where the host logs the reasons of waits.
 	Log       func() *slog.Logger
 	Namespace string
 	// Called says that the code has made a call over HTTP, now or in an invocation that
@@ -160,8 +161,8 @@ func (fx *Effects) statement(ctx context.Context, name, query string, args []any
 	return reply, nil
 }
 
-// sqlFailed sorts a failure of the store: what the guest did wrong goes to the
-// guest, the rest ends the attempt.
+// sqlFailed sorts a failure of the store: errors of the guest go to the guest, the rest ends the
+// attempt.
 func (fx *Effects) sqlFailed(ctx context.Context, err error) *abi.Error {
 	var coded *abi.Error
 	if errors.As(err, &coded) {
@@ -174,8 +175,8 @@ func (fx *Effects) sqlFailed(ctx context.Context, err error) *abi.Error {
 	return abi.Errorf(abi.CodeTxConflict, "%v", err)
 }
 
-// giveUp undoes the transaction because the code wants that. What it does next is as if there
-// had been none.
+// giveUp rolls back the transaction at the request of the code. It goes on as if there had been
+// none.
 func (fx *Effects) giveUp(body []byte) ([]byte, *abi.Error) {
 	if _, err := abi.DecodeAs[abi.TxRollback](body); err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func (fx *Effects) httpAll(ctx context.Context, body []byte) ([]byte, *abi.Error
 	return reply, nil
 }
 
-// outward reads what the code wants to call, and what it may.
+// outward reads the target that the code wants to call, and its grants.
 func outward[T any](ctx context.Context, fx *Effects, body []byte) (*T, *egress.Policy, *abi.Error) {
 	if fx.tx != nil {
 		return nil, nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
@@ -250,7 +251,7 @@ func (fx *Effects) config(ctx context.Context, body []byte) ([]byte, *abi.Error)
 	return abi.MustMarshal(&abi.ConfigReply{Found: found, Value: value}), nil
 }
 
-// deployment is that of the code.
+// deployment returns the deployment of the code.
 func (fx *Effects) deployment(ctx context.Context) (*catalog.Deployment, *abi.Error) {
 	d, err := fx.Deployment(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// entity is an entity in memory: see the package comment. All of it belongs to the
-// goroutine that the actor has, of which there is at most one. It never waits.
+// entity is an entity in memory: see the package comment. All of it belongs to the actor's
+// goroutine; there is at most one. It never waits.
 type entity struct {
 	entities *Entities
 	id       journal.ID
@@ -41,13 +41,13 @@ type entity struct {
 	past      bool   // there may be messages from before the host began
 	looked    func() // is called when nothing is at work; or nil
 	seen      uint64 // see fetch.go
-	overtaken bool   // a message was acknowledged at a position below what was seen
+	overtaken bool   // a message was acknowledged at a position below seen
 	unread    bool   // there may be messages that are not in memory
 	fetching  bool
 	told      uint64          // the lowest position that was acknowledged since the reading that is under way began; 0 if none was
 	taken     map[uint64]bool // messages that were answered since then
 	awaited   int             // calls of joining that were there before then
-	barren    bool            // reading the inbox brings nothing before something at work is over
+	barren    bool            // reading the inbox brings nothing before a running task has ended
 	starts    bool            // there are workflows to be started
 	starting  bool
 	// startMisfits counts how often each start was refused for a reason that does not pass, by position; the
@@ -77,9 +77,9 @@ func newEntity(x *Entities, id journal.ID) *entity {
 	return e
 }
 
-// lookBack says that messages from before the host began may be waiting. Calls come after
-// them, also those that are here already: the entity may come into memory when the recovery
-// that told it so is over.
+// lookBack says that messages from before the host began may be waiting. Calls come after them,
+// also those that are here already: the entity may come into memory after the recovery that told it
+// so has ended.
 func (e *entity) lookBack() {
 	e.unread, e.barren, e.past = true, false, true
 	for _, calls := range [][]*call{e.queue, e.concurrent} {
@@ -238,7 +238,7 @@ func (e *entity) unqueue(c *call) {
 	}
 }
 
-// forget forgets a call that is over.
+// forget forgets a finished call.
 func (e *entity) forget(c *call) {
 	if e.byOrigin[c.origin] == c {
 		delete(e.byOrigin, c.origin)
@@ -289,8 +289,7 @@ func (e *entity) advance() {
 	e.waitForSection()
 }
 
-// begin has a task performed, and what it reports received. It reports false if the host
-// does not begin anything any more.
+// begin starts a task and receives its report. It returns false if the host starts no more tasks.
 func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message) bool {
 	return places.Go(e.id, func() { e.entities.actors.Post(e.id, task()) })
 }
@@ -337,8 +336,8 @@ func (e *entity) Forgotten() {
 // stateCost is about how many bytes of memory an entity takes besides its state.
 const stateCost = 2 << 10
 
-// keep keeps a state in memory, if there is room for it. The store has it in any case. Half
-// of the budget is left to calls: one that is not asked for must not have a call refused.
+// keep keeps a state in memory, if there is room for it. The store has it in any case. Half of the
+// budget is left to calls: an idle state must not cause a call to be refused.
 func (e *entity) keep(s *snapshot) {
 	if s != nil && s == e.state {
 		return

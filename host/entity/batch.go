@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// batch is calls that are performed together, by a task: it runs them, commits what they
-// came to, and says what became of each.
+// batch is a batch of calls. A task runs them, commits their effects and reports the outcome of
+// each.
 type batch struct {
 	entities *Entities
 	id       journal.ID
@@ -23,31 +23,31 @@ type batch struct {
 	starts  bool         // workflows are to be started
 	left    error        // why messages that were performed before are in the inbox still
 	wary    bool         // any call may be repeated: see receipts.go
-	// surprised says that a call was repeated of which that was not known.
+	// surprised reports that the commit found a repeated call that was not known to be one.
 	surprised bool
 
 	lock     *journal.Lock // of the run that holds the entity; nil if none does
 	leftover bool          // there is the row of a lock that no one holds
 	unlocked bool          // it was deleted
 	locked   *journal.Lock // by this batch; or nil
-	fault    bool          // the host has failed: only the store tells what is true
+	fault    bool          // the host has failed: only the store has the truth
 	gaveUp   bool          // messages were ended that had no attempts left
 }
 
-// batchResult is what became of a batch.
+// batchResult is the outcome of a batch.
 type batchResult struct {
 	answers map[*call]answer
 	// err is why calls without an answer have none.
 	err error
-	// state is that of the last commit; nil if it is not known.
+	// state is the state as of the last commit; nil if it is not known.
 	state  *snapshot
 	woken  []journal.ID
 	starts bool
 	left   error
-	// surprised says that a call was repeated of which that was not known.
+	// surprised reports that the commit found a repeated call that was not known to be one.
 	surprised bool
-	// unlocked says that the row of a lock that no one held was deleted, and lock is the one
-	// that was written, if one was.
+	// unlocked reports that the row of a stale lock was deleted; lock is the row that was written,
+	// if any.
 	unlocked bool
 	lock     *journal.Lock
 	fault    bool
@@ -151,9 +151,9 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	c.reply(a)
 }
 
-// readAgain has messages of a batch that are in the inbox still read once more. If some were not
-// performed, all behind the lowest of them are: those that wait already would overtake it. It need not be
-// the first of the batch: a call that a later message of its origin was joined to has the position of that.
+// readAgain rereads the messages of a batch that are still in the inbox. If some were not
+// performed, all behind the lowest of them are: queued messages would overtake it. It need not be
+// the first of the batch: a call joined with a later message of its origin has the later position.
 func (e *entity) readAgain(done []*call, res batchResult) {
 	if res.left != nil {
 		e.unread = true
@@ -195,7 +195,7 @@ func (b *batch) perform() batchResult {
 		}
 		coded := abi.AsError(journal.Coded("work on an entity", err))
 		if abi.IsHostFault(coded) {
-			b.state, b.fault = nil, true // what it knows may be half of the truth
+			b.state, b.fault = nil, true // its state may be half of the truth
 		}
 		if err = coded; !abi.IsTransient(coded) && !b.entities.Host.Over() {
 			b.endHopeless(coded)

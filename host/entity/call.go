@@ -58,8 +58,8 @@ func (k kind) serial() bool { return k != read && k != stateless }
 // alone tells whether a call of the kind shares no batch with others.
 func (k kind) alone() bool { return k == destroy || k == lock || k == unlock }
 
-// call is an operation that is to be performed. It belongs to the actor of its entity,
-// except for what is set when it is made, and what a task may use while it performs it.
+// call is a pending operation. It belongs to the actor of its entity, except for the fields set at
+// its creation and those that the task performing it may use.
 type call struct {
 	ref       Ref
 	kind      kind
@@ -87,13 +87,14 @@ type call struct {
 	after   uint64 // the position of the last message that was acknowledged before it came
 	joined  *call  // the one of the same origin that it became a part of
 	atWork  bool
-	apart   bool  // it is alone in its batch: those that it was with took too long together
+	apart   bool  // alone in its batch: its previous batch took too long
 	refused error // by the section that holds the entity; set before it is at work
-	over    bool  // it is a lock, and its section is over
+	over    bool  // a lock whose section has ended
 	joins   bool  // its message is in the inbox, or was
 	// attempts counts how often it was run; the task's while it is at work.
 	attempts int
-	// misfits counts those that failed for a reason that does not pass; the task's while it is at work.
+	// misfits counts the attempts that failed for a permanent reason; it belongs to the task while
+	// that runs.
 	misfits int
 	suspect bool // there may be a receipt of its origin
 	looked  bool // it was looked for; the task's
@@ -118,8 +119,8 @@ type waiter struct {
 	answer chan answer // capacity 1: answering never blocks
 }
 
-// answer is what became of a call: an outcome, which is durable if the call changed
-// something, or why there is none.
+// answer is the result of a call: an outcome, which is durable if the call changed something, or
+// the reason why there is none.
 type answer struct {
 	outcome abi.Outcome
 	err     error
@@ -227,7 +228,7 @@ func (x *Entities) ask(ctx context.Context, c *call) (abi.Outcome, error) {
 		return abi.Outcome{}, notAccepted(c)
 	}
 	if err := x.admit(c); err != nil && c.section == (journal.StepID{}) {
-		// A call in a critical section needs no room: those that have taken it may wait for the
+		// A call in a critical section needs no room: the calls that have taken it may wait for the
 		// end of the section.
 		return abi.Outcome{}, err
 	}
@@ -289,7 +290,7 @@ func (x *Entities) withdrawUnless(ctx context.Context, id journal.ID, c *call, w
 	}
 }
 
-// withdraw ends the waiting of a caller whose time is over.
+// withdraw ends the waiting of a caller whose deadline has passed.
 func (x *Entities) withdraw(id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
 	accepted := make(chan bool, 1)
 	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted})

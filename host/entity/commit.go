@@ -16,8 +16,8 @@ func isEmpty(w *journal.Write) bool {
 	return w.Entity == nil && !w.Destroy && w.Lock == nil && !w.Unlock && len(w.Receipts)+len(w.Send)+len(w.Take)+len(w.Park)+len(w.Unpark) == 0
 }
 
-// commit makes what a batch came to durable. An error says that nothing of it took effect,
-// unless the host is over.
+// commit makes the effects of a batch durable. An error means that none of them took effect, unless
+// the host has ended.
 func (b *batch) commit(w journal.Write) error {
 	if isEmpty(&w) {
 		return nil
@@ -72,7 +72,7 @@ func (x *Entities) tookEffect(ctx context.Context, w *journal.Write) (bool, erro
 	return same(found, ours), nil
 }
 
-// same tells whether a receipt in the store is one that was to be written.
+// same tells whether a receipt in the store equals the one that was to be written.
 func same(found, ours *journal.Receipt) bool {
 	return found.At == ours.At && bytes.Equal(found.Value, ours.Value)
 }

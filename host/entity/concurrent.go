@@ -35,8 +35,8 @@ func (e *entity) beginConcurrent() {
 	}
 }
 
-// mayBegin tells whether what came before a call is as far as it has to be: a read sees the
-// messages that were acknowledged before it came, and other calls come behind them.
+// mayBegin reports whether the calls ahead of a call have got far enough: a read sees the messages
+// that were acknowledged before it came, and other calls come behind them.
 func (e *entity) mayBegin(c *call) bool {
 	if c.attempts > 0 && e.reading.until != 0 {
 		return false // it was not to blame, and is tried again later

@@ -1,7 +1,7 @@
-// Package entity runs entities: it takes calls for them, has the code of their module
-// answer, and keeps the state of those that have one.
+// Package entity runs entities: it takes calls for them, has the code of their module answer, and
+// keeps the state of stateful ones.
 //
-// # What is true at any time
+// # Invariants
 //
 //  1. A call that changes a state is acknowledged after one commit that holds the state it
 //     left, its receipt and all messages it sent. Of two operations on one entity one sees
@@ -22,21 +22,20 @@
 //
 // # Entities with a state
 //
-// An entity in memory is an actor of host/actor. The actor never waits: it puts calls into
-// a queue, and hands what is to be done to tasks, which report to it by messages. One task
-// works on the queue at a time (batch.go):
+// An entity in memory is an actor of host/actor. The actor never waits: it puts calls into a queue,
+// and hands work to tasks, which report to it by messages. One task works on the queue at a time
+// (batch.go):
 //
 //	cut a batch off the queue → load the row, if it is not in memory
 //	→ run all of it in one instance, in one invocation → commit once → answer all
 //
-// The naive design puts each call into a durable mailbox, acknowledges it, runs it, and
-// commits what it did: two commits a call, and calls of one entity wait for each other's
-// commits. Here a call whose caller waits runs from memory. If the host ends before the
-// commit, its caller has heard nothing, and repeats it with the same request id; if it ends
-// right after the commit, the repeated call finds the receipt. So a call costs one commit
-// at most, and while that commit is under way the queue fills: the busier an entity, the
-// larger its batches, and all of a batch share an instance, a decoding of the state and a
-// commit. There is no timer that collects.
+// The naive design puts each call into a durable mailbox, acknowledges it, runs it, and commits its
+// effects: two commits a call, and calls of one entity wait for each other's commits. Here a call
+// whose caller waits runs from memory. If the host ends before the commit, its caller has heard
+// nothing, and repeats it with the same request id; if it ends right after the commit, the repeated
+// call finds the receipt. So a call costs one commit at most, and while that commit is under way
+// the queue fills: the busier an entity, the larger its batches, and all of a batch share an
+// instance, a decoding of the state and a commit. There is no timer that collects.
 //
 // A call whose caller does not wait (a send) has to be durable before it is acknowledged. It is
 // put into the inbox, and joins the queue from there (fetch.go). A call runs behind the
@@ -64,20 +63,20 @@
 //
 // # Receipts, and when an answer is lost
 //
-// The naive way to find a repeated call asks the store for a receipt before each operation:
-// a round trip a call, nearly always in vain. Here the commit finds out: one that would
-// leave a second receipt of an origin fails as a whole. Then the receipts of the batch are
-// looked up, the calls that have one are answered with it, and the others run again; they
-// have caused nothing yet. Origins that were seen a short while ago are remembered, and
-// looked up first, as calls are that their callers mark as repeated, and for a while all calls
-// of an entity that was called again without a mark: with one read for a batch (receipts.go).
+// The naive way to find a repeated call asks the store for a receipt before each operation: a round
+// trip a call, nearly always in vain. Here the commit finds out: a commit with a second receipt of
+// an origin fails as a whole. Then the receipts of the batch are looked up, the calls with a
+// receipt are answered with it, and the others run again; they have caused nothing yet. Origins
+// that were seen a short while ago are remembered, and looked up first, as calls are that their
+// callers mark as repeated, and for a while all calls of an entity that was called again without a
+// mark: with one read for a batch (receipts.go).
 //
 // A commit whose answer was lost is repeated until it is decided (host/decide). The witness of a
 // batch is a receipt, or a message that it takes out of the inbox. Until then nothing is
 // answered and no other batch of the entity begins.
 //
-// If the store refuses a commit nothing took effect: callers get the error, messages stay
-// in the inbox, and the state in memory is that of the last commit.
+// If the store refuses a commit nothing took effect: callers get the error, messages stay in the
+// inbox, and the state in memory is as of the last commit.
 //
 // # Reads
 //
@@ -92,8 +91,8 @@
 //
 // # Critical sections
 //
-// A workflow may lock entities with a state (lock.go). The store has two rows of it, that of
-// the lock and that of the run, and the entity is held while they agree: see journal/lock.go.
+// A workflow may lock entities with a state (lock.go). The store has two rows of it, the lock's and
+// the run's, and the entity is held while they agree: see journal/lock.go.
 //
 // To lock is a call in the queue, alone in its batch: it comes behind the calls and messages
 // that came before it. Its task makes sure that the run is in its section, and writes the
@@ -102,13 +101,13 @@
 // section, and so for them. A call says which section it was made in, and is refused if the
 // entity is not held by that one; if it was performed before, it has its outcome all the same.
 //
-// The naive release is a message from the run to each entity, which is lost with the host, or
-// with the run. Here the run ends its section by a write of its own, and by its end: the row of
-// the lock is worth nothing from then on. The entities that the run holds are told in memory
-// ([Entities.Unlocked]); what is not told, because of a crash or a race, looks by itself: an
-// entity that is held while others wait asks the store each second, and one that comes into
-// memory asks before it begins anything. A section that is over stays over, so that one
-// look is enough. The row is deleted along with the next commit, or by the sweep.
+// The naive release is a message from the run to each entity, which is lost with the host, or with
+// the run. Here the run ends its section by a write of its own, and by its end: the row of the lock
+// is worth nothing from then on. The entities that the run holds are told in memory
+// ([Entities.Unlocked]); an entity that misses it, because of a crash or a race, looks by itself:
+// while it is held and others wait it asks the store each second, and on coming into memory it asks
+// before it begins anything. An ended section stays ended, so that one look is enough. The row is
+// deleted along with the next commit, or by the sweep.
 //
 // No two runs wait for each other: a run locks in the order of the ids of entities, asks for
 // nothing else while it has locks, and waits for no entity that it has not locked.
@@ -116,10 +115,10 @@
 // # Entities without a state
 //
 // Each call has an instance of its own, with SQL in a transaction, HTTP and configuration
-// (host/effects), and a few run at the same time (stateless.go). One that is not persisted
-// is best effort: it runs once at most, and its SQL commits before it is answered. One that
-// is persisted is put into the inbox first, and runs until it has an outcome: its SQL, its
-// receipt and the removal of its message commit together.
+// (host/effects), and a few run at the same time (stateless.go). A call that is not persisted is
+// best effort: it runs once at most, and its SQL commits before it is answered. A persisted call is
+// put into the inbox first, and runs until it has an outcome: its SQL, its receipt and the removal
+// of its message commit together.
 //
 // # What else leaves an entity
 //
@@ -130,11 +129,11 @@
 //
 // # Limits
 //
-// The mailbox of an entity, the size of a batch, the messages of an operation and the size
-// of a state are bounded. Instances are admitted by host/budget and compute in
-// guest.Slots, under the limits of turns; states and calls that are kept in memory are
-// part of the budget of what waits. Batches and calls of many entities take turns
-// (actor.FairQueue): one that is called ten thousand times delays another by one batch.
+// The mailbox of an entity, the size of a batch, the messages of an operation and the size of a
+// state are bounded. Instances are admitted by host/budget and compute in guest.Slots, under the
+// limits of turns; states and calls that are kept in memory are part of the budget of waiting work.
+// Batches and calls of many entities take turns (actor.FairQueue): an entity called ten thousand
+// times delays another by one batch.
 //
 // # Where to read
 //

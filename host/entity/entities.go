@@ -85,7 +85,7 @@ type Deps struct {
 	// Queued is what states and calls that wait take their memory from.
 	Queued     *budget.Budget
 	Registerer prometheus.Registerer
-	// ShardGroups are those that this host serves, besides the default one.
+	// ShardGroups are the shard groups that this host serves, besides the default one.
 	ShardGroups []string
 	Starts      Starts
 	Store       Store
@@ -93,18 +93,17 @@ type Deps struct {
 	Transactions Transactions
 }
 
-// maxAtWork bounds the tasks of entities at the same time. Those that wait for the store,
-// for memory or for a slot count, so it is far more than compute.
+// maxAtWork bounds the tasks of entities at the same time. Tasks waiting for the store, for memory
+// or for a slot count, so it is far more than compute.
 const maxAtWork = 1024
 
-// Entities is all entities of a host. Those that have something to do, or had a short while
-// ago, are in memory.
+// Entities manages all entities of a host. Busy and recently busy entities are in memory.
 type Entities struct {
 	Deps
 	metrics *metrics
 	group   actor.TaskGroup              // the goroutines of actors and of their tasks
 	atWork  *actor.FairQueue[journal.ID] // the actors themselves
-	working *actor.FairQueue[journal.ID] // batches, reads and what comes before them
+	working *actor.FairQueue[journal.ID] // batches, reads and their preparation
 	calling *actor.FairQueue[journal.ID] // calls of entities without a state
 	actors  *actor.Registry[journal.ID, message, *entity]
 	timers  *timer.Heap
@@ -115,7 +114,7 @@ type Entities struct {
 	recovering chan struct{}
 }
 
-// New makes entities of which none is in memory.
+// New makes Entities with none in memory.
 func New(deps Deps) *Entities {
 	x := &Entities{Deps: deps, metrics: newMetrics(deps.Registerer), recovering: make(chan struct{}, maxRecovering)}
 	x.working = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
@@ -144,7 +143,7 @@ func (x *Entities) Count() int { return x.actors.Len() }
 // Idle is closed once no entity and no task works.
 func (x *Entities) Idle() <-chan struct{} { return x.group.Idle() }
 
-// Close lets no entity begin to work any more. Those that do go on until the host is over.
+// Close lets no entity begin work any more. Running work goes on until the host ends.
 func (x *Entities) Close() { x.group.Close() }
 
 // now is the wall clock, Unix nanoseconds.

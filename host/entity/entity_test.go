@@ -112,7 +112,8 @@ func TestOperationsThatNeverEndAreRunTwice(t *testing.T) {
 	})
 }
 
-// TestOperationThatNeverEndsKeepsFewWaiting: what is in front of it is durable and answered before it is run a second time.
+// TestOperationThatNeverEndsKeepsFewWaiting: the calls in front of it are durable and answered
+// before it is run a second time.
 func TestOperationThatNeverEndsKeepsFewWaiting(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -198,7 +199,7 @@ func TestOperationThatCrashesFailsAlone(t *testing.T) {
 	})
 }
 
-// TestOperationThatDestroys deletes the row; what comes behind it makes another entity.
+// TestOperationThatDestroys deletes the row; the next operation makes another entity.
 func TestOperationThatDestroys(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -293,7 +294,7 @@ func TestHostFault(t *testing.T) {
 	})
 }
 
-// TestHostFaultInTheActor costs what the message was about, and the entity goes on.
+// TestHostFaultInTheActor costs the request of the message, and the entity goes on.
 func TestHostFaultInTheActor(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -127,8 +127,7 @@ func (m *exclusion) transfer(w *workflow, from, to string, amount int64) {
 	}
 }
 
-// endSection ends a section in one of the ways in which it can end. A run that is over is
-// followed by another.
+// endSection ends a section in one of the possible ways. A finished run is followed by another.
 func (m *exclusion) endSection(w *workflow, random *rand.Rand, n int) {
 	way := random.IntN(4)
 	u := journal.Update{State: journal.Running}

@@ -8,8 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// guarded runs a part of the work on one entity. If it panics, callers cannot be told what came
-// of it.
+// guarded runs a part of the work on one entity. If it panics, its outcome is unknown to callers.
 func guarded(work func() error) error {
 	err := hostfault.Try(work)
 	var fault *hostfault.Fault
@@ -19,8 +18,8 @@ func guarded(work func() error) error {
 	return errors.Join(fault, abi.Errorf(abi.CodeInternal, "the host failed while it worked on the entity; whether the call took effect is not known"))
 }
 
-// refuse ends what a message was about, after the host failed to handle it. The inbox and the
-// row tell what is true.
+// refuse ends the request of a message that the host failed to handle. The inbox and the row have
+// the truth.
 func (e *entity) refuse(m message, err error) {
 	var fault *hostfault.Fault
 	if errors.As(err, &fault) {
@@ -60,7 +59,7 @@ func (e *entity) refuse(m message, err error) {
 	}
 }
 
-// report writes what a bug report needs, and no payloads.
+// report writes the facts that a bug report needs, and no payloads.
 func (x *Entities) report(id journal.ID, f *hostfault.Fault) {
 	x.metrics.faults.Inc()
 	x.Logger.Error("host fault: a call of one entity has failed, the others go on; please report this line",

@@ -19,21 +19,20 @@ import (
 // Invariant: of the acknowledgements that the entity has heard of, those at a position up to seen
 // are of messages that have been in memory.
 //
-// The naive design takes the last position of a page that was read for what was seen. That is
-// right where positions become visible in their order, as on SQLite. On Postgres a transaction
-// draws positions when it inserts, and others see them when it commits: of two that are under way,
-// one of an entity that sends and one of a client, the later position may be visible first. A page
-// with position 7 then says nothing about position 6. Nor does a gap: a transaction that was
-// rolled back leaves one for ever, so that waiting for gaps to close could wait for nothing.
+// The naive design takes the last position of a page as seen. That is right where positions become
+// visible in their order, as on SQLite. On Postgres a transaction draws positions when it inserts,
+// and others see them when it commits: of two in flight, say from a sending entity and from a
+// client, the later position may be visible first. A page with position 7 then says nothing about
+// position 6. Nor does a gap: a transaction that was rolled back leaves one for ever, so that
+// waiting for gaps to close could wait for nothing.
 //
-// What is known is which positions were acknowledged: the sender's commit returns its position,
-// and the entity learns of it before the sender does. So nothing is concluded about positions that
-// no one was told of. An acknowledgement at or below seen, of a message that is not in memory,
-// takes seen back below it (hear), and the inbox is read again, from its beginning. A read that
-// begins after an acknowledgement finds the message, or it was taken; one that was under way may
-// have missed it, and is worth no more than the positions below it (takeFetched). Transactions
-// that are under way are few and positions grow, so a call waits for few reads, whatever else is
-// sent meanwhile.
+// Known are the positions that were acknowledged: the sender's commit returns its position, and the
+// entity learns of it before the sender does. So nothing is concluded about positions that no one
+// was told of. An acknowledgement at or below seen, of a message that is not in memory, takes seen
+// back below it (hear), and the inbox is read again, from its beginning. A read that begins after
+// an acknowledgement finds the message, or it was taken; a read that was in flight may have missed
+// it, and is worth no more than the positions below it (takeFetched). Transactions in flight are
+// few and positions grow, so a call waits for few reads, whatever else is sent meanwhile.
 //
 // A call that came before such an acknowledgement waits for the same read, without need. It may be
 // in front of as many messages as are kept in memory. So that read is not put off for the room
@@ -56,10 +55,10 @@ type page struct {
 // one was told of it.
 func (e *entity) hear(position uint64) {
 	e.unread, e.barren = true, false
+	e.acked = max(e.acked, position)
 	if position == 0 || e.positions[position] != nil {
 		return
 	}
-	e.acked = max(e.acked, position)
 	if position <= e.seen {
 		e.seen, e.overtaken = position-1, true
 	}
@@ -102,8 +101,8 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 	return p, err
 }
 
-// readMore reads what comes behind a page. It reports whether that left room in the page: workflows
-// to be started take none, so that calls behind any number of them are found.
+// readMore reads the messages behind a page. It reports whether there is room left in the page:
+// workflows to be started take none, so that calls behind any number of them are found.
 func (x *Entities) readMore(id journal.ID, p *page) (goOn bool, err error) {
 	limit := journal.PageLimit{Entries: maxBatch - len(p.calls), Bytes: maxBatchBytes - p.bytes}
 	messages, more, err := x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, p.last, limit)
@@ -144,7 +143,7 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 	return true, nil
 }
 
-// callOf makes a call of a message. One that does not decode is a call that fails.
+// callOf makes a call of a message. A message that does not decode becomes a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	p, damaged := abi.DecodeAs[parcel](m.Value)
 	c := &call{operation: m.Name, mailbox: defaultMailbox, concurrency: defaultConcurrency}
@@ -186,8 +185,8 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	return c, nil
 }
 
-// takeFetched puts messages into the queue. Those that were taken out of the inbox while it was
-// read may be among them.
+// takeFetched puts messages into the queue. Messages taken out of the inbox during the read may be
+// among them.
 func (e *entity) takeFetched(m fetched) {
 	e.fetching = false
 	if m.err != nil {
@@ -217,7 +216,7 @@ func (e *entity) takeFetched(m fetched) {
 	e.see(&m.page)
 }
 
-// see takes note of what a page that was read says about the order.
+// see records what a page tells about the order of positions.
 func (e *entity) see(p *page) {
 	e.seen = max(e.seen, p.last)
 	if !p.more {

@@ -42,10 +42,10 @@ type fixture struct {
 
 	mu          sync.Mutex
 	types       map[string]*abi.EntityInfo // guarded by mu
-	invocations []string                   // guarded by mu; what the guests were asked to run
+	invocations []string                   // guarded by mu; the operations that the guests were asked to run
 	held        chan struct{}              // guarded by mu; invocations wait for it to be closed, if it is not nil
 	heldOnly    string                     // guarded by mu; only such invocations are held, if it is not empty
-	began       chan string                // what is being invoked, for tests that listen
+	began       chan string                // each invocation, for tests that listen
 	started     []string                   // guarded by mu; workflows
 	startError  error                      // guarded by mu; of starts
 	unstartable map[string]error           // guarded by mu; of starts, by their keys
@@ -72,7 +72,7 @@ func counterType() *abi.EntityInfo {
 	return e
 }
 
-// stores are those that a host can run on.
+// stores are the stores that a host can run on.
 var stores = [2]string{"sqlite", "postgres"}
 
 // eachStore runs a test on both stores. One with many cases takes stores[n%2] for the nth, so that
@@ -138,7 +138,7 @@ func (f *fixture) boot() {
 	}
 }
 
-// warnings keeps what the host warns of.
+// warnings keeps the warnings of the host.
 type warnings struct {
 	slog.Handler
 	f *fixture
@@ -453,7 +453,7 @@ func (r CallRequest) by(o journal.Origin) CallRequest {
 	return r
 }
 
-// value is what a call returned, as a number.
+// value returns the result of a call, as a number.
 func (f *fixture) value(o abi.Outcome, err error) int64 {
 	f.t.Helper()
 	require.NoError(f.t, err)
@@ -478,7 +478,7 @@ func (f *fixture) stored(key string) (int64, bool) {
 	return n, true
 }
 
-// result is what a call in the background came to.
+// result is the outcome of a call in the background.
 type result struct {
 	outcome abi.Outcome
 	err     error
@@ -494,7 +494,8 @@ func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
 	return done
 }
 
-// waits is how many calls of an entity wait, beside what is at work; -1 if that changes now.
+// waits returns the number of queued calls of an entity, without running ones; -1 if that changes
+// now.
 func (f *fixture) waits(key string) int {
 	waiting := -1
 	f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
@@ -504,7 +505,7 @@ func (f *fixture) waits(key string) int {
 	return waiting
 }
 
-// queuedCalls waits until so many calls of an entity wait, beside what is at work.
+// queuedCalls waits until so many calls of an entity are queued, without running ones.
 func (f *fixture) queuedCalls(key string, n int) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool { return f.waits(key) == n }, testTimeout, testTick)

@@ -21,8 +21,8 @@ import (
 // InstanceDeps is what [Instances] stand on.
 type InstanceDeps struct {
 	Clock clockwork.Clock
-	// CallFuel bounds what a call of an entity without a state may compute, and CallTimeout
-	// how long it may take; a Fuel of 0 is no limit.
+	// CallFuel bounds the computation of a call of a stateless entity, and CallTimeout its
+	// duration; a Fuel of 0 is no limit.
 	CallFuel    int64
 	CallTimeout time.Duration
 	Egress      effects.Egress
@@ -81,7 +81,7 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 		return decodeOperations(turn, ran)
 	})
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // the host is over: it has stopped the guest, which did nothing wrong
+		return nil, ctx.Err() // the host has ended: it stopped the guest, which did nothing wrong
 	}
 	return ran, err
 }
@@ -95,7 +95,7 @@ func notRun(err error) error {
 	return err
 }
 
-// decodeOperations reads what an invocation handed over.
+// decodeOperations decodes the results of an invocation.
 func decodeOperations(turn wasm.Turn, ran *Ran) error {
 	if turn.Parked {
 		return abi.Errorf(abi.CodeGuestProtocol, "an operation parked instead of finishing")

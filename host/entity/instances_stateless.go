@@ -49,8 +49,8 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 	return g.ranStateless(ctx, fx, turn, err)
 }
 
-// ranStateless is what a call came to. A failure that is not the code's comes first: what the
-// code made of it does not matter.
+// ranStateless returns the result of a call. A failure that is not the code's comes first: the
+// code's reaction to it does not matter.
 func (g *Instances) ranStateless(ctx context.Context, fx *effects.Effects, turn wasm.Turn, err error) (*StatelessRan, error) {
 	switch {
 	case ctx.Err() != nil:

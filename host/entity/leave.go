@@ -11,11 +11,11 @@ import (
 
 // # Workflows that leave memory while they wait
 //
-// A workflow that calls an entity, or locks it, waits in memory at first: as a rule the answer is there within
-// milliseconds, and costs no write but that of the entity. An entity that is held by a critical section may not answer for
-// days, and a thousand workflows that wait for it would take the places of all others. So a workflow
-// whose place is wanted leaves: its request becomes a message in the inbox of the entity, and the answer will be one in
-// its own.
+// A workflow that calls an entity, or locks it, waits in memory at first: as a rule the answer is
+// there within milliseconds, and costs no write but the entity's. An entity that is held by a
+// critical section may not answer for days, and a thousand workflows that wait for it would take
+// the places of all others. So a workflow whose place is wanted leaves: its request becomes a
+// message in the inbox of the entity, and the answer will be one in its own.
 //
 // Invariants:
 //

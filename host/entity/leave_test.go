@@ -31,7 +31,7 @@ func (l *leaves) calls(req CallRequest) CallRequest {
 	return req
 }
 
-// answers are what it has been sent, by the steps that they are for.
+// answers returns the answers sent to it, by their steps.
 func (l *leaves) answers() map[journal.StepID]abi.Outcome {
 	l.f.t.Helper()
 	inbox := journal.Receiver{ID: l.step.ID, Chain: l.step.Run}
@@ -40,7 +40,7 @@ func (l *leaves) answers() map[journal.StepID]abi.Outcome {
 	answers := map[journal.StepID]abi.Outcome{}
 	for _, m := range found {
 		require.Equal(l.f.t, journal.ResultMessage, m.Kind)
-		if m.From.Step != l.step.Step { // that of a lock is its own
+		if m.From.Step != l.step.Step { // a lock's is its own
 			require.Equal(l.f.t, journal.OriginOf(l.step.Run, m.From.Step), m.Origin)
 		}
 		require.NotContains(l.f.t, answers, m.From.Step)
@@ -68,8 +68,9 @@ func (f *fixture) mail(key string) int {
 	return len(found)
 }
 
-// TestWorkflowsLeaveWhileTheyWait has workflows wait for an entity that another holds: for a call, a read and a lock. They leave,
-// and the host ends. Each is sent its answer when the section is over, and is answered the same if it asks again.
+// TestWorkflowsLeaveWhileTheyWait has workflows wait for an entity that another holds: for a call,
+// a read and a lock. They leave, and the host ends. Each is sent its answer when the section has
+// ended, and is answered the same if it asks again.
 func TestWorkflowsLeaveWhileTheyWait(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -211,8 +212,8 @@ func TestAnswersAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestWorkflowsLeaveEntitiesWithoutAState: a call that waits for its turn is left behind, persisted or not, and one that is at work
-// is waited for. The answer of a persisted one commits with its SQL.
+// TestWorkflowsLeaveEntitiesWithoutAState: a call that waits for its turn is left behind, persisted
+// or not, and a running one is waited for. The answer of a persisted call commits with its SQL.
 func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

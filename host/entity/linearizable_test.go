@@ -94,7 +94,7 @@ func TestLinearizable(t *testing.T) {
 	})
 }
 
-// disturb lets commits go astray, and crashes hosts, until it is over.
+// disturb lets commits go astray, and crashes hosts, until over is closed.
 func disturb(f *fixture, host *sync.RWMutex, over <-chan struct{}) {
 	random := rand.New(rand.NewPCG(2, 3))
 	for n := 0; ; n++ {

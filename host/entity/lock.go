@@ -13,10 +13,10 @@ import (
 )
 
 // lookEvery is how often an entity that is held, while others wait for it, looks whether the
-// section of its holder is over. It is told of nearly all: see [Entities.Unlocked].
+// section of its holder has ended. It is told of nearly all ends: see [Entities.Unlocked].
 const lookEvery = time.Second
 
-// holding is what an entity knows of its lock.
+// holding is an entity's knowledge of its lock.
 type holding struct {
 	known   bool          // the row of the lock was looked at
 	looking bool          // it is being looked at
@@ -49,8 +49,8 @@ func (h *holding) allows(c *call) error {
 	return abi.Errorf(abi.CodeNotLocked, "%s is not locked by the critical section in which %q was called", c.ref, c.operation)
 }
 
-// beginLook has the row of the lock looked at, if it is not known or may be out of date. It
-// reports whether the entity may begin calls: those that [holding.mayPass].
+// beginLook starts a read of the lock's row, if it is not known or may be out of date. It reports
+// whether the entity may begin calls: see [holding.mayPass].
 func (e *entity) beginLook() bool {
 	e.tellLocked()
 	wanted := !e.holding.known || e.holding.lookAt != 0 && e.holding.lookAt <= e.entities.now()
@@ -100,7 +100,7 @@ func (x *Entities) readLock(ctx context.Context, id journal.ID, known *snapshot)
 	return lock, nil, nil
 }
 
-// takeLooked takes over what was found about the lock.
+// takeLooked takes over the result of a look at the lock.
 func (e *entity) takeLooked(m looked) {
 	h := &e.holding
 	h.looking, h.lookAt = false, 0
@@ -135,7 +135,7 @@ func (e *entity) unheld() {
 	e.holding.lock, e.holding.leftover, e.holding.lookAt = nil, true, 0
 }
 
-// isUnlocked says that the section of a step is over.
+// isUnlocked records that the section of a step has ended.
 func (e *entity) isUnlocked(step journal.Caller) {
 	if e.holding.lock != nil && e.holding.lock.Holder == step {
 		e.unheld()
@@ -147,7 +147,7 @@ func (e *entity) isUnlocked(step journal.Caller) {
 	}
 }
 
-// endLock takes over what a batch says of the lock.
+// endLock takes over a batch's result about the lock.
 func (e *entity) endLock(batch []*call, res batchResult) {
 	h := &e.holding
 	if res.unlocked {
@@ -184,7 +184,7 @@ func (e *entity) forgetLock() {
 	e.holding = holding{}
 }
 
-// failWaiting answers those who wait for a turn, if the entity cannot tell whether it is held.
+// failWaiting answers queued callers with an error, if the entity cannot tell whether it is held.
 // Messages stay in the inbox.
 func (e *entity) failWaiting(err error) {
 	failed := func(c *call) bool {
@@ -198,7 +198,7 @@ func (e *entity) failWaiting(err error) {
 	e.queue, e.concurrent = slices.DeleteFunc(e.queue, failed), slices.DeleteFunc(e.concurrent, failed)
 }
 
-// tellLocked answers those who ask for a lock that they have.
+// tellLocked answers the requests for a lock that is held for them.
 func (e *entity) tellLocked() {
 	h := e.holding.lock
 	if h == nil {
@@ -214,7 +214,7 @@ func (e *entity) tellLocked() {
 	})
 }
 
-// waitForSection sets when to look whether the section of the holder is over.
+// waitForSection sets when to look whether the section of the holder has ended.
 func (e *entity) waitForSection() {
 	h := &e.holding
 	switch {
@@ -263,7 +263,7 @@ func (b *batch) performLock(c *call) error {
 	return nil
 }
 
-// Unlocked says that the section of a step is over: the entities that it has locked go on.
+// Unlocked reports that the section of a step has ended: the entities that it has locked go on.
 func (x *Entities) Unlocked(step journal.Caller) {
 	for _, id := range x.holders.of(step) {
 		x.actors.Post(id, unlocked{step})
@@ -301,7 +301,7 @@ func (x *Entities) Unlock(ctx context.Context, ref Ref) (*journal.Lock, error) {
 type Waiter struct {
 	// From is the step of a workflow; zero if it is a client.
 	From journal.Caller
-	// Operation is "lock", or what was called.
+	// Operation is "lock", or the called operation.
 	Operation string
 	Since     int64
 }
@@ -346,8 +346,8 @@ func (x *Entities) Locks(ctx context.Context, f journal.LockFilter) (locks []jou
 	return locks, after, more, err
 }
 
-// holders knows which entities in memory a section holds, or is about to: who they are to be
-// told when it is over.
+// holders knows which entities in memory a section holds, or is about to: they are told when it
+// ends.
 type holders struct {
 	mu  sync.Mutex
 	ids map[journal.Caller][]journal.ID // guarded by mu

@@ -31,7 +31,7 @@ func (f *fixture) newWorkflow(key string) *workflow {
 	return w
 }
 
-// apply commits what the owner of executions would.
+// apply commits a write in place of the owner of executions.
 func (f *fixture) apply(w journal.Write) {
 	f.t.Helper()
 	f.commits.mu.Lock()

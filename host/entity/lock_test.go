@@ -200,7 +200,7 @@ func TestHeldEntityComesBack(t *testing.T) {
 	})
 }
 
-// TestMailboxOfAHeldEntity is full of those who wait, and has room for the holder.
+// TestMailboxOfAHeldEntity is full of waiting calls, and has room for the holder.
 func TestMailboxOfAHeldEntity(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -262,8 +262,8 @@ func TestLockOfARunThatEndsMeanwhile(t *testing.T) {
 	})
 }
 
-// TestOperatorUnlocks: the holder's next call is refused, and others go on; one that was
-// performed before has its outcome.
+// TestOperatorUnlocks: the holder's next call is refused, and others go on; an earlier call has its
+// outcome.
 func TestOperatorUnlocks(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -12,10 +12,10 @@ import (
 
 // Lock locks entities for the critical section of a step, one after the other.
 //
-// All runs lock in one order, that of the ids, whatever order their code names the entities in. So
-// the entity that a run waits for is behind all that it holds, and behind all that those it waits for wait
-// for: there is no circle, and no two runs ever wait for each other. Nothing is locked before all that
-// was asked for is known to be lockable.
+// All runs lock in the order of the ids, whatever order their code names the entities in. So the
+// entity that a run waits for is behind all that it holds, and behind all that its holder waits
+// for: there is no circle, and no two runs ever wait for each other. Nothing is locked before all
+// that was asked for is known to be lockable.
 //
 // If the workflow leaves memory before it has all of them, it asks again, for all, when it is told that it has the next one.
 func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience Patience, refs ...Ref) error {
@@ -40,7 +40,7 @@ func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience Patie
 	return nil
 }
 
-// inLockOrder sorts entities by their ids, and refuses one that is there twice.
+// inLockOrder sorts entities by their ids, and refuses duplicates.
 func inLockOrder(refs []Ref) ([]Ref, error) {
 	refs = slices.Clone(refs)
 	slices.SortFunc(refs, func(a, b Ref) int {
@@ -55,9 +55,9 @@ func inLockOrder(refs []Ref) ([]Ref, error) {
 	return refs, nil
 }
 
-// lockOne has an entity wait for a step of a workflow, until the section of the step is over: it
-// performs what the workflow's run asks for and nothing else. It returns once that is so. The
-// same step may ask again.
+// lockOne holds an entity for a step of a workflow, until the section of the step has ended: the
+// entity performs the requests of the workflow's run and nothing else. It returns once that is so.
+// The same step may ask again.
 func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller, patience Patience) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Whatever order the code of a run names entities in, it is the same one that they are locked in.
+// Whatever order the code of a run names entities in, they are locked in the same one.
 func TestInLockOrder(t *testing.T) {
 	var named []Ref
 	for i := range 50 {

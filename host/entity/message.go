@@ -5,14 +5,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// message is what the actor of an entity receives.
+// message is a message to the actor of an entity.
 type message interface{ isMessage() }
 
 type (
 	// arrival brings a call.
 	arrival struct{ call *call }
-	// withdrawal says that a caller does not wait any more. The reply tells whether its call
-	// has been accepted: it has run, runs, or will. To one who waits on if the call has come far, it tells whether he does.
+	// withdrawal says that a caller does not wait any more. The reply tells whether its call has
+	// been accepted: it has run, runs, or will. To a caller that waits on if the call has come far,
+	// it tells whether it does.
 	withdrawal struct {
 		call   *call
 		waiter *waiter
@@ -37,9 +38,9 @@ type (
 		page
 		err error
 	}
-	// batchDone says what became of a batch.
+	// batchDone reports the outcome of a batch.
 	batchDone struct{ batchResult }
-	// callDone says what became of a call that ran beside others.
+	// callDone reports the outcome of a call that ran beside others.
 	callDone struct {
 		call   *call
 		answer answer
@@ -53,12 +54,12 @@ type (
 	looked struct {
 		lock *journal.Lock // or nil
 		held bool          // the holder is in its section
-		// state is what had to be read of the entity, if it had to be, at a generation.
+		// state is the entity's state as of a generation, if it had to be read.
 		state      *snapshot
 		generation uint64
 		err        error
 	}
-	// unlocked says that the section of a step is over.
+	// unlocked reports that the section of a step has ended.
 	unlocked struct{ step journal.Caller }
 	// waitersRequest asks who waits for the entity.
 	waitersRequest struct{ reply chan<- waitersReply }

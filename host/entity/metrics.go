@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// observe counts what became of an operation.
+// observe counts the outcome of an operation.
 func (m *metrics) observe(kind string, a answer) {
 	result := "ok"
 	switch {

@@ -25,7 +25,7 @@ type overtaken struct {
 	*fixture
 	admin *pgx.Conn
 	lock  int64         // advisory; the transaction of the first message waits for it
-	sent  chan error    // what became of the first message
+	sent  chan error    // the outcome of the first message
 	pages []chan func() // the nth page that is read of the inbox: a function that hands it over
 }
 

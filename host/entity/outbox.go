@@ -8,7 +8,7 @@ import (
 // maxSent bounds the messages of one operation.
 const maxSent = 1000
 
-// messages checks what an operation sent, and makes messages of it. A mistake in one is the
+// messages checks the sends of an operation, and makes messages of them. A mistake in one is the
 // operation's: it fails, and has sent nothing.
 func (r *run) messages(o *abi.OperationReply) ([]journal.Sent, error) {
 	if n := len(o.Sent) + len(o.Started); n > maxSent {

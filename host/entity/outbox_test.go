@@ -271,8 +271,8 @@ func TestCallsBeforeRecovery(t *testing.T) {
 	})
 }
 
-// TestCallsAroundRecovery come behind the messages that a host left behind, also if their
-// entity comes into memory when the recovery is over: all that it knows is in its box by then.
+// TestCallsAroundRecovery come behind the messages left by an earlier host, also if their entity
+// comes into memory when the recovery has ended: all that it knows is in its box by then.
 func TestCallsAroundRecovery(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -361,8 +361,8 @@ func TestDamagedMessageOfAnEntityWithoutARow(t *testing.T) {
 	})
 }
 
-// TestFullInboxOfAReceiver: of a batch in which one operation sends to an entity whose inbox is
-// full, that operation fails alone, and may be repeated. One that was sent is parked.
+// TestFullInboxOfAReceiver: an operation of a batch that sends to an entity whose inbox is full
+// fails alone, and may be repeated. A sent one is parked.
 func TestFullInboxOfAReceiver(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -46,9 +46,9 @@ func parkedOf(ref Ref, position uint64, reason *abi.Error, now int64, attempts i
 	return journal.Parked{Position: position, Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, At: now, Attempts: attempts, Reason: reason}
 }
 
-// parked says why a message of the batch is parked. One that does not decode does not say whose it is; the
-// row of the entity does, or other calls have. If not it is listed and dropped by the name of its entity all the
-// same: a name yields the id.
+// parked says why a message of the batch is parked. A message that does not decode does not name
+// its entity; the row of the entity does, or other calls have. If not it is listed and dropped by
+// the name of its entity all the same: a name yields the id.
 func (b *batch) parked(c *call, reason *abi.Error, now int64) journal.Parked {
 	ref := c.ref
 	if ref == (Ref{}) && b.state != nil && b.state.row != nil {
@@ -70,7 +70,7 @@ func (b *batch) endHopeless(reason *abi.Error) {
 	if len(hopeless) == 0 {
 		return
 	}
-	r := &run{batch: b, at: b.entities.now(), replies: map[*call]*reply{}} // what the state is may not be known
+	r := &run{batch: b, at: b.entities.now(), replies: map[*call]*reply{}} // the state may be unknown
 	for _, c := range hopeless {
 		r.parkOrFail(c, reason)
 	}
@@ -117,8 +117,9 @@ func (e *entity) cutMisfits(n int) int {
 	return n
 }
 
-// forgetMisfits forgets the attempts of messages that are not in the inbox, all of which is in memory. The
-// commit that parked one may have lost its answer, and a retry has all attempts again.
+// forgetMisfits forgets the attempts of messages that are not in the inbox, all of which are in
+// memory. The commit that parked a message may have lost its answer, and a retry has all attempts
+// again.
 func (e *entity) forgetMisfits() {
 	maps.DeleteFunc(e.misfits, func(position uint64, _ int) bool { return e.positions[position] == nil })
 }
@@ -138,7 +139,7 @@ func (x *Entities) parkCall(c *call, reason *abi.Error) (answer, error) {
 	return x.isParkedNow(c.ref.ID(), c, reason), nil
 }
 
-// isParkedNow is the answer to those who wait for a message that was parked.
+// isParkedNow is the answer to the waiters of a parked message.
 func (x *Entities) isParkedNow(id journal.ID, c *call, reason *abi.Error) answer {
 	x.notePark(id, c.ref, c.operation, reason)
 	return answer{err: parkedError(c, reason), parked: true}
@@ -204,8 +205,9 @@ func (x *Entities) Retry(ctx context.Context, ref Ref, positions []uint64) (int,
 	})
 }
 
-// Drop deletes parked messages of an entity: those at some positions, or all if there are none. One that its
-// sender may repeat leaves a receipt, so that it is not performed if it is. It returns how many.
+// Drop deletes parked messages of an entity: the ones at the given positions, or all if there are
+// none. A message that its sender may repeat leaves a receipt, so that the repetition is not
+// performed. It returns the number of dropped messages.
 func (x *Entities) Drop(ctx context.Context, ref Ref, positions []uint64) (int, error) {
 	now := x.now()
 	return x.unpark(ctx, ref, positions, faultpoint.EntityBeforeCommit, faultpoint.EntityAfterCommit, func(w *journal.Write, m *journal.ParkedMessage) {
@@ -223,7 +225,7 @@ func droppedError(ref Ref, m *journal.ParkedMessage) *abi.Error {
 	return err
 }
 
-// unpark commits what is to become of parked messages, in few writes, and tells the entity.
+// unpark commits the fate of parked messages, in few writes, and tells the entity.
 func (x *Entities) unpark(ctx context.Context, ref Ref, positions []uint64, before, after string, add func(*journal.Write, *journal.ParkedMessage)) (int, error) {
 	if err := x.Host.Accepting(); err != nil {
 		return 0, err

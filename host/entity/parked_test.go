@@ -37,8 +37,8 @@ func (f *fixture) waitingMail(key string) (names []string) {
 }
 
 // TestCrashingMessageIsParked: a message whose operation crashes, or does not end, is kept with its
-// reason. What was sent before and after it is performed, and an error that an operation returns is
-// its outcome.
+// reason. Messages sent before and after it are performed, and an error that an operation returns
+// is its outcome.
 func TestCrashingMessageIsParked(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -205,8 +205,8 @@ func TestParkedSurvivesEachCrash(t *testing.T) {
 	}
 }
 
-// crashAround has a host end at a point while a message is parked, retried or dropped. The operator repeats
-// what was not answered.
+// crashAround has a host end at a point while a message is parked, retried or dropped. The operator
+// repeats unanswered requests.
 func crashAround(t *testing.T, kind, point, phase string) {
 	f := newFixture(t, kind)
 	f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeUnknownWorkflow, "gone")}

@@ -12,8 +12,8 @@ import (
 // receipt.
 var errTaken = errors.New("entity: the message has been taken")
 
-// callPersisted puts a call of an entity without a state into the inbox, and waits for its
-// outcome. One that was there before is waited for, or has left a receipt.
+// callPersisted puts a call of an entity without a state into the inbox, and waits for its outcome.
+// A repeated call waits for the first one, or finds its receipt.
 func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, error) {
 	if !c.leavesReceipt() {
 		c.origin = journal.NewOrigin()
@@ -78,7 +78,7 @@ func (x *Entities) outcomeBefore(ctx context.Context, c *call) (o abi.Outcome, f
 	return abi.Outcome{Value: receipt.Value, Error: receipt.Error}, true, nil
 }
 
-// askRoom asks the entity whether its mailbox has room for one that is to be durable.
+// askRoom asks the entity whether its mailbox has room for a durable call.
 func (x *Entities) askRoom(ctx context.Context, c *call) error {
 	reply := make(chan error, 1)
 	x.actors.Post(c.ref.ID(), roomRequest{c, reply})

@@ -8,10 +8,9 @@ const (
 	maxBatchBytes = 1 << 20
 )
 
-// cutBatch tells how many calls from the head of a queue make the next batch: as many as
-// both bounds allow, up to one that has to wait for messages that are not in the queue yet.
-// Seen is the position up to which they are. The first may have more bytes than a batch. Some
-// kinds are alone.
+// cutBatch tells how many calls from the head of a queue make the next batch: as many as both
+// bounds allow, up to a call that has to wait for messages that are not in the queue yet. Messages
+// up to position seen are. The first call may have more bytes than a batch. Some kinds are alone.
 func cutBatch(queue []*call, seen uint64) int {
 	n, bytes := 0, 0
 	for _, c := range queue {

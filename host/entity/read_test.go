@@ -6,10 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
 )
 
-// TestReadsRunBesideACommit has a read and a second one answered while a commit is under way.
-// They see what was acknowledged, and not what is not.
+// TestReadsRunBesideACommit has a read and a second one answered while a commit is under way. They
+// see acknowledged writes, and no others.
 func TestReadsRunBesideACommit(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -27,6 +28,32 @@ func TestReadsRunBesideACommit(t *testing.T) {
 		require.EqualValues(t, 11, f.value(r.outcome, r.err))
 		require.EqualValues(t, 11, f.value(f.x.Call(t.Context(), operation("a", "get"))))
 		require.Len(t, f.commits.taken(), 1, "reads commit nothing")
+	})
+}
+
+// TestReadBehindAMessageReadEarly: the inbox is read between the commit of a message and its
+// acknowledgement. A read that the sender makes behind it sees its effect nonetheless.
+func TestReadBehindAMessageReadEarly(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, kind string) {
+		f := newFixture(t, kind)
+		f.value(f.x.Call(t.Context(), add("a", 1)))
+		f.hold()
+		pass := f.x.Fault
+		f.x.Fault = func(point string) {
+			pass(point)
+			if point == faultpoint.EntityReceiveAfter {
+				f.x.actors.Post(refTo("a").ID(), mail{})
+				<-f.began // the message is in memory, and at work
+			}
+		}
+		require.NoError(t, f.x.Send(t.Context(), add("a", 10)))
+		get := f.goCall(t.Context(), operation("a", "get"))
+		require.Eventually(t, func() bool { return f.waits("a") == 1 || len(f.began) > 0 }, testTimeout, testTick)
+		require.Empty(t, f.began, "the read waits for the message")
+		f.release()
+		r := <-get
+		require.EqualValues(t, 11, f.value(r.outcome, r.err))
 	})
 }
 
@@ -93,8 +120,8 @@ func TestReadAfterSend(t *testing.T) {
 	})
 }
 
-// TestReadOfAnOlderState does not make the entity go on from it: the read began before a
-// commit after which the host forgot what it knew.
+// TestReadOfAnOlderState does not make the entity go on from it: the read began before a commit
+// after which the host forgot its state.
 func TestReadOfAnOlderState(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -12,17 +12,17 @@ import (
 //
 // Mostly no call of a batch is repeated, and the commit would find out: so nothing is read. Calls
 // that are known to be repeated, or that their callers mark, are looked up before the batch runs,
-// all with one read. Those that no one marks make the commit fail, and the others of the batch run
+// all with one read. Unmarked repetitions make the commit fail, and the others of the batch run
 // again; on Postgres the writes of other entities that share the transaction are then decided one
 // by one as well. Repeated calls come in storms, after a host or a network was away. So a batch in
-// which a commit has found some makes the entity wary: its next batches look up all that they
-// have first, and no commit fails, until several of them in a row have found none.
+// which a commit has found some makes the entity wary: its next batches look up all that they have
+// first, and no commit fails, until several of them in a row have found none.
 
 // waryBatches is for how many batches an entity looks up all calls first.
 const waryBatches = 8
 
-// answerRepeated answers calls that have been performed before, as far as they may have
-// been. What is left of them in the inbox is taken out.
+// answerRepeated answers calls that have been performed before, among the candidates, and takes
+// their remaining messages out of the inbox.
 func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 	asked := map[journal.Origin]*call{}
 	for _, c := range b.open() {

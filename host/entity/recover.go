@@ -15,10 +15,11 @@ const receiversPage = 500
 // when a host starts. The first message of an inbox is read whatever memory others have taken.
 const maxRecovering = maxAtWork
 
-// Recover has all entities look into their inboxes that have messages there: those that a
-// host left behind. It tries until it is done, or ctx ends. It reads a list of receivers, a page at a
-// time, and no message: one that cannot be read is the trouble of its receiver alone. A few entities at a
-// time are brought into memory; the next ones when those have nothing at work, for whatever reason.
+// Recover has all entities look into their inboxes that have undelivered messages there, left by an
+// earlier host. It tries until it is done, or ctx ends. It reads a list of receivers, a page at a
+// time, and no message: an unreadable message is the trouble of its receiver alone. A few entities
+// at a time are brought into memory; the next ones when those have nothing at work, for whatever
+// reason.
 func (x *Entities) Recover(ctx context.Context) {
 	after, found := journal.ID{}, 0
 	for delay := 50 * time.Millisecond; ctx.Err() == nil; {

@@ -36,8 +36,8 @@ func (h *halfReadable) Messages(ctx context.Context, to journal.Receiver, after 
 	return h.Store.Messages(ctx, to, after, limit)
 }
 
-// TestRecoveryBringsAFewIntoMemory has a host start over many inboxes, one of which cannot be read. Entities
-// that have work hold up the others, up to a bound; one that cannot work does not.
+// TestRecoveryBringsAFewIntoMemory has a host start over many inboxes, one of which cannot be read.
+// Entities that have work hold up the others, up to a bound; the unreadable one does not.
 func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -71,8 +71,8 @@ func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 	})
 }
 
-// TestStuckInboxHoldsUpNoOther has a host start over inboxes of which the first cannot be read, and over
-// those of finished runs. Recovery lists receivers once, and reads no inbox but those of entities.
+// TestStuckInboxHoldsUpNoOther has a host start over inboxes, the first of them unreadable, and
+// over inboxes of finished runs. Recovery lists receivers once, and reads only inboxes of entities.
 func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

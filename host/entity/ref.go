@@ -43,7 +43,7 @@ func (r Ref) ID() journal.ID { return journal.EntityID(r.Namespace, r.Type, r.Ke
 
 func (r Ref) String() string { return r.Type + "/" + r.Key }
 
-// Deployment is that of the type.
+// Deployment is the deployment of the type.
 func (r Ref) Deployment() string {
 	deployment, _, _ := strings.Cut(r.Type, "/")
 	return deployment

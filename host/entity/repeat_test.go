@@ -187,8 +187,8 @@ func TestLostAnswerOfARepeatedCall(t *testing.T) {
 	})
 }
 
-// TestRefusedCommit answers callers with the store's error; the state in memory stays that of
-// the last commit.
+// TestRefusedCommit answers callers with the store's error; the state in memory stays as of the
+// last commit.
 func TestRefusedCommit(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

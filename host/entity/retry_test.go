@@ -13,9 +13,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// retryOnceParked retries the messages of an entity between the commit that parks one of them and the
-// moment in which the entity is told of it. In between, the entity reads its inbox. What the retry
-// returned can be received.
+// retryOnceParked retries the messages of an entity between the commit that parks one of them and
+// the moment in which the entity is told of it. In between, the entity reads its inbox. The result
+// of the retry can be received.
 func (f *fixture) retryOnceParked(ref Ref, repair func()) <-chan int {
 	retried, before := make(chan int, 1), f.x.Fault
 	var once atomic.Bool
@@ -93,7 +93,7 @@ func TestRetryWhileTheInboxIsRead(t *testing.T) {
 
 		handOver := reads(t, e)
 		e.receive(mail{at.position})
-		e.unread = false // that was what the page is read for
+		e.unread = false // the page is read for that
 		e.endBatch(batchResult{answers: map[*call]answer{at: {parked: true}}})
 		handOver()
 		require.Empty(t, e.queue)

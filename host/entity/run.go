@@ -10,14 +10,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Ran is what an invocation of an entity's code came to.
+// Ran is the result of an invocation of an entity's code.
 type Ran struct {
 	abi.OperationsReply
 	Log []guest.LogLine
 }
 
-// run is one way through the calls of a batch: what they left behind, of which nothing is
-// durable and nothing has left the host.
+// run is one pass through the calls of a batch: the effects of the calls, none of them durable or
+// visible outside the host.
 type run struct {
 	*batch
 	target  Target
@@ -87,8 +87,7 @@ func (r *run) performed(calls []*call) (done []*call) {
 	return done
 }
 
-// findCode finds the code of the entity as it is now, and refuses one that cannot serve the
-// state.
+// findCode finds the code of the entity as it is now, and refuses code that cannot serve the state.
 func (r *run) findCode(ref Ref) (err error) {
 	if r.target, err = r.entities.target(r.entities.Host.Context(), ref); err != nil {
 		return err
@@ -205,7 +204,7 @@ func (r *run) fail(c *call, err *abi.Error) {
 	r.replies[c] = &reply{outcome: abi.Outcome{Error: err}}
 }
 
-// invoke runs calls in one invocation, and takes over what they left behind.
+// invoke runs calls in one invocation, and takes over their effects.
 func (r *run) invoke(calls []*call) error {
 	body := &abi.Operations{State: r.state, Version: r.version}
 	for _, c := range calls {
@@ -317,7 +316,7 @@ func (r *run) after() (s *snapshot, changed bool) {
 	return r.batch.state.next(r.target.Ref, r.state, r.version, r.at)
 }
 
-// letOut lets out what is durable by now.
+// letOut publishes the effects that are durable by now.
 func (r *run) letOut(calls []*call, w journal.Write) {
 	r.batch.state, _ = r.after()
 	if w.Unlock {
@@ -338,7 +337,7 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 	r.entities.writeLog(r.target.Ref, r.log)
 }
 
-// answer says what became of calls, as soon as that is durable.
+// answer answers calls with their outcomes, as soon as these are durable.
 func (r *run) answer(calls []*call) {
 	for _, c := range calls {
 		if reason := r.replies[c].parked; reason != nil {
@@ -356,8 +355,7 @@ func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {
 	}
 }
 
-// isOfGuest tells whether an error is on account of what the guest did: an operation is to
-// blame.
+// isOfGuest reports whether an error is the guest's fault: an operation is to blame.
 func isOfGuest(err error) bool {
 	var refused *refusal
 	return !errors.As(err, &refused) && !abi.IsOfHost(err)
@@ -377,7 +375,7 @@ func (r *refusal) Unwrap() error { return r.reason }
 func crashed(c *call, err error) *abi.Error {
 	coded := abi.AsError(err)
 	if !abi.IsOfGuest(coded) {
-		return coded // it says what the operation did wrong
+		return coded // it names the operation's mistake
 	}
 	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", c.operation, coded.Message).WithHint("%s", coded.Hint)
 }

@@ -65,7 +65,7 @@ func TestMessageSentBeforeTheLockIsRepeated(t *testing.T) {
 	})
 }
 
-// TestOperatorUnlocksNoOther: the section that the operator saw is over when the lock is to be
+// TestOperatorUnlocksNoOther: the section that the operator saw has ended when the lock is to be
 // taken away, and the entity is held by another.
 func TestOperatorUnlocksNoOther(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Send has an operation performed without waiting for it. It returns once the message is
-// durable. One that names an origin may be repeated: the same one is not another.
+// Send has an operation performed without waiting for it. It returns once the message is durable. A
+// send with an origin may be repeated: it is performed once.
 func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 	c, err := x.newCall(ctx, req)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // maxState bounds a state: it has to fit into an invocation beside the inputs of a batch.
 const maxState = abi.MaxBody / 2
 
-// snapshot is what the store has of an entity. It is not changed.
+// snapshot is the store's version of an entity. It is immutable.
 type snapshot struct{ row *journal.Entity } // nil if there is no entity
 
 func (s *snapshot) bytes() int {

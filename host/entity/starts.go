@@ -30,11 +30,12 @@ func (e *entity) endStarts(err error) {
 	e.setback(&e.startPause, "start workflows", err)
 }
 
-// performStarts starts the workflows in an inbox, one after the other, and takes each out
-// once it is started. A start is idempotent by its key: one that is performed again, after
-// a crash or a commit whose answer was lost, finds the first. One that cannot be started now stays,
-// and the others go on; if the host is in trouble, they would fare no better. One that cannot be
-// started at all, or not for long, is parked. Misfits counts how often each was refused, by position.
+// performStarts starts the workflows in an inbox, one after the other, and takes each out once it
+// is started. A start is idempotent by its key: a start performed again, after a crash or a commit
+// whose answer was lost, finds the first. A workflow that cannot be started now stays, and the
+// others go on; if the host is in trouble, they would fare no better. A workflow that cannot be
+// started at all, or not for long, is parked. Misfits counts how often each was refused, by
+// position.
 func (x *Entities) performStarts(id journal.ID, misfits map[uint64]int) (refused error) {
 	for after, more := uint64(0), true; more && !x.Host.Over(); {
 		var messages []journal.Message

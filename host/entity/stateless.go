@@ -25,7 +25,7 @@ type StatelessCall struct {
 	Attempt int
 }
 
-// StatelessRan is what an operation of an entity without a state came to.
+// StatelessRan is the result of an operation of a stateless entity.
 type StatelessRan struct {
 	abi.Outcome
 	// Tx is the transaction with its statements, to be committed with the outcome; nil if it
@@ -95,8 +95,8 @@ func (x *Entities) parkOrFail(c *call, reason *abi.Error) (answer, error) {
 	return x.conclude(context.Background(), c, abi.Outcome{Error: reason}, nil)
 }
 
-// attempt runs a call once, and makes what it came to durable. An error says that it is to
-// be repeated, if it is one that may be.
+// attempt runs a call once, and makes its effects durable. An error means that the call is
+// repeated, if it may be.
 func (x *Entities) attempt(ctx context.Context, c *call) (answer, error) {
 	outcome, tx, err := x.runStateless(ctx, c)
 	var unperformed *notPerformed
@@ -139,10 +139,9 @@ type notPerformed struct{ reason *abi.Error }
 // Error implements error.
 func (n *notPerformed) Error() string { return n.reason.Error() }
 
-// afterFailure finds out what a commit that failed means. One that is persisted has a
-// receipt if it, or an attempt before whose answer was lost, took effect; if it leaves none
-// its message is gone. If not it is repeated, and only one of the two can take the
-// message.
+// afterFailure finds the meaning of a failed commit. A persisted call has a receipt if it, or an
+// earlier attempt whose answer was lost, took effect; if it leaves none its message is gone. If not
+// it is repeated, and only one of the two can take the message.
 func (x *Entities) afterFailure(c *call, err error) (abi.Outcome, error) {
 	if c.position == 0 || errors.Is(err, journal.ErrFenced) {
 		return abi.Outcome{}, err

@@ -137,7 +137,7 @@ func TestPersistedCallRunsOnce(t *testing.T) {
 	})
 }
 
-// TestPersistedCallTwiceAtTheSameTime waits for the one that is under way.
+// TestPersistedCallTwiceAtTheSameTime waits for the call in flight.
 func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -322,7 +322,7 @@ func TestSendToAStatelessEntity(t *testing.T) {
 }
 
 // TestNothingOvertakesAMessage: with a concurrency of one a message that is tried again holds up
-// what is behind it.
+// the messages behind it.
 func TestNothingOvertakesAMessage(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// watchedStore counts what is read of a store, and can hold pages of inboxes back.
+// watchedStore counts the reads of a store, and can hold pages of inboxes back.
 type watchedStore struct {
 	journal.Store
 	receipts atomic.Int64 // reads of receipts

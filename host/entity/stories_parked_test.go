@@ -86,7 +86,7 @@ func (w *storyWorld) unlockEntity(key string) {
 	s.end()
 }
 
-// notedStore knows the note of each message: a parked one does not show what it brings.
+// notedStore knows the note of each message: a parked one does not show its payload.
 type notedStore struct {
 	journal.Store
 	mu    sync.Mutex
@@ -137,7 +137,7 @@ func (w *storyWorld) waiting(key string) (ids []string) {
 	return ids
 }
 
-// parkedNotes are those that parked messages of an entity bring, by position.
+// parkedNotes returns the notes of an entity's parked messages, by position.
 func (w *storyWorld) parkedNotes(key string) map[uint64]string {
 	found, err := w.store.Parked(context.Background(), journal.ParkedFilter{Entity: storyRef(key).ID(), Limit: journal.MaxParked})
 	require.NoError(w.t, err)

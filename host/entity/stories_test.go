@@ -16,15 +16,16 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 )
 
-// TestRandomMessages has clients, workflows and entities send messages to entities and call them, while operations
-// crash, operators retry and drop what is parked, workflows lock entities, the store fails, and hosts end. All of it is
-// drawn from a seed, and time is virtual. Whatever happens, in the end
+// TestRandomMessages has clients, workflows and entities send messages to entities and call them,
+// while operations crash, operators retry and drop parked messages, workflows lock entities, the
+// store fails, and hosts end. All of it is drawn from a seed, and time is virtual. Whatever
+// happens, in the end
 //
-//   - what was acknowledged is performed exactly once, or it is parked, or an operator dropped it;
+//   - acknowledged messages are performed exactly once, or parked, or dropped by an operator;
 //   - nothing is performed twice, and nothing that was not sent;
-//   - what was dropped, and a call whose caller was told that it failed, is not performed;
+//   - dropped messages, and calls whose caller was told that they failed, are not performed;
 //   - each workflow that a performed operation has asked for is started, or its start is parked or was dropped, and no other is;
-//   - what one sender sent to one entity was performed in its order, but for what was parked in between;
+//   - messages of one sender to one entity are performed in order, except for ones parked in between;
 //   - while a workflow holds an entity no operation of anyone else is performed there;
 //   - all that can be performed is, without being sent again.
 //
@@ -69,7 +70,7 @@ func TestStoriesCover(t *testing.T) {
 	}
 }
 
-// tally counts what happened.
+// tally counts events.
 type tally map[string]int
 
 func one(is bool) int { return map[bool]int{true: 1}[is] }
@@ -104,7 +105,7 @@ type request struct {
 	note  note
 }
 
-// note is the input of the only operation: what the entity is to note in its state.
+// note is the input of the only operation: the note to add to the entity's state.
 type note struct {
 	From  string // the sender
 	N     int    // ascends for each sender
@@ -182,7 +183,7 @@ func drawEvent(random *rand.Rand) string {
 	}
 }
 
-// verify has the story happen, and fails if anything goes wrong: with the shortest one that still does.
+// verify runs the story, and fails if anything goes wrong: with the shortest story that still does.
 func (s story) verify(t *testing.T, kind string, seen tally) {
 	faults := s.happen(t, kind, seen)
 	if len(faults) == 0 {

@@ -2,7 +2,7 @@ package entity
 
 import "strings"
 
-// verify checks all notes of a story that is over.
+// verify checks all notes of a finished story.
 func (w *storyWorld) verify(seen tally) {
 	performed, parked := map[string]int{}, map[string]bool{}
 	for _, key := range storyKeys {
@@ -44,7 +44,7 @@ func (w *storyWorld) verify(seen tally) {
 	seen["crashed"] += len(w.late)
 }
 
-// verifyNote checks what became of a note.
+// verifyNote checks the outcome of a note.
 func (w *storyWorld) verifyNote(id, told string, performed map[string]int, parked map[string]bool) {
 	times := performed[id]
 	dropped, mayBeDropped := w.dropped[id]
@@ -92,8 +92,8 @@ func (w *storyWorld) verifyStarts(parked map[string]bool, seen tally) {
 	}
 }
 
-// verifyOrder checks that the notes of each sender are in their order, but for those that others may have overtaken: that were
-// parked, or of which their sender was told nothing.
+// verifyOrder checks that the notes of each sender are in their order, except for ones that others
+// may have overtaken: parked ones, and ones whose sender was told nothing.
 func (w *storyWorld) verifyOrder(key string) {
 	last := map[string]int{}
 	notes := w.notes(key)

@@ -14,18 +14,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// storyWorld is what is outside of the entities of a story, and what was seen of them.
+// storyWorld is the world outside of the entities of a story, and its observations of them.
 type storyWorld struct {
 	*fixture
 	noted   *notedStore
 	clients sync.WaitGroup
-	holders map[string]*section // by key; those that lock it, or have it locked
+	holders map[string]*section // by key; the sections that lock it, or have it locked
 
 	lock    sync.Mutex
 	host    *Entities         // guarded by lock, like all below
 	broken  bool              // operations that may crash do
 	over    bool              // clients send no more
-	told    map[string]string // what the sender of a note was told last
+	told    map[string]string // the last answer to the sender of a note
 	late    map[string]bool   // notes that crashed or were put back: others may have overtaken them
 	dropped map[string]bool   // notes that an operator dropped, or false if they may be
 	holds   map[string]string // the holder of an entity
@@ -35,7 +35,7 @@ type storyWorld struct {
 	faults  []string
 }
 
-// What the sender of a note was told.
+// The answers to the sender of a note.
 const (
 	wasAcknowledged = "it was acknowledged"
 	wasPerformed    = "it was performed"
@@ -235,7 +235,7 @@ func (w *storyWorld) meet(event string) {
 	case "unlock":
 		w.unlockEntity(words[1])
 	}
-	time.Sleep(time.Millisecond) // what follows from it at once does
+	time.Sleep(time.Millisecond) // its immediate consequences happen
 }
 
 // restart ends the host, if it has not ended, and starts another.
@@ -265,7 +265,7 @@ func (w *storyWorld) end() {
 	w.over = true
 	w.lock.Unlock()
 	w.clients.Wait()
-	time.Sleep(5 * time.Minute) // for what they sent last
+	time.Sleep(5 * time.Minute) // for their last messages
 	for _, key := range storyKeys {
 		if waiting := w.waiting(key); len(waiting) > 0 {
 			w.wrong("messages of %s wait for nothing: %q", key, waiting)

@@ -11,7 +11,7 @@ import (
 // storm is how many requests are repeated at once.
 const storm = 50
 
-// stormOrigin is that of the nth request.
+// stormOrigin is the origin of the nth request.
 func stormOrigin(n int) journal.Origin { return journal.Origin{byte(n), byte(n >> 8), 7} }
 
 // newStorm performs requests on a host that ends then, and on the next one, with an operation at

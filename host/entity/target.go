@@ -17,7 +17,7 @@ type Target struct {
 	Type *catalog.Entity
 }
 
-// target finds the code of an entity, and refuses one that this host does not serve.
+// target finds the code of an entity, and refuses an entity that this host does not serve.
 func (x *Entities) target(ctx context.Context, ref Ref) (Target, error) {
 	t, err := x.Catalog.Entity(ctx, ref.Namespace, ref.Type)
 	if err != nil {

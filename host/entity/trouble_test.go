@@ -119,8 +119,8 @@ func TestMessageWhoseAnswerWasLost(t *testing.T) {
 	})
 }
 
-// TestMessageThatWasTaken by a commit whose answer was lost is over, also if it leaves no
-// receipt.
+// TestMessageThatWasTaken: a message taken by a commit whose answer was lost is done, also if it
+// leaves no receipt.
 func TestMessageThatWasTaken(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -10,11 +10,11 @@ import (
 type underWay struct {
 	count int
 	renew func() bool // has the limit of time begin anew, and reports whether it did
-	// begun is the number of operations that have begun at some time, and last the one that began last. A guest
-	// may run operations again.
+	// begun counts the operations that have begun, and last is the latest one. A guest may run
+	// operations again.
 	begun, last int
 	reported    bool
-	whole       bool // the one that began last has a whole limit
+	whole       bool // the latest one has a whole limit
 }
 
 // begin is the import: the guest begins an operation. It reports whether its limits begin anew.

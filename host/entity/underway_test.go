@@ -12,8 +12,9 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// TestALoopInABatchIsFoundByTheReport: it is not run again, what is in front of it is performed before
-// it fails, and what is behind it is another batch. One that crashes is run again by itself.
+// TestALoopInABatchIsFoundByTheReport: it is not run again, the operations in front of it are
+// performed before it fails, and the ones behind it are another batch. An operation that crashes is
+// run again by itself.
 func TestALoopInABatchIsFoundByTheReport(t *testing.T) {
 	t.Parallel()
 	for poison, want := range map[string][]string{
@@ -87,8 +88,8 @@ func TestAReportThatIsLateBlamesNoOne(t *testing.T) {
 	})
 }
 
-// TestAReportThatIsNotTrueCostsTwoInvocations: a guest that has not done in time what it reports has its operations performed
-// one by one, and not with one less each time.
+// TestAReportThatIsNotTrueCostsTwoInvocations: a guest that has not kept its report has its
+// operations performed one by one, and not with one less each time.
 func TestAReportThatIsNotTrueCostsTwoInvocations(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -115,7 +116,7 @@ func TestAReportThatIsNotTrueCostsTwoInvocations(t *testing.T) {
 	})
 }
 
-// TestReportsAreChecked: a guest may report what it likes, and cannot have more time than two limits.
+// TestReportsAreChecked: a guest may report anything, and cannot have more time than two limits.
 func TestReportsAreChecked(t *testing.T) {
 	t.Parallel()
 	renewals := 0

@@ -15,17 +15,16 @@ import (
 const aheadLimit = 100 * time.Millisecond
 
 // deliverAhead has the run take the turn that the entry of a transaction causes before the
-// transaction commits, so that SQL, entry and what the turn comes to (the result, say) are
-// one commit: see [activity.Task]. The naive order commits the transaction, delivers its
-// entry, and commits what came of that: one flush of the disk more for every workflow whose
-// last step uses SQL.
+// transaction commits, so that SQL, entry and the outcome of the turn (the result, say) are one
+// commit: see [activity.Task]. The naive order commits the transaction, delivers its entry, and
+// commits the turn: one more disk flush for every workflow whose last step uses SQL.
 //
 // # Invariants
 //
-//  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run
-//     before the commit, as with any other turn. If the commit fails or is in doubt, the run
-//     discards the instance and all that the turn changed, and is rebuilt from the journal
-//     once the transaction is decided: the number of the entry stays reserved until then.
+//  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run before
+//     the commit, as with any other turn. If the commit fails or is in doubt, the run discards the
+//     instance and all changes of the turn, and is rebuilt from the journal once the transaction is
+//     decided: the number of the entry stays reserved until then.
 //  2. Nothing slips in between: the run is borrowed from its box, so that notices wait, and
 //     no other number is reserved.
 //  3. While the transaction is open, this goroutine waits for nothing but the guest. The
@@ -36,12 +35,12 @@ const aheadLimit = 100 * time.Millisecond
 //
 // Hence the turn is taken here, on the goroutine of the activity, and only if
 //
-//   - the run is parked: one that is at work may be in the middle of a commit;
+//   - the run is parked: a busy run may be in the middle of a commit;
 //   - its instance is warm: making another waits for memory;
 //   - a slot is free: guests may compute in all of them for long;
 //   - it has nothing else to deliver or to write;
-//   - what it comes to would not share a commit with many others, which costs the store less:
-//     one statement then writes the rows of all;
+//   - its outcome would not share a commit with many others, which costs the store less: one
+//     statement then writes the rows of all;
 //   - its row was not written since the activity began: Postgres does not let a transaction
 //     write a row that was changed since the transaction began.
 //
@@ -49,7 +48,7 @@ const aheadLimit = 100 * time.Millisecond
 // needs no store and has a limit of time of its own. A guest that exceeds it, or fails, is
 // dropped; the entry commits alone, and the run tries this no more.
 //
-// What follows the commit is left to a goroutine of the run: this one holds the memory of the
+// Work after the commit is left to a goroutine of the run: this one holds the memory of the
 // activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	t.execs.runs.Borrow(t.id, func(r *run) []notice {
@@ -73,7 +72,8 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		}
 	}()
 	b := batch{entries: []journal.Entry{entry}}
-	// A sender that has the lock may wait for the transaction to end, and one that had it has written the row.
+	// A sender that holds the lock may wait for the transaction to end, and an earlier holder has
+	// written the row.
 	release, free := r.execs.inboxLocks.tryExclude(r.id)
 	if !free {
 		whole = true
@@ -91,7 +91,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	}
 	did, perr := r.perform(b, turn)
 	if perr != nil {
-		// The run finds out what is to be done about it, once the entry is there.
+		// The run handles it once the entry is there.
 		r.behind, whole = true, true
 		r.dropGuest()
 		return false, nil
@@ -155,7 +155,8 @@ func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
 	}
 	r.fuel = turn.FuelSoFar
 	if err == nil && (turn.Continues() || r.isToStop(turn)) {
-		// With which code it goes on, and what the calls that it gives up have started, the store tells.
+		// The store has the code with which it goes on, and the callees of the calls that it gives
+		// up.
 		r.dropGuest()
 		return turn, false
 	}

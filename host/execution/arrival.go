@@ -7,10 +7,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// messageArrived brings a message that was put into the inbox of the chain. A large value stays in the store; one without a position is
-// there, and may have been there before. Reading is the last of any
-// inbox that began before the message was put: see [inboxLocks]. The reply, to a request to stop if one is waited for,
-// comes when the execution is over.
+// messageArrived brings a message that was put into the inbox of the chain. A large value stays in
+// the store; one without a position is there, and may have been there before. Reading is the last
+// of any inbox that began before the message was put: see [inboxLocks]. The reply, to a request to
+// stop if one is waited for, comes when the execution has ended.
 type messageArrived struct {
 	message journal.Message
 	reading uint64
@@ -49,7 +49,7 @@ func (r *run) receiveMessage(m messageArrived) {
 	case m.message.Kind.Stops():
 		if !known && !r.row.State.Final() && !r.stopsTaken[m.message.Position] {
 			if err := r.heedArrived(&m.message); err != nil {
-				r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
+				r.rollBack(batch{}, err) // it meets the corruption when it is loaded
 			}
 		}
 		r.replyAtEnd(m.reply)
@@ -72,7 +72,7 @@ func (r *run) heedArrived(m *journal.Message) error {
 	return err
 }
 
-// wakened notes what has come to the row by a commit of another.
+// wakened notes changes of the row by a commit of another writer.
 func (r *run) wakened() {
 	if r.row.State == journal.Running {
 		r.row.WakeAt = journal.Now
@@ -86,8 +86,8 @@ func (r *run) missed(m notice) bool {
 	return is && !r.covers(arrived)
 }
 
-// awaitedByAll are the steps that wait for the run and have not started it, those that it has not been told of yet among them.
-// The caller excludes senders.
+// awaitedByAll returns the steps that wait for the run and have not started it, including steps it
+// has not been told of yet. The caller excludes senders.
 func (r *run) awaitedByAll() []journal.Envelope {
 	for _, m := range slices.Concat(r.unreceived, r.redeliver, r.waiting, r.execs.runs.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
@@ -103,7 +103,8 @@ func (r *run) awaitedByAll() []journal.Envelope {
 	return r.awaited()
 }
 
-// commitNow commits a write of the run. One that ends it sends its result to all who wait for it by then.
+// commitNow commits a write of the run. A write that ends it sends its result to all callers
+// waiting by then.
 func (r *run) commitNow(w journal.Write) error {
 	u := w.Update
 	if u == nil {
@@ -121,8 +122,8 @@ func (r *run) commitNow(w journal.Write) error {
 	return err
 }
 
-// whole adds to a write of the run, with its update, what is known when it is committed. If it ends the run, the caller
-// excludes senders.
+// whole completes a write of the run, with its update, at the time of its commit. If it ends the
+// run, the caller excludes senders.
 func (r *run) whole(w journal.Write) journal.Write {
 	w.Update.Arrivals = r.row.Arrivals
 	if w.Update.State.Final() {

@@ -81,8 +81,9 @@ func TestMessageBesideATurn(t *testing.T) {
 	})
 }
 
-// TestQuestionBesideTheEnd has a step ask for the result of an execution that is about to end: in its last turn, when the
-// run does not look at what comes, and while its end is committed. It is sent the result, or is told that the execution is over.
+// TestQuestionBesideTheEnd has a step ask for the result of an execution that is about to end: in
+// its last turn, when the run does not look at arrivals, and while its end is committed. It is sent
+// the result, or is told that the execution has ended.
 func TestQuestionBesideTheEnd(t *testing.T) {
 	t.Parallel()
 	caller := rowOf("w", "caller")

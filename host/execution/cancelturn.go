@@ -9,11 +9,11 @@ import (
 
 // # Turns that are broken off
 //
-// A run receives nothing while its code computes, and code that never returns computes until
-// its time is over, which is tried a few times. A caller that ends such an execution would wait for that. So
-// while a request to end it waits, the turns of the run are broken off. What a turn has done counts for
-// nothing until it is committed, so the run is unloaded. When it is loaded it finds the
-// request in its inbox, and ends without a replay, which would take the turn again.
+// A run receives nothing while its code computes, and code that never returns computes until its
+// time is up, which is tried a few times. A caller that ends such an execution would wait for that.
+// So while a request to end it waits, the turns of the run are aborted. The work of a turn counts
+// for nothing until it is committed, so the run is unloaded. When it is loaded it finds the request
+// in its inbox, and ends without a replay, which would take the turn again.
 
 // cancelInterval is the interval between two tries to cancel a turn. One may have begun just after
 // the last look.
@@ -36,7 +36,7 @@ func (r *run) cancelable() (ctx context.Context, end func()) {
 	}
 }
 
-// beginTurn says that a turn begins. It has this context, and is over when end is called.
+// beginTurn says that a turn begins. It has this context, and ends when end is called.
 func (r *run) beginTurn() (ctx context.Context, end func()) {
 	r.turnSince.Store(r.execs.now())
 	ctx, ended := r.cancelable()

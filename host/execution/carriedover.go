@@ -7,8 +7,7 @@ import (
 )
 
 // carriedOver holds outcomes and failed attempts of a run while it is rebuilt from the journal, so
-// that those which the journal does not have are not lost with the instance, and no activity runs
-// again for them.
+// that unjournaled ones are not lost with the instance, and no activity runs again for them.
 type carriedOver struct {
 	outcomes map[journal.StepID]opDone
 	attempts map[journal.StepID]journal.Entry

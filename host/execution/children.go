@@ -32,9 +32,8 @@ func (t *task) call(ctx context.Context, b *abi.Call) {
 	}
 }
 
-// startChild starts the callee, or finds the one that this step came to before a
-// crash: its key may come from code that has changed since, and it may have been
-// deleted by retention.
+// startChild starts the callee, or finds the callee of this step from before a crash: its key may
+// come from code that has changed since, and it may have been deleted by retention.
 func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution, error) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	child, err := t.execs.Store.Callee(ctx, step)

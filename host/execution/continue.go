@@ -14,13 +14,13 @@ import (
 //
 // Invariants:
 //
-//  1. The end of the one and the beginning of the other are one commit. It takes the signals
-//     that the workflow has looked at and leaves all others in the inbox, those that it was
-//     given as well; so it looks at each once, in the one run or in the other. Of these the
-//     next run knows the names, and none of what they bring: that may be much.
-//  2. What the host does for the old run ends with it, as at any end, and what it still has
-//     to say is not heard: notices of tasks name their run.
-//  3. Who asks or waits for the execution means the chain of runs, and does not notice.
+//  1. The end of the one and the beginning of the other are one commit. It takes the signals that
+//     the workflow has looked at and leaves all others in the inbox, delivered ones as well; so it
+//     looks at each once, in the one run or in the other. Of these the next run knows the names,
+//     and no payloads: those may be large.
+//  2. The host's tasks for the old run end with it, as at any end, and their late notices are
+//     ignored: notices of tasks name their run.
+//  3. Callers that query the execution or wait for it mean the chain of runs, and do not notice.
 //
 // If the answer to the commit is lost, the run is loaded: the row names the new run or the
 // old one. The old one takes its last turn again.
@@ -52,14 +52,14 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	return &next, nil
 }
 
-// goOnAs has another run take the place of this one, with what the last turn caused. It
-// reports that the run does not go on: the other one begins when it is its turn, as any
-// execution does that has something to do.
+// goOnAs has another run take the place of this one, with the effects of the last turn. It reports
+// that the run does not go on: the other one begins when it is its turn, as any execution does that
+// has something to do.
 func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
 	w := d.write
 	next.Pinned.Unread = d.fate.Unread
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
-	w.Hold = nil                                     // the other run is given what has no answer
+	w.Hold = nil                                     // the other run is given the unanswered updates
 	r.execs.Fault.Pass(faultpoint.ContinueBeforeCommit)
 	d.did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
 	return r.commit("continue as a new run", w, b, func() bool {

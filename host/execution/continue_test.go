@@ -33,11 +33,11 @@ func continuation(_ context.Context, row *journal.Execution, input []byte) (jour
 	return journal.Continuation{Input: input, Digest: row.Digest, Pinned: journal.Pinned{Format: journal.CurrentFormat}}, nil
 }
 
-// relayGuest is an instance of a workflow that receives signals for ever: a few of them in
-// each run, then it continues with what it has received. It keeps one receive open until it has
-// something to look at, as an SDK does, whether it looks at the signals as they come or only at the
-// end of the run, has an activity under way and watches for a request to stop. It ends when it
-// receives "end".
+// relayGuest is an instance of a workflow that receives signals for ever: a few of them in each
+// run, then it continues with the received ones. It keeps one receive open until it has something
+// to look at, as an SDK does, whether it looks at the signals as they come or only at the end of
+// the run, has an activity under way and watches for a request to stop. It ends when it receives
+// "end".
 type relayGuest struct {
 	row     *journal.Execution
 	got     []string // in all runs
@@ -100,7 +100,7 @@ func (g *relayGuest) Resume(_ context.Context, r abi.Resume) (guest.Turn, error)
 		case abi.OpInterrupted:
 			g.stopped = true
 		case abi.OpActivity:
-			g.over = g.over || g.wanted == 1 // so that what follows a transaction is a new run
+			g.over = g.over || g.wanted == 1 // so that a new run follows a transaction
 		case abi.OpSleep:
 			g.over = true
 		}
@@ -264,8 +264,8 @@ func (a *noActivities) Perform(ctx context.Context, task activity.Task) activity
 	return activity.Dropped{}
 }
 
-// TestContinue has an execution continue: callers wait for the last of its runs, what the host
-// did for the others has ended, and nothing is left of their journals.
+// TestContinue has an execution continue: callers wait for the last of its runs, the host's tasks
+// for the others have ended, and nothing is left of their journals.
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

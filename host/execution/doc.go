@@ -1,5 +1,5 @@
-// Package execution runs workflows: it hands each what has completed, journals what
-// it delivers, and performs the ops that it asks for.
+// Package execution runs workflows: it hands completions to each, journals the deliveries, and
+// performs the ops that it issues.
 //
 // # How an execution runs
 //
@@ -8,16 +8,15 @@
 // [ledger]) and, while it is warm, an instance. It works only while it has
 // notices; in between it holds no goroutine. Work proceeds in turns:
 //
-//	gather what has completed → hand it to the guest → take the ops it issues
+//	gather completions → hand them to the guest → take the ops it issues
 //	→ commit → let the effects out
 //
-// The commit of a turn holds the deliveries *and* what they caused: the final
-// result, or the time at which the execution must next be looked at. So the guest
-// runs ahead of the commit of its own deliveries. That is safe because nothing it
-// does can leave the host before the commit is through: ops are only collected,
-// log lines are held back, waiting clients are not answered. If the store refuses the
-// commit, the same write is tried again (pendingwrite.go). If it does not say what became of
-// it, the instance and everything it issued are thrown away and rebuilt from the
+// The commit of a turn holds the deliveries *and* their effects: the final result, or the time at
+// which the execution must next be looked at. So the guest runs ahead of the commit of its own
+// deliveries. That is safe because nothing it does can leave the host before the commit is through:
+// ops are only collected, log lines are held back, waiting clients are not answered. If the store
+// refuses the commit, the same write is tried again (pendingwrite.go). If it does not tell the
+// outcome of the write, the instance and everything it issued are thrown away and rebuilt from the
 // journal; outcomes that were not journaled are kept and delivered again.
 //
 // The naive order, commit each completion and then deliver it, costs a commit more
@@ -27,27 +26,25 @@
 //
 // # The second way into the journal
 //
-// An activity that used SQL commits its statements and its journal entry in one
-// database transaction, so its entry must have a place in the order before the run
-// has decided what comes next. It reserves one: the ledger assigns sequence numbers
-// from one counter, and delivers strictly in their order. While a reserved number
-// is undecided nothing behind it is delivered; if its transaction fails, the number
-// stays a gap. No lock is held over a database transaction, hence a guest's
-// transaction and the group committer, which both need the only writer of the
-// embedded store, can never wait for each other.
+// An activity that used SQL commits its statements and its journal entry in one database
+// transaction, so its entry must have a place in the order before the run has decided the next
+// delivery. It reserves one: the ledger assigns sequence numbers from one counter, and delivers
+// strictly in their order. While a reserved number is undecided nothing behind it is delivered; if
+// its transaction fails, the number stays a gap. No lock is held over a database transaction, hence
+// a guest's transaction and the group committer, which both need the only writer of the embedded
+// store, can never wait for each other.
 //
-// If the run has nothing else to do, it takes the turn that such an entry causes while
-// the transaction is open still, and both commit together (ahead.go). Otherwise what the
-// entry causes is a commit of its own.
+// If the run has nothing else to do, it takes the turn that such an entry causes while the
+// transaction is open still, and both commit together (ahead.go). Otherwise the effects of the
+// entry are a commit of their own.
 //
 // # When an answer is lost
 //
-// A commit whose answer was lost may have taken effect. The run then no longer
-// knows its own row: it keeps the outcomes it owes to the guest, discards all else,
-// loads itself again and goes by what it finds. Requests from outside are received
-// again after that; each can see from the row whether it has been done. Messages are
-// committed by their senders (send.go). A transaction of an activity is looked up by its entry.
-// So nothing is done twice, and no caller misses what the lost answer said.
+// A commit whose answer was lost may have taken effect. The run then no longer knows its own row:
+// it keeps the outcomes it owes to the guest, discards all else, reloads and goes by the store.
+// Requests from outside are received again after that; each can see from the row whether it has
+// been done. Messages are committed by their senders (send.go). A transaction of an activity is
+// looked up by its entry. So nothing is done twice, and no caller misses the lost answer.
 //
 // # When the host is to blame
 //
@@ -57,39 +54,37 @@
 //
 // # What wakes an execution
 //
-// An execution is in memory, or its row says when it must be: the wake time. It may
-// be too early and never too late, so it is written before anything is let out that
-// depends on it, and a run is forgotten only once the store has it. The heap of
-// host/timer holds the near times; a scan each minute (host/recovery) finds the
-// rest, and also whatever should have been in memory and is not. A run that waits for
-// what others bring about (a signal, the result of a callee: results.go) has no wake time.
+// An execution is in memory, or its row says when it must be: the wake time. It may be too early
+// and never too late, so it is written before anything is let out that depends on it, and a run is
+// forgotten only once the store has it. The heap of host/timer holds the near times; a scan each
+// minute (host/recovery) finds the rest, and also whatever should have been in memory and is not. A
+// run that waits for the doing of others (a signal, the result of a callee: results.go) has no wake
+// time.
 //
 // # Replay
 //
-// An entry carries its turn and its time. Replaying feeds a fresh instance the same
-// batches with the same clock, so it does what it did; each delivery is checked
-// against the identity of the op it answers (host/replay). Ops that were issued and
-// not delivered are performed again: that is recovery, and it is the same code that
-// performs them the first time. What turns caused that is not an op, or has no outcome to wait
-// for, is found again as well (recover.go).
+// An entry carries its turn and its time. Replaying feeds a fresh instance the same batches with
+// the same clock, so it repeats its steps; each delivery is checked against the identity of the op
+// it answers (host/replay). Ops that were issued and not delivered are performed again: that is
+// recovery, and it is the same code that performs them the first time. Effects of turns that are
+// not ops, or have no outcome to wait for, are recovered as well (recover.go).
 //
 // # Other code
 //
-// A run is pinned to its module until it is moved (move.go). A move tries the other
-// module on the whole journal first, in an instance of its own and without writing; if
-// the journal fits, one commit holds a Moved entry and the new digest, and the run is
-// rebuilt. What the host is doing for ops goes on meanwhile: tasks, outcomes in hand
-// and reservations go by step, not by number. A fork (fork.go) is a start with a
-// journal.
+// A run is pinned to its module until it is moved (move.go). A move tries the other module on the
+// whole journal first, in an instance of its own and without writing; if the journal fits, one
+// commit holds a Moved entry and the new digest, and the run is rebuilt. The host's work for ops
+// goes on meanwhile: tasks, outcomes in hand and reservations go by step, not by number. A fork
+// (fork.go) is a start with a journal.
 //
 // # Critical sections
 //
-// A run that has locked entities, or is about to, is in a section (section.go). Its row names
-// the step of the op lock for as long as it is: the entities go by that, see journal/lock.go.
-// What is true of it:
+// A run that has locked entities, or is about to, is in a section (section.go). Its row names the
+// step of the op lock for as long as it is: the entities go by that, see journal/lock.go. Its
+// invariants:
 //
-//  1. Which section a run is in after a turn follows from its turns: what was delivered, what
-//     the guest issued and what it gave up ([op.Section]). A replay comes to the same.
+//  1. Which section a run is in after a turn follows from its turns: the deliveries, the ops issued
+//     and the ops given up ([op.Section]). A replay comes to the same.
 //  2. The commit of the turn that begins or ends a section says so in the row, before anything
 //     that the turn issued is performed, and before anything that it ended is delivered. If the
 //     host ended before that commit, the next one finds by 1 that the row is behind, and

@@ -16,13 +16,13 @@ import (
 // for the execution meanwhile.
 //
 // Invariants: nothing of it leaves the host before the start is durable. A first turn only
-// computes; what it issued, logged and returned is in the turn, and the run lets that out
-// when it has taken the turn over, which it does after it was told of a durable start. If
-// there is no such start the instance is reset, and nothing has happened. The caller of the
-// start does not wait for it. And it begins only with what is free: it neither waits for memory
-// nor evicts others to get its instance, since the start may be one of an execution that is there
-// already. A guest that grows in the turn takes its memory as in any turn, and may evict others: a
-// turn that is broken off would be taken once more, and most starts are new.
+// computes; its ops, log lines and result are in the turn, and the run releases them when it has
+// taken the turn over, which it does after it was told of a durable start. If there is no such
+// start the instance is reset, and nothing has happened. The caller of the start does not wait for
+// it. And it begins only with free memory: it neither waits for memory nor evicts others to get its
+// instance, since the execution may exist already. A guest that grows in the turn takes its memory
+// as in any turn, and may evict others: an aborted turn would be taken once more, and most starts
+// are new.
 //
 // The turn is a function of the row alone. So a guest that did not survive it would not survive
 // it if the run took it: the failure is the run's own, its first crash, and not found out once
@@ -31,7 +31,7 @@ import (
 // came to nothing, and is no loss, since the run takes the turn itself.
 type eagerStart struct {
 	heads  *eagerStarts
-	over   chan struct{} // closed when the turn is over
+	over   chan struct{} // closed when the turn has ended
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
@@ -55,7 +55,7 @@ func (x *Executions) beginEagerly(row *journal.Execution) *eagerStart {
 		if f := guarded(func() { h.take(ctx, x, row) }); f != nil {
 			x.Logger.Warn("a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.What)
 		}
-		x.Memory.Look() // what it holds can be had back from now on
+		x.Memory.Look() // its memory can be reclaimed from now on
 	}) {
 		cancel()
 		return nil
@@ -85,9 +85,9 @@ func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execu
 	}
 }
 
-// eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That run may
-// wait for a place, and all places may be taken by runs that wait for memory: so what these
-// hold can be had back.
+// eagerStarts are the eager starts whose turn has ended and whose run has not taken it yet. That
+// run may wait for a place, and all places may be taken by runs that wait for memory: so their
+// memory can be reclaimed.
 type eagerStarts struct {
 	mu  sync.Mutex
 	all map[*eagerStart]struct{} // guarded by mu
@@ -129,8 +129,8 @@ func (x *Executions) admitNow(_ context.Context, bytes int64) (*budget.Permit, e
 	return permit, nil
 }
 
-// result waits for the end of the turn, and hands over what became of it, once: the guest, or how it
-// failed. Both are nil if the turn came to nothing.
+// result waits for the end of the turn, and hands over its outcome, once: the guest, or the
+// failure. Both are nil if the turn was in vain.
 func (h *eagerStart) result() (g *admitted, turn guest.Turn, failed error) {
 	if h == nil {
 		return nil, guest.Turn{}, nil

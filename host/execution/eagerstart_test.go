@@ -119,8 +119,8 @@ func (f *fixture) guestsAre(something func(Guest) Guest) {
 	}
 }
 
-// TestHeadStartThatTakesLong answers the caller of a start before the first turn is over.
-// If the start is in vain, what the turn took is given back when it is.
+// TestHeadStartThatTakesLong answers the caller of a start before the first turn has ended. If the
+// start is in vain, the memory of the turn is given back at its end.
 func TestHeadStartThatTakesLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,8 +202,8 @@ func TestEndlessHeadStart(t *testing.T) {
 	})
 }
 
-// TestEndlessHeadStartInVain has the start fail while its first turn computes, and again behind its end.
-// Neither is a crash of the one that is started then.
+// TestEndlessHeadStartInVain has the start fail while its first turn computes, and again behind its
+// end. Neither is a crash of the execution started then.
 func TestEndlessHeadStartInVain(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]time.Duration{"computes": time.Second, "is stopped": turnTimeout} {
@@ -255,8 +255,8 @@ func TestHeadStartOfAHostThatEnds(t *testing.T) {
 	})
 }
 
-// TestHeadStartThatTheHostBreaks has a first turn end by what the host is to blame for. It is taken
-// again, and is no crash.
+// TestHeadStartThatTheHostBreaks has a first turn end by a fault of the host. It is taken again,
+// and is no crash.
 func TestHeadStartThatTheHostBreaks(t *testing.T) {
 	t.Parallel()
 	for _, code := range []abi.Code{abi.CodeOverloaded, abi.CodeInternal} {

@@ -11,18 +11,18 @@ import (
 // ErrLeft says that an entity will send its answer, as the caller wanted to leave memory.
 var ErrLeft = errors.New("execution: the entity will send its answer")
 
-// Entities is what executions have entities do. What is asked for a step is done once, however
-// often it is asked for. The row of a caller has the critical section in which it asks, if any.
-// One that wants to leave memory while it waits closes left, and may get ErrLeft: then the answer comes as the result of a
-// callee does.
+// Entities performs the operations of executions on entities. A request of a step is performed
+// once, however often it is sent. The row of a caller has the critical section in which it asks, if
+// any. A caller that wants to leave memory while it waits closes left, and may get ErrLeft: then
+// the answer comes as the result of a callee does.
 type Entities interface {
 	// Call has an entity perform an operation, and returns the outcome.
 	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{}) (abi.Outcome, error)
-	// Lock locks entities for a step, one after the other. Those that are locked stay so, also
-	// if others are not, until the section of the step is over. If the answer comes later, it says that
+	// Lock locks entities for a step, one after the other. Those that are locked stay so, also if
+	// others are not, until the section of the step ends. If the answer comes later, it says that
 	// the step is to ask again.
 	Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error
-	// Unlocked says that the section of a step is over.
+	// Unlocked says that the section of a step has ended.
 	Unlocked(step journal.Caller)
 	// Send hands an operation over to an entity, and returns once that is durable.
 	Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error
@@ -50,7 +50,7 @@ func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
 		if t.op.Kind == abi.OpEntitySend {
 			err = t.execs.Entities.Send(ctx, t.row, step, b)
 			if t.row.Section != (journal.StepID{}) && abi.CodeOf(err) == abi.CodeMailboxFull {
-				// The receiver may be held by a run that waits for room in what this one holds.
+				// The receiver may be held by a run that waits for room held by this one.
 				outcome, err = abi.Outcome{Error: abi.AsError(err)}, nil
 			}
 			return err

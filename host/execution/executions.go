@@ -27,7 +27,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what executions read: see [journal.Store]. They write through a
+// Store is the part of the store that executions read: see [journal.Store]. They write through a
 // [Committer].
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
@@ -75,7 +75,7 @@ type Guest interface {
 	Close()
 }
 
-// Deps is what executions stand on.
+// Deps are the dependencies of executions.
 type Deps struct {
 	Activities Activities
 	// CheckSignal tells whether the workflow of an execution has a signal of a name, and makes
@@ -83,20 +83,20 @@ type Deps struct {
 	CheckSignal func(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
 	Clock       clockwork.Clock
 	Committer   Committer
-	// Delivering is what large values take their memory from on their way from the store to a
-	// guest: see input.go. Defaults to as much as Queued.
+	// Delivering is the budget of large values on their way from the store to a guest: see
+	// input.go. Defaults to as much as Queued.
 	Delivering *budget.Budget
 	// Continue says how an execution goes on as another run: with which code, and with the
 	// input as it is stored. An input that does not fit is an error of abi.CodeBadInput.
 	Continue func(ctx context.Context, row *journal.Execution, input []byte) (journal.Continuation, error)
-	// CompareRestored, if set, is handed the state of every guest that was restored, and that
-	// of the same guest replayed. It is for tests.
+	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
+	// same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)
 	Entities        Entities
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector
-	// Followers get what workflows log; nil means that there are none.
+	// Followers get the log lines of workflows; nil means that there are none.
 	Followers *follow.List
 	// Hibernation decides when the states of guests are saved.
 	Hibernation hibernation.Policy
@@ -111,13 +111,13 @@ type Deps struct {
 	MaxOutcomes int64
 	// MaxEntries bounds a journal. Defaults to abi.MaxEntries.
 	MaxEntries uint64
-	// Memory is what instances take theirs from.
+	// Memory is the budget of instances.
 	Memory *budget.Budget
 	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
 	NoHeadStarts bool
 	OpenGuest    Opener
-	// Queued is what the ops that executions wait for take their memory from. It is not
-	// Memory: an execution holds it while activities that it waits for need instances.
+	// Queued is the budget of the ops that executions wait for. It is not Memory: an execution
+	// holds it while activities that it waits for need instances.
 	Queued *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
@@ -129,7 +129,7 @@ type Deps struct {
 	Store      Store
 	Timers     Timers
 	Watchers   *watch.List
-	// WorkflowOf is what the module of an execution says about its workflow.
+	// WorkflowOf returns the declaration of an execution's workflow in its module.
 	WorkflowOf func(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
 }
 
@@ -160,10 +160,10 @@ type Executions struct {
 	answering   answering
 	starts      starts
 	outcomes    outcomes
-	leaving     atomic.Int64 // counts those that were evicted and leave memory
+	leaving     atomic.Int64 // counts evicted executions that are leaving memory
 }
 
-// New makes executions of which none is in memory.
+// New returns executions, none of them in memory.
 func New(deps Deps) *Executions {
 	deps.MaxEntries = cmp.Or(deps.MaxEntries, abi.MaxEntries)
 	if deps.Delivering == nil {
@@ -228,9 +228,9 @@ func (x *Executions) evict(id journal.ID) bool {
 // Wake has an execution look around: a time of its has come.
 func (x *Executions) Wake(id journal.ID) { x.runs.Post(id, wake{}) }
 
-// Prepare has an execution whose time comes soon brought into memory, with its instance,
-// so that it is not late by what that takes. That is a luxury: where memory is short, it
-// is loaded when its time has come.
+// Prepare has an execution whose time comes soon brought into memory, with its instance, so that it
+// is not late by the load time. That is a luxury: where memory is short, it is loaded when its time
+// has come.
 func (x *Executions) Prepare(id journal.ID) {
 	if x.Memory.Used() <= x.Memory.Total()/2 {
 		x.runs.Post(id, soon{})
@@ -249,8 +249,7 @@ func (x *Executions) Count() int { return x.runs.Len() }
 // Idle is closed once no execution and no task works.
 func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
 
-// Close lets no execution begin to work any more. Those that do go on until the
-// host is over.
+// Close lets no execution begin to work any more. Those that do go on until the host ends.
 func (x *Executions) Close() { x.group.Close() }
 
 // DropGuests closes all instances. No execution may be at work.

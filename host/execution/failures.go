@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// failedAttempt is an attempt of an activity that has failed, for the log of the host: the
-// journal has it too, and is read by those who look for it. The zero value is that of an op that
-// was no longer waited for.
+// failedAttempt is an attempt of an activity that has failed, for the log of the host: the journal
+// has it too, for readers who look for it. The zero value stands for an op that was no longer
+// waited for.
 type failedAttempt struct {
 	activity string
 	number   uint32
@@ -21,8 +21,8 @@ type failedAttempt struct {
 	delay time.Duration
 }
 
-// writeTo logs the failure. An attempt that is repeated is news, and an activity that is given
-// up is a warning: what the workflow makes of it is not known yet.
+// writeTo logs the failure. An attempt that is repeated is news, and an activity that is given up
+// is a warning: the reaction of the workflow is not known yet.
 func (f failedAttempt) writeTo(log *slog.Logger) {
 	switch {
 	case f.err == nil:
@@ -33,7 +33,8 @@ func (f failedAttempt) writeTo(log *slog.Logger) {
 	}
 }
 
-// logEnd logs that the execution is over. Only a failure is worth a line on most hosts; one by an operator has it.
+// logEnd logs the end of the execution. Only a failure is worth a line on most hosts; one by an
+// operator has it.
 func (r *run) logEnd() {
 	if err := r.row.Error; r.row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
 		r.log.Warn("the workflow failed", "code", err.Code, "error", guestlog.Error(err))

@@ -15,22 +15,22 @@ import (
 // quarantineRetry is how long a run stays quarantined before its pause is tried again.
 const quarantineRetry = 30 * time.Second
 
-// hostFault is a failure of the host itself while it worked on one execution: it
-// panicked, or what the store has does not decode. It says nothing about other
-// executions: this one is paused, and the process goes on.
+// hostFault is a failure of the host itself while it worked on one execution: it panicked, or a
+// stored record does not decode. It says nothing about other executions: this one is paused, and
+// the process goes on.
 type hostFault struct {
 	hostfault.Fault                       // without a stack if nothing panicked
 	damaged         *journal.DamagedEntry // nil if no entry is to blame
 }
 
-// Bounds of what is kept of a fault with its execution.
+// Bounds of the fault details kept with an execution.
 const (
 	maxFaultStack = 8 << 10
 	maxFaultBytes = 512
 )
 
-// faultBundle is what a bug report needs. It is the details of the error with which the
-// execution is paused, so that it can be read as long as that is, from whatever host.
+// faultBundle is the data of a bug report. It is the details of the error with which the execution
+// is paused, so that it can be read as long as that is, from whatever host.
 type faultBundle struct {
 	Build     string `msgpack:"build"`
 	Bytes     string `msgpack:"bytes,omitempty"` // the beginning of an entry that does not decode, in hex
@@ -42,7 +42,7 @@ type faultBundle struct {
 	Turn      uint64 `msgpack:"turn"`
 }
 
-// bundle collects what a bug report needs.
+// bundle collects the data of a bug report.
 func (r *run) bundle(f *hostFault) faultBundle {
 	b := faultBundle{Build: build(), Go: runtime.Version(), Stack: string(f.Stack[:min(len(f.Stack), maxFaultStack)])}
 	if r.row != nil {
@@ -64,8 +64,8 @@ func guarded(work func()) *hostFault {
 	return nil
 }
 
-// report writes what a bug report needs, and no payloads. It returns why the execution
-// is paused: that has all of it.
+// report logs the data of a bug report, without payloads. It returns the reason of the pause, which
+// has all of it.
 func (r *run) report(f *hostFault) *abi.Error {
 	r.execs.metrics.faults.Inc()
 	b := r.bundle(f)
@@ -92,10 +92,10 @@ func build() string {
 	return text
 }
 
-// quarantine stops the work on an execution after a fault. What the run knew may be
-// half of the truth, so it is all forgotten; the journal is not touched. The row is
-// paused. As long as that is not possible the run stays in memory and refuses all
-// requests but to resume and to terminate, and nothing is done for it but to try the pause again.
+// quarantine stops the work on an execution after a fault. The state of the run may be half of the
+// truth, so it is all dropped; the journal is not touched. The row is paused. As long as that is
+// not possible the run stays in memory and refuses all requests but to resume and to terminate, and
+// nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
@@ -127,7 +127,7 @@ func (r *run) pauseFaulty() {
 	r.execs.Timers.Set(r.id, journal.Never)
 }
 
-// commitFaultyPause goes by the row in the store, not by what the run knew.
+// commitFaultyPause goes by the row in the store, not by the state of the run.
 func (r *run) commitFaultyPause() error {
 	row, err := r.execs.Store.Brief(r.execs.Host.Context(), r.id)
 	if errors.Is(err, journal.ErrNotFound) {

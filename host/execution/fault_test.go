@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestFaultsBringTheirBundle panics while an execution is worked on. What a bug report
-// needs is kept with the execution.
+// TestFaultsBringTheirBundle panics while an execution is worked on. The data of a bug report is
+// kept with the execution.
 func TestFaultsBringTheirBundle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ type fixture struct {
 	noStops int                    // guarded by mu; how many reads of requests to stop
 	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
-	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
+	sweepAt string                 // guarded by mu; the fault point at which retention deletes finished executions, once
 	// startOverAt is the fault point at which startOverOf, which is over, starts over, once.
 	startOverAt  string             // guarded by mu
 	startOverOf  *journal.Execution // guarded by mu
@@ -77,8 +77,8 @@ type fixture struct {
 	looked       map[string]func()  // guarded by mu; what happens behind the next look for an inbox or a receipt
 	slow         int                // guarded by mu; calls of guests that take 200ms from now on
 	crowd        chan struct{}      // closed to have other guests end; nil if there are none
-	starts       chan struct{}      // guarded by mu; closed to have calls start what they call; nil if they may
-	startsBehind chan struct{}      // if set, calls wait until it is closed once they have started what they call
+	starts       chan struct{}      // guarded by mu; closed to have calls start their callees; nil if they may
+	startsBehind chan struct{}      // if set, calls wait until it is closed once they have started their callees
 	// committing is what happens while the next transaction of an activity commits.
 	committing func()                 // guarded by mu
 	asked      map[journal.Caller]int // guarded by mu; what entities were asked for
@@ -136,7 +136,7 @@ func (f *fixture) boot() {
 	}
 }
 
-// scan has the host recover what is due.
+// scan has the host recover due executions.
 func (f *fixture) scan() {
 	scanned, ctx := make(chan struct{}), f.life.Context()
 	f.scanned = scanned
@@ -150,7 +150,7 @@ func (f *fixture) scan() {
 	}()
 }
 
-// guestLines notes what guests log, and what the host logs of their failures.
+// guestLines records the log lines of guests, and of the host about their failures.
 type guestLines struct {
 	slog.Handler
 	f       *fixture
@@ -270,15 +270,15 @@ func (f *fixture) end() {
 	require.Eventually(f.t, func() bool { return f.x.Memory.Used() == 0 }, time.Minute, time.Millisecond, "instances were lost")
 }
 
-// note says what happened to whom. What happens to one is in order.
+// note records an event of an execution. The events of each are in order.
 func (f *fixture) note(whom, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.noted[whom] = append(f.noted[whom], fmt.Sprintf(format, args...))
 }
 
-// noteOnce says what happened to whom, unless that was the last to happen. Watchers may be told
-// again when a run that is over is loaded for what comes late.
+// noteOnce records an event of an execution, unless it equals the last. Watchers may be told again
+// when a finished run is loaded for late messages.
 func (f *fixture) noteOnce(whom, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -361,7 +361,7 @@ func outcomeText(value []byte, err *abi.Error) string {
 	return fmt.Sprint(v)
 }
 
-// show renders the row, the journal and what is in memory.
+// show renders the row, the journal and the state in memory.
 func (f *fixture) show(row *journal.Execution) string {
 	var out strings.Builder
 	stored, err := f.store.Load(f.t.Context(), row.ID)
@@ -419,7 +419,7 @@ func (f *fixture) timeText(at int64) string {
 	}
 }
 
-// showChild renders the row of what a call of a workflow has come to.
+// showChild renders the row of the callee of a call of a workflow.
 func (f *fixture) showChild(workflow string) string {
 	row, err := f.store.Load(f.t.Context(), rowOf(workflow, "child").ID)
 	if err != nil {
@@ -435,7 +435,7 @@ func (f *fixture) showChild(workflow string) string {
 	return text + "\n"
 }
 
-// pendingText renders what a run waits for.
+// pendingText renders the pending ops of a run.
 func (f *fixture) pendingText(in Inspection) string {
 	var texts []string
 	for _, p := range in.Pending {

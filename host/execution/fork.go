@@ -11,25 +11,24 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Bounds of what a fork takes over: it is written in one commit.
+// Bounds of the state a fork takes over: it is written in one commit.
 const (
 	maxForkEntries = 20_000
 	maxForkBytes   = 64 << 20
 )
 
-// Fork starts an execution that takes over the journal of another, up to an entry.
-// Fork is the row of the new one; its run is its own, and so are the names of all
-// that it does from there on. Its random numbers, its clock and its memory are those
-// of the source: only so does it come to the same point. It returns false if there is
-// an execution of that name already.
+// Fork starts an execution that takes over the journal of another, up to an entry. Fork is the row
+// of the new one; its run is its own, and so are the names of all its ops from there on. It has the
+// random numbers, the clock and the memory of the source: only so does it come to the same point.
+// It returns false if there is an execution of that name already.
 //
-// What had reached the source from outside by then is taken over with the journal, also
-// if its code had not come to it yet: see takeOver. What came later is not: who forks a
-// run from before a wrong decision wants to decide anew. Of signals, those that the source was
-// delivered behind that entry came later; those that it was not delivered at all are taken over
-// with the whole journal only: see forksignals.go. Updates are not taken over: they were sent to
-// the source, and their senders hear from it. What the run had published by then is the fork's
-// as well; what runs before it had is not: nothing tells when a value was published.
+// Input that had reached the source from outside by then is taken over with the journal, also if
+// its code had not come to it yet: see takeOver. Later input is not: a user who forks a run from
+// before a wrong decision wants to decide anew. Signals delivered to the source behind that entry
+// came later; undelivered signals are taken over with the whole journal only: see forksignals.go.
+// Updates are not taken over: they were sent to the source, and their senders hear from it. Values
+// that the run had published by then are the fork's as well; values of earlier runs are not:
+// nothing tells when a value was published.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
 	memory := x.Queued.Empty()
 	defer memory.Release()
@@ -43,7 +42,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	if at == 0 {
 		fork.Pinned.Unread = nil // it starts over with nothing but the input
 	}
-	// The trial goes by what was read: the source may go on meanwhile.
+	// The trial goes by the row as read: the source may go on meanwhile.
 	target := *fork
 	target.Waiting = source.Waiting
 	trial, err := x.try(ctx, &target, part{entries: begun.entries, later: begun.later}, x.OpenGuest)
@@ -91,11 +90,11 @@ func (x *Executions) readForkInput(ctx context.Context, source *journal.Executio
 	return whole.Input, nil
 }
 
-// beginning is what a fork takes over.
+// beginning is the state a fork takes over.
 type beginning struct {
 	entries   []journal.Entry
 	size      int                     // in bytes
-	memory    *budget.Permit          // what it takes
+	memory    *budget.Permit          // its memory
 	later     map[journal.StepID]bool // the steps that come behind them
 	end       uint64                  // the last of them, or a gap
 	whole     bool                    // none do
@@ -148,7 +147,7 @@ func (x *Executions) loadRun(ctx context.Context, row *journal.Execution) (*jour
 	return now, err
 }
 
-// readDeferreds reads what is taken over of the settled deferreds, unless it is too much.
+// readDeferreds reads the settled deferreds that are taken over, unless they are too much.
 func (x *Executions) readDeferreds(ctx context.Context, source *journal.Execution, b *beginning, taken []journal.Settlement) error {
 	if len(b.entries)+len(taken) > maxForkEntries {
 		return forkTooLong()
@@ -168,9 +167,9 @@ func (x *Executions) readDeferreds(ctx context.Context, source *journal.Executio
 	return nil
 }
 
-// takeOver decides which settlements, and whether a request to stop, are taken over:
-// those that were delivered by then, and those that had come by the time of the last
-// entry. A fork of the whole journal takes over all of them.
+// takeOver decides which settlements, and whether a request to stop, are taken over: all that were
+// delivered by then, or had come by the time of the last entry. A fork of the whole journal takes
+// over all of them.
 func (b *beginning) takeOver(settled []journal.Settlement, interrupt *journal.Interrupt) (taken []journal.Settlement) {
 	var until int64
 	delivered := map[string]bool{}
@@ -204,7 +203,7 @@ func (b *beginning) take(bytes int) error {
 	return growFor(b.memory, 2*int64(bytes))
 }
 
-// growFor takes memory for what a fork needs.
+// growFor takes the memory that a fork needs.
 func growFor(memory *budget.Permit, need int64) error {
 	switch {
 	case memory.Grow(need):
@@ -225,7 +224,7 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 		var damaged *journal.DamagedEntry
 		if errors.As(err, &damaged) && damaged.Seq > at {
 			last = damaged.Seq
-			break // what comes later cannot be known
+			break // later ones cannot be known
 		}
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)

@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestTakeOver: a fork takes over what was delivered by then, also if the clock was set
-// back in between, and what had come by then. What came later it does not.
+// TestTakeOver: a fork takes over messages that were delivered by then, also if the clock was set
+// back in between, and messages that had come by then. Later ones it does not.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	b := beginning{entries: []journal.Entry{
@@ -42,7 +42,7 @@ func (s scanned) Entries(_ context.Context, _ journal.RunKey, after uint64, _ jo
 	return s.entries[after : after+1], int(after)+1 < len(s.entries), nil
 }
 
-// TestForksTakeMemory: what a fork takes over is in memory, errors as well as values, and is
+// TestForksTakeMemory: the state a fork takes over is in memory, errors as well as values, and is
 // admitted entry by entry.
 func TestForksTakeMemory(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (x *Executions) undelivered(ctx context.Context, source *journal.Execution,
 		return nil, journal.Coded("read the signals of "+source.Name(), err)
 	}
 	if b.whole {
-		// What was delivered since the journal was read is neither in it nor here.
+		// Messages delivered since the journal was read are neither in it nor here.
 		later, _, err := x.Store.Entries(ctx, source.RunKey(), b.end, journal.PageLimit{Entries: 1})
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)

@@ -16,30 +16,30 @@ import (
 // # Giving up on children
 //
 // A run gives up a call when its guest cancels the op, or when the run ends while the op is
-// pending. If the call has started the callee, the call's policy says what becomes of it: it is
-// asked to stop, it is ended, or nothing. The request to the callee is a message
-// (journal/inbox.go) in the commit by which the run gives up.
+// pending. If the call has started the callee, the call's policy decides its fate: it is asked to
+// stop, it is ended, or nothing. The request to the callee is a message (journal/inbox.go) in the
+// commit by which the run gives up.
 //
 // Invariants:
 //
 //  1. A turn that is thrown away has stopped no one: the requests are durable with the turn, or
 //     neither is.
-//  2. No start by a step that is given up comes behind the look for what it has started. The task
-//     that starts a callee is known before its op can be given up ([starts]). Its work is ended
-//     before the look, and the look waits for that. If the turn is thrown away after all, the op is
+//  2. No start by a step that is given up comes behind the look for its callee. The task that
+//     starts a callee is known before its op can be given up ([starts]). Its work is ended before
+//     the look, and the look waits for that. If the turn is thrown away after all, the op is
 //     performed again. Starts of hosts before this one are fenced.
 //  3. Hence the commit has a request for each callee that is to be stopped. Callees that the step
 //     has found are linked, not started, and go on.
 //  4. Each receiver of a request is told, also if the answer to the commit was lost ([run.undecidedSends]).
 //     It is found after a crash: see [journal.InboxReader.MailReceivers].
-//  5. A request may be sent again, by a replay of a turn without a commit of its own. A callee
-//     that was asked to stop before does not notice; one that is over has garbage in its inbox.
+//  5. A request may be sent again, by a replay of a turn without a commit of its own. A callee that
+//     was asked to stop before does not notice; a finished callee has garbage in its inbox.
 //  6. A callee that waits for its own caller is asked to stop before it is given the result: one commit
 //     sends both, the request first.
 //
-// Only the run knows its pending ops, and one that is paused does not run: so the policy stands
-// with the callee ([journal.Pinned]), and the end of a run gives up all that it has started and
-// that is not over.
+// Only the run knows its pending ops, and a paused run does not execute: so the policy stands with
+// the callee ([journal.Pinned]), and the end of a run gives up all unfinished work that it has
+// started.
 //
 // The naive way, to interrupt the callee from the task of its call when that is cancelled, is
 // lost with the host; and a journal does not tell which ops were given up, only a replay does.
@@ -47,14 +47,14 @@ import (
 // childrenPage is how many children are read at once.
 const childrenPage = 100
 
-// stops tells whether what an op has started is owed something when the op is given up. One
-// that has its outcome has nothing under way.
+// stops tells whether giving up an op must stop the work it has started. An op that has its outcome
+// has nothing in flight.
 func stops(o *op.Op) bool {
 	call, is := o.Body.(*abi.Call)
 	return is && o.Kind == abi.OpCall && policyOf(call) != "" && !o.Settled()
 }
 
-// policyOf is what is written of a call's policy: nothing, if nothing becomes of the callee.
+// policyOf returns the stored form of a call's policy: empty, if the callee is left alone.
 func policyOf(call *abi.Call) string {
 	if call.OnCancel == abi.OnCancelAbandon {
 		return ""
@@ -62,9 +62,9 @@ func policyOf(call *abi.Call) string {
 	return call.OnCancel
 }
 
-// givesUp is what a turn gives up of the ops that were issued before it; everything says that it is all that the
-// run has started. Others have not been performed. Code that a run was moved to may have forgotten calls of the code before
-// it: the end of such a run gives up what they have started.
+// givesUp returns the ops issued before a turn that the turn gives up; everything tells that these
+// are all that the run has started. Others have not been performed. Code that a run was moved to
+// may have forgotten calls of the code before it: the end of such a run gives up their callees.
 func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.StepID, everything bool) {
 	if over {
 		everything = moved
@@ -95,7 +95,7 @@ func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journa
 	return r.stopSteps(unwanted)
 }
 
-// stopSteps are the requests to what steps have started.
+// stopSteps returns the requests to the callees of steps.
 func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
 	for _, step := range steps {
 		r.endTask(step)
@@ -110,7 +110,7 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
 		case err != nil:
 			return nil, journal.Coded("look for the callee", err)
-		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or is over
+		case child.Parent == caller && !child.State.Final(): // else it belongs to another caller, or has ended
 			sent = r.appendStop(sent, child)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 	return sent, nil
 }
 
-// stopAll are the requests to all that the run has started.
+// stopAll returns the requests to all callees of the run.
 func (r *run) stopAll() (sent []journal.Sent, err error) {
 	for step := range r.tasks {
 		r.endTask(step)
@@ -164,7 +164,7 @@ func (r *run) passStops(sent []journal.Sent) {
 	}
 }
 
-// givesUpBecause is why an execution does not wait for what it has started.
+// givesUpBecause returns the reason why an execution does not wait for its callees.
 func givesUpBecause(row *journal.Execution) string {
 	reason := row.Name() + " does not wait for it any more"
 	if i := row.Interrupt; i != nil && i.Reason != "" {
@@ -176,12 +176,11 @@ func givesUpBecause(row *journal.Execution) string {
 // starts are the tasks that may be starting a callee.
 type starts struct {
 	mu  sync.Mutex
-	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task is over
+	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task has ended
 }
 
-// begin notes a task of a step, before it works. The caller calls end when the task is over.
-// A step has one task at a time, but one that was given up may still be at it: the next one
-// follows it.
+// begin notes a task of a step, before it works. The caller calls end when the task has ended. A
+// step has one task at a time, but a given-up task may still be running: the next one follows it.
 func (s *starts) begin(step journal.Caller) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Bounds of states that the host has in its hands at the same time. They are large, and
-// not part of the budget: what they are needed for comes when memory is short. A state that
-// finds no place is not saved; a guest that is to be restored waits.
+// Bounds of states that the host has in its hands at the same time. They are large, and not part of
+// the budget: they are needed when memory is short. A state that finds no place is not saved; a
+// guest that is to be restored waits.
 const (
 	maxSaving    = 8
 	maxRestoring = 8
@@ -32,10 +32,9 @@ type hibernating struct {
 	pending []op.Op // copies; their bodies do not change
 }
 
-// hibernate notes what is to be saved of a run that rests, besides its guest; nil if that
-// is not worth it, or if the run is in the middle of something: outcomes that are not
-// journaled, numbers that are reserved, steps that are held after a move. The caller has
-// the run to itself.
+// hibernate returns the state of an idle run to save besides its guest; nil if that is not worth
+// it, or if the run is in the middle of something: outcomes that are not journaled, numbers that
+// are reserved, steps that are held after a move. The caller has the run to itself.
 func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 	if r.guest == nil || r.row == nil || !r.begun || r.pendingWrite != nil || r.row.State != journal.Running {
 		return nil
@@ -109,8 +108,8 @@ func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
 	return x.codec.Encode(h.state)
 }
 
-// rebuild brings a guest to where the journal ends, or to an entry: from its saved state
-// if there is one, else from the start. The player tells what it came to.
+// rebuild brings a guest to where the journal ends, or to an entry: from its saved state if there
+// is one, else from the start. The player tells the outcome.
 func (r *run) rebuild(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
@@ -185,7 +184,7 @@ func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 	return state
 }
 
-// rebuildFrom restores a guest, and gives it what it has not seen.
+// rebuildFrom restores a guest, and delivers the entries it has not seen.
 func (r *run) rebuildFrom(
 	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player) tookTurn,
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
@@ -208,8 +207,8 @@ func (r *run) rebuildFrom(
 	return reader, player, turn, err
 }
 
-// compareRestored replays the run that was restored as well, and hands both to those who
-// want to compare them. It is for tests.
+// compareRestored replays the run that was restored as well, and hands both to the comparing hook.
+// It is for tests.
 func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	if r.execs.CompareRestored == nil {
 		return nil
@@ -238,8 +237,8 @@ func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-// mayBeTheState tells whether a failure to go on from a saved state could be due to the
-// state. What the host or the store has failed at, a replay would meet as well.
+// mayBeTheState tells whether a failure to go on from a saved state could be due to the state.
+// Failures of the host or the store would hit a replay as well.
 func (r *run) mayBeTheState(err error) bool {
 	if r.execs.Host.Over() || abi.CodeOf(err).Info().Blame == abi.BlameMoment {
 		return false

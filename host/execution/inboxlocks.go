@@ -10,13 +10,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// inboxLocks order senders, who put messages into inboxes, and what runs do that must not happen beside that: to read their
-// inbox, and to end. There is a lock for each execution that is in use.
+// inboxLocks order senders, who put messages into inboxes, and the steps of runs that exclude
+// senders: to read their inbox, and to end. There is a lock for each execution that is in use.
 //
-// Senders share a lock, from before the commit of the message until the run is told; a run excludes them. So a run that has
-// read its inbox knows of each message whose sender had the lock before, and is told of each whose sender has it
-// later: the number of the reading tells which, since a sender knows the last one that there was. And a message is in front of
-// the end of its run, and known to it, or is refused.
+// Senders share a lock, from before the commit of the message until the run is told; a run excludes
+// them. So a run that has read its inbox knows of each message whose sender had the lock before,
+// and is told of each whose sender has it later: the number of the reading tells which, since a
+// sender knows the last one. And a message is in front of the end of its run, and known to it, or
+// is refused.
 type inboxLocks struct {
 	mu       sync.Mutex
 	all      map[journal.ID]*inboxLock // guarded by mu
@@ -25,10 +26,10 @@ type inboxLocks struct {
 
 type inboxLock struct {
 	*semaphore.Weighted
-	users int // guarded by the mu of all locks; those that have it, or wait for it
+	users int // guarded by the mu of all locks; holders and waiters
 }
 
-// exclusive is what a run takes of a lock; a sender takes 1.
+// exclusive is the weight with which a run locks; a sender takes 1.
 const exclusive = math.MaxInt64
 
 // use is the lock of an execution. The caller lets go of it.
@@ -73,7 +74,7 @@ func (l *inboxLocks) releaseOf(id journal.ID, lock *inboxLock, n int64) func() {
 	}
 }
 
-// share acquires the lock of an execution for a sender. Reading is the last one that there was.
+// share acquires the lock of an execution for a sender. Reading is the number of the last reading.
 func (l *inboxLocks) share(ctx context.Context, id journal.ID) (reading uint64, release func(), err error) {
 	release, err = l.acquire(ctx, id, 1)
 	l.mu.Lock()

@@ -13,16 +13,18 @@ import (
 // # Large values
 //
 // An input may have 4 MiB, and thousands of executions may wait with theirs for a slow activity. A
-// guest has its input in its own memory from its first turn on, and the store has it for
-// a replay. So a run keeps a large input only until the guest has it, and reads it again for a
-// replay. The same holds for what deferreds were settled with and for messages: they are read when they are delivered.
+// guest has its input in its own memory from its first turn on, and the store has it for a replay.
+// So a run keeps a large input only until the guest has it, and reads it again for a replay. The
+// same holds for the values of deferreds and for messages: they are read when they are delivered.
 //
-// Invariants: a large value is paid for before it is in memory. That of a start is paid for out of Queued, by
-// its caller, who waits for a moment and is refused then. Whatever is read from the store for a guest is paid for
-// out of Delivering, which is waited for in order, by a run that has the memory of its instance already. Who has a
-// part of Delivering waits for nothing but the store and a slot to compute in: so the wait ends, and
-// neither Memory nor Queued is needed for that. A guest may compute for long: the memory of values that it has copied is given
-// back before it goes on (handOver). A run whose guest crashes gives back the rest before it makes the next guest.
+// Invariants: a large value is paid for before it is in memory. The input of a start is paid for
+// out of Queued, by its caller, who waits for a moment and is refused then. A value read from the
+// store for a guest is paid for out of Delivering, which is waited for in order, by a run that has
+// the memory of its instance already. A holder of a part of Delivering waits for nothing but the
+// store and a slot to compute in: so the wait ends, and neither Memory nor Queued is needed for
+// that. A guest may compute for long: the memory of values that it has copied is given back before
+// it goes on (handOver). A run whose guest crashes gives back the rest before it makes the next
+// guest.
 const (
 	// keptInput is the size up to which the input of a start is not paid for.
 	keptInput = 64 << 10
@@ -33,7 +35,7 @@ const (
 	deliveryCopies = 3
 	// guestCopies is about how often a guest has a large input while it decodes it.
 	guestCopies = 4
-	// loadCost is what a page of a journal may have.
+	// loadCost bounds a page of a journal.
 	loadCost = 2 * abi.MaxPayload
 	// startPatience is how long a start waits for the memory of its input.
 	startPatience = time.Second
@@ -80,8 +82,8 @@ func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (inp
 	return whole.Input, paid.Release, nil
 }
 
-// takeInputs takes over what was paid for the inputs of starts. If the run does not adopt the row of
-// one, it has none of its input either. A start that is received again brings the same.
+// takeInputs takes over the memory of the inputs of starts. A run that does not adopt the row of a
+// start has none of its input either. A start that is received again brings the same.
 func (r *run) takeInputs(notices []notice) {
 	for _, n := range notices {
 		if s, ok := n.(started); ok && s.input != r.input {
@@ -102,9 +104,9 @@ func (r *run) letGoOfInput() {
 	r.releaseInput()
 }
 
-// admitGrowth has the guest of a row with a large input be admitted with what it will grow into: many that
-// were admitted as they begin would find no memory in their first turn, and take it again and again. Settle gives
-// back what was not needed.
+// admitGrowth has the guest of a row with a large input be admitted with its expected growth: many
+// guests admitted at their initial size would find no memory in their first turn, and take it again
+// and again. Settle gives back the unused part.
 func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
 	size := int64(row.LeftOut.Input + len(row.Input))
 	if size <= keptInput {

@@ -21,15 +21,15 @@ type PendingOp struct {
 	DueAt     time.Time // zero if no time decides
 	Attempt   uint32    // of activities: the one under way or due next
 	LastError *abi.Error
-	Callee    string        // of calls: the name of what they wait for; empty if it is not known
+	Callee    string        // of calls: the name of the callee; empty if it is not known
 	State     journal.State // of the callee
 }
 
-// Inspection is what a run knows about itself.
+// Inspection is the state of a run.
 type Inspection struct {
-	// Fuel is what its turns have used.
+	// Fuel is the fuel used by its turns.
 	Fuel int64
-	// Pending is what the execution waits for, in order of issue.
+	// Pending are the ops the execution waits for, in order of issue.
 	Pending []PendingOp
 	// Resident tells whether an instance was warm.
 	Resident bool
@@ -41,9 +41,8 @@ const KindTurn = "turn"
 // inspectPatience is how long a run is asked. One that takes longer computes, as a rule, or waits for memory.
 const inspectPatience = time.Second
 
-// Inspect asks a running execution what it is waiting for. One that is cold is
-// replayed for the purpose. One that computes for long is not waited for: the caller may ask
-// because it does not come back.
+// Inspect returns the state of a running execution. A cold execution is replayed for the purpose. A
+// long computation is not waited for: the caller may ask because it does not come back.
 func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	reply := make(chan inspected, 1)
 	x.runs.Post(ref.ID, ref.addressed(inspectRequest{reply}))
@@ -66,7 +65,8 @@ func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	}
 }
 
-// computing is what is known of a run in the middle of a turn. It reports false if it is not in one.
+// computing returns the known state of a run in the middle of a turn. It reports false if it is not
+// in one.
 func (x *Executions) computing(id journal.ID) (Inspection, bool) {
 	r, found := x.runs.Get(id)
 	if !found {
@@ -102,8 +102,8 @@ func (r *run) pending() (all []PendingOp) {
 	return all
 }
 
-// Awaits tells whether an execution waits for the outcome of a step, as far as that is known: one that is not in memory
-// may wait for more steps than its row names.
+// Awaits tells whether an execution waits for the outcome of a step, as far as that is known: an
+// evicted one may wait for more steps than its row names.
 func (x *Executions) Awaits(row *journal.Execution, step journal.Caller) bool {
 	if row.Chain != step.Run {
 		return false

@@ -146,7 +146,8 @@ func (r *run) heedAll(stops []journal.Envelope) (bool, error) {
 	return true, nil
 }
 
-// heed does what a request in the inbox asks for. The first interrupt stands; later ones are taken and forgotten.
+// heed obeys a request in the inbox. The first interrupt stands; later ones are taken and
+// forgotten.
 func (r *run) heed(m *journal.Message) error {
 	i, err := interruptIn(m)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // maxBatchBytes bounds the values and errors that one turn delivers together.
 const maxBatchBytes = 1 << 20
 
-// ledger is what a run knows of its ops and of the order of its journal. It decides
-// which completion is delivered when, and under which sequence number.
+// ledger tracks the ops of a run and the order of its journal. It decides which completion is
+// delivered when, and under which sequence number.
 //
 // Invariants:
 //
@@ -39,10 +39,10 @@ type ledger struct {
 	inbox        *message.Inbox                   // messages that are not done with
 	results      []result                         // of callees, to be given to their ops
 	unwanted     []uint64                         // results in the inbox that no op waits for
-	awaited      []journal.Envelope               // who waits for the run and has not started it
+	awaited      []journal.Envelope               // steps that wait for the run and have not started it
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
-	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
+	heldAttempts map[journal.StepID]journal.Entry // known attempts of such steps
 	attempts     []journal.Entry                  // failed attempts, to be committed with the next write
 	section      op.Section                       // the critical section that the guest is in
 }
@@ -51,7 +51,7 @@ func newLedger() ledger {
 	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), inbox: message.NewInbox(nil)}
 }
 
-// batch is what one turn hands to the guest.
+// batch holds the deliveries of one turn to the guest.
 type batch struct {
 	entries []journal.Entry
 	// durable says that the entries are in the journal already, committed together
@@ -59,19 +59,19 @@ type batch struct {
 	durable bool
 	// ready is when each outcome came to be.
 	ready []int64
-	// unread says of which entries the store has the outcome: see settlements and fillMessages.
+	// unread marks the entries whose outcome is in the store: see settlements and fillMessages.
 	unread []bool
-	// messages are those that the entries deliver; nil for others.
+	// messages are delivered by the entries; nil for other entries.
 	messages []*journal.Message
 }
 
-// inStore tells whether the store has what an entry delivers: it is a settlement, or a message that is in the inbox
-// still, or its delivery in the journal.
+// inStore tells whether the store has the payload of an entry: a settlement, or a message that is
+// still in the inbox, or its delivery in the journal.
 func (b *batch) inStore(i int) bool {
 	return b.unread != nil && b.unread[i] || b.messages != nil && b.messages[i] != nil
 }
 
-// empty drops what the store has of the batch, so that it is read again.
+// empty drops the stored contents of the batch, so that they are read again.
 func (b *batch) empty() {
 	for i := range b.entries {
 		if !b.inStore(i) {
@@ -84,8 +84,8 @@ func (b *batch) empty() {
 	}
 }
 
-// write adds what the batch delivers to a write: entries, and that messages were delivered. Signals and updates
-// stay where they are until the turn, or a later one, says that they are done with.
+// write adds the deliveries of the batch to a write: entries, and the receipt of messages. Signals
+// and updates stay in place until this turn or a later one acknowledges them.
 func (b *batch) write(w *journal.Write) {
 	if b.durable {
 		return
@@ -102,7 +102,7 @@ func (b *batch) write(w *journal.Write) {
 	}
 }
 
-// delivered are the signals and updates that the batch delivers, without what they bring.
+// delivered returns the signals and updates that the batch delivers, without payloads.
 func (b *batch) delivered() (delivered []journal.Envelope) {
 	for _, m := range b.messages {
 		if m != nil && m.Kind != journal.ResultMessage {
@@ -112,9 +112,9 @@ func (b *batch) delivered() (delivered []journal.Envelope) {
 	return delivered
 }
 
-// next decides what is delivered next. Whatever has a sequence number goes in its
-// order; a number that is still undecided holds up all behind it. Only then do
-// outcomes without a number get theirs, in the order in which they came to be.
+// next decides the next delivery. Whatever has a sequence number goes in its order; a number that
+// is still undecided holds up all behind it. Only then do outcomes without a number get theirs, in
+// the order in which they came to be.
 func (l *ledger) next(now int64) (batch, bool) {
 	slices.SortFunc(l.committed, func(a, b journal.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	for len(l.committed) > 0 {
@@ -162,7 +162,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 	return b, true
 }
 
-// messageOf is the message that an op was given, without what it brings; nil if there is none.
+// messageOf returns the message that an op was given, without its payload; nil if there is none.
 func messageOf(o *op.Op) *journal.Message {
 	if o.Message == nil {
 		return nil
@@ -211,7 +211,7 @@ func (l *ledger) isNext(entry journal.Entry, step journal.StepID) bool {
 	if len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
 		return false
 	}
-	o := l.ops.Step(step) // another number is that of other code
+	o := l.ops.Step(step) // other code has another number
 	return o != nil && o.Number == entry.Op.Number && !o.Settled()
 }
 
@@ -300,9 +300,8 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 	return append(gaveUp, l.enterTurn(delivered, turn)...)
 }
 
-// hold takes the outcomes of steps that the code which the execution was moved from
-// had come to, and this one has not: they are known already when it does. It takes
-// what is known of attempts as well.
+// hold takes the outcomes of steps that the code which the execution was moved from had come to,
+// and this one has not: they are known already when it does. It takes the known attempts as well.
 func (l *ledger) hold(held, attempts map[journal.StepID]journal.Entry) {
 	l.held, l.heldAttempts = held, attempts
 	for _, step := range l.ops.Steps() {
@@ -381,8 +380,8 @@ func (l *ledger) setPending(pending map[uint32]*op.Op) {
 	}
 }
 
-// waitingAfter is what the run waits for once it has seen entries, as a replay will
-// find it.
+// waitingAfter returns the waiting state of the run once it has seen entries, as a replay will find
+// it.
 func (l *ledger) waitingAfter(seen []journal.Entry) journal.Waiting {
 	seq := l.delivered
 	if n := len(seen); n > 0 {
@@ -394,8 +393,7 @@ func (l *ledger) waitingAfter(seen []journal.Entry) journal.Waiting {
 // deadlocked tells whether a parked guest has no op left that could be delivered.
 func (l *ledger) deadlocked() bool { return l.ops.Len() == 0 && len(l.reserved) == 0 }
 
-// forgetOps drops everything but the numbers: those that were assigned, and those
-// that are reserved.
+// forgetOps drops everything but the assigned and the reserved numbers.
 func (l *ledger) forgetOps() {
 	l.ops = op.NewSet()
 	l.committed, l.attempts, l.held, l.heldAttempts = nil, nil, nil, nil

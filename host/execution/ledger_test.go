@@ -31,7 +31,7 @@ import (
 //	fail OP [final]          an attempt failed
 //	reserve OP, commit SEQ, void SEQ
 //	is-next SEQ              whether a transaction may be committed with the turn it causes
-//	due now=N                completes what is due
+//	due now=N                completes due ops
 //	next now=N               the next batch, which is then delivered
 //	attempts now=N           takes the failed attempts
 //	state
@@ -186,10 +186,9 @@ func plainTime(at int64) string {
 	}
 }
 
-// TestLedgerNumbers takes a ledger through random lives and checks the sequence
-// numbers that it hands out, against a journal that the test keeps itself: none is
-// given twice or behind one that was given before, deliveries come in their order, and
-// none overtakes a number that is undecided.
+// TestLedgerNumbers takes a ledger through random lives and checks the sequence numbers that it
+// hands out, against a journal that the test keeps itself: none is given twice or behind an earlier
+// one, deliveries come in their order, and none overtakes a number that is undecided.
 func TestLedgerNumbers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -206,7 +205,7 @@ func TestLedgerNumbers(t *testing.T) {
 	})
 }
 
-// numbers is a ledger with what the test knows of its journal.
+// numbers is a ledger with the test's model of its journal.
 type numbers struct {
 	ledger    ledger
 	now       int64
@@ -266,7 +265,7 @@ func (m *numbers) reserve(rt *rapid.T) {
 	}
 }
 
-// decide tells the ledger what became of a transaction.
+// decide tells the ledger the outcome of a transaction.
 func (m *numbers) decide(rt *rapid.T) {
 	if len(m.reserved) == 0 {
 		rt.Skip("no number is reserved")

@@ -5,13 +5,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// roomToStop is how many entries more the journal of an execution may have that was asked to stop: for
-// its cleanup, and for what was to be delivered when it was paused at the limit. That is a batch at
-// most, and a batch of the smallest outcomes has some 16,000 (maxBatchBytes).
+// roomToStop is how many entries more the journal of an execution may have that was asked to stop:
+// for its cleanup, and for the undelivered outcomes when it was paused at the limit. That is a
+// batch at most, and a batch of the smallest outcomes has some 16,000 (maxBatchBytes).
 const roomToStop = 20_000
 
-// EntryLimit bounds the journal of an execution. What a recovery must replay is bounded by saved states
-// (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
+// EntryLimit bounds the journal of an execution. The replay of a recovery is bounded by saved
+// states (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
 func (x *Executions) EntryLimit(row *journal.Execution) uint64 {
 	if row.Interrupt != nil {
 		return x.MaxEntries + roomToStop

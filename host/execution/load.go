@@ -59,8 +59,8 @@ func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
 	return notices, true
 }
 
-// resolveReserved takes in what became of transactions before the journal is
-// loaded: those that committed are in it.
+// resolveReserved takes in the outcomes of transactions before the journal is loaded: committed
+// transactions are in it.
 func (r *run) resolveReserved(notices []notice) []notice {
 	var rest []notice
 	for _, m := range notices {
@@ -116,12 +116,12 @@ func noExecution() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
 }
 
-// runIsGone refuses what was meant for one run alone.
+// runIsGone refuses a request meant for one run alone.
 func runIsGone() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "the run that this was for is over: it has continued as another one, or retention has deleted it")
 }
 
-// anotherRun refuses what was meant for a run that is gone.
+// anotherRun refuses a request meant for a run that is gone.
 func anotherRun() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "this run of the execution was deleted, or another one has taken its place")
 }
@@ -138,8 +138,8 @@ func (r *run) adopt(row *journal.Execution) {
 	r.ledger.tick(max(row.CreatedAt, row.Pinned.Time))
 }
 
-// beginAnew forgets all that was known of another run of the same name. Its tasks are
-// ended, and what they still have to say is not heard: see ofRun.
+// beginAnew drops all state of another run of the same name. Its tasks are ended, and their late
+// notices are ignored: see ofRun.
 func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run, r.fresh = run, false
@@ -198,7 +198,7 @@ func (r *run) load(ctx context.Context) error {
 	return r.replayAll(ctx)
 }
 
-// readWhole reads what there is of an execution but its journal. No message comes meanwhile.
+// readWhole reads the records of an execution except its journal. No message comes meanwhile.
 func (r *run) readWhole(ctx context.Context) (row *journal.Execution, settled []journal.Settlement, inbox []journal.Envelope, err error) {
 	// Not for as long as the load: a terminate breaks that off again and again, and the run would never have the lock.
 	reading, release, err := r.execs.inboxLocks.excludeToRead(r.execs.Host.Context(), r.id)
@@ -263,7 +263,7 @@ func (r *run) replayAll(ctx context.Context) error {
 
 func (r *run) replayFailed(err error) error {
 	if errors.Is(err, journal.ErrCorrupt) {
-		return err // the quarantine forgets the run, once it has told what is known of it
+		return err // the quarantine forgets the run, once it has reported it
 	}
 	if r.execs.Host.Over() || abi.IsTransient(err) {
 		r.unload()
@@ -284,8 +284,8 @@ func (r *run) replayFailed(err error) error {
 	return nil
 }
 
-// ensureGuest replays an execution whose instance was dropped, up to the last
-// delivery it saw. What is pending is known and stays as it is.
+// ensureGuest replays an execution whose instance was dropped, up to the last delivery it saw.
+// Pending ops are known and stay as they are.
 func (r *run) ensureGuest(ctx context.Context) error {
 	if r.guest != nil {
 		return nil

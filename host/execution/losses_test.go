@@ -38,9 +38,8 @@ func (a *plannedAttempts) Perform(ctx context.Context, task activity.Task) activ
 	}
 }
 
-// TestLossesAreCountedAfterAFailure: an attempt that failed has come back. What was lost
-// before it does not count any more, for a run that is replayed, that is restored, and
-// that was told to stop.
+// TestLossesAreCountedAfterAFailure: an attempt that failed has come back. Losses before it do not
+// count any more, for a run that is replayed, that is restored, and that was told to stop.
 func TestLossesAreCountedAfterAFailure(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"Replayed", "Restored", "ToldToStop"} {

@@ -19,11 +19,10 @@ const lostAttemptLimit = 3
 // twice.
 const suspectDelay = 5 * time.Second
 
-// What is counted, and what is not. An attempt is lost if it was under way when its
-// host ended without a word: it was killed, crashed, or was replaced by another. The
-// next host cannot know whether the attempt had to do with that, so it repeats it, and
-// journals first that it does. An attempt after which a host was still there, whether
-// it succeeded or failed, ends the count; so does a resume.
+// The rules of counting: an attempt is lost if it was under way when its host ended without a word:
+// it was killed, crashed, or was replaced by another. The next host cannot know whether the attempt
+// had to do with that, so it repeats it, and journals first that it does. An attempt after which a
+// host was still there, whether it succeeded or failed, ends the count; so does a resume.
 //
 // The first attempt of an op is not announced in the journal: that would be a commit
 // for each. If it was issued before the host that loads it was there, it counts as
@@ -38,9 +37,9 @@ const suspectDelay = 5 * time.Second
 // that ends later takes at most one execution to the limit, however many attempts were
 // under way.
 //
-// A host that is told to stop gives up what has not ended in time, and says so: that
-// is not a loss. A long innocent activity that is killed three times with its host is
-// paused too; the reason says what to do.
+// A stopping host gives up attempts that do not end in time, and journals that: that is not a loss.
+// A long innocent activity that is killed three times with its host is paused too; the reason tells
+// the remedy.
 
 // attemptBegins asks whether an attempt may begin that an earlier host may have begun
 // before.
@@ -161,8 +160,8 @@ func (x *Executions) ReleaseAttempts(ctx context.Context) {
 	}
 }
 
-// dropReleases answers what asks a run to give up attempts that does not know them at
-// the moment. They will count as lost.
+// dropReleases answers requests to give up attempts at a run that does not know them at the moment.
+// They will count as lost.
 func dropReleases(notices []notice) []notice {
 	return slices.DeleteFunc(notices, func(m notice) bool {
 		release, is := m.(releaseRequest)

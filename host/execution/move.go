@@ -15,15 +15,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Trial is what came of replaying an execution on other code.
+// Trial is the outcome of replaying an execution on other code.
 type Trial struct {
 	// Misfit says why the code does not fit; nil if it does.
 	Misfit *replay.Misfit
 
-	waiting      []journal.StepID // what the guest waits for at the end
+	waiting      []journal.StepID // steps the guest waits for at the end
 	waitedBefore []journal.StepID // those among them that the execution waited for
 	declined     []string         // changes of the code that the execution is behind
-	did          replayed         // what the run performs itself, in all turns
+	did          replayed         // effects the run performs itself, in all turns
 	end          replay.Position
 }
 
@@ -77,7 +77,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	default:
 		t.Misfit = &replay.Misfit{Reason: abi.AsError(err).Error()}
 	}
-	// In the order of issue: what is journaled is the same each time.
+	// In the order of issue: the journal is the same each time.
 	pending := player.Pending()
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
 		o := pending[number]
@@ -112,8 +112,8 @@ func (x *Executions) tryGuest(
 // tookTurn is told of each turn of a replay, behind the player; nil if no one is.
 type tookTurn func(guest.Turn)
 
-// play runs a fresh guest through a journal: the same batches, the same clock. It
-// returns the last turn; the player knows what the guest waits for.
+// play runs a fresh guest through a journal: the same batches, the same clock. It returns the last
+// turn; the player knows the steps the guest waits for.
 func play(
 	ctx context.Context, player *replay.Player, took tookTurn, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error),
 ) (guest.Turn, error) {
@@ -138,9 +138,8 @@ func (x *Executions) Move(ctx context.Context, ref Ref, digest string) error {
 	return x.ask(ctx, ref, func(reply chan<- error) notice { return moveRequest{digest, reply} })
 }
 
-// move replays the journal on the other module and, if it fits, makes the move
-// durable and has the run rebuilt there. What the host does for ops goes on, and so
-// do outcomes in hand: they go by step.
+// move replays the journal on the other module and, if it fits, makes the move durable and has the
+// run rebuilt there. Tasks of the host go on, and so do outcomes in hand: they go by step.
 func (r *run) move(m moveRequest) error {
 	defer r.locked(func(l *ledger) { l.frozen = false }) // see postponeMove
 	switch {
@@ -176,11 +175,10 @@ func (r *run) move(m moveRequest) error {
 	return r.commitMove(m.digest, trial, did)
 }
 
-// postponeMove has a move received again once no number is reserved and no outcome is
-// in hand: both may become entries that the trial would not see. If there are none it
-// keeps transactions of activities from taking a place in the journal until the move
-// is through; those that would are rolled back and run again. It reports whether the
-// move must wait.
+// postponeMove has a move received again once no number is reserved and no outcome is in hand: both
+// may become entries that the trial would not see. If there are none it keeps transactions of
+// activities from taking a place in the journal until the move is through; others are rolled back
+// and run again. It reports whether the move must wait.
 func (r *run) postponeMove(m moveRequest) bool {
 	var reserved, inHand bool
 	r.locked(func(l *ledger) {
@@ -197,7 +195,7 @@ func (r *run) postponeMove(m moveRequest) bool {
 	return true
 }
 
-// waitsFor is what the run waits for, with all steps by name.
+// waitsFor returns the waiting state of the run, with all steps by name.
 func (r *run) waitsFor() journal.Waiting {
 	w := r.waitingNow()
 	if r.begun {
@@ -206,7 +204,7 @@ func (r *run) waitsFor() journal.Waiting {
 	return w
 }
 
-// WaitsFor is what a run in memory waits for, with all steps by name. It reports false
+// WaitsFor returns the waiting state of a run in memory, with all steps by name. It reports false
 // if that is not known.
 func (x *Executions) WaitsFor(ctx context.Context, row *journal.Execution) (journal.Waiting, bool) {
 	if !x.runs.Has(row.ID) {

@@ -8,21 +8,20 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// notice is what a run receives in its box: an outcome, a time that has come, a request. What is
-// sent to a workflow, a message, is in one of them: see host/message.
+// notice is an item in the box of a run: an outcome, a time that has come, a request. A message
+// sent to a workflow is in one of them: see host/message.
 type notice interface{ isNotice() }
 
 type (
-	// ofRun is a notice that is meant for one run, and for no other that has or will
-	// have the same name: a task of a run that is over may end much later, and a caller
-	// may have looked at a run that retention then deleted.
+	// ofRun is a notice that is meant for one run, and for no other that has or will have the same
+	// name: a task of a finished run may end much later, and a caller may have looked at a run that
+	// retention then deleted.
 	ofRun struct {
 		run journal.RunID
 		notice
 	}
 
-	// ofChain is a notice that is meant for a run or for one that continues it: what callers
-	// ask for.
+	// ofChain is a notice for a run or its continuations: requests of callers.
 	ofChain struct {
 		chain journal.RunID
 		notice
@@ -50,10 +49,10 @@ type (
 	}
 	// resultSent brings the result of a callee, which is in the inbox.
 	resultSent struct{ message journal.Message }
-	// lookForMail says that there are results, or requests to stop, in the inbox. The reply, if one is
-	// waited for, comes when the execution is over.
+	// lookForMail says that there are results, or requests to stop, in the inbox. The reply, if one
+	// is waited for, comes when the execution has ended.
 	lookForMail struct{ reply chan<- error }
-	// endAwaited asks for a reply when the execution is over, which was asked for before.
+	// endAwaited asks for a reply at the end of the execution, which was requested before.
 	endAwaited struct{ reply chan<- error }
 	// calleeOver says how a callee has ended.
 	calleeOver struct{ result }
@@ -71,8 +70,8 @@ type (
 	// opDropped says that the host gave up on an op without an outcome. It is
 	// performed again if it is still waited for.
 	opDropped struct{ step journal.StepID }
-	// taskFault says that the host panicked while it performed an op. If seq is not 0 a
-	// transaction had reserved it, and only the journal tells what became of that.
+	// taskFault says that the host panicked while it performed an op. If seq is not 0 a transaction
+	// had reserved it, and only the journal tells its outcome.
 	taskFault struct {
 		step  journal.StepID
 		seq   uint64
@@ -106,7 +105,7 @@ type (
 		query  abi.Query
 		reply  chan<- queryReply
 	}
-	// inspectRequest asks what the execution is waiting for.
+	// inspectRequest asks for the state of the execution.
 	inspectRequest struct{ reply chan<- inspected }
 )
 
@@ -200,8 +199,8 @@ func replyOf(m notice) chan<- error {
 	}
 }
 
-// refuseAll answers all that wait for a reply to one of the notices: callers, and
-// attempts that want to begin.
+// refuseAll refuses all waiters for a reply to the notices: callers, and attempts that want to
+// begin.
 func refuseAll(notices []notice, err error) {
 	for _, m := range notices {
 		m = content(m)

@@ -17,10 +17,10 @@ type Opener func(ctx context.Context, row *journal.Execution) (Opening, error)
 type Opening struct {
 	// Bytes is how much memory it has from the start.
 	Bytes int64
-	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes, and
-	// what its ops take, it takes out of the permits.
+	// Open makes it, and computes: in a slot. The memory of the instance beyond Bytes, and of its
+	// ops, is taken from the permits.
 	Open func(ctx context.Context, memory guest.Memory) (Guest, error)
-	// Restore makes it in a state that was saved; the permit covers what it had then.
+	// Restore makes it from a saved state; the permit covers its memory at that time.
 	Restore func(ctx context.Context, memory guest.Memory, saved *guest.Saved) (Guest, error)
 	// HasActivity tells whether the module has an activity of that name; nil if that is not known.
 	HasActivity func(name string) bool

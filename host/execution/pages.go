@@ -72,7 +72,7 @@ func (p *pages) handingOver(ctx context.Context, reader *replay.Reader, due []jo
 	})
 }
 
-// deliverFrom delivers what a reader of the pages hands out.
+// deliverFrom delivers the entries of a page reader.
 func (r *run) deliverFrom(ctx context.Context, p *pages, reader *replay.Reader) func([]journal.Entry) (guest.Turn, error) {
 	return func(due []journal.Entry) (guest.Turn, error) { return r.deliver(p.handingOver(ctx, reader, due), due) }
 }

@@ -56,8 +56,8 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 	}
 }
 
-// pause stops an execution that cannot go on, and keeps everything: what was to be
-// delivered is journaled with it.
+// pause stops an execution that cannot go on, and keeps everything: undelivered outcomes are
+// journaled with it.
 func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.waitingNow()) }
 
 // pauseWaiting is pause of a run that waited for something before the batch.
@@ -169,14 +169,14 @@ func (r *run) fail(m failRequest) error {
 	return nil
 }
 
-// failedBefore tells whether the row is what this very request made of it: the
-// answer to its commit was lost, and it is received a second time.
+// failedBefore tells whether this very request has already changed the row: the answer to its
+// commit was lost, and it is received a second time.
 func (r *run) failedBefore(finishedAt int64) bool {
 	failure := r.row.Error
 	return failure != nil && failure.Code == abi.CodeFailedByOperator && r.row.FinishedAt == finishedAt
 }
 
-// notPaused refuses what is for paused executions alone.
+// notPaused refuses a request for paused executions alone.
 func (r *run) notPaused() error {
 	err := abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
 	if r.row.State.Final() {

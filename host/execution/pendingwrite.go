@@ -16,15 +16,15 @@ const commitTries = 20
 type pendingWrite struct {
 	doing string
 	write journal.Write
-	batch batch       // what the write delivers
-	then  func() bool // what follows once it is durable; tells whether the run goes on
+	batch batch       // the deliveries of the write
+	then  func() bool // runs once it is durable; tells whether the run goes on
 	again notice      // to be received again if only the journal tells; nil if none
 	err   error       // of the last try
 	tries int
 }
 
-// commit makes a write durable, and then lets follow what depends on it: now, or when
-// the store takes the write. It reports whether the run goes on.
+// commit makes a write durable, and then runs the dependent step: now, or when the store takes the
+// write. It reports whether the run goes on.
 func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
 	return r.commitOrRetry(&pendingWrite{doing: doing, write: w, batch: b, then: then})
 }
@@ -53,7 +53,7 @@ func (r *run) retryPending() bool {
 	case errors.Is(o.err, journal.ErrFenced) || r.execs.Host.Over():
 		return false
 	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= commitTries:
-		// Only the journal tells what is true.
+		// Only the journal has the truth.
 		r.pendingWrite = nil
 		r.undecidedSends = append(r.undecidedSends, o.write.Send...)
 		r.rollBack(o.batch, o.err)
@@ -68,8 +68,8 @@ func (r *run) retryPending() bool {
 	}
 }
 
-// commitSends commits a write once, and tells those whom it asks to stop. If its answer is lost they are told when the run is
-// loaded: they find out what is true.
+// commitSends commits a write once, and tells those whom it asks to stop. If its answer is lost
+// they are told when the run is loaded: they learn the truth from the store.
 func (r *run) commitSends(w journal.Write) error {
 	err := r.commitNow(w)
 	switch {

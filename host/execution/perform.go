@@ -13,43 +13,43 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// # What a run does itself
+// # Effects that a run performs itself
 //
-// Most ops are performed by a task, beside the run, once the turn that issued them is
-// durable. The answer to an update and what a run publishes need no task: they are rows that
-// belong to the run, so they are part of the commit of the turn that issues them. Callers
-// learn of an answer when that commit is through, and it costs no other.
+// Most ops are performed by a task, beside the run, once the turn that issued them is durable. The
+// answer to an update and the published values of a run need no task: they are rows that belong to
+// the run, so they are part of the commit of the turn that issues them. Callers learn of an answer
+// when that commit is through, and it costs no other.
 //
 // Invariants:
 //
-//  1. They take effect with their turn or not at all. A turn may be durable without what it
-//     caused, see recover.go: then a replay performs them again. Both may be repeated: an update
-//     that has its answer is not there any more, and what was published is what it is.
+//  1. They take effect with their turn or not at all. A turn may be durable without its effects,
+//     see recover.go: then a replay performs them again. Both may be repeated: an answered update
+//     is gone, and publishing the same values changes nothing.
 //  2. They take effect also if the guest gives them up in the same turn: it does not want to
 //     learn of them. Then nothing is delivered, and the journal knows nothing of them, so that
 //     they cost neither a turn nor an entry. Refusals of such an op cannot be told to the
 //     guest; they end its turn as a trap would.
 //  3. One that is not given up is delivered next, however often the run was loaded meanwhile.
 
-// own is what a run does itself for the ops of a turn.
+// localEffects are performed by the run itself for the ops of a turn.
 type localEffects struct {
 	answers  message.Answers
-	publish  *journal.Published             // what replaces what was published; nil leaves it
+	publish  *journal.Published             // replaces the published values; nil leaves them
 	outcomes map[journal.StepID]abi.Outcome // of these ops
 	// unwanted are steps that turns of a replay have given up, if that may not be durable.
 	unwanted []journal.StepID
 }
 
-// isOwn tells whether an op is one that the run performs itself.
+// isOwn tells whether the run performs an op itself.
 func isOwn(o *op.Op) bool { return o.Kind == abi.OpAnswer || o.Kind == abi.OpPublish }
 
-// perform decides what the run does for the ops of a turn. It changes nothing.
+// perform computes the local effects of a turn. It changes nothing.
 func (r *run) perform(b batch, turn guest.Turn) (did localEffects, err error) {
 	err = r.performOn(&did, b.delivered(), turn)
 	return did, err
 }
 
-// performOn adds what the run does for the ops of a turn to what it does for those of the turns before.
+// performOn adds the local effects of a turn to those of the turns before.
 func (r *run) performOn(did *localEffects, delivered []journal.Envelope, turn guest.Turn) (err error) {
 	for _, o := range turn.Issued {
 		var refused *abi.Error
@@ -103,9 +103,8 @@ func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
 	}
 }
 
-// replayed is what the turns of a trial come to that a run performs itself, all together:
-// code that an execution is moved to, or a fork, may publish and answer where other code did
-// not, or where no one performed it.
+// replayed sums up the local effects of the turns of a trial: code that an execution is moved to,
+// or a fork, may publish and answer where other code did not, or where no one performed it.
 type replayed struct {
 	unanswered message.Updates // the updates whose answers matter
 	answers    message.Answers
@@ -134,9 +133,8 @@ func (p *replayed) note(player *replay.Player, turn guest.Turn) {
 	}
 }
 
-// performReplayed decides what is to be done for an execution that goes on where a trial has
-// ended. What the workflow does not declare is not published: a turn that publishes it will
-// be refused when it is taken.
+// performReplayed computes the local effects for an execution that goes on where a trial has ended.
+// Undeclared values are not published: a turn that publishes it will be refused when it is taken.
 func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (localEffects, error) {
 	did := localEffects{answers: p.answers, unwanted: p.unwanted}
 	if p.publish == nil {

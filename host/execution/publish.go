@@ -11,14 +11,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxPublishedKept bounds what a run keeps in memory of what it has published. Most publish
-// little, and often; of what is larger the store is asked each time.
+// maxPublishedKept bounds the published values that a run keeps in memory. Most publish little, and
+// often; larger values are read from the store each time.
 const maxPublishedKept = 4 << 10
 
-// publishedNow is what the run has published, which may be nothing. What is kept is what the
-// store has: no one else writes it while this host owns the run, and it is replaced when a write
-// that replaces it is durable (tookPublish), and forgotten with all the rest when it is not
-// known whether one is (unload).
+// publishedNow returns the published values of the run, which may be none. The kept copy equals the
+// store: no one else writes it while this host owns the run, and it is replaced when a write that
+// replaces it is durable (tookPublish), and forgotten with all the rest when it is not known
+// whether one is (unload).
 func (r *run) publishedNow() (*journal.Published, error) {
 	if r.published != nil {
 		return r.published, nil
@@ -37,15 +37,15 @@ func (r *run) keepPublished(p *journal.Published) {
 	}
 }
 
-// tookPublish notes what a write that is durable has published.
+// tookPublish notes the published values of a durable write.
 func (r *run) tookPublish(w *journal.Write) {
 	if w.Publish != nil {
 		r.keepPublished(w.Publish)
 	}
 }
 
-// publish adds to what a turn publishes. Refused says why it is not: all of the body is
-// published, or nothing.
+// publish adds to the values that a turn publishes. Refused tells the reason if not: all of the
+// body is published, or nothing.
 func (r *run) publish(did *localEffects, body *abi.Publish) (refused *abi.Error, err error) {
 	old := did.publish
 	if old == nil {
@@ -63,7 +63,7 @@ func (r *run) publish(did *localEffects, body *abi.Publish) (refused *abi.Error,
 	return nil, nil
 }
 
-// Published is what an execution has published, which may be nothing.
+// Published returns the published values of an execution, which may be none.
 func (x *Executions) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {
 	published, err := x.Store.Published(ctx, row.ChainKey())
 	switch {
@@ -75,7 +75,7 @@ func (x *Executions) Published(ctx context.Context, row *journal.Execution) (*jo
 	return published, nil
 }
 
-// merged is what is published after a body, if that is what the workflow declares.
+// merged returns the published values after a body, if the workflow declares them.
 func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *journal.Published, body *abi.Publish) (_ *journal.Published, refused *abi.Error, err error) {
 	workflow, err := x.WorkflowOf(ctx, row)
 	if err != nil {
@@ -90,7 +90,7 @@ func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *jo
 	return p, tooMuch(p), nil
 }
 
-// overlayAttributes is overlay for attributes, without those that have no value any more.
+// overlayAttributes is overlay for attributes, without attributes whose value was removed.
 func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) []journal.NamedAttribute {
 	both := slices.Clone(first)
 	for _, p := range second {
@@ -106,7 +106,8 @@ func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) [
 	return both
 }
 
-// overlaid is one body in the place of two: what the second does not name is as in the first.
+// overlaid is one body in the place of two: fields that the second does not name are as in the
+// first.
 func overlaid(first, second *abi.Publish) *abi.Publish {
 	return &abi.Publish{
 		State: overlay(first.State, second.State), Attributes: overlay(first.Attributes, second.Attributes), Progress: cmp.Or(second.Progress, first.Progress),
@@ -127,7 +128,7 @@ func overlay(first, second []abi.Published) []abi.Published {
 	return both
 }
 
-// tooMuch refuses what is more than a run may publish.
+// tooMuch refuses more than a run may publish.
 func tooMuch(p *journal.Published) *abi.Error {
 	bytes := 0
 	for _, s := range p.State {

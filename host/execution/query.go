@@ -15,8 +15,8 @@ import (
 const (
 	// maxQuerying bounds the queries that are being answered: each has a copy of a guest.
 	maxQuerying = 8
-	// queryLimit bounds how long an answer may compute. It only looks; and one that never ends
-	// holds a slot that turns wait for.
+	// queryLimit bounds how long an answer may compute. It only looks; and an endless answer holds
+	// a slot that turns wait for.
 	queryLimit = time.Second
 )
 
@@ -26,8 +26,8 @@ type queryReply struct {
 	err     error
 }
 
-// Query asks a running execution a question. Its workflow answers from what it knows at this
-// moment; nothing is written, and nothing is changed.
+// Query asks a running execution a question. Its workflow answers from its current state; nothing
+// is written, and nothing is changed.
 //
 // The answer is computed by a copy of the guest, as it was after its last turn. The guest
 // itself cannot be asked: whatever the answer allocates, and each random number it draws,

@@ -11,33 +11,34 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// # What a turn caused is found again
+// # The effects of a turn are recovered
 //
-// A turn has a commit of its own, with what it caused: answers, published values, calls that were given
-// up, signals that were looked at, a section, the outcome. Its entries are mostly part of that commit.
-// They may also be durable before it: a transaction of an activity commits its entry alone, and a run
-// that is paused journals what it could not deliver. Several of them may be, one behind the other: of
-// activities that run at the same time, while the run is paused, or while its host is about to end.
+// A turn has a commit of its own, with its effects: answers, published values, calls that were
+// given up, signals that were looked at, a section, the outcome. Its entries are mostly part of
+// that commit. They may also be durable before it: a transaction of an activity commits its entry
+// alone, and a paused run journals its undelivered outcomes. Several of them may be, one behind the
+// other: of activities that run at the same time, while the run is paused, or while its host is
+// about to end.
 //
-// The naive recovery, to perform again what the last turn of the journal caused, loses what the turns
-// before it did: an update that was handled is never answered, and the next run of a workflow that
-// continues is given it again.
+// The naive recovery, to perform again the effects of the last turn of the journal, loses the
+// effects of the turns before it: an update that was handled is never answered, and the next run of
+// a workflow that continues is given it again.
 //
 // Invariants:
 //
 //  1. The last commit of turns says in the row, or in its last entry, which entry the guest had seen
 //     ([journal.Waiting]). Turns behind that entry have no commit of their own, or caused nothing
 //     that is to be written. No other commit moves it past a turn whose own commit is missing.
-//  2. A replay collects what all these turns caused, in order, and performs it again in one commit, before
-//     anything else is delivered. A move does the same for what its trial comes to.
+//  2. A replay collects the effects of all these turns, in order, and performs them again in one
+//     commit, before anything else is delivered. A move does the same for the outcome of its trial.
 //  3. Performing again changes nothing that was performed: updates that have their answer are not in the
 //     inbox any more, values are published in the order of the turns, and callees may be asked to
 //     stop again (giveup.go). Ops that were issued and not delivered are pending, and are performed as
 //     those of any turn are; a section is made up for (section.go).
-//  4. Until that commit is through, the run says of itself what its row said (waitingNow): a pause must
-//     not hide what is still to be done.
+//  4. Until that commit is through, the run reports the waiting state of its row (waitingNow): a
+//     pause must not hide pending work.
 
-// caused is what turns without a commit of their own have caused.
+// caused holds the effects of turns without a commit of their own.
 type caused struct {
 	turns    []guest.Turn     // with the ops that the run performs itself, and no others
 	unwanted []journal.StepID // given up
@@ -72,8 +73,8 @@ func unwantedIn(player *replay.Player) (steps []journal.StepID) {
 	return steps
 }
 
-// recoverTurns performs what turns without a commit of their own have caused, and what the last turn of
-// the replay comes to.
+// recoverTurns performs the effects of turns without a commit of their own, and of the last turn of
+// the replay.
 func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 	did := localEffects{unwanted: c.unwanted}
 	var err error

@@ -13,8 +13,8 @@ import (
 type Ref struct {
 	ID   journal.ID
 	Name string
-	// Chain is what the caller has looked at before, and what the request is about: a run
-	// and those that continue it. Zero means the one that is there.
+	// Chain is the target of the request, as the caller has seen it: a run and its continuations.
+	// Zero means the current one.
 	Chain journal.RunID
 }
 

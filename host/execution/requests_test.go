@@ -89,7 +89,8 @@ func TestRepeatedUpdateReadsNoInbox(t *testing.T) {
 	})
 }
 
-// TestDeferredsAreTyped settles what the workflow does not have, and with what does not fit.
+// TestDeferredsAreTyped settles deferreds that the workflow does not have, and with values that do
+// not fit.
 func TestDeferredsAreTyped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

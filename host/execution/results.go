@@ -16,13 +16,15 @@ import (
 //
 // Invariants:
 //
-//  1. A call is under way until it is certain that the callee will send its result, or has ended. A callee
-//     that the step has started is told by its row who waits ([journal.Pinned.ReplyTo]); one that it has found
-//     is told by a message, which the owner of the callee receives as any other: in front of its end, or it is
-//     refused. A run that was moved may wait again for a call that its code before has given up, and whose callee
-//     sends nothing because of that ([journal.Interrupt.GivenUp]): it asks by a message, too.
-//  2. From then on the op waits as for a signal. A caller that is in memory is told by the callee; one that is not is
-//     brought back for it, and after a crash by the scan for results (host/recovery).
+//  1. A call is under way until it is certain that the callee will send its result, or has ended. A
+//     callee that the step has started knows the waiting caller from its row
+//     ([journal.Pinned.ReplyTo]); a callee that it has found is told by a message, which the owner
+//     of the callee receives as any other: in front of its end, or it is refused. A run that was
+//     moved may wait again for a call that its code before has given up, and whose callee sends
+//     nothing because of that ([journal.Interrupt.GivenUp]): it asks by a message, too.
+//  2. From then on the op waits as for a signal. A caller in memory is told by the callee; an
+//     evicted caller is brought back for it, and after a crash by the scan for results
+//     (host/recovery).
 //  3. A result is taken out of the inbox by the commit that delivers it. One that no op waits for was given up, or
 //     its run has continued, or the outcome was read from the row of the callee: it is dropped, and may be. If code
 //     that the run is moved to comes to the call, it reads the row of the callee.
@@ -68,7 +70,7 @@ func (x *Executions) announce(sent []journal.Sent) {
 	}
 }
 
-// announceEnd announces the results of an execution that is over. It may be repeated.
+// announceEnd announces the results of a finished execution. It may be repeated.
 func (x *Executions) announceEnd(row *journal.Execution, awaited []journal.Envelope) {
 	sent := results(row, &journal.Update{Value: row.Value, Error: row.Error, FinishedAt: row.FinishedAt}, awaited)
 	for i := range sent {
@@ -93,9 +95,9 @@ type result struct {
 	outcome  abi.Outcome // if there is no envelope
 }
 
-// awaitAsBefore has ops wait for what their callees and entities send. The row tells which do: it is written before the
-// run leaves memory, and its wake time is not [journal.Now] if the host has done its part of all. That is so for what was issued by
-// turns that have commits of their own.
+// awaitAsBefore has ops wait for the messages of their callees and entities. The row tells which
+// do: it is written before the run leaves memory, and its wake time is not [journal.Now] if the
+// host has done its part of all. That is so for ops issued by turns that have commits of their own.
 func (r *run) awaitAsBefore(issued []journal.StepID) {
 	if r.row.WakeAt == journal.Now {
 		return
@@ -198,7 +200,7 @@ func (r *run) readMail() bool {
 	}
 	goesOn, err := r.heedAll(stops)
 	if err != nil {
-		r.rollBack(batch{}, err) // it meets what is corrupt when it is loaded
+		r.rollBack(batch{}, err) // it meets the corruption when it is loaded
 		return false
 	}
 	return goesOn

@@ -9,14 +9,16 @@ import (
 
 // # Room to grow
 //
-// A guest is admitted with the memory that instances of its module begin with, and grows. It must not wait then, because it
-// holds what others wait for: if there is no memory, its turn counts for nothing and is taken again later. Many guests that
-// begin small and are handed large values, by a replay or in a turn, would all be admitted, all be refused, and replay their
+// A guest is admitted with the memory that instances of its module begin with, and grows. It must
+// not wait then, because it holds memory that others wait for: if there is no memory, its turn
+// counts for nothing and is taken again later. Many guests that begin small and are handed large
+// values, by a replay or in a turn, would all be admitted, all be refused, and replay their
 // journals again and again while hardly any of them gets through.
 //
-// So a run remembers how large its last instance was, or was to become when it was refused memory. The next one has that
-// much before it begins: a replay of the same journal needs it again. Memory is waited for in order, with no instance in
-// hand, so each gets its turn. A run gives back what its instance has not grown into as soon as it has nothing left to do.
+// So a run remembers how large its last instance was, or was to become when it was refused memory.
+// The next one has that much before it begins: a replay of the same journal needs it again. Memory
+// is waited for in order, with no instance in hand, so each gets its turn. A run gives back the
+// unused room of its instance as soon as it is idle.
 
 // admit waits for the permit of an instance of the run, with room to grow.
 func (r *run) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
@@ -45,7 +47,7 @@ func (r *run) expect(bytes int64) (forget func()) {
 	return func() { r.expected = 0 }
 }
 
-// dropRoom gives back what the instance has not grown into.
+// dropRoom gives back the unused room of the instance.
 func (r *run) dropRoom() {
 	if r.guest != nil {
 		r.guest.memory.Instance.DropAside(math.MaxInt64)

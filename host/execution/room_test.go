@@ -134,8 +134,8 @@ func TestReplayedPagesArePaidFor(t *testing.T) {
 	})
 }
 
-// TestPagesWaitForTheirMemory: a page that turns out to be larger than what was taken for reading it is let go of, and read again
-// when there is memory for it.
+// TestPagesWaitForTheirMemory: a page that turns out to be larger than the memory taken for reading
+// it is dropped, and read again when there is memory for it.
 func TestPagesWaitForTheirMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,8 +172,9 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 	})
 }
 
-// TestCrashesWaitWithNothingInHand: after a crash in a turn with a large value, the replay finds the memory for a large page, because
-// the run has given back what it had taken for the value. It takes that again for the next try, and for the pause if that crashes too.
+// TestCrashesWaitWithNothingInHand: after a crash in a turn with a large value, the replay finds
+// the memory for a large page, because the run has given back the memory of the value. It takes
+// that again for the next try, and for the pause if that crashes too.
 func TestCrashesWaitWithNothingInHand(t *testing.T) {
 	t.Parallel()
 	for crashes, want := range map[int]journal.State{1: journal.Completed, crashLimit: journal.Paused} {

@@ -16,13 +16,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// run is an execution in memory: see the package comment. All of it belongs to the
-// goroutine that works it, of which there is at most one, except for the ledger:
-// transactions of activities reserve their numbers there.
+// run is an execution in memory: see the package comment. All of it belongs to its goroutine (there
+// is at most one), except for the ledger: transactions of activities reserve their numbers there.
 type run struct {
 	execs *Executions
 	id    journal.ID
-	run   journal.RunID // what all below is about; zero until the first load
+	run   journal.RunID // the run of all fields below; zero until the first load
 	// chain is the first of the runs that this one continues, or itself.
 	chain journal.RunID
 
@@ -34,23 +33,23 @@ type run struct {
 	leaving        *admitted          // the instance of a run that is being forgotten
 	ops            *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
 	input          *budget.Permit     // of the input in the row; or nil
-	room           int64              // what its next instance will need, as far as is known: see room.go
-	expected       int64              // what it will need beyond that
+	room           int64              // expected need of its next instance, if known: see room.go
+	expected       int64              // its expected need beyond that
 	row            *journal.Execution // nil until loaded
 	log            *slog.Logger
 	deferreds      settlements
 	received       message.Arrivals
 	knownResults   map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
 	stopsTaken     map[uint64]bool                    // the positions of requests to stop that a turn took
-	stops          []uint64                           // those that are not taken yet
-	undecidedSends []journal.Sent                     // what a commit has sent, or has not: its answer was lost
-	published      *journal.Published                 // what it has published, if that is known: see publishedNow
-	tasks          map[journal.StepID]*task           // what the host does for ops; survives a reload
+	stops          []uint64                           // not taken yet
+	undecidedSends []journal.Sent                     // sends of a commit whose answer was lost
+	published      *journal.Published                 // its published values, if known: see publishedNow
+	tasks          map[journal.StepID]*task           // work of the host for ops; survives a reload
 	attempts       map[journal.StepID]*task           // those of the tasks that are activities
 	carried        carriedOver                        // outcomes and attempts, during a reload
 	eagerStart     *eagerStart                        // the first turn, begun before the start was durable; or nil
 	pendingWrite   *pendingWrite                      // a write that the store has not taken yet
-	stuck          *abi.Error                         // why it is to be paused once nothing is left to deliver
+	stuck          *abi.Error                         // reason to pause it once all is delivered
 	fault          *abi.Error                         // set while it is quarantined: see quarantine
 	inboxRead      uint64                             // the last reading of its inbox: see inboxLocks
 	unreceived     []notice                           // in hand, and not received yet
@@ -61,7 +60,7 @@ type run struct {
 	begun          bool                               // the guest has had its first turn, now or in the journal
 	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
 	recovering bool
-	fuel       int64                    // what the turns of the guest have used, those of a replay included
+	fuel       int64                    // used by the turns of the guest, including replayed turns
 	crashes    int                      // of the guest, one after the other
 	setbacks   int                      // failures of the store, one after the other
 	rest       time.Duration            // that it wants after the last of them
@@ -69,7 +68,7 @@ type run struct {
 	savedSeq   uint64                   // the entry after which its state was last saved
 	mailDue    bool                     // there may be mail in the inbox that it does not know
 	requested  bool                     // something was asked of it since its last turn; more may follow
-	idle       bool                     // nothing is left to keep the run in memory for
+	idle       bool                     // nothing keeps the run in memory
 	warned     bool                     // that its journal comes near its limit
 	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
 	turn       atomic.Pointer[underWay] // that turn; nil if none is
@@ -182,10 +181,10 @@ func (r *run) armTimer() bool {
 		return true
 	}
 	if !r.begun && r.execs.Host.Over() {
-		return true // what it waits for is not known here, and right in the store
+		return true // its waiting state is not known here, and right in the store
 	}
 	if r.evicted {
-		r.wantToLeave() // what kept it in memory may be over
+		r.wantToLeave() // the cause to stay in memory may have ended
 	}
 	var due, wake int64
 	var unwanted bool
@@ -211,7 +210,8 @@ func (r *run) restsFor(d time.Duration) bool {
 	return r.begun && !r.requested && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.execs.Clock.Now().Add(d).UnixNano()
 }
 
-// waitingNow is what the run waits for, as far as it is loaded and all that its turns caused is durable.
+// waitingNow returns the waiting state of the run, as far as it is loaded and all effects of its
+// turns are durable.
 func (r *run) waitingNow() (now journal.Waiting) {
 	if !r.begun || r.recovering {
 		return r.row.Waiting
@@ -275,8 +275,8 @@ func (r *run) dropGuest() {
 	}
 }
 
-// takeGuest takes the instance away from the run; nil if there is none. Its ops are in the
-// ledger still, and what they take is counted on.
+// takeGuest takes the instance away from the run; nil if there is none. Its ops stay in the ledger,
+// and their memory stays counted.
 func (r *run) takeGuest() *admitted {
 	g := r.guest
 	if g != nil {
@@ -350,7 +350,7 @@ func (r *run) receive(m notice) {
 	switch m := m.(type) {
 	case started:
 		if r.chain != m.row.Chain {
-			// It is another one than that of the same name which was here before.
+			// It is not the run of the same name which was here before.
 			if r.input == m.input {
 				r.input = nil // it is received again with the start
 			}
@@ -372,7 +372,7 @@ func (r *run) receive(m notice) {
 	}
 }
 
-// receiveEnd takes what became of an op. It reports false if the notice is something else.
+// receiveEnd takes the outcome of an op. It reports false for any other notice.
 func (r *run) receiveEnd(m notice) bool {
 	switch m := m.(type) {
 	case opDone:
@@ -419,7 +419,7 @@ func (r *run) receiveEnd(m notice) bool {
 	return true
 }
 
-// answerRequest does what is asked of the run from outside of it.
+// answerRequest serves a request from outside the run.
 func (r *run) answerRequest(m notice) {
 	switch m := m.(type) {
 	case resumeRequest:
@@ -448,9 +448,9 @@ func (r *run) answerRequest(m notice) {
 // notFor tells why a notice is not for this run; nil if it is.
 func (r *run) notFor(m notice) error { return addressedElsewhere(m, r.run, r.chain) }
 
-// answer tells the caller of a request what became of it. If the answer to a commit
-// was lost the run no longer knows its own row: it is loaded again, and then the
-// request is received again. Each sees from the row whether it has been done.
+// answer tells the caller of a request its outcome. If the answer to a commit was lost the run no
+// longer knows its own row: it is loaded again, and then the request is received again. Each sees
+// from the row whether it has been done.
 func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	switch {
 	case err == nil:
@@ -465,9 +465,9 @@ func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	}
 }
 
-// rollBack discards all that was not committed, after a commit whose answer was lost
-// or a failure that is not the guest's, and has the run rebuilt from the journal. What
-// is in hand is kept: whether it must be delivered again, the journal tells.
+// rollBack discards all that was not committed, after a commit whose answer was lost or a failure
+// that is not the guest's, and has the run rebuilt from the journal. Outcomes in hand are kept:
+// whether they must be delivered again, the journal tells.
 func (r *run) rollBack(b batch, err error) {
 	if errors.Is(err, journal.ErrFenced) || r.execs.Host.Over() {
 		return
@@ -485,7 +485,7 @@ func (r *run) reload(b batch) {
 	r.requeue(wake{})
 }
 
-// unload forgets everything but what the host is doing and what it owes.
+// unload forgets everything but the tasks of the host and its undelivered results.
 func (r *run) unload() {
 	r.dropGuest()
 	r.releaseOps()
@@ -497,8 +497,8 @@ func (r *run) unload() {
 	r.ledger.forgetOps()
 }
 
-// backOff has the run rest a little after a failure, longer each time. What it was about to do it does
-// then; the caller sees to it that there is something to receive.
+// backOff has the run rest a little after a failure, longer each time. It then retries; the caller
+// ensures that there is something to receive.
 func (r *run) backOff(doing string, err error) {
 	r.setbacks++
 	r.rest = min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)

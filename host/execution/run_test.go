@@ -22,16 +22,16 @@ import (
 // TestRuns reads testdata/runs. Each file is the life of one execution on a host in
 // virtual time. Commands:
 //
-//	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
+//	script [name=W] [digest=D] the actions of the workflow, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W [POLICY] | send W |
 //	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop |
 //	                           interrupt E REASON | receive N | update | answer ID V | publish stage=V customer=V amount=N progress=N;
 //	                           an op whose name ends with ! is given up at once
 //	start [again]              starts an execution of workflow w; again: another run of the same name
-//	starts held|free           calls cannot start what they call, and then can
-//	show-child W, given-up     what a call of W has come to; what has been given up and not been worked off
+//	starts held|free           calls cannot start their callees, and then can
+//	show-child W, given-up     the callee of a call of W; the given-up callees not worked off
 //	start-child W              starts the execution that a call of workflow W comes to
-//	sweep                      retention deletes what is over
+//	sweep                      retention deletes finished executions
 //	sweep-before-link          it does so right before a call that found its callee is linked to it
 //	advance D                  lets time pass
 //	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit (the entry alone), rollback,
@@ -42,7 +42,7 @@ import (
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
 //	update ID NAME V           an update with a request id; its answer is noted. update-validated: the workflow is asked first;
 //	                           update-for D ID NAME V: its caller waits for so long
-//	published [KEY]            what it has published
+//	published [KEY]            its published values
 //	fork KEY AT                forks it; as KEY, the fork can be settled (settle-in KEY N V) and shown (show KEY)
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
 //	settle-later N V, move-later D     the same, without waiting for the answer
@@ -60,13 +60,13 @@ import (
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
 //	serial                     a host that takes no first turn before its start is durable
-//	crash [D]                  the host dies, another takes over after a while and recovers what is due
+//	crash [D]                  the host dies, another takes over after a while and recovers due executions
 //	drain                      the host is told to stop and gives up what runs; another takes over
 //	pending, show
 //	writes                     what commits wrote since this was asked last
 //
-// Every command prints what happened until nothing moves any more: to the workflow, in
-// order, and then to others.
+// Every command prints the events until nothing moves any more: of the workflow, in order, and then
+// of others.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/runs", func(t *testing.T, path string) {
@@ -84,7 +84,7 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// command runs one command of a file and returns what happened.
+// command runs one command of a file and returns the events.
 func (f *fixture) command(row *journal.Execution, cmd string, words []string, input string) string {
 	text := strings.Join(words, " ")
 	var out string
@@ -328,7 +328,7 @@ func (f *fixture) setScript(words []string, input string) {
 	f.mu.Unlock()
 }
 
-// startOver has a run take the place of the one that is over.
+// startOver has a run replace the finished one.
 func (f *fixture) startOver(row *journal.Execution) string {
 	stored, err := f.store.Load(f.t.Context(), row.ID)
 	require.NoError(f.t, err)
@@ -341,7 +341,7 @@ func (f *fixture) startOver(row *journal.Execution) string {
 	return answerText(err)
 }
 
-// holdStarts has calls wait before they start what they call, or behind that, or lets them.
+// holdStarts has calls wait before they start their callees, or behind that, or lets them.
 func (f *fixture) holdStarts(how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

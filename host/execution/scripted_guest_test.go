@@ -17,8 +17,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// scripted is a guest that follows a script: each turn it does what the next line
-// says, whatever it is told.
+// scripted is a guest that follows a script: each turn it executes the next line, whatever it is
+// told.
 type scripted struct {
 	f     *fixture
 	name  string
@@ -100,8 +100,8 @@ func (f *fixture) takeSlots(take bool) {
 
 func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
 
-// Query implements Guest: it tells what the next line of the script is. An update with "no"
-// would be refused. It takes as long as the caller says.
+// Query implements Guest: it returns the next line of the script. An update with "no" would be
+// refused. It takes as long as the caller says.
 func (g *scripted) Query(ctx context.Context, q *abi.Query) (guest.Turn, error) {
 	turn := guest.Turn{Outcome: &abi.Outcome{Value: abi.MustMarshal(g.lines[0])}, Fuel: 7}
 	switch {
@@ -129,7 +129,7 @@ func (g *scripted) take(told string) (guest.Turn, error) {
 		g.f.traps--
 	}
 	g.f.mu.Unlock()
-	if trap { // behind what the line logs
+	if trap { // behind the log of the line
 		var turn guest.Turn
 		for action := range strings.SplitSeq(strings.Join(g.lines[:min(1, len(g.lines))], ""), ";") {
 			if words := strings.Fields(action); len(words) > 0 && words[0] == "log" {

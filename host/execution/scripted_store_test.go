@@ -22,7 +22,7 @@ type scriptedCommitter struct {
 	next    []string // guarded by mu; what becomes of the next commits
 	crowded bool     // guarded by mu; many others commit at the same time
 	count   int      // guarded by mu; commits that took effect
-	took    []string // guarded by mu; what they wrote, since it was asked for
+	took    []string // guarded by mu; their writes, since last asked for
 }
 
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
@@ -63,7 +63,7 @@ func (c *scriptedCommitter) Shares() bool {
 	return c.crowded
 }
 
-// writtenText says what a write changes: entries, and the row.
+// writtenText renders the changes of a write: entries, and the row.
 func writtenText(w journal.Write) string {
 	if w.Start != nil {
 		return "the start"
@@ -158,7 +158,7 @@ func (s *failingLoads) Receipt(ctx context.Context, id journal.ID, origin journa
 	return receipt, err
 }
 
-// looked does what is to happen behind the next look for something.
+// looked runs the hook behind the next look for something.
 func (s *failingLoads) looked(what string) {
 	s.f.mu.Lock()
 	do := s.f.looked[what]

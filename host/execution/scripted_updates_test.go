@@ -82,7 +82,7 @@ func publishBody(words []string) []byte {
 	return abi.MustMarshal(b)
 }
 
-// publishedText renders what an execution has published.
+// publishedText renders the published values of an execution.
 func (f *fixture) publishedText(row *journal.Execution) string {
 	p, err := f.store.Published(f.t.Context(), row.ChainKey())
 	if errors.Is(err, journal.ErrNotFound) {

@@ -10,9 +10,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// enterTurn moves the ledger's section on by a turn that it has been told of. It settles what the
-// section does not allow. Withdrawn is the lock of a section that was ended before it was
-// delivered: nothing is to be done for it any more.
+// enterTurn advances the ledger's section by a turn. It settles ops that the section does not
+// allow. Withdrawn is the lock of a section that was ended before it was delivered: nothing is to
+// be done for it any more.
 func (l *ledger) enterTurn(delivered []journal.Entry, turn guest.Turn) (withdrawn []journal.StepID) {
 	before := l.section
 	l.section = before.After(delivered, turn.Issued, turn.Cancelled, l.ops.All())
@@ -42,7 +42,7 @@ func (l *ledger) unlocked(step journal.StepID) {
 	}
 }
 
-// waitsForLock tells whether an op is one that is performed in a section which has not begun.
+// waitsForLock tells whether an op belongs to a section which has not begun.
 func (l *ledger) waitsForLock(o *op.Op) bool {
 	return (o.Kind == abi.OpEntityCall || o.Kind == abi.OpEntitySend) && l.section.Of(o) != journal.StepID{} && l.ops.Step(l.section.Step) != nil
 }
@@ -67,9 +67,9 @@ func (l *ledger) refuse(step journal.StepID) {
 	}
 }
 
-// rowSection is what the row is to say of the section, given what it says. One that was granted
-// and is not in the row any more is over, whatever the code believes: it was moved there, or
-// its run is a fork.
+// rowSection returns the section to write to the row, given its current one. A granted section that
+// is not in the row any more has ended, whatever the code believes: it was moved there, or its run
+// is a fork.
 func (l *ledger) rowSection(row journal.StepID) journal.StepID {
 	if l.section.Step == row || l.ops.Step(l.section.Step) != nil {
 		return l.section.Step
@@ -77,8 +77,8 @@ func (l *ledger) rowSection(row journal.StepID) journal.StepID {
 	return journal.StepID{}
 }
 
-// makeUpSection has the row say what section the run is in, if the host ended before the commit
-// that should have. It reports whether the run goes on.
+// makeUpSection writes the section of the run to the row, if the host ended before the commit that
+// should have. It reports whether the run goes on.
 func (r *run) makeUpSection() bool {
 	var section journal.StepID
 	var wake int64
@@ -100,8 +100,8 @@ func (r *run) passRelease(point string, after journal.StepID) {
 	}
 }
 
-// setSection takes over what the row says by now. Entities that the section before has locked
-// are free.
+// setSection takes over the section of the row. Entities that the section before has locked are
+// free.
 func (r *run) setSection(section journal.StepID) {
 	before := r.row.Section
 	r.row.Section = section
@@ -111,7 +111,7 @@ func (r *run) setSection(section journal.StepID) {
 	}
 }
 
-// lock locks entities for a workflow. What it has got before a crash it has still.
+// lock locks entities for a workflow. Locks acquired before a crash are still held.
 func (t *task) lock(ctx context.Context, b *abi.Lock) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	failure, decided := t.execs.retryUntilDecided(ctx, "lock entities", func() error { return t.awaits(t.execs.Entities.Lock(ctx, t.row, step, b, t.left)) })

@@ -11,19 +11,20 @@ import (
 
 // # How a message comes to an execution
 //
-// A signal, an update, a settlement, a request to stop, the question for a result: all come in one way. The sender puts the
-// message into the inbox, whatever the run does at the moment, and tells the run. Neither its code nor its
-// memory is needed for that, and what the run makes of the message it decides later.
+// A signal, an update, a settlement, a request to stop, the question for a result: all come in one
+// way. The sender puts the message into the inbox, whatever the run does at the moment, and tells
+// the run. Neither its code nor its memory is needed for that; the run handles the message later.
 //
 // Invariants:
 //
 //  1. A message is put and the run is told under one lock of the inbox ([inboxLocks]): the run knows it from its inbox or is told of it, never
 //     both.
-//  2. The commit counts the message in the row and sets the wake time (see journal.Write.Receive). An update of the run names how
-//     many it knows of, so that one which is under way at the same moment does not overwrite the wake time. After a
-//     crash the run is loaded, and finds the message.
-//  3. If the answer to the commit is lost it is repeated, under the same lock, until it is known what became of it, also when the caller
-//     has gone. Until then no run can have taken the message, so that the repeat finds it.
+//  2. The commit counts the message in the row and sets the wake time (see journal.Write.Receive).
+//     An update of the run names how many it knows of, so that a concurrent one does not overwrite
+//     the wake time. After a crash the run is loaded, and finds the message.
+//  3. If the answer to the commit is lost it is repeated, under the same lock, until its outcome is
+//     known, also when the caller has gone. Until then no run can have taken the message, so that
+//     the repeat finds it.
 
 // letter is a message on its way to an execution.
 type letter struct {
@@ -54,14 +55,15 @@ func (x *Executions) send(ctx context.Context, row *journal.Execution, l letter)
 		if !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
-		// It has continued as another run, is over, or is gone.
+		// It has continued as another run, has ended, or is gone.
 		if row, err = x.Load(ctx, RefTo(row)); err != nil {
 			return err
 		}
 	}
 }
 
-// put is one try to put a message into the inbox of a run; ErrNotFound if that is not there any more, or is over.
+// put is one try to put a message into the inbox of a run; ErrNotFound if the run has ended or is
+// gone.
 func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) (existed bool, err error) {
 	reading, release, err := x.inboxLocks.share(ctx, row.ID)
 	if err != nil {
@@ -111,7 +113,7 @@ func (x *Executions) put(ctx context.Context, row *journal.Execution, l letter) 
 	}
 }
 
-// sent tells the run what a commit has put into its inbox. The caller has the lock.
+// sent notifies the run of a commit to its inbox. The caller has the lock.
 func (x *Executions) sent(row *journal.Execution, l letter, reading uint64, res journal.Result, err error) (existed bool, _ error) {
 	m := l.message
 	switch {
@@ -145,8 +147,9 @@ func (x *Executions) hand(row *journal.Execution, l letter, reading uint64) {
 	x.runs.Post(row.ID, ofChain{row.Chain, arrivalOf(l.message, reading, l.reply)})
 }
 
-// foundInDoubt is the look of a message whose commit is repeated. The run that it was for may have received it and continued since: then
-// it is in the inbox that the next run shares, which has not been read yet. What settles a deferred is for one run.
+// foundInDoubt is the look of a message whose commit is repeated. The run that it was for may have
+// received it and continued since: then it is in the inbox that the next run shares, which has not
+// been read yet. A settlement of a deferred is for one run.
 func (x *Executions) foundInDoubt(row *journal.Execution, m *journal.Message) decide.Look {
 	return func(res journal.Result, refusal error) (journal.Result, error) {
 		if !errors.Is(refusal, journal.ErrNotFound) || m.Kind == journal.SettleMessage {

@@ -47,10 +47,10 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 	})
 }
 
-// checkSettlement refuses a settlement of a deferred that the workflow of the execution does
-// not have, or with a value that does not fit, and makes the value canonical. An execution
-// that is over takes none, whatever it says. One that has this settlement already answers as
-// it did then, though it may have been moved to other code meanwhile.
+// checkSettlement refuses a settlement of a deferred that the workflow of the execution does not
+// have, or with a value that does not fit, and makes the value canonical. A finished execution
+// takes none, whatever it says. An execution that has this settlement already answers as it did
+// then, though it may have been moved to other code meanwhile.
 func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
 	if row.State.Final() {
 		return nil
@@ -65,7 +65,7 @@ func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution
 	return err
 }
 
-// fitDeferred makes the value of a settlement one that the workflow has declared.
+// fitDeferred converts the value of a settlement to the type declared by the workflow.
 func (x *Executions) fitDeferred(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
 	workflow, err := x.WorkflowOf(ctx, row)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 // maxInHand bounds the values that a run has in memory because it was just told them.
 const maxInHand = 64 << 10
 
-// settlements are what a run knows of its settled deferreds: that they are, and not with
-// what. A workflow may be sent many large values before it asks for the first.
+// settlements are the settled deferreds of a run, without their values. A workflow may be sent many
+// large values before it asks for the first.
 //
-// Invariant: a value is in memory only from when it is put into the batch of a turn,
-// which is bounded in bytes, until the turn is over. Those that were just settled are
-// mostly asked for at once: of them a little is in hand while notices are handled, so
-// that the store need not be asked.
+// Invariant: a value is in memory only from when it is put into the batch of a turn, which is
+// bounded in bytes, until the turn ends. Deferreds just settled are mostly asked for at once: a few
+// of them are in hand while notices are handled, so that the store need not be asked.
 type settlements struct {
 	inbox   journal.Receiver
 	settled map[string]journal.Settlement
@@ -29,7 +28,7 @@ func newSettlements() settlements {
 	return settlements{settled: map[string]journal.Settlement{}, inHand: map[string]journal.Deferred{}}
 }
 
-// set forgets all that was known, and takes what the store has of a run.
+// set replaces the settlements with the stored ones of a run.
 func (s *settlements) set(inbox journal.Receiver, settled []journal.Settlement) {
 	s.letGo()
 	clear(s.settled)
@@ -46,19 +45,19 @@ func (s *settlements) add(m *journal.Message) {
 	if len(m.Value) != m.Bytes || s.inHandBytes+settled.Bytes > maxInHand {
 		return
 	}
-	if d, err := journal.DeferredIn(m); err == nil { // one that does not decode is met when it is read
+	if d, err := journal.DeferredIn(m); err == nil { // a decoding error is met when it is read
 		s.inHand[m.Name] = *d
 		s.inHandBytes += settled.Bytes
 	}
 }
 
-// letGo drops what is in hand.
+// letGo drops the settlements in hand.
 func (s *settlements) letGo() {
 	clear(s.inHand)
 	s.inHandBytes = 0
 }
 
-// fill puts into a batch what its deferreds were settled with.
+// fill puts the values of its settled deferreds into a batch.
 func (s *settlements) fill(ctx context.Context, store Store, b *batch) error {
 	for i := range b.entries {
 		en := &b.entries[i]

@@ -33,8 +33,8 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s message.Signal) erro
 	return x.send(ctx, row, x.letterOf(m))
 }
 
-// cameLate answers a message to an execution that is over: it is refused, unless it was
-// sent before and is repeated. An update in the inbox has no answer.
+// cameLate answers a message to a finished execution: it is refused, unless it was sent before and
+// is repeated. An update in the inbox has no answer.
 func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
 	if !m.Repeatable {
 		return alreadyOver(row)
@@ -56,7 +56,8 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 	return nil
 }
 
-// inboxOf is what an inbox has of one origin: others may be many, and repeated requests come in storms.
+// inboxOf returns the messages of one origin in an inbox: others may be many, and repeated requests
+// come in storms.
 func (x *Executions) inboxOf(ctx context.Context, to journal.Receiver, origin journal.Origin) ([]journal.Envelope, error) {
 	found, err := x.Store.FindMessage(ctx, to, origin)
 	switch {
@@ -68,7 +69,7 @@ func (x *Executions) inboxOf(ctx context.Context, to journal.Receiver, origin jo
 	return []journal.Envelope{found.Envelope}, nil
 }
 
-// receipt reads that of a message; nil if there is none.
+// receipt reads the receipt of a message; nil if there is none.
 func (x *Executions) receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
 	receipt, err := x.Store.Receipt(ctx, id, origin)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -85,7 +86,7 @@ func (r *run) take(messages []journal.Message) {
 	}
 }
 
-// fillMessages puts into a batch what its messages bring.
+// fillMessages puts the payloads of its messages into a batch.
 func (r *run) fillMessages(ctx context.Context, b *batch) error {
 	for i, m := range b.messages {
 		if m == nil {
@@ -107,7 +108,7 @@ func (r *run) fillMessages(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// deliverInto puts into an entry what a message brings.
+// deliverInto puts the payload of a message into an entry.
 func deliverInto(en *journal.Entry, m *journal.Message) error {
 	if m.Kind != journal.ResultMessage {
 		en.Value = message.Delivery(*m)

@@ -8,13 +8,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// carried is what the workflow of a random life has done in all of its runs. One that continues as another run
-// hands it on as the input of that.
+// carried is the history of the workflow of a random life over all of its runs. A run that
+// continues as another hands it on as the input of that.
 type carried struct {
 	Runs     int                 // before this one
-	Replies  map[string]string   // what it answered to updates, by id
+	Replies  map[string]string   // its answers to updates, by id
 	Received map[string][]string // what signals brought, by name and in order
-	Shown    *abi.Publish        // what it has published, all together
+	Shown    *abi.Publish        // its published values, all together
 }
 
 func carriedBy(row *journal.Execution) carried {
@@ -24,7 +24,7 @@ func carriedBy(row *journal.Execution) carried {
 			panic(err)
 		}
 	}
-	if c.Runs > 0 && row.Run == row.Chain { // a fork: it does not take over what runs before that of its source have published
+	if c.Runs > 0 && row.Run == row.Chain { // a fork: it does not take over values published by runs before its source
 		c.Shown = &abi.Publish{}
 	}
 	return c

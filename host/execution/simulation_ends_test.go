@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// endRun has an event happen that ends a run, or replaces or deletes one that is over.
+// endRun has an event happen that ends a run, or replaces or deletes a finished one.
 func (l *living) endRun(words []string) {
 	switch words[0] {
 	case "terminate-child":
@@ -160,7 +160,7 @@ func (l *living) all() []journal.Execution {
 	return rows
 }
 
-// verifyGivenUp checks that what was started by runs that are over, and that these do not wait for any more, was asked
+// verifyGivenUp checks that the callees of finished runs that these no longer wait for were asked
 // to stop or ended: by this host or, at the latest, by the next one.
 func (l *living) verifyGivenUp() {
 	l.f.restart(0)

@@ -18,10 +18,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// threads is the code of a workflow in a random life: what it does at the same time.
-// Each thread is a row of steps, and each step a few ops of which the first that is
-// delivered wins; the others are cancelled. The result of the workflow is all that it
-// was told, in order.
+// threads is the code of a workflow in a random life: its concurrent threads. Each thread is a row
+// of steps, and each step a few ops: the first one delivered wins, the others are cancelled. The
+// result of the workflow is the list of its deliveries, in order.
 type threads [][]step
 
 type step []call
@@ -41,7 +40,7 @@ type threadsGuest struct {
 	ops   uint32
 	seen  op.Occurrences
 	owner map[uint32]int // the thread of each op that is waited for
-	told  []string       // what it was told; one for each turn
+	told  []string       // its deliveries; one for each turn
 
 	issued map[uint32]*op.Op
 
@@ -70,7 +69,7 @@ func (g *threadsGuest) Save() (*guest.Saved, error) {
 	return &guest.Saved{Ops: uint32(len(g.world.saved))}, nil
 }
 
-// restore makes an instance of what was saved, and remembers it.
+// restore makes an instance of a saved state, and remembers it.
 func (w *world) restore(row *journal.Execution, saved *guest.Saved) (Guest, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +109,7 @@ func (w *world) fresh(row *journal.Execution) *threadsGuest {
 
 func (g *threadsGuest) Close() {}
 
-// Query implements Guest: it tells what it was told, and is of no use after that.
+// Query implements Guest: it returns its deliveries, and is of no use after that.
 func (g *threadsGuest) Query(context.Context, *abi.Query) (guest.Turn, error) {
 	told := strings.Join(g.told, "; ")
 	g.told = append(g.told, "it was asked")
@@ -223,9 +222,9 @@ func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
 	return turn
 }
 
-// world is what is outside of the executions of a random life, and what was seen of
-// them. It performs activities. What becomes of an attempt depends on the seed, the
-// step and how often it was begun, and on nothing else.
+// world is what is outside of the executions of a random life, and the observations of them. It
+// performs activities. The outcome of an attempt depends on the seed, the step and how often it was
+// begun, and on nothing else.
 type world struct {
 	seed      uint64
 	code      threads

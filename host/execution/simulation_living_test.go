@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// living is a life under way, with what the host has acknowledged of it.
+// living is a life under way, with the acknowledgements of the host.
 type living struct {
 	*world
 	acknowledged map[journal.RunID]*promised
@@ -30,7 +30,7 @@ type living struct {
 	sealed       map[journal.RunID]int // the entries of runs whose end was acknowledged
 }
 
-// endings counts what ended runs, and what came behind that.
+// endings counts the causes of the ends of runs, and later events.
 type endings struct {
 	terminated, failed, deleted, startedOver, purged, flooded        int
 	childrenEnded, cancelled, terminatedChildren, byRuns, unreadable int
@@ -50,7 +50,7 @@ func (e *endings) add(other endings) {
 	e.unreadable += other.unreadable
 }
 
-// promised is what the host has acknowledged about a run.
+// promised holds the acknowledgements of the host about a run.
 type promised struct {
 	row         *journal.Execution
 	settled     map[string]string
@@ -60,7 +60,7 @@ type promised struct {
 	*sent
 }
 
-// sent is what was sent to the runs of a chain.
+// sent holds the messages sent to the runs of a chain.
 type sent struct {
 	signals []string // values
 	updates []*sentUpdate
@@ -101,7 +101,7 @@ func (l *living) start() {
 	l.pass(0)
 }
 
-// pass lets time pass. Meanwhile the host recovers what is due, as it always does.
+// pass lets time pass. Meanwhile the host recovers due executions, as always.
 func (l *living) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -154,7 +154,7 @@ func (l *living) happen(event string) {
 	synctest.Wait()
 }
 
-// request asks the host for something, and notes what it acknowledges.
+// request sends the host a request, and notes its acknowledgement.
 func (l *living) request(run *promised, words []string) {
 	x, ref := l.f.x, RefTo(run.row)
 	switch words[0] {
@@ -227,8 +227,7 @@ func (l *living) journal(row *journal.Execution) []journal.Entry {
 	return entries
 }
 
-// end removes all that is in the way, has every execution come to its end, and checks
-// what they have done.
+// end removes all obstacles, has every execution come to its end, and checks their effects.
 func (l *living) end() {
 	l.f.mu.Lock()
 	l.f.panicAt, l.f.noLoads = "", 0
@@ -270,7 +269,8 @@ func (l *living) resumeAll() {
 	}
 }
 
-// poke gives all that is not over what it may wait for, but not the callees that runs which are over have given up. It reports whether there was anything.
+// poke gives all open executions the input they may wait for, except callees given up by finished
+// runs. It reports whether there was anything.
 func (l *living) poke() (open bool) {
 	l.resumeAll()
 	rows := l.all()

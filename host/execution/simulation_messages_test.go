@@ -27,8 +27,8 @@ func (l *living) signal(run *promised, name string) {
 	}
 }
 
-// query asks a run what it was told: that is a beginning of what it will have been told in
-// the end, whatever becomes of its turn under way.
+// query asks a run for its deliveries: they are a prefix of its deliveries in the end, whatever the
+// outcome of its turn in flight.
 func (l *living) query(run *promised) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -38,8 +38,8 @@ func (l *living) query(run *promised) {
 	}
 }
 
-// verifySignals checks what became of the signals of a run and of those before it: an instance that was given its
-// journal knows which they received.
+// verifySignals checks the fate of the signals of a run and of the runs before it: an instance that
+// was given its journal knows which they received.
 func (l *living) verifySignals(run *promised, row *journal.Execution, g *threadsGuest) {
 	last := map[string]int{}
 	there := map[string]bool{}
@@ -70,7 +70,7 @@ func (l *living) verifySignals(run *promised, row *journal.Execution, g *threads
 	require.NoError(l.f.t, err)
 	for _, m := range unread {
 		if m.Kind == journal.UpdateMessage || m.Held || m.Name == floodName {
-			continue // the journal has what was delivered
+			continue // the journal has the deliveries
 		}
 		look(m.Name, outcomeText(m.Value, nil))
 	}

@@ -16,9 +16,9 @@ import (
 // undisturbed is long enough for all that executions of random lives do by themselves.
 const undisturbed = 10 * time.Minute
 
-// verifyProgress leaves all executions alone for a while. Then each is over, paused, or waits for something that only
-// others bring about. All that is to happen by itself must have been woken by timers, by those who bring it about, or
-// by the scans of the host.
+// verifyProgress leaves all executions alone for a while. Then each has ended, is paused, or waits
+// for something that only others bring about. All that is to happen by itself must have been woken
+// by timers, by its causes, or by the scans of the host.
 func (l *living) verifyProgress() {
 	l.pass(undisturbed)
 	rows := l.all()

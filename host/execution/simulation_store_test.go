@@ -24,8 +24,8 @@ func livesStore(t *testing.T) (open func(t *testing.T) journal.Store) {
 	return openerOf(t, cmp.Or(os.Getenv("CRUSTER_LIVES_STORE"), "memory"))
 }
 
-// openerOf opens stores for random lives: memory, sqlite or postgres. What it returns is called in the bubble of each
-// life, whose time the goroutines of the store go by.
+// openerOf opens stores for random lives: memory, sqlite or postgres. The returned function is
+// called in the bubble of each life, whose time the goroutines of the store go by.
 func openerOf(t *testing.T, kind string) (open func(t *testing.T) journal.Store) {
 	quiet := slog.New(slog.DiscardHandler)
 	switch kind {

@@ -23,23 +23,22 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 // activities, and what happens to them and to their host are drawn from a seed. Time is
 // virtual. Whatever happens, in the end
 //
-//   - each goes on by itself for as long as nothing is in its way and it waits for no one else, and comes to its
-//     end once others do what it waits for;
+//   - each goes on by itself for as long as nothing is in its way and it waits for no one else, and
+//     comes to its end once others serve its waits;
 //   - the sequence numbers of its journal ascend, and each step is delivered at most
 //     once;
-//   - a fresh instance that is given the journal does what the execution did, to the
-//     same result, and no instance was ever told anything else, but in its last turn,
-//     if that was never committed;
-//   - what was acknowledged is there: starts, settlements, interrupts, moves, forks;
+//   - a fresh instance that is given the journal repeats the execution, to the same result, and no
+//     instance was ever told anything else, but in its last turn, if that was never committed;
+//   - acknowledged requests took effect: starts, settlements, interrupts, moves, forks;
 //   - each signal that was acknowledged is in the inbox or was delivered, none was
 //     delivered twice, and those of one name are in the order in which they were sent;
 //   - each update that was accepted is delivered once at most; who asks, however often, gets
 //     the answer that the execution gave, or hears that it ended without one;
-//   - what is published is what the turns of the journal publish;
+//   - the published values are those of the turns of the journal;
 //   - a run that has the name of an earlier one knows nothing of it;
 //   - a run that was terminated or failed has no entry that was added after the acknowledgement, and none is ended
 //     without being asked to be;
-//   - what a run has started, and does not wait for any more, was asked to stop or ended, as its policy says.
+//   - the callees that a run no longer waits for were asked to stop or ended, as their policy says.
 //
 // CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the
 // store that they are lived on: all of them, if it is empty. A life that goes wrong is made shorter as long as it still does.
@@ -66,8 +65,8 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// pastLives are the seeds of lives that went wrong once. What is drawn from a seed may change with the test: what
-// was found in them is kept in testdata/runs as well (recover_*, signals_dealt_again).
+// pastLives are the seeds of lives that went wrong once. The draws from a seed may change with the
+// test: the bugs found in them are kept in testdata/runs as well (recover_*, signals_dealt_again).
 var pastLives = []uint64{
 	8023644410252398548, // the answer of an update was lost: two transactions committed while the run was paused
 	100153950,           // the same, with a move
@@ -100,7 +99,7 @@ func TestLivesCover(t *testing.T) {
 	life{code: threads{{{activity}}}, events: []string{"advance 2s"}, activities: commitsAhead}.verify(t, open, &seen)
 	require.Equal(t, tally{ahead: 1}, seen)
 
-	// The second turn is that of an instance that was made of what the first one left.
+	// The second turn runs in an instance made from the state after the first.
 	seen = tally{}
 	life{code: threads{{{sleep}, {sleep}}}, events: []string{"advance 3s"}, evicting: true, hibernating: true}.verify(t, open, &seen)
 	require.Positive(t, seen.restored)
@@ -208,8 +207,8 @@ func (l life) verify(t *testing.T, open func(*testing.T) journal.Store, seen *ta
 		l.seed, l.text(), strings.Join(l.events, "\n  "), strings.Join(faults, "\n"))
 }
 
-// tally counts what happened in lives: instances that were made from saved states, turns that were committed with a
-// transaction, and updates that were answered or not.
+// tally counts events in lives: instances that were made from saved states, turns that were
+// committed with a transaction, and updates that were answered or not.
 type tally struct {
 	restored, ahead, answered, unanswered int
 	endings

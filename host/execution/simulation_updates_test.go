@@ -86,7 +86,7 @@ type sentUpdate struct {
 	answers  []string
 }
 
-// update sends one to a run, or one that was sent before. Its caller waits beside all else.
+// update sends a new update to a run, or resends an earlier one. Its caller waits concurrently.
 func (l *living) update(run *promised, again bool) {
 	if !again || len(run.updates) == 0 {
 		l.updates++
@@ -100,7 +100,7 @@ func (l *living) update(run *promised, again bool) {
 	go l.callUpdate(RefTo(run.row), u)
 }
 
-// callUpdate asks for an update, and notes what it is told.
+// callUpdate requests an update, and notes the reply.
 func (l *living) callUpdate(ref Ref, u *sentUpdate) (answer string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -123,8 +123,8 @@ func (l *living) callUpdate(ref Ref, u *sentUpdate) (answer string) {
 	return answer
 }
 
-// verifyUpdates checks what became of the updates of a run: an instance that was given its
-// journal knows what it answered.
+// verifyUpdates checks the outcomes of the updates of a run: an instance that was given its journal
+// knows its answers.
 func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threadsGuest) {
 	delivered := map[string]int{}
 	for _, en := range l.journal(row) {
@@ -160,7 +160,7 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 	}
 }
 
-// verifyPublished checks that what a run has published is what an instance publishes that was
+// verifyPublished checks that the published values of a run equal those of an instance that was
 // given its journal.
 func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
 	published, err := l.f.store.Published(context.Background(), row.ChainKey())

@@ -66,8 +66,8 @@ func (l *living) verify(run *promised, row *journal.Execution) {
 	}
 }
 
-// verifyJournal gives the journal to a fresh instance, which it returns, and holds against it
-// what the execution has done.
+// verifyJournal gives the journal to a fresh instance, which it returns, and compares it with the
+// execution.
 func (l *living) verifyJournal(row *journal.Execution) *threadsGuest {
 	g, turn := l.replay(row)
 	switch {
@@ -131,7 +131,7 @@ func (l *living) replay(row *journal.Execution) (*threadsGuest, guest.Turn) {
 		}
 		turn, err = g.Resume(context.Background(), abi.Resume{Deliveries: deliveries, Time: en.At})
 		if abi.CodeOf(err) == abi.CodeUnreadable && row.State != journal.Completed && row.State != journal.Running {
-			break // it was paused with what it could not read
+			break // it was paused with an unreadable delivery
 		}
 		require.NoError(l.f.t, err)
 	}

@@ -132,7 +132,7 @@ func seedText(row *journal.Execution) string { return row.Pinned.Seed.String()[:
 // fromRun begins the values of signals that runs send.
 const fromRun = "run: "
 
-// unreadable tells whether the code of the run cannot read what is delivered.
+// unreadable tells whether the code of the run cannot read the deliveries.
 func (g *threadsGuest) unreadable(deliveries []abi.Delivery) bool {
 	if !g.world.picky || g.row.Digest != "m0" {
 		return false

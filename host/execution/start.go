@@ -13,19 +13,18 @@ import (
 // Start makes the row of a new execution durable and sets it to work. If one of the
 // same name is there already, nothing is changed and existed is true.
 //
-// From the moment the row is durable until this call goes on, the run may be found
-// in the store by others, loaded, run to its end and forgotten. If this call then
-// brought its row along as that of a new execution it would run a second time. So
-// the run is held meanwhile: if it was loaded it is still in memory, and knows that
-// the row is not news.
+// From the moment the row is durable until this call goes on, the run may be found in the store by
+// others, loaded, run to its end and forgotten. If this call then brought its row along as new, the
+// execution would run a second time. So the run is held meanwhile: if it was loaded it is still in
+// memory, and knows that the row is not news.
 //
 // A signal may come with it: then both are durable, or neither.
 func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *message.Signal) (existed bool, err error) {
 	return x.StartOver(ctx, row, journal.RunID{}, with)
 }
 
-// StartOver is Start of a run that takes the place of one that is over, if that is there still: see
-// [journal.EarlierOf]. If another one is there by now, existed is true. Nothing has to be done for
+// StartOver is Start of a run that replaces a finished run, if that is there still: see
+// [journal.EarlierOf]. If another run is there by now, existed is true. Nothing has to be done for
 // the finished run: no one waits for it any more, and if it is in memory, it makes room when it
 // learns of another chain.
 func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal) (existed bool, err error) {

@@ -15,9 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// startTasks sets the host to work for every pending op that needs it and has no
-// task yet. It is called only when all that the guest saw before issuing them is
-// durable. Sleeps, deferreds and interrupts need no task: see [op.Set.CompleteDue].
+// startTasks sets the host to work for every pending op that needs it and has no task yet. It is
+// called only when all deliveries before their issue are durable. Sleeps, deferreds and interrupts
+// need no task: see [op.Set.CompleteDue].
 func (r *run) startTasks() {
 	if r.execs.Host.Draining() {
 		return
@@ -33,7 +33,7 @@ func (r *run) startTasks() {
 		})
 	})
 	for _, o := range unbegun {
-		if r.tasks[o.StepID] == nil { // one that was begun before a reload goes on
+		if r.tasks[o.StepID] == nil { // a task begun before a reload goes on
 			r.startTask(o)
 		}
 	}
@@ -167,7 +167,7 @@ func (t *task) doneAt(outcome abi.Outcome, at int64) {
 	t.post(opDone{step: t.step, outcome: outcome, at: at})
 }
 
-// runActivity runs an attempt and posts what came of it.
+// runActivity runs an attempt and posts its outcome.
 func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32, announced bool) {
 	report := t.execs.Activities.Perform(ctx, activity.Task{
 		Row: t.row, Op: t.op, Body: body, Failed: failed,
@@ -200,9 +200,9 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	}
 }
 
-// reserve gives an activity's transaction its place in the journal. It reports
-// false if the op is no longer waited for, or if ctx, that of its task, is over:
-// then another task may be at work for the same op.
+// reserve gives an activity's transaction its place in the journal. It reports false if the op is
+// no longer waited for, or if ctx, its task's context, has ended: then another task may be at work
+// for the same op.
 func (r *run) reserve(ctx context.Context, step journal.StepID, value []byte, attempts uint32) (journal.Entry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -238,9 +238,9 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	}
 }
 
-// signal sends a signal for a workflow. It is named by this step alone, so that one that is
-// sent again after a crash is known. A full inbox is waited for, unless it is the workflow's own:
-// no one else makes room there.
+// signal sends a signal for a workflow. It is named by this step alone, so that a resend after a
+// crash is recognized. A full inbox is waited for, unless it is the workflow's own: no one else
+// makes room there.
 func (t *task) signal(ctx context.Context, b *abi.Signal) {
 	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	var full *abi.Error

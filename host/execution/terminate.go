@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Terminate ends an execution at once, running or paused: its code does not run again, so that nothing is
-// cleaned up. What it has started it gives up, and its locks are free. A turn that is under way is broken
-// off. It returns once that is durable, also if the execution had been terminated before.
+// Terminate ends an execution at once, running or paused: its code does not run again, so that
+// nothing is cleaned up. It gives up its callees, and its locks are free. A turn in flight is
+// aborted. It returns once that is durable, also if the execution had been terminated before.
 func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) error {
 	ended := make(chan error, 1)
 	err := x.sendStop(ctx, ref, journal.TerminateMessage, reason, ended)
@@ -28,15 +28,15 @@ func (x *Executions) Terminate(ctx context.Context, ref Ref, reason string) erro
 	return errors.Join(lerr, err)
 }
 
-// awaitEnd waits until a run has ended that was told of a request to end it, and breaks off its turns until then. It is not replayed
-// for that: its code may be what never returns.
+// awaitEnd waits for the end of a run that was told of a request to end it, and aborts its turns
+// until then. It is not replayed for that: its code may never return.
 func (x *Executions) awaitEnd(ctx context.Context, ref Ref, ended <-chan error) error {
 	defer x.cancelTurns(ref.ID)()
 	return x.await(ctx, ref, ended)
 }
 
-// end ends the execution without asking it. Its guest does not run again, so that nothing can keep it from ending; what it
-// has started it gives up.
+// end ends the execution without asking it. Its guest does not run again, so that nothing can keep
+// it from ending; it gives up its callees.
 func (r *run) end(i journal.Interrupt) {
 	if r.row.Interrupt == nil { // the first request stands
 		r.row.Interrupt = &i

@@ -88,7 +88,7 @@ func (r *run) completeDueLocked() {
 	r.ledger.ops.CompleteDue(r.execs.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.execs.metrics.lateness.Observe(late.Seconds()) })
 }
 
-// fill puts into a batch what the store has of it.
+// fill reads the stored contents of a batch.
 func (r *run) fill(ctx context.Context, b *batch) error {
 	if err := r.fillMessages(ctx, b); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (r *run) resuming(entries []journal.Entry) func(context.Context) (guest.Tur
 	}
 }
 
-// resumeOf is what hands the entries of a turn to a guest.
+// resumeOf returns the message that hands the entries of a turn to a guest.
 func resumeOf(entries []journal.Entry) abi.Resume {
 	r := abi.Resume{Deliveries: make([]abi.Delivery, len(entries)), Time: entries[0].At}
 	for i, en := range entries {
@@ -209,7 +209,7 @@ func (x *Executions) compute(ctx context.Context, namespace string, call func(co
 	return turn, err
 }
 
-// metered lets a guest run, and counts what that takes.
+// metered lets a guest run, and counts its turns and fuel.
 func (x *Executions) metered(ctx context.Context, namespace string, call func(context.Context) (guest.Turn, error)) (guest.Turn, error) {
 	x.metrics.turns.Inc()
 	turn, err := call(ctx)
@@ -217,8 +217,8 @@ func (x *Executions) metered(ctx context.Context, namespace string, call func(co
 	return turn, err
 }
 
-// commitTurn commits a turn with what it caused, and then lets the effects out. It
-// reports whether the run goes on.
+// commitTurn commits a turn with its effects, then releases them. It reports whether the run goes
+// on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	did, err := r.perform(b, turn)
 	if err != nil {
@@ -263,17 +263,17 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did localEffects) bool {
 	return r.turnDone(b, turn, d)
 }
 
-// decision is what a turn comes to.
+// decision is the outcome of a turn.
 type decision struct {
 	update journal.Update   // of the row
-	write  journal.Write    // what makes the turn durable
-	gaveUp []journal.StepID // what the guest does not wait for any more
-	did    localEffects     // what the run does itself for ops of the turn
-	fate   message.Fate     // what becomes of messages that were delivered
+	write  journal.Write    // makes the turn durable
+	gaveUp []journal.StepID // ops that the guest no longer waits for
+	did    localEffects     // effects of the turn that the run performs itself
+	fate   message.Fate     // of delivered messages
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
-// decideTurn enters a turn into the ledger, and says what is to be written of it.
+// decideTurn enters a turn into the ledger and decides its write.
 func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []journal.Sent) (d decision) {
 	r.crashes = 0
 	d.did = did
@@ -281,9 +281,8 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []jou
 	r.locked(func(l *ledger) {
 		d.gaveUp = l.applyTurn(b.entries, turn)
 		l.settleOwn(did.outcomes, r.execs.now())
-		// What is ready at once must show in the wake time: the guest may have asked for
-		// a deferred that was settled long ago, and after a crash nothing else would say
-		// so.
+		// Completions that are ready at once must show in the wake time: the guest may have asked
+		// for a deferred that was settled long ago, and after a crash nothing else would say so.
 		r.completeDueLocked()
 		d.update = r.updateAfterLocked(turn)
 		d.update.Waiting = l.waitingAfter(b.entries)
@@ -300,8 +299,8 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []jou
 		return d
 	}
 	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section && len(r.stops) == 0 {
-		// Of the row only what the run waits for would change, and an entry can say that
-		// as well: most steps leave the row alone.
+		// Only the waiting state of the row would change, and an entry can say that as well: most
+		// steps leave the row alone.
 		waiting := d.update.Waiting
 		d.write.Entries[len(d.write.Entries)-1].Waiting = &waiting
 		return d
@@ -312,7 +311,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did localEffects, stops []jou
 	return d
 }
 
-// fateAfter is what becomes of messages by a turn, once the ledger has been told of it.
+// fateAfter returns the fate of messages after a turn, once the ledger has been told of it.
 func (l *ledger) fateAfter(b batch, turn guest.Turn, did localEffects) message.Fate {
 	t := message.Turn{Delivered: b.delivered(), Over: turn.Outcome != nil, Answers: did.answers}
 	if turn.Continues() {
@@ -335,8 +334,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 	return r.releaseEffects(turn, d.gaveUp)
 }
 
-// releaseEffects lets out what a committed turn caused. It reports whether the run
-// goes on.
+// releaseEffects releases the effects of a committed turn. It reports whether the run goes on.
 func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	r.logTurn(turn)
 	if r.row.State.Final() {
@@ -358,12 +356,12 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	return true
 }
 
-// logTurn lets out what a committed turn logged.
+// logTurn releases the log lines of a committed turn.
 func (r *run) logTurn(turn guest.Turn) { r.logTo(r.log, turn, false) }
 
-// logCrashed lets out what a turn logged that the guest did not survive: authors look for it. The
-// turn is taken again, so the lines are marked, and come once for crashes in a row. One that a host that
-// ends has broken off did not crash.
+// logCrashed releases the log lines of a turn in which the guest crashed: authors look for them.
+// The turn is taken again, so the lines are marked, and come once for crashes in a row. A turn
+// aborted by a host shutdown did not crash.
 func (r *run) logCrashed(turn guest.Turn, err error) {
 	if r.crashes > 0 || !guest.IsTrap(err) || r.execs.Host.Over() {
 		return
@@ -374,8 +372,8 @@ func (r *run) logCrashed(turn guest.Turn, err error) {
 	r.logTo(r.log.With("crashed", true), turn, true)
 }
 
-// reportsCrash tells whether a line begins what the runtime of a language writes about a crash. The
-// error has what matters of it.
+// reportsCrash tells whether a line begins the crash report of a language runtime. The error has
+// the part of it that matters.
 func reportsCrash(l guest.LogLine) bool {
 	return l.Level == abi.LogWarn && slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "thread '"}, func(begin string) bool {
 		return strings.HasPrefix(l.Message, begin)
@@ -391,7 +389,7 @@ func (r *run) logTo(log *slog.Logger, turn guest.Turn, crashed bool) {
 	}
 }
 
-// updateAfterLocked is what the row becomes by a turn.
+// updateAfterLocked returns the update of the row after a turn.
 func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
 	if turn.Outcome == nil || turn.Continues() {
 		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt(), Section: r.ledger.rowSection(r.row.Section)}
@@ -399,7 +397,7 @@ func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
 	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.execs.now()))
 }
 
-// finalUpdate is what the row becomes by the outcome of the workflow.
+// finalUpdate returns the update of the row for the outcome of the workflow.
 func finalUpdate(outcome abi.Outcome, interrupted bool, now int64) journal.Update {
 	u := journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: outcome.Value, FinishedAt: now}
 	if err := outcome.Error; err != nil {
@@ -433,7 +431,7 @@ func (r *run) commitAttempts() bool {
 	return r.commitOrRetry(o)
 }
 
-// attemptsOwed is the write of what is to be journaled about attempts.
+// attemptsOwed returns the write of the attempts that are not journaled yet.
 func (r *run) attemptsOwed() *pendingWrite {
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
 	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.execs.now()), l.ops.WakeAt() })

@@ -19,16 +19,17 @@ const maxUndelivered = 4 * maxBatchBytes
 // maxReading bounds the outcomes of other executions that are read at the same time. A read waits for nothing but the store.
 const maxReading = 8
 
-// inHand counts the bytes of outcomes that a run has not delivered yet: of attempts, polls, calls of executions that were
-// over, and entities. An outcome is unread from when its task has it until the run ends the task, which it does once for every
-// task: so nothing is left over, whatever becomes of the message.
+// inHand counts the bytes of outcomes that a run has not delivered yet: of attempts, polls, calls
+// of finished executions, and entities. An outcome is unread from when its task has it until the
+// run ends the task, which it does once for every task: so nothing is left over, whatever the fate
+// of the message.
 //
 // Invariant: a task that finds too much in hand holds up the others of its run before it
 // posts its outcome. So the run receives something after that, and every time it has received
 // something it decides anew (see pace): tasks are not held up for ever.
 //
-// What an entity answers holds up the others, and is not held up itself: an operation that keeps no receipt would run again if its answer
-// were let go of.
+// The answer of an entity holds up the others, and is not held up itself: an operation that keeps
+// no receipt would run again if its answer were let go of.
 //
 // The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further attempt or read begins, of
 // any run. Outcomes wait for the store, for instances and for their turn to compute, and for no attempt that has not begun: so they become fewer.
@@ -41,7 +42,7 @@ type undelivered struct {
 // outcomes counts the bytes of outcomes that the runs of a host have not delivered yet.
 type outcomes struct {
 	limit  int64                          // 0 is none
-	queues []*actor.FairQueue[journal.ID] // of what brings further ones
+	queues []*actor.FairQueue[journal.ID] // of runs that bring further ones
 
 	mu    sync.Mutex
 	bytes int64 // guarded by mu

@@ -11,8 +11,8 @@ import (
 // Update sends an update to an execution and returns the answer, once that is durable. If
 // ctx ends first the error says whether it was accepted.
 //
-// What callers wait for is in memory only, beside the runs: a caller waits also while its
-// execution is paused, sleeps, or is not in memory.
+// The waits of callers are in memory only, beside the runs: a caller waits also while its execution
+// is paused, sleeps, or is not in memory.
 func (x *Executions) Update(ctx context.Context, ref Ref, u message.Update) (abi.Outcome, error) {
 	m := u.Message(x.now(), journal.NewOrigin)
 	w := x.updates.wait(ref.ID, m.Origin)
@@ -43,8 +43,8 @@ func valueOr(outcome *abi.Outcome) abi.Outcome {
 	return *outcome
 }
 
-// known finds out what became of an update that may have been sent before: its outcome, if
-// it has one, and otherwise whether it was accepted.
+// known looks up an update that may have been sent before: its outcome, if it has one, and
+// otherwise whether it was accepted.
 func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) (outcome *abi.Outcome, accepted bool, err error) {
 	if origin == (journal.Origin{}) {
 		return nil, false, nil

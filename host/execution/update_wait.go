@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// updateReply is what a caller of an update is told.
+// updateReply is the reply to a caller of an update.
 type updateReply struct {
 	outcome abi.Outcome
 	err     error // there is no outcome, as far as is known
@@ -82,9 +82,9 @@ func (r *run) tellCallers(did localEffects) {
 	}
 }
 
-// tellAnswered tells callers what the store knows of the updates that they wait for. It is
-// asked whenever a run has learned its row from the store, since the commit of an answer may
-// have been one whose own answer was lost, and when a run is over.
+// tellAnswered sends waiting callers the answers of updates found in the store. It is called
+// whenever a run has read its row from the store, since the acknowledgement of an answer's commit
+// may have been lost, and when a run has ended.
 func (x *Executions) tellAnswered(ctx context.Context, row *journal.Execution) {
 	origins := x.updates.origins(row.ID)
 	if len(origins) == 0 {
@@ -98,15 +98,15 @@ func (x *Executions) tellAnswered(ctx context.Context, row *journal.Execution) {
 	}
 }
 
-// replyTo is what there is to say about an update, given what was read of the inbox. It
-// reports false if that is nothing: it has not been answered, or not been accepted.
+// replyTo returns the reply to an update, given the messages read from the inbox. It reports false
+// if there is none: the update has not been answered, or not been accepted.
 func (x *Executions) replyTo(ctx context.Context, row *journal.Execution, inbox []journal.Envelope, err error, origin journal.Origin) (reply updateReply, told bool) {
 	var receipt *journal.Receipt
 	if err == nil {
 		receipt, err = x.receipt(ctx, row.ID, origin)
 	}
 	if err != nil {
-		// It may have been answered: who asks again learns of it.
+		// It may have been answered: a repeat learns of it.
 		return updateReply{err: journal.Coded("read the answer of "+row.Name(), err)}, true
 	}
 	switch standing := message.StatusOf(origin, inbox, receipt); {

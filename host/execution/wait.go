@@ -19,8 +19,8 @@ type Waiting struct {
 	watcher *watch.Watcher
 }
 
-// AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference
-// names a chain, that of another does not count. The caller calls Stop when it is done.
+// AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference names a
+// chain, the end of another chain does not count. The caller calls Stop when it is done.
 func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	w := &Waiting{x: x, ref: ref, told: make(chan *journal.Execution, 1)}
 	w.watcher = x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
@@ -36,7 +36,7 @@ func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	return w
 }
 
-// Result waits until the execution is over or paused, and returns its brief row.
+// Result waits until the execution has ended or paused, and returns its brief row.
 func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 	select {
 	case row := <-w.told:
@@ -55,7 +55,7 @@ func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
 // Stop ends the waiting.
 func (w *Waiting) Stop() { w.x.Watchers.Remove(w.ref.ID, w.watcher) }
 
-// Wait returns the brief row of an execution that is there once it is over or paused.
+// Wait returns the brief row of an existing execution once it has ended or paused.
 func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	w := x.AwaitEnd(ref)
 	defer w.Stop()

@@ -3,7 +3,6 @@
 // execution's id and journal. A key function ([KeyDeriver]) runs in a world that
 // is the same for everyone.
 //
-// A guest only collects what its code asks for; what becomes of the ops is decided
-// in host/execution. The package imports host/wasm, host/op, host/metric, journal and abi. Start
-// reading at guest.go.
+// A guest only collects the requests of its code; the fate of the ops is decided in host/execution.
+// The package imports host/wasm, host/op, host/metric, journal and abi. Start reading at guest.go.
 package guest

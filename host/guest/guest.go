@@ -41,28 +41,28 @@ type Guest struct {
 	fuel      int64          // that was used before it
 }
 
-// Memory is what a guest takes its memory out of. Where there is no permit it takes as
-// much as it is allowed.
+// Memory has the permits that a guest takes its memory from. Without a permit it takes as much as
+// it is allowed.
 type Memory struct {
-	// Instance is for linear memory, beyond what instances of the module begin with.
+	// Instance is for linear memory, beyond the initial memory of instances.
 	Instance *budget.Permit
 	// Ops is for the ops that wait for their delivery: they are in the host's memory, and
 	// stay there while the instance is evicted.
 	Ops *budget.Permit
 }
 
-// Turn is what one call into a guest came to.
+// Turn is the outcome of one call into a guest.
 type Turn struct {
 	Issued    []*op.Op
 	Cancelled []uint32
 	Log       []LogLine
-	Outcome   *abi.Outcome // set if the workflow is over
-	// Fuel is what the turn has used, and FuelSoFar what all turns of the guest have: a
-	// replay comes to the same.
+	Outcome   *abi.Outcome // set if the workflow has ended
+	// Fuel is the fuel used by the turn, and FuelSoFar by all turns of the guest: a replay comes to
+	// the same.
 	Fuel, FuelSoFar int64
 }
 
-// Continues tells whether the workflow is over and another run takes its place.
+// Continues tells whether the workflow has ended and another run takes its place.
 func (t *Turn) Continues() bool { return t.Outcome != nil && t.Outcome.Continue != nil }
 
 // LogLine is a line that a guest logged.
@@ -71,8 +71,8 @@ type LogLine struct {
 	Message string
 }
 
-// What a guest may make the host hold for it. A guest that asks for more has its
-// ops refused, and its log cut.
+// Bounds of the memory that the host holds for a guest. A guest that asks for more has its ops
+// refused, and its log cut.
 const (
 	maxOpenOps   = 100_000
 	maxOpenBytes = 64 << 20
@@ -118,8 +118,8 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 	return g, world, nil
 }
 
-// guestSeed is what an SDK seeds its own random numbers with. It differs from what
-// random_get is seeded with, so that the two sequences do.
+// guestSeed returns the seed of an SDK's own random numbers. It differs from the seed of
+// random_get, so that the two sequences do.
 func guestSeed(seed journal.RunID) []byte {
 	sum := sha256.Sum256(append([]byte("cruster guest "), seed[:]...))
 	return sum[:16]
@@ -152,8 +152,8 @@ func (g *Guest) keepLog(level int32, message []byte) {
 	}
 }
 
-// issue takes a durable request. It only takes it: nothing happens before the
-// turn is over and committed.
+// issue takes a durable request. It only takes it: nothing happens before the turn has ended and is
+// committed.
 func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	if g.asked {
 		return 0, abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
@@ -196,8 +196,8 @@ func (g *Guest) isUncounted(kind string) bool {
 	return kind == abi.OpInterrupted && g.uncounted == 0 && g.format > everyOpCountsFormat
 }
 
-// admit takes memory for an op. If there is none the turn is in vain: what the guest makes
-// of the refusal is not seen by anyone. It is taken again later, unless that cannot help.
+// admit takes memory for an op. If there is none the turn is in vain: the guest's reaction to the
+// refusal is not seen by anyone. It is taken again later, unless that cannot help.
 func (g *Guest) admit(body int) {
 	ops, bytes := g.memory.Ops, opCost+int64(body)
 	switch {
@@ -263,9 +263,10 @@ func (g *Guest) Start(ctx context.Context) (Turn, error) {
 	return turn, err
 }
 
-// refusesRequest tells whether code could not decode its request: it says so before it does anything. To a caller who starts an
-// execution that is the answer. A run that continues another has no such caller, and what it is about is not to be lost: it is
-// paused, as one that cannot read what is delivered to it.
+// refusesRequest tells whether code could not decode its request: it says so before it does
+// anything. To a caller who starts an execution that is the answer. A run that continues another
+// has no such caller, and its input must not be lost: it is paused, as a run that cannot read its
+// deliveries.
 func refusesRequest(first *Turn) bool {
 	if first.Outcome == nil || first.Outcome.Error == nil || first.Outcome.Error.Code != abi.CodeBadInput {
 		return false
@@ -288,8 +289,8 @@ func (g *Guest) Resume(ctx context.Context, r abi.Resume) (Turn, error) {
 // there are.
 const untoldEntriesFormat = 3
 
-// resumption is what a turn begins with: for runs of older formats the very bytes that they began
-// with, so that nothing which depends on their number differs.
+// resumption returns the bytes a turn begins with: for runs of older formats the very bytes that
+// they began with, so that nothing which depends on their number differs.
 func (g *Guest) resumption(r *abi.Resume) []byte {
 	if g.format > untoldEntriesFormat {
 		return abi.MustMarshal(r)
@@ -336,7 +337,7 @@ func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 		return turn, oerr
 	}
 	if outcome.Error != nil && outcome.Error.Code == abi.CodeUnreadable {
-		return turn, outcome.Error // it is not over: other code may read what this one could not
+		return turn, outcome.Error // it has not ended: other code may be able to read this
 	}
 	turn.Outcome = outcome
 	return turn, nil

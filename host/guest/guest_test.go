@@ -62,8 +62,8 @@ func TestTurns(t *testing.T) {
 	require.EqualValues(t, 105, g.clock)
 }
 
-// TestImmediateCallsAreRefused calls what belongs in activities. The guest gets an
-// error and goes on.
+// TestImmediateCallsAreRefused makes calls that belong in activities. The guest gets an error and
+// goes on.
 func TestImmediateCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportConfig} {
@@ -92,7 +92,7 @@ func TestTrap(t *testing.T) {
 	require.False(t, IsTrap(abi.Errorf(abi.CodeStore, "no connection")))
 }
 
-// TestLimits fills a guest that has no instance: what it asks for is only counted.
+// TestLimits fills a guest that has no instance: its requests are only counted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}, openBytes: maxOpenBytes - 1}
@@ -166,7 +166,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestOccurrences names ops by what they are and by how many alike came before.
+// TestOccurrences names ops by their content and by the number of equal ops before.
 func TestOccurrences(t *testing.T) {
 	t.Parallel()
 	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}}
@@ -185,9 +185,9 @@ func TestOccurrences(t *testing.T) {
 	require.Len(t, steps, 4)
 }
 
-// TestGrowthIsTakenOutOfThePermit: what an instance takes beyond what it began with counts
-// against the memory of the host. If there is none, that is not the guest's fault; whether
-// there could be any is told.
+// TestGrowthIsTakenOutOfThePermit: the growth of an instance beyond its initial memory counts
+// against the memory of the host. If there is none, that is not the guest's fault; whether there
+// could be any is told.
 func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 	t.Parallel()
 	const pages, page = 3, 64 << 10
@@ -224,8 +224,8 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 	}
 }
 
-// TestFuel counts what each turn uses, and what they do together. A guest that needs more than
-// the limit is stopped.
+// TestFuel counts the fuel of each turn, and their sum. A guest that needs more than the limit is
+// stopped.
 func TestFuel(t *testing.T) {
 	t.Parallel()
 	run := func() (turns []Turn) {

@@ -16,12 +16,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// KeyDeps is what a [KeyDeriver] stands on.
+// KeyDeps are the dependencies of a [KeyDeriver].
 type KeyDeps struct {
 	Clock clockwork.Clock
-	// Fuel bounds what a key function may compute; 0 is no limit.
+	// Fuel bounds the computation of a key function; 0 is no limit.
 	Fuel int64
-	// Memory is what instances take theirs from.
+	// Memory is the budget of instances.
 	Memory     *budget.Budget
 	Registerer prometheus.Registerer
 	Slots      *Slots
@@ -49,7 +49,7 @@ type KeyRequest struct {
 	Code      *wasm.Module
 	Workflow  *abi.WorkflowInfo
 	Input     []byte
-	// Given and Mode are what the client said.
+	// Given and Mode are the client's choice.
 	Given, Mode string
 }
 
@@ -58,8 +58,8 @@ type KeyRequest struct {
 //	given by the client, hashed   hex SHA-256 of its msgpack form
 //	given by the client, raw      as it is
 //	none, no key function         hex SHA-256 of the canonical request
-//	none, hashed key function     hex SHA-256 of what the function returns
-//	none, raw key function        what the function returns, a string
+//	none, hashed key function     hex SHA-256 of the function's result
+//	none, raw key function        the function's result, a string
 func (d *KeyDeriver) Derive(ctx context.Context, r KeyRequest) (string, error) {
 	switch r.Mode {
 	case abi.KeyHashed:

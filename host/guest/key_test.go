@@ -113,8 +113,8 @@ func TestKeyOfAHostThatFails(t *testing.T) {
 	require.Equal(t, abi.CodeShuttingDown, derive(t.Context()))
 }
 
-// TestFuelOfAKeyFunction counts what a key function computes for its namespace, and stops
-// one that computes more than it may.
+// TestFuelOfAKeyFunction counts the fuel of a key function for its namespace, and stops a function
+// that exceeds its limit.
 func TestFuelOfAKeyFunction(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()

@@ -33,8 +33,8 @@ func TestOpsAreAdmitted(t *testing.T) {
 	require.Equal(t, each, b.Used(), "what is malformed takes nothing")
 }
 
-// TestAStarvedTurnIsInVain issues more than there is memory for: the guest may make of it
-// what it likes, the turn ends with the host's error.
+// TestAStarvedTurnIsInVain issues more than there is memory for: whatever the guest makes of it,
+// the turn ends with the host's error.
 func TestAStarvedTurnIsInVain(t *testing.T) {
 	t.Parallel()
 	body := abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.MustMarshal(make([]byte, 6<<10))})

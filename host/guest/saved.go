@@ -13,15 +13,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Saved is all that a guest which is parked consists of, besides its module and its
-// row.
+// Saved is the state of a parked guest, besides its module and its row.
 type Saved struct {
 	Instance *wasm.Saved `msgpack:"instance"`
 	// Clock is the journal time it sees.
 	Clock int64 `msgpack:"clock"`
 	// Random is how far its random source was drawn.
 	Random []byte `msgpack:"random"`
-	// Ops counts those that it has issued.
+	// Ops counts the issued ops.
 	Ops uint32 `msgpack:"ops"`
 	// Open are the ops that wait for their delivery: number and size of each, ascending.
 	Open []uint32 `msgpack:"open"`
@@ -38,7 +37,7 @@ func (s *Saved) Bytes() int64 {
 	return int64(min(s.Instance.Size, math.MaxInt64))
 }
 
-// Fuel is what its turns have used.
+// Fuel returns the fuel used by its turns.
 func (s *Saved) Fuel() int64 {
 	if s.Instance == nil {
 		return 0
@@ -69,8 +68,8 @@ func (g *Guest) Save() (*Saved, error) {
 	return s, nil
 }
 
-// Restore makes a guest of a state that was saved, for the same row. Memory and fuel are as
-// in [Open], but what the instance had is in its permit already.
+// Restore makes a guest of a saved state, for the same row. Memory and fuel are as in [Open], but
+// the saved memory of the instance is in its permit already.
 func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64, s *Saved) (*Guest, error) {
 	if len(s.Seen)%seenSize != 0 || len(s.Open)%2 != 0 || s.Instance == nil {
 		return nil, wasm.ErrOtherState

@@ -3,14 +3,14 @@ package message
 import "github.com/cruster/cruster/journal"
 
 // Arrivals are messages that have just arrived for a run. A message is mostly waited for: a little
-// of them is in hand for a moment, so that the store need not be asked. Of all others the [Inbox]
-// knows that they are there, and the store what they bring.
+// of them is in hand for a moment, so that the store need not be asked. The [Inbox] has the
+// envelopes of all others, and the store their payloads.
 type Arrivals struct {
 	limit, bytes int
 	inHand       map[uint64]journal.Message // by position
 }
 
-// NewArrivals makes an empty one that takes so many bytes.
+// NewArrivals returns empty Arrivals with room for limit bytes.
 func NewArrivals(limit int) Arrivals {
 	return Arrivals{limit: limit, inHand: map[uint64]journal.Message{}}
 }
@@ -29,7 +29,7 @@ func (a *Arrivals) Find(position uint64) (journal.Message, bool) {
 	return m, ok
 }
 
-// LetGo drops what is in hand.
+// LetGo drops the messages in hand.
 func (a *Arrivals) LetGo() {
 	clear(a.inHand)
 	a.bytes = 0

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestArrivals keeps a little of what has just arrived.
+// TestArrivals keeps a little of the latest arrivals.
 func TestArrivals(t *testing.T) {
 	t.Parallel()
 	a := message.NewArrivals(10)

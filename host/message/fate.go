@@ -7,20 +7,20 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Turn is what a turn of a guest says about messages.
+// Turn is the part of a guest's turn that concerns messages.
 type Turn struct {
-	// Delivered are those that it was given, in order. An op was open for each.
+	// Delivered are the messages delivered to it, in order. An op was open for each.
 	Delivered []journal.Envelope
 	// Over says that the workflow has an outcome.
 	Over bool
 	// Unread are the names of signals that a workflow has not looked at when it continues as a
 	// new run.
 	Unread []string
-	// Answers are those that it gives to updates.
+	// Answers are its answers to updates.
 	Answers Answers
 }
 
-// Fate is what becomes of messages that were delivered, in a turn or before.
+// Fate is the outcome of messages delivered in a turn or before.
 type Fate struct {
 	// Unread are the names of all signals that were perhaps not looked at, sorted.
 	Unread []string
@@ -73,8 +73,8 @@ func (i *Inbox) After(t Turn, awaits func(name string) bool) Fate {
 // Writes tells whether signals have anything to be made durable.
 func (f *Fate) Writes() bool { return len(f.taken)+len(f.held) > 0 }
 
-// Write adds what becomes of signals to the write of the turn, which holds all that the turn was
-// delivered. What becomes of updates is their answers': see [Answers.Write].
+// Write adds the fate of signals to the write of the turn, which holds all deliveries of the turn.
+// The fate of updates is in their answers: see [Answers.Write].
 func (f *Fate) Write(w *journal.Write, now int64) {
 	for _, e := range f.taken {
 		take(w, e)
@@ -90,7 +90,7 @@ func take(w *journal.Write, e journal.Envelope) {
 	w.Take = append(w.Take, e.Position)
 }
 
-// Apply enters what became of messages, once it is durable.
+// Apply enters the fate of messages, once it is durable.
 func (i *Inbox) Apply(f Fate) {
 	for _, e := range f.held {
 		i.held[e.Position] = e

@@ -13,19 +13,19 @@ import (
 //
 // A fork has an inbox of its own. With the journal it takes over
 //
-//   - what was delivered in it: the last signal of each name is held, as it may not have been
-//     looked at (see [Signal]);
-//   - what its first turn waits for: a run that continues another begins with signals that are
-//     there for certain. They may have been delivered to the source behind the entries that are
-//     taken over: then the journal has them, and otherwise the inbox;
-//   - if all of the journal is taken over, what was not delivered. A part of a journal does not
-//     tell what had come by its end: a signal that was delivered later may have waited for long.
+//   - signals delivered in it: the last signal of each name is held, as it may not have been looked
+//     at (see [Signal]);
+//   - the wait of its first turn: a run that continues another begins with signals that are there
+//     for certain. They may have been delivered to the source behind the entries that are taken
+//     over: then the journal has them, and otherwise the inbox;
+//   - if all of the journal is taken over, undelivered signals. A part of a journal does not tell
+//     which had come by its end: a signal that was delivered later may have waited for long.
 //
-// The copies are messages of their own: who repeats a signal to the source does not mean them.
+// The copies are messages of their own: a repeat of a signal to the source does not concern them.
 type Fork struct {
 	began     []string                 // the names of signals that the source began with
-	delivered map[string]journal.Entry // the last of each name that was delivered in what is taken over
-	missing   map[string][]byte        // what the source began with, and was delivered behind that
+	delivered map[string]journal.Entry // the last one of each name delivered in the copied part
+	missing   map[string][]byte        // initial signals of the source, delivered behind that
 }
 
 // NewFork makes one of a source that began with signals of some names. It is told of the entries
@@ -62,8 +62,8 @@ func (f *Fork) lacks(name string) bool {
 	return !has && slices.Contains(f.began, name)
 }
 
-// FromJournal copies the signals that the journal has: those that were delivered in what is taken
-// over, held, and those that the source began with, at a time, and was delivered later.
+// FromJournal copies the signals of the journal: signals delivered in the copied part, held, and
+// signals that the source began with, at a time, and was delivered later.
 func (f *Fork) FromJournal(began int64, origin func() journal.Origin) (copies []journal.Message) {
 	bySeq := func(a, b journal.Entry) int { return cmp.Compare(a.Seq, b.Seq) }
 	for _, en := range slices.SortedFunc(maps.Values(f.delivered), bySeq) {
@@ -79,9 +79,9 @@ func (f *Fork) FromJournal(began int64, origin func() journal.Origin) (copies []
 	return copies
 }
 
-// FromInbox lists the signals in the inbox of the source that are taken over: all that were not
-// delivered if the whole journal is, and otherwise the first of each name that the source began
-// with and was not delivered.
+// FromInbox lists the signals in the inbox of the source that are taken over: all undelivered ones
+// if the whole journal is, and otherwise the first of each name that the source began with and was
+// not delivered.
 func (f *Fork) FromInbox(inbox []journal.Envelope, whole bool) (taken []journal.Envelope) {
 	seen := map[string]bool{}
 	for _, e := range inbox {
@@ -98,8 +98,7 @@ func (f *Fork) FromInbox(inbox []journal.Envelope, whole bool) (taken []journal.
 }
 
 // Complete tells whether the fork can begin: it has all that the source began with. A signal that
-// was delivered while the source was read is neither in what was read of its journal nor in its
-// inbox.
+// was delivered while the source was read is neither in the journal as read nor in its inbox.
 func (f *Fork) Complete(copies []journal.Message) bool {
 	return !slices.ContainsFunc(f.began, func(name string) bool {
 		return f.lacks(name) && !slices.ContainsFunc(copies, func(m journal.Message) bool { return m.Name == name })

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// shellSafe are the characters of which a name is one word in every shell.
+// shellSafe are characters that form one word in every shell.
 const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.:@-"
 
-// WaitsFor is the hint where to see why an execution does not answer. Keys may be anything: one that a shell would
-// not take as it is has no place in a command that people copy.
+// WaitsFor is the hint where to see why an execution does not answer. Keys may be anything: a key
+// that needs shell quoting has no place in a command that people copy.
 func WaitsFor(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
 		name = "EXECUTION"

@@ -8,13 +8,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Inbox is what a run knows of the messages that were sent to it and are not done with. It has
-// their envelopes: what they bring is in the store, and may be much.
+// Inbox tracks the unfinished messages that were sent to a run. It has their envelopes: their
+// payloads are in the store, and may be large.
 //
 // A message in it waits for an op, or it was delivered and is held. In between it is with the op
 // that was given it, and not here; an op that the guest gives up gives it back ([Inbox.Add]).
 type Inbox struct {
-	// waiting are those that no op has been given, by queue and in the order of their positions.
+	// waiting are the messages given to no op yet, by queue and in the order of their positions.
 	waiting map[string][]journal.Envelope
 	// held are signals that were delivered, and perhaps not looked at; by position.
 	held map[uint64]journal.Envelope
@@ -22,7 +22,7 @@ type Inbox struct {
 	unanswered Updates
 }
 
-// NewInbox makes one of what the store has.
+// NewInbox returns an inbox of the stored messages.
 func NewInbox(stored []journal.Envelope) *Inbox {
 	i := &Inbox{waiting: map[string][]journal.Envelope{}, held: map[uint64]journal.Envelope{}, unanswered: Updates{}}
 	for _, e := range stored {
@@ -73,8 +73,8 @@ func (i *Inbox) Take(queue string) (journal.Envelope, bool) {
 // Unanswered are the updates that were delivered and have no answer.
 func (i *Inbox) Unanswered() Updates { return i.unanswered }
 
-// Asked finds the update that a guest answers by how it knows it: one that its turn was
-// delivered, or one of before that has no answer.
+// Asked finds the update that a guest answers by how it knows it: an update delivered to its turn,
+// or an earlier unanswered one.
 func (i *Inbox) Asked(id string, delivered []journal.Envelope) (journal.Envelope, bool) {
 	for _, e := range delivered {
 		if e.Kind == journal.UpdateMessage && UpdateID(e.Origin) == id {
@@ -85,7 +85,7 @@ func (i *Inbox) Asked(id string, delivered []journal.Envelope) (journal.Envelope
 	return e, there
 }
 
-// Delivery is what a message brings to the op that waits for it.
+// Delivery returns the payload of a message for the op that waits for it.
 func Delivery(m journal.Message) []byte {
 	if m.Kind == journal.UpdateMessage {
 		return abi.MustMarshal(&abi.UpdateRequest{ID: UpdateID(m.Origin), Input: m.Value, Name: m.Name})

@@ -17,12 +17,12 @@ import (
 
 // TestInbox reads testdata/inbox. The cases of the file are one inbox; `new` begins another.
 //
-//	new                      with what the store has, a MESSAGE a line
+//	new                      with the stored messages, a MESSAGE a line
 //	arrive                   a MESSAGE a line
 //	take QUEUE               an op is given the first of a queue
 //	turn [awaits=(NAME, …)] [over] [unread=(NAME, …)] [answers=(POSITION, …)]
-//	                         a turn that is delivered a MESSAGE a line; what it writes, and what
-//	                         is then in the inbox
+//	                         a turn that is delivered a MESSAGE a line; its writes, and the
+//	                         inbox after it
 //
 // A MESSAGE is POSITION signal|update NAME [held] [repeatable]. The queue of updates is called
 // updates.
@@ -168,7 +168,7 @@ func TestSignalsAreKeptUntilLookedAt(t *testing.T) {
 	})
 }
 
-// signals is an inbox with what a store and a guest know of it.
+// signals is an inbox with the state of a store and a guest.
 type signals struct {
 	inbox *message.Inbox
 	rows  map[uint64]journal.Envelope

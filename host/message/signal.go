@@ -4,7 +4,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Signal is what is sent to a workflow under a name.
+// Signal is a message sent to a workflow under a name.
 //
 // # The life of a signal
 //
@@ -18,12 +18,11 @@ import (
 //
 //  1. A signal that was accepted is in the inbox until the workflow has looked at it. One that
 //     it has not looked at when it continues as a new run is that run's, whatever its size.
-//  2. An op that is to receive a signal and is open when a turn ends says that all signals of
-//     its name that were delivered before it were looked at: a guest asks for the next when
-//     it has looked at the one before. An outcome says it of all, except for those that a run
-//     which continues names.
-//  3. What is held is given to no op, in this run. A replay does without it: the journal has
-//     what was delivered.
+//  2. An op that is to receive a signal and is open when a turn ends says that all signals of its
+//     name delivered before it were looked at: a guest asks for the next when it has looked at the
+//     one before. An outcome says it of all, except for signals that a continuing run names.
+//  3. A held signal is given to no op, in this run. A replay does without it: the journal has the
+//     deliveries.
 //
 // Mostly a workflow looks at a signal and asks for another in the turn that it is delivered
 // with: that turn takes it, and nothing is ever held.

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestOnItsWay makes messages of what is sent: one that its sender may repeat has the origin that
-// the sender gave it, and any other one of its own.
+// TestOnItsWay makes messages of signals: a message that its sender may repeat has the origin given
+// by the sender, any other an origin of its own.
 func TestOnItsWay(t *testing.T) {
 	t.Parallel()
 	origin := func() journal.Origin { return originAt(9) }

@@ -7,18 +7,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Status is how far a message has come, by what the store has of it. A message leaves the inbox
-// in the commit that writes its receipt: who reads the inbox first and the receipt then misses
+// Status is the progress of a message, by its records in the store. A message leaves the inbox in
+// the commit that writes its receipt: a reader of the inbox first and the receipt then misses
 // neither.
 type Status int
 
 const (
 	// Unknown is a message that was not accepted, or whose receipt is not kept any more.
 	Unknown Status = iota
-	// Accepted is one in the inbox. An execution that is over has not looked at it, or not
-	// answered it, and will not.
+	// Accepted is one in the inbox. A finished execution has not looked at it, or not answered it,
+	// and will not.
 	Accepted
-	// Done is one that has a receipt.
+	// Done is a message that has a receipt.
 	Done
 )
 

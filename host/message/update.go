@@ -23,14 +23,14 @@ import (
 //     may repeat the request, with the same origin, whatever became of the caller or of the
 //     host: it is delivered once, and has one answer.
 //  2. Callers learn of an answer that is durable, and of no other.
-//  3. An execution that is over answers nothing any more. What is in its inbox then has no
-//     answer, and callers are told that.
+//  3. A finished execution answers nothing any more. Updates left in its inbox have no answer, and
+//     callers are told that.
 type Update struct {
 	Name string
 	// Input is one msgpack value, of the type that the workflow declares.
 	Input []byte
-	// Origin tells the update from others: one that is repeated has the same answer. Zero
-	// says that it is not repeated.
+	// Origin tells the update from others: a repeated update has the same answer. Zero says that it
+	// is not repeated.
 	Origin journal.Origin
 	// Validated says that the workflow is asked first whether it would refuse it.
 	Validated bool
@@ -54,7 +54,7 @@ func (u Update) repeated() bool { return u.Origin != journal.Origin{} }
 // Question asks the workflow whether it would refuse the update.
 func (u Update) Question() abi.Query { return abi.Query{Input: u.Input, Name: u.Name, Update: true} }
 
-// Refusal is what the reply to [Update.Question] means for the caller; nil if the update is to be
+// Refusal converts the reply to [Update.Question] to the caller's error; nil if the update is to be
 // accepted. A workflow that is paused cannot be asked: it is asked when the update is delivered.
 func Refusal(reply abi.Outcome, err error) error {
 	switch {
@@ -85,7 +85,7 @@ func (u Update) NotAnsweredYet(name string) error {
 	return err.WithHint("Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s", WaitsFor(name))
 }
 
-// Unanswered says that an update of an execution that is over has no answer and will have none.
+// Unanswered says that an update of a finished execution has no answer and will have none.
 func Unanswered(row *journal.Execution) error {
 	return abi.Errorf(abi.CodeUpdateUnanswered, "%s is %s, and has not answered the update", row.Name(), row.State)
 }
@@ -96,13 +96,13 @@ func UpdateID(origin journal.Origin) string { return hex.EncodeToString(origin[:
 // Updates are some that were delivered and have no answer, by how the guest knows them.
 type Updates map[string]journal.Envelope
 
-// Answer is an update with what its callers are told.
+// Answer is an update with the reply to its callers.
 type Answer struct {
 	Update  journal.Envelope
 	Outcome abi.Outcome
 }
 
-// Answers are those that turns give to updates, in order.
+// Answers are the answers of turns to updates, in order.
 type Answers []Answer
 
 // Give adds an answer, unless the update has one: the first counts.

@@ -14,13 +14,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestTold reads testdata/told: what callers are told.
+// TestTold reads testdata/told: the replies to callers.
 //
 //	standing of=POSITION [receipt]                    a MESSAGE of the inbox a line, as in TestInbox
 //	refusal [code=CODE] [refuses[=CODE]]              the error of the question, or its reply
 //	late [accepted] [repeated]                        the deadline of the caller of an update passed
 //	unanswered, full
-//	answer [fails[=CODE]]                             what a guest answers an update
+//	answer [fails[=CODE]]                             the guest's answer to an update
 func TestTold(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/told", func(t *testing.T, d *datadriven.TestData) string {
@@ -64,7 +64,7 @@ func TestTold(t *testing.T) {
 	})
 }
 
-// replyOf is what a guest says.
+// replyOf returns the reply of a guest.
 func replyOf(d *datadriven.TestData) (reply abi.Outcome, err error) {
 	for _, code := range names(d, "code") {
 		return reply, abi.Errorf(abi.Code(code), "it cannot be asked")

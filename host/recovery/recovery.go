@@ -36,28 +36,27 @@ type MailReader interface {
 	MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error)
 }
 
-// Executions takes what is due.
+// Executions takes due executions.
 type Executions interface {
 	InMemory(id journal.ID) bool
 	EnsureInMemory(id journal.ID)
 }
 
-// Timers takes what is due soon: see the window of host/timer.
+// Timers takes executions that are due soon: see the window of host/timer.
 type Timers interface {
 	Open(until int64)
 	Fill(id journal.ID, at int64) bool
 	NextFill() int64
 }
 
-// Scanner brings back what was running when the last owner ended. From then on it
-// looks into the store now and then for executions that are soon due and not in
-// memory.
+// Scanner brings back the executions that were running when the last owner ended. From then on it
+// scans the store now and then for executions that are soon due and not in memory.
 //
-// Overdue executions wait for room, those that come due wait for nothing: a timer takes no room.
-// So there are two scans beside each other, and a full host, or a row that cannot be brought back,
+// Overdue executions wait for room, executions that come due wait for nothing: a timer takes no
+// room. So there are two concurrent scans, and a full host, or a row that cannot be brought back,
 // holds up no timer. Nor does it hold up the overdue rows behind it: an execution in memory is
-// woken first, and one that has waited for room for long is brought back all the same. Were it not,
-// a host full of executions that wait for an overdue one would wait forever.
+// woken first, and one with a long wait for room is brought back all the same. Were it not, a host
+// full of executions that wait for an overdue one would wait forever.
 type Scanner struct {
 	Clock      clockwork.Clock
 	Executions Executions
@@ -67,7 +66,7 @@ type Scanner struct {
 	// Mail, if set, tells which executions have mail that they have not looked at, and WakeForMail has one look for it.
 	Mail        MailReader
 	WakeForMail func(id journal.ID)
-	// Scanned, if set, is told when a scan has woken all that was due.
+	// Scanned, if set, is told when a scan has woken all due executions.
 	Scanned func()
 	Store   DueReader
 	Timers  Timers
@@ -130,10 +129,10 @@ func (s *Scanner) fillTimers(ctx context.Context) {
 	}
 }
 
-// wakeOverdue wakes the executions that are due, and beside them those that have results of callees: neither waits
-// for room for the other. Those that should be loaded at once should be in
-// memory: the run that wrote that wake time is there. They are looked for all the same, because a
-// wake-up that was lost would otherwise be lost for ever.
+// wakeOverdue wakes the executions that are due, and beside them the receivers of callees' results:
+// neither waits for room for the other. Executions to be loaded at once should be in memory: the
+// run that wrote that wake time is there. They are looked for all the same, because a wake-up that
+// was lost would otherwise be lost for ever.
 func (s *Scanner) wakeOverdue(ctx context.Context) {
 	var receivers sync.WaitGroup
 	if s.Mail != nil {
@@ -175,8 +174,9 @@ func (s *Scanner) eachDue(ctx context.Context, until int64, do func(id journal.I
 	}
 }
 
-// wakeReceivers has executions look into their inboxes to which results or requests to stop were sent. The senders have told
-// them, as a rule; this is for what a crash has come between. Those in memory are told first.
+// wakeReceivers has executions look into their inboxes to which results or requests to stop were
+// sent. The senders have told them, as a rule; this covers sends interrupted by a crash. Those in
+// memory are told first.
 func (s *Scanner) wakeReceivers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
@@ -197,7 +197,7 @@ func (s *Scanner) wakeReceivers(ctx context.Context) {
 	}
 }
 
-// read reads a page of what is due.
+// read reads a page of due executions.
 func (s *Scanner) read(ctx context.Context, until int64, after journal.Wake) (page []journal.Wake, more bool) {
 	return readPage(ctx, s, func() ([]journal.Wake, error) { return s.Store.Due(ctx, until, after, scanPage) })
 }
@@ -215,8 +215,8 @@ func readPage[T any](ctx context.Context, s *Scanner, read func() ([]T, error)) 
 	return nil, false
 }
 
-// awaitRoom waits while the host is full: recovery must not do what is refused to clients, as long as
-// that lasts.
+// awaitRoom waits while the host is full: recovery must not load executions while clients are
+// refused.
 func (s *Scanner) awaitRoom(ctx context.Context, id journal.ID) {
 	for waited := time.Duration(0); waited < roomPatience; waited += roomPoll {
 		if ctx.Err() != nil || s.HasRoom() || s.Executions.InMemory(id) {

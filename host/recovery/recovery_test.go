@@ -19,8 +19,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// world is a store with due executions, and takes what recovery finds. Its clock can be
-// set.
+// world is a store with due executions, and takes the findings of recovery. Its clock can be set.
 type world struct {
 	clockwork.Clock
 	offset atomic.Int64
@@ -288,8 +287,8 @@ func TestRecoverySurvivesTheStore(t *testing.T) {
 	})
 }
 
-// TestSuspendedMachine finds what has become due while the machine was suspended soon
-// after that, and not with the next regular scan.
+// TestSuspendedMachine finds executions that became due during a suspension soon after it, and not
+// with the next regular scan.
 func TestSuspendedMachine(t *testing.T) {
 	t.Parallel()
 	w := &world{room: 100, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, 8*time.Hour)}}

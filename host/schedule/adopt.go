@@ -8,9 +8,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// adopt records the start that another host, or this one before a failure, has made and
-// not recorded. It is the only one that the row does not know of, and the row names it: see
-// the invariants of the package.
+// adopt records the start that another host, or this one before a failure, has made and not
+// recorded. It is the only start that the row has not recorded, and the row names it: see the
+// invariants of the package.
 func (r *Schedules) adopt(ctx context.Context, p *plan) error {
 	r.mu.Lock()
 	known := r.known[p.ID()] == p.Version
@@ -36,7 +36,7 @@ func (r *Schedules) adopt(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// lookAtRuns learns what became of the runs that were not over.
+// lookAtRuns learns the outcomes of the open runs.
 func (r *Schedules) lookAtRuns(ctx context.Context, p *plan) error {
 	for _, open := range slices.Clone(p.State.Open) {
 		e, err := r.poll(ctx, p, open.Execution)
@@ -54,8 +54,8 @@ func (r *Schedules) lookAtRuns(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// poll reads a run; nil if there is none. A run that cannot be read is one that is not over, and whose
-// state is not known: it is in the way of its own schedule at most.
+// poll reads a run; nil if there is none. An unreadable run counts as open, in an unknown state: it
+// blocks its own schedule at most.
 func (r *Schedules) poll(ctx context.Context, p *plan, execution string) (*journal.Execution, error) {
 	e, err := r.Starter.Poll(ctx, p.Namespace, execution)
 	switch abi.CodeOf(err) {

@@ -17,13 +17,12 @@ import (
 // wall clock of the zone, as if that were UTC. Which instants these readings are is
 // decided here, where the clock is set forward or back.
 //
-// An expression with an hour of "*" means "every so often": it has a time whenever the
-// wall clock shows one. An hour that is skipped has none, and one that comes twice has
-// its times twice, so that as much time lies between them as on other days.
+// An expression with an hour of "*" means "every so often": it has a time whenever the wall clock
+// shows one. A skipped hour has none, and a repeated hour has its times twice, so that as much time
+// lies between them as on other days.
 //
-// All others mean "at that time of the day", once a day: a reading that is skipped is
-// taken at the moment at which the clock is set forward, and of one that comes twice the
-// first counts.
+// All others mean "at that time of the day", once a day: a skipped reading is taken at the moment
+// at which the clock is set forward, and of a repeated reading the first counts.
 type cronTable struct {
 	spec  *cron.SpecSchedule
 	zone  *time.Location

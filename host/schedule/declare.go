@@ -17,10 +17,10 @@ import (
 // form "deployment/name", which no schedule has that people make. So a push touches no other
 // schedule, and people cannot change these; they may pause, resume and trigger them.
 //
-// A deployment and its schedules are several commits. Before the deployment is changed, a row
-// named "deployment/" says that its schedules have to be looked at; it goes when they are as
-// the deployed module says. It is a row among the schedules that is due at once: a host that
-// finds it, at its start or in a scan, does what is left to do.
+// A deployment and its schedules are several commits. Before the deployment is changed, a row named
+// "deployment/" says that its schedules have to be looked at; it goes when they are as the deployed
+// module says. It is a row among the schedules that is due at once: a host that finds it, at its
+// start or in a scan, does the remaining work.
 
 // Declaration is a push of a deployment, as far as schedules are concerned. It is used by one
 // goroutine.
@@ -100,7 +100,7 @@ func (d *Declaration) Begin(ctx context.Context, declared []journal.Schedule) er
 	return nil
 }
 
-// Finish makes the schedules what the module says, which is deployed.
+// Finish brings the schedules to the declarations of the deployed module.
 func (d *Declaration) Finish(ctx context.Context) error {
 	if d.marker == nil {
 		return nil
@@ -114,8 +114,8 @@ func (d *Declaration) Finish(ctx context.Context) error {
 	return nil
 }
 
-// Release lets others look at the schedules of the deployment, which someone has to if they
-// are not what they should be.
+// Release lets others look at the schedules of the deployment, which is needed if they differ from
+// the declarations.
 func (d *Declaration) Release() {
 	d.release()
 	if d.marker != nil {
@@ -129,7 +129,7 @@ func isMarker(name string) bool { return strings.HasSuffix(name, "/") }
 // isDeclared tells whether a schedule is declared by a module.
 func isDeclared(name string) bool { return strings.Contains(name, "/") }
 
-// redeclare does what a push has left to do.
+// redeclare does the remaining work of a push.
 func (r *Schedules) redeclare(ctx context.Context, marker *journal.Schedule) error {
 	declared, err := r.Declared(ctx, marker.Namespace, strings.TrimSuffix(marker.Name, "/"))
 	if err != nil {
@@ -138,8 +138,8 @@ func (r *Schedules) redeclare(ctx context.Context, marker *journal.Schedule) err
 	return r.declare(ctx, marker, declared)
 }
 
-// declare makes, changes and deletes schedules of a deployment until they are what is
-// declared, and then takes the marker away. What was done of it before is left alone.
+// declare makes, changes and deletes schedules of a deployment until they match the declarations,
+// and then deletes the marker. It is idempotent: finished changes are skipped.
 func (r *Schedules) declare(ctx context.Context, marker *journal.Schedule, declared []journal.Schedule) error {
 	left := map[string]bool{}
 	names, err := r.declaredNames(ctx, marker.Namespace, strings.TrimSuffix(marker.Name, "/"), false)
@@ -152,7 +152,7 @@ func (r *Schedules) declare(ctx context.Context, marker *journal.Schedule, decla
 	for _, want := range declared {
 		delete(left, want.Name)
 	}
-	// One that fails holds up no other: what is deleted makes room for what is made.
+	// A failure holds up no other schedule: deletions make room for new ones.
 	var failed error
 	for name := range left {
 		if err := r.delete(ctx, marker.Namespace, name); err != nil && abi.CodeOf(err) != abi.CodeScheduleNotFound {
@@ -190,7 +190,7 @@ func (r *Schedules) declareOne(ctx context.Context, want journal.Schedule) error
 // declaredNames lists the schedules that were declared for a deployment, with the marker if
 // that is wanted.
 func (r *Schedules) declaredNames(ctx context.Context, namespace, deployment string, withMarker bool) (names []string, err error) {
-	prefix, after := deployment+"/", deployment+"." // what comes before a slash
+	prefix, after := deployment+"/", deployment+"." // the character before a slash
 	for {
 		page, err := r.Store.Schedules(ctx, namespace, after, listPage)
 		if err != nil {

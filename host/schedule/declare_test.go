@@ -37,8 +37,8 @@ func names(t *testing.T, room *Schedules) (names []string) {
 	return names
 }
 
-// TestDeclared has pushes declare schedules: those that are not declared any more go, and what
-// people have made is not touched, though its name is much the same.
+// TestDeclared has pushes declare schedules: schedules no longer declared go, and schedules made by
+// people are not touched, though their names are much the same.
 func TestDeclared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestDeclared(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // TestDeclaredAfterACrash has a host crash before and after each write of a push; the next one
-// makes the schedules what the deployed module says.
+// brings the schedules to the declarations of the deployed module.
 func TestDeclaredAfterACrash(t *testing.T) {
 	t.Parallel()
 	for at := range 8 {

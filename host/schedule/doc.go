@@ -5,11 +5,10 @@
 //  1. A tick is a time of a schedule. Its execution has a key made of the name of the
 //     schedule, its incarnation and that time. Whichever host starts the tick, and however often,
 //     there is one execution.
-//  2. Every tick is accounted for: the row of a schedule moves past a tick only in a
-//     commit that says what became of it (started, waiting, skipped, missed, refused).
-//  3. At most one start of a schedule is not recorded in its row, and it is one that the
-//     row itself names: the first tick behind the last, the first of a backfill, or one
-//     that waits.
+//  2. Every tick is accounted for: the row of a schedule moves past a tick only in a commit that
+//     records its outcome (started, waiting, skipped, missed, refused).
+//  3. At most one start of a schedule is not recorded in its row, and the row itself names it: the
+//     first tick behind the last, the first of a backfill, or a waiting tick.
 //
 // # Two commits
 //
@@ -21,18 +20,19 @@
 // adoption, in adopt.go. It matters that it comes first. By then the tick may be too old to be
 // started, and to pass over it would leave a run that the overlap policy does not know of.
 //
-// Invariant 3 is why the row is committed after each start and not after several, and why
-// what was decided without a start (skipped, missed, waiting) is committed before the next.
+// Invariant 3 is why the row is committed after each start and not after several, and why decisions
+// without a start (skipped, missed, waiting) are committed before the next.
 //
 // Retention could delete the execution before it is adopted; the tick would then be started
 // again. So a host does not begin to delete before it has looked at all schedules that were due
 // when it started ([Schedules.Recovered]).
 //
-// # What is here
+// # Contents
 //
-// times.go: when a schedule is due; cron.go: by a cron expression. plan.go: what it does next, as a function of its row, the time
-// and what is known of its runs. Both are pure. schedules.go: the room that acts on it.
+// times.go: when a schedule is due; cron.go: by a cron expression. plan.go: its next action, as a
+// function of its row, the time and the known state of its runs. Both are pure. schedules.go: the
+// room that acts on it.
 //
-// It imports host/faultpoint, host/hostfault, host/timer, journal and abi. What starts executions is handed
-// to it as a [Starter]. Start reading at plan.go.
+// It imports host/faultpoint, host/hostfault, host/timer, journal and abi. Executions are started
+// by a [Starter] handed to it. Start reading at plan.go.
 package schedule

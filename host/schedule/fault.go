@@ -20,9 +20,9 @@ func (r *Schedules) isFault(id journal.ID, err error) (*hostfault.Fault, bool) {
 	return f, true
 }
 
-// pauseFaulty pauses a schedule after a fault. It goes by the row alone: to work out when the
-// schedule is due may be what failed. So the row has no wake time until someone changes the
-// schedule; what waits there goes on then.
+// pauseFaulty pauses a schedule after a fault. It goes by the row alone: the computation of its due
+// time may have failed. So the row has no wake time until someone changes the schedule; its waiting
+// ticks go on then.
 func (r *Schedules) pauseFaulty(ctx context.Context, id journal.ID, f *hostfault.Fault) error {
 	release, err := r.acquire(ctx, id)
 	if err != nil {

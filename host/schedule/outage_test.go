@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestAllowCatchesUpAfterALongOutage has no host for 150 ticks that may overlap, of which 100 may run
-// at once: the others are started as those end, in whichever order that is.
+// TestAllowCatchesUpAfterALongOutage has no host for 150 ticks that may overlap, 100 of them at
+// once: the others are started as those end, in whichever order that is.
 func TestAllowCatchesUpAfterALongOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type origin int
 
 const (
 	ofTimes    origin = iota // the first tick behind the last
-	ofWaiting                // one that waits
+	ofWaiting                // a waiting tick
 	ofBackfill               // the first of the first backfill
 )
 
@@ -31,7 +31,7 @@ type start struct {
 	index   int // in Waiting
 }
 
-// action is what a schedule does next.
+// action is the next step of a schedule.
 type action struct {
 	kind      actionKind
 	start     start // if it is actStart or actLook
@@ -42,13 +42,13 @@ type actionKind int
 
 const (
 	actNothing   actionKind = iota
-	actCommit               // commit what was decided, and ask again
+	actCommit               // commit the decisions, and ask again
 	actStart                // start an execution
 	actInterrupt            // ask a run to stop
 	actLook                 // look whether a tick has a run already
 )
 
-// plan is a schedule at a moment. What needs no start it decides by itself, in the row.
+// plan is a schedule at a moment. Decisions without a start it makes by itself, in the row.
 type plan struct {
 	*journal.Schedule
 	table   Timetable // nil if it has no times
@@ -73,7 +73,7 @@ func (p *plan) keyOf(st start) string {
 // executionOf is the name of the execution of a start.
 func (p *plan) executionOf(st start) string { return p.Spec.Workflow + "/" + p.keyOf(st) }
 
-// next decides what the schedule does.
+// next decides the next action of the schedule.
 func (p *plan) next() action {
 	if p.Spec.Overlap == journal.OverlapCancel && p.firstWaiting() >= 0 {
 		if i := slices.IndexFunc(p.State.Open, func(r journal.OpenRun) bool { return !r.Interrupted }); i >= 0 {
@@ -97,7 +97,7 @@ func (p *plan) next() action {
 	return act
 }
 
-// retime replaces the spec. What was asked for by the times so far keeps them.
+// retime replaces the spec. Requests made by the times so far keep them.
 func (p *plan) retime(spec journal.ScheduleSpec) (err error) {
 	before := p.Spec
 	p.State.Backfills = slices.Clone(p.State.Backfills)
@@ -240,7 +240,7 @@ func (p *plan) wait(at int64) {
 	p.State.Waiting = append(p.State.Waiting, journal.WaitingStart{At: at, Cause: journal.CauseTick})
 }
 
-// supersede has a tick wait in the place of those that wait already.
+// supersede has a tick wait in the place of the waiting ones.
 func (p *plan) supersede(at int64) {
 	var kept []journal.WaitingStart
 	for _, w := range p.State.Waiting {
@@ -292,9 +292,8 @@ func (p *plan) candidates() []start {
 	return all
 }
 
-// begun records an execution that is there: started just now, or long ago. What a person
-// asks for a second time is passed over; a tick that a person had started before its time
-// is a tick still.
+// begun records an execution that is there: started just now, or long ago. A repeated request of a
+// person is passed over; a tick that a person had started before its time is a tick still.
 func (p *plan) begun(st start, state journal.State, existed bool) {
 	if !existed || st.cause == journal.CauseTick {
 		p.started(st, state)
@@ -315,7 +314,7 @@ func (p *plan) started(st start, state journal.State) {
 	p.leave(st)
 }
 
-// open adds the run of a start to those that are not over.
+// open adds the run of a start to the open runs.
 func (p *plan) open(st start) {
 	execution := p.executionOf(st)
 	known := slices.ContainsFunc(p.State.Open, func(r journal.OpenRun) bool { return r.Execution == execution })
@@ -335,7 +334,7 @@ func (p *plan) refused(st start, cause *abi.Error) {
 	}
 }
 
-// leave moves past what names the start.
+// leave moves past the origin of the start: a waiting tick, a backfill or the next tick.
 func (p *plan) leave(st start) {
 	p.changed = true
 	switch {
@@ -351,7 +350,7 @@ func (p *plan) leave(st start) {
 	}
 }
 
-// over records that a run is over, or gone.
+// over records that a run has ended, or is gone.
 func (p *plan) over(execution string, state journal.State, finished int64) {
 	i := slices.IndexFunc(p.State.Open, func(r journal.OpenRun) bool { return r.Execution == execution })
 	if i < 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// life is a schedule in a test of what it does: the input of a command are lines such as
-// "to 03:00", and the output is what the schedule does then.
+// life is a schedule in a test of its actions: the input of a command are lines such as "to 03:00",
+// and the output are the actions of the schedule.
 type life struct {
 	t      *testing.T
 	s      journal.Schedule
@@ -26,7 +26,7 @@ type life struct {
 
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestLives shows what schedules do as time goes by.
+// TestLives shows the actions of schedules as time goes by.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/lives", func(t *testing.T, path string) {
@@ -171,7 +171,7 @@ func (l *life) do(words []string) {
 	l.advance()
 }
 
-// advance does what the schedule says.
+// advance performs the actions of the schedule.
 func (l *life) advance() {
 	p := l.plan()
 	for {

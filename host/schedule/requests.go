@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Description is a schedule with what can be worked out about it.
+// Description is a schedule with its derived data.
 type Description struct {
 	journal.Schedule
 	// Upcoming are the next times, without jitter.
@@ -61,7 +61,7 @@ func (r *Schedules) create(ctx context.Context, s journal.Schedule) (*journal.Sc
 	return &s, nil
 }
 
-// prepare checks what people say about a schedule, and fills in defaults.
+// prepare validates the definition of a schedule, and fills in defaults.
 func (r *Schedules) prepare(ctx context.Context, s *journal.Schedule) (err error) {
 	if s.Spec, err = normalize(s.Spec); err != nil {
 		return err
@@ -85,8 +85,8 @@ func created(s *journal.Schedule, err error) error {
 	}
 }
 
-// change does something about a schedule that is there. What is due by the rules so far
-// is done first; what is due by the new ones, behind it.
+// change changes an existing schedule. Ticks due by the rules so far are handled first, ticks due
+// by the new ones behind them.
 func (r *Schedules) change(ctx context.Context, namespace, name string, do func(p *plan) error) (*journal.Schedule, error) {
 	if err := checkAnyName(name); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 		}
 	}
 	if p.Version != before {
-		// The change is durable. What follows from it is not the caller's to fail for.
+		// The change is durable. The caller does not fail for its consequences.
 		if err := r.advance(ctx, p); err != nil {
 			r.EnsureInMemory(id)
 		}
@@ -157,8 +157,8 @@ func (r *Schedules) load(ctx context.Context, namespace, name string) (*journal.
 	return s, nil
 }
 
-// noSchedule says that there is no schedule of that name, and which one was probably meant: those that
-// a module declares carry the name of its deployment, which is easily left out.
+// noSchedule says that there is no schedule of that name, and which one was probably meant:
+// declared schedules carry the name of their deployment, which is easily left out.
 func (r *Schedules) noSchedule(ctx context.Context, namespace, name string) error {
 	const looked = 1000
 	var names []string
@@ -174,8 +174,8 @@ func (r *Schedules) noSchedule(ctx context.Context, namespace, name string) erro
 	return abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %q%s", name, abi.DidYouMean(name, names, near...))
 }
 
-// Update replaces what was said about a schedule. Ticks of the new times begin after this
-// moment; what waits goes on waiting, and a backfill has the ticks it was asked for.
+// Update replaces the definition of a schedule. Ticks of the new times begin after this moment;
+// waiting ticks go on waiting, and a backfill has the ticks it was asked for.
 func (r *Schedules) Update(ctx context.Context, want journal.Schedule) (*journal.Schedule, error) {
 	if err := checkOwnName(want.Name); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (r *Schedules) Update(ctx context.Context, want journal.Schedule) (*journal
 	return r.change(ctx, want.Namespace, want.Name, func(p *plan) error { return p.replace(want) })
 }
 
-// replace replaces what was said about the schedule.
+// replace replaces the definition of the schedule.
 func (p *plan) replace(want journal.Schedule) error {
 	wasAlways := p.Spec.Always
 	p.passDue()
@@ -229,9 +229,8 @@ func (r *Schedules) setPaused(ctx context.Context, namespace, name, note string,
 	})
 }
 
-// Trigger starts a run now, by the overlap policy. Request tells one from another: the
-// same is not started twice. The run says what became of it; one that waits has no outcome
-// yet.
+// Trigger starts a run now, by the overlap policy. Request tells one from another: the same is not
+// started twice. The returned run has its outcome; a waiting one has none yet.
 func (r *Schedules) Trigger(ctx context.Context, namespace, name, request string) (run journal.ScheduleRun, err error) {
 	if !validRequest.MatchString(request) {
 		return run, invalid("%.80q is not a valid id of a request", request).WithHint("Ids are 1 to 64 letters, digits, '_', '-' and '.'.")

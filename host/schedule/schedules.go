@@ -26,17 +26,17 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// Starter starts executions and knows what became of them.
+// Starter starts executions and knows their outcomes.
 type Starter interface {
 	// CheckStart refuses a workflow that there is not and an input that does not fit, and
 	// returns the input as it is stored.
 	CheckStart(ctx context.Context, namespace, workflow string, input []byte) ([]byte, error)
-	// Start starts an execution under a key, or finds the one that was started under it;
-	// existed tells which.
+	// Start starts an execution under a key, or finds the execution started under it; existed tells
+	// which.
 	Start(ctx context.Context, namespace, workflow, key string, input []byte) (e *journal.Execution, existed bool, err error)
 	// Poll reads an execution; abi.CodeExecutionNotFound if there is none.
 	Poll(ctx context.Context, namespace, name string) (*journal.Execution, error)
-	// Wait returns an execution once it is over or paused.
+	// Wait returns an execution once it has ended or paused.
 	Wait(ctx context.Context, namespace, name string) (*journal.Execution, error)
 	// Interrupt asks an execution to stop.
 	Interrupt(ctx context.Context, namespace, name, reason string) error
@@ -56,12 +56,12 @@ type Timers interface {
 	Leave(id journal.ID, at int64)
 }
 
-// Deps is what the room needs.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Clock clockwork.Clock
 	// Context ends when the host is to stop doing things at once.
 	Context context.Context
-	// Declared lists what the deployed module of a deployment declares: see [Declared].
+	// Declared lists the declarations of the deployed module of a deployment: see [Declared].
 	Declared func(ctx context.Context, namespace, deployment string) ([]journal.Schedule, error)
 	Fault    faultpoint.Injector
 	Logger   *slog.Logger
@@ -75,13 +75,13 @@ type Deps struct {
 type Schedules struct {
 	Deps
 	slots     chan struct{} // capacity maxAtWork
-	recovered chan struct{} // closed once all that was due at the start has been looked at
+	recovered chan struct{} // closed once all schedules due at the start have been looked at
 
 	mu      sync.Mutex
 	busy    map[journal.ID]chan struct{} // guarded by mu, like all below; closed when it is free
 	woken   map[journal.ID]bool          // a task for it is on its way
 	stuck   int                          // how many of these tasks wait before they try again
-	watched map[journal.ID]*watch        // the runs of which one has to end
+	watched map[journal.ID]*watch        // the runs, one of which has to end
 	known   map[journal.ID]int64         // the version that this host has written or adopted
 	closed  bool
 	scanned bool
@@ -154,11 +154,11 @@ func (r *Schedules) Scanned() {
 	})
 }
 
-// Recovered is closed once this host has adopted what every schedule that was due when
-// it started has begun: it knows every run that an earlier host has started.
+// Recovered is closed once this host has adopted the starts of every schedule that was due when it
+// started: it knows every run that an earlier host has started.
 func (r *Schedules) Recovered() <-chan struct{} { return r.recovered }
 
-// Close waits for what is under way, once the context has ended.
+// Close waits for work in flight, once the context has ended.
 func (r *Schedules) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -203,7 +203,7 @@ func (r *Schedules) attempt(id journal.ID, known func()) error {
 		return err
 	}
 	defer release()
-	// Who wakes it from now on may know something that this attempt does not see.
+	// A waker from now on may know something that this attempt does not see.
 	r.mu.Lock()
 	delete(r.woken, id)
 	r.mu.Unlock()
@@ -254,8 +254,7 @@ func (r *Schedules) acquire(ctx context.Context, id journal.ID) (release func(),
 	}
 }
 
-// open makes a plan of a schedule all of whose runs are known. It is nil for one that is
-// not valid.
+// open makes a plan of a schedule all of whose runs are known. It is nil for an invalid schedule.
 func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error) {
 	p, err := newPlan(s, r.Clock.Now().UnixNano())
 	if err != nil {
@@ -269,8 +268,7 @@ func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error
 	return p, nil
 }
 
-// advance does all that there is to do about a schedule at this moment, and has it woken
-// when there is more.
+// advance performs all due actions of a schedule, and has it woken for the next.
 func (r *Schedules) advance(ctx context.Context, p *plan) error {
 	for {
 		if err := r.lookAtRuns(ctx, p); err != nil {
@@ -290,8 +288,7 @@ func (r *Schedules) advance(ctx context.Context, p *plan) error {
 	}
 }
 
-// perform does one thing. What was decided so far is committed before a start: see
-// invariant 3.
+// perform performs one action. Decisions so far are committed before a start: see invariant 3.
 func (r *Schedules) perform(ctx context.Context, p *plan, act action) error {
 	if p.changed {
 		if err := r.commit(ctx, p); err != nil {
@@ -358,7 +355,7 @@ func (r *Schedules) commit(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// know notes that this host knows all that was started by a schedule of this version.
+// know notes that this host knows all starts of a schedule of this version.
 func (r *Schedules) know(s *journal.Schedule) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -371,7 +368,7 @@ func (r *Schedules) forget(id journal.ID) {
 	delete(r.known, id)
 }
 
-// arm has a schedule woken for its next tick, and when the run that it waits for is over.
+// arm has a schedule woken for its next tick, and when the run that it waits for has ended.
 func (r *Schedules) arm(p *plan) {
 	at := p.nextDue()
 	if p.Spec.Always {

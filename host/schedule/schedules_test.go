@@ -59,12 +59,12 @@ func newWorld(t require.TestingT) *world {
 	return w
 }
 
-// room is that of a host that has just been started.
+// room returns the room of a host that has just been started.
 func (w *world) room(ctx context.Context) *Schedules {
 	return New(Deps{Clock: w.clock, Context: ctx, Logger: slog.New(slog.DiscardHandler), Starter: w, Store: w, Timers: w})
 }
 
-// host is room, and what ends it.
+// host is room, with its end function.
 func (w *world) host(ctx context.Context) (room *Schedules, crash func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	room = w.room(ctx)
@@ -211,8 +211,8 @@ func (w *world) end(name string, state journal.State) {
 // only where that is allowed.
 func TestEveryTickIsAccountedFor(t *testing.T) {
 	t.Parallel()
-	// In a bubble, so that a step is over before the next begins. Rapid would ask a
-	// *testing.T for its deadline, which there is none of in a bubble.
+	// In a bubble, so that a step ends before the next begins. Rapid would ask a *testing.T for its
+	// deadline, and there is none in a bubble.
 	synctest.Test(t, func(t *testing.T) { rapid.Check(struct{ rapid.TB }{t}, accountForTicks) })
 }
 
@@ -247,12 +247,12 @@ func accountForTicks(t *rapid.T) {
 			w.mu.Lock()
 			w.fail = rapid.SliceOfN(rapid.SampledFrom([]failure{succeed, failBefore, failAfter}), 0, 4).Draw(t, "failures")
 			w.mu.Unlock()
-		case 4: // what is in memory is gone
+		case 4: // memory is lost
 			crash()
 			room, crash = w.host(ctx)
 		case 5:
 			if spec.Overlap == journal.OverlapSkip || spec.Overlap == journal.OverlapAllow {
-				continue // one that is skipped would be counted among the ticks
+				continue // a skipped one would be counted among the ticks
 			}
 			_, _ = room.Trigger(ctx, "default", "s", fmt.Sprintf("r%d", rapid.IntRange(0, 3).Draw(t, "request")))
 		}
@@ -267,7 +267,7 @@ func accountForTicks(t *rapid.T) {
 	w.check(t, s, from)
 }
 
-// check counts the ticks that there were, and compares with what the schedule says.
+// check counts the past ticks, and compares with the counts of the schedule.
 func (w *world) check(t require.TestingT, s *journal.Schedule, from int64) {
 	p, err := newPlan(s, w.clock.Now().UnixNano())
 	require.NoError(t, err)
@@ -388,7 +388,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err))
 }
 
-// TestRecovered has retention wait until a host knows what the one before has started.
+// TestRecovered has retention wait until a host knows the starts of the one before.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	w, id := newWorld(t), journal.ScheduleID("default", "s")
@@ -417,7 +417,7 @@ func TestRecovered(t *testing.T) {
 	require.Len(t, w.executions, 1)
 }
 
-// TestQueueGoesOn has what waits started when the run before is over.
+// TestQueueGoesOn has waiting ticks started when the run before has ended.
 func TestQueueGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,12 +23,12 @@ import (
 // (Late). They look like an outage, and are one unless the clock is behind them later.
 //
 // A tick on the way to Ahead is started at its time unless it has a run: its key names the run,
-// also one that another host started (invariant 1 of the package). A look under the key comes before any other
-// decision about such a tick, so that no policy counts, queues or makes room for a tick that ran long
-// ago. A look that found nothing is committed (Looked) before the start: then a crash between the two
-// commits of a start leaves a run that is adopted and counted as any other. The counts of skipped and
-// missed ticks are of decisions: a tick that was missed while the clock was ahead is in them, and is
-// counted again by what becomes of it at its time.
+// also if another host started it (invariant 1 of the package). A look under the key comes before
+// any other decision about such a tick, so that no policy counts, queues or makes room for a tick
+// that ran long ago. A look that found nothing is committed (Looked) before the start: then a crash
+// between the two commits of a start leaves a run that is adopted and counted as any other. The
+// counts of skipped and missed ticks are of decisions: a tick that was missed while the clock was
+// ahead is in them, and is counted again by its outcome at its time.
 //
 // The limit: a run that retention has deleted is not found, and its tick is started again. That
 // takes a clock that was ahead for longer than finished executions are kept.
@@ -90,7 +90,7 @@ func (p *plan) rewind() {
 // mayHaveRun tells whether a tick may have been started while the clock was ahead.
 func (p *plan) mayHaveRun(at int64) bool { return at <= p.State.Ahead && at > p.State.Looked }
 
-// waits tells whether a tick is among those that wait.
+// waits tells whether a tick is waiting.
 func (p *plan) waits(at int64) bool {
 	return slices.ContainsFunc(p.State.Waiting, func(w journal.WaitingStart) bool { return w.At == at && w.Cause == journal.CauseTick })
 }

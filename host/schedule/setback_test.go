@@ -22,8 +22,8 @@ func hourly(t require.TestingT, w *world, spec journal.ScheduleSpec) journal.ID 
 	return s.ID()
 }
 
-// TestClockThatWasAhead has the clock years ahead while ticks are due, and set right again: the ticks
-// between have their runs at their times, and those that were started do not come again.
+// TestClockThatWasAhead has the clock years ahead while ticks are due, and set right again: the
+// ticks between have their runs at their times, and started ticks do not come again.
 func TestClockThatWasAhead(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []journal.Overlap{journal.OverlapSkip, journal.OverlapQueue, journal.OverlapCancel, journal.OverlapAllow} {

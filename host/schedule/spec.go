@@ -33,7 +33,7 @@ const (
 	maxRestart    = 24 * time.Hour
 	minRestart    = 100 * time.Millisecond
 	maxWorkflow   = 256
-	latestInstant = 1 << 62 // the year 2116: what is added to a time does not overflow
+	latestInstant = 1 << 62 // the year 2116: additions to a time do not overflow
 )
 
 const (
@@ -89,7 +89,7 @@ func checkNote(note string) error {
 	return nil
 }
 
-// normalize fills in defaults and refuses what makes no sense.
+// normalize fills in defaults and refuses invalid specs.
 func normalize(spec journal.ScheduleSpec) (journal.ScheduleSpec, error) {
 	spec.CatchUp = cmp.Or(spec.CatchUp, int64(defaultCatchUp))
 	spec.Overlap = cmp.Or(spec.Overlap, journal.OverlapSkip)

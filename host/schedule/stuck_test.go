@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestTooManyDeclaredHoldUpNothing has a module declare more schedules than there is room for. Those that
-// there is room for are made, places of those that it does not declare any more are used, and a host that
+// TestTooManyDeclaredHoldUpNothing has a module declare more schedules than there is room for.
+// Schedules that fit are made, places of schedules no longer declared are used, and a host that
 // finds the rest undone recovers, so that retention begins.
 func TestTooManyDeclaredHoldUpNothing(t *testing.T) {
 	t.Parallel()

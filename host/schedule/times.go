@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Bounds of what people say about times.
+// Bounds of the times in a definition.
 const (
 	maxExpression = 256
 	maxZone       = 64
@@ -45,7 +45,7 @@ func timetableOf(spec *journal.ScheduleSpec) (Timetable, error) {
 	return bounded{table, spec.NotBefore, spec.NotAfter}, nil
 }
 
-// bounded leaves out what is before or after a time.
+// bounded leaves out times before or after a bound.
 type bounded struct {
 	Timetable
 	notBefore, notAfter int64 // 0: no bound

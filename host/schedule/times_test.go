@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestTimes shows the times of schedules: which follow a time, and what of a spec is
+// TestTimes shows the times of schedules: which follow a time, and which parts of a spec are
 // refused.
 func TestTimes(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestJitter(t *testing.T) {
 	require.Greater(t, differ, 90)
 }
 
-// FuzzCron hands the library what people could write.
+// FuzzCron hands the library arbitrary expressions.
 func FuzzCron(f *testing.F) {
 	hostile := []string{
 		"TZ=", "CRON_TZ=UTC * * * * *", "TZ=UTC", ",,,,", ", * * * *", "*/0 * * * *", "*/99999999999 * * * *", "0 0 30 2 *", "@every 1s", "@", "*-5 * * * *", "\x00",

@@ -52,8 +52,8 @@ func TestUpdateKeepsBackfills(t *testing.T) {
 	}
 }
 
-// TestUpdateTimes has a schedule that ran always, and one that is due in a year, tick by the
-// times that they were changed to.
+// TestUpdateTimes has a schedule that ran always, and a schedule due in a year, tick by their
+// changed times.
 func TestUpdateTimes(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]journal.ScheduleSpec{

@@ -29,10 +29,9 @@ func (i *Instance) admit(bytes int64) bool {
 	return false
 }
 
-// starvedLocked is the error if the guest asked for memory that the host did not have; nil
-// if it did not. That is no part of its run: on another host, or a moment later, it would
-// have got it. So what it did then counts for nothing, also if it returned as if nothing
-// had happened.
+// starvedLocked is the error if the guest asked for memory that the host did not have; nil if it
+// did not. That is no part of its run: on another host, or a moment later, it would have got it. So
+// its work since then is discarded, also if it returned as if nothing had happened.
 //
 // A moment later is of no use to a guest that would need more than the host has for all of
 // them: that is told, and it is no trap, since the guest did nothing wrong.

@@ -31,8 +31,7 @@ func benchModules(b *testing.B) map[string][]byte {
 	return modules
 }
 
-// BenchmarkInstantiate makes and closes an instance: one that initialises itself,
-// one that is mapped, and one that was used before and is reset.
+// BenchmarkInstantiate makes and closes an instance: an initialised, a mapped, and a reset one.
 func BenchmarkInstantiate(b *testing.B) {
 	for name, content := range benchModules(b) {
 		for way, cfg := range map[string]wasm.Config{
@@ -56,8 +55,8 @@ func BenchmarkInstantiate(b *testing.B) {
 	}
 }
 
-// BenchmarkActivity is a short call in an instance of its own: what a guest dirties
-// and faults in again counts, too.
+// BenchmarkActivity is a short call in an instance of its own: pages that a guest dirties and
+// faults in again count, too.
 func BenchmarkActivity(b *testing.B) {
 	for name, content := range benchModules(b) {
 		for way, cfg := range map[string]wasm.Config{"init": {DisableImages: true}, "mapped": {IdleInstances: -1}, "reset": {}} {
@@ -80,8 +79,7 @@ func BenchmarkActivity(b *testing.B) {
 	}
 }
 
-// BenchmarkResident measures what an instance holds that waits: fresh, and in the
-// pool after a call.
+// BenchmarkResident measures the memory of an idle instance: fresh, and in the pool after a call.
 func BenchmarkResident(b *testing.B) {
 	const count = 200
 	for name, content := range benchModules(b) {
@@ -128,7 +126,7 @@ func residentOf(b *testing.B, content []byte, pooled bool, count int) int64 {
 	return after - before
 }
 
-// resident is what the process holds alone, in bytes. The Go heap is cleaned before.
+// resident returns the private memory of the process, in bytes. The Go heap is cleaned before.
 func resident(b *testing.B) (bytes int64) {
 	b.Helper()
 	debug.FreeOSMemory()

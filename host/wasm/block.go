@@ -13,10 +13,11 @@ import (
 	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
-// A guest that blocks is ended, and its author wants to know where it did. In Go the goroutine that sleeps is
-// not the one that runs: the scheduler is, when it has nothing else to do. Which goroutine waits for
-// what, Go's runtime knows, and it says so when it dies. So poll_oneoff fails for a Go program, which its
-// runtime does not survive: it writes its report, as for a deadlock, and exits.
+// A guest that blocks is ended, and its author wants to know where it did. In Go the sleeping
+// goroutine is not the running one: the scheduler is, when it has nothing else to do. Which
+// goroutine waits for what, Go's runtime knows, and it says so when it dies. So poll_oneoff fails
+// for a Go program, which its runtime does not survive: it writes its report, as for a deadlock,
+// and exits.
 //
 // A guest that may block, and does so until its deadline, ends in the same way: it is given some fuel more, to
 // write its report.
@@ -48,7 +49,7 @@ func (i *Instance) endBlocked() {
 	i.reportSlices = maxReportSlices
 }
 
-// mayReport tells whether a guest whose time is over is given another slice, for its report.
+// mayReport tells whether a guest whose time is up is given another slice, for its report.
 func (i *Instance) mayReport() bool {
 	i.reportSlices = max(0, i.reportSlices-1)
 	return i.reportSlices > 0 && i.module.runtime.life.Err() == nil

@@ -15,10 +15,11 @@ import (
 // # The cache on disk
 //
 // The engine files compiled code in folders named after its version, one file a module, and never
-// removes one. Beside them is what the engine is given (prepared.go). Native code has many times the size of the binary, and a developer pushes a new one
-// with every save: so the host removes what was not used for longest when there is more than
-// [Config.CacheSize]. Hosts may share a folder. A file that is removed while another host reads it
-// stays until that host closes it, and one that is missing is compiled again.
+// removes one. Beside them are the engine's inputs (prepared.go). Native code has many times the
+// size of the binary, and a developer pushes a new one with every save: so the host removes the
+// least recently used files when there is more than [Config.CacheSize]. Hosts may share a folder. A
+// file that is removed while another host reads it stays until that host closes it, and a missing
+// one is compiled again.
 
 // cacheFailed tells failures of the cache on disk from those of the module.
 func (r *Runtime) cacheFailed(err error) bool {
@@ -45,8 +46,8 @@ type cacheEntry struct {
 // entryName is the name of a compiled or prepared module, and of a note: a hash.
 var entryName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// cacheEntries lists the compiled and the prepared modules on disk. The folder may hold other things, which are not touched. One that
-// vanishes meanwhile is left out.
+// cacheEntries lists the compiled and the prepared modules on disk. The folder may hold other
+// things, which are not touched. A file that vanishes meanwhile is left out.
 func (r *Runtime) cacheEntries() (entries []cacheEntry) {
 	folders, _ := os.ReadDir(r.cfg.CacheDir)
 	for _, f := range folders {
@@ -91,7 +92,7 @@ func (r *Runtime) trimCache() {
 	}
 }
 
-// overflow chooses what is removed so that the others take at most limit bytes.
+// overflow chooses the entries to remove so that the others take at most limit bytes.
 func overflow(entries []cacheEntry, limit int64) (victims []cacheEntry) {
 	slices.SortFunc(entries, func(a, b cacheEntry) int { // the latest first
 		return cmp.Or(b.used.Compare(a.used), strings.Compare(a.path, b.path))

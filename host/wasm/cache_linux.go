@@ -7,7 +7,7 @@ import (
 )
 
 // lastUse is when a file was written or read last. Most systems note that a file was read once a
-// day at most, which is near enough; those that note it never go by when it was written.
+// day at most, which is near enough; a system that never notes it has the time of writing.
 func lastUse(info fs.FileInfo) time.Time {
 	written := info.ModTime()
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -2,11 +2,11 @@ package wasm
 
 import "context"
 
-// calling is the context of a call into a guest. The engine hands it to the functions that
-// the guest calls, and they find the instance in it. It is over with the caller's context and
-// with the runtime; only the first can be waited for. What waits binds itself to both: see
-// [Runtime.bind]. Most calls wait for nothing, and a context that could would cost them more
-// than the rest of the call.
+// calling is the context of a call into a guest. The engine hands it to the functions that the
+// guest calls, and they find the instance in it. It ends with the caller's context and with the
+// runtime; only the first can be waited for. A call that waits binds itself to both: see
+// [Runtime.bind]. Most calls wait for nothing, and a context that could would cost them more than
+// the rest of the call.
 type calling struct {
 	context.Context
 	instance *Instance

@@ -45,10 +45,9 @@ func Digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Compile validates and compiles a binary, once per digest; the module is kept
-// until Close or [Runtime.Forget]. What is wrong with the binary is told as an
-// *abi.Error. All callers with the same digest share one compilation, which goes
-// on even if all of them stop waiting.
+// Compile validates and compiles a binary, once per digest; the module is kept until Close or
+// [Runtime.Forget]. A fault of the binary is an *abi.Error. All callers with the same digest share
+// one compilation, which goes on even if all of them stop waiting.
 //
 // The limits on uploads are not applied: see [Runtime.Accept].
 func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) {
@@ -159,11 +158,11 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	return m, nil
 }
 
-// Accept compares a binary that is uploaded with the limits of this host, on its size
-// and on the memory that it has from the start, and returns an *abi.Error if it is
-// over one of them, or was built as a program. Only an upload is held against them. They are settings, and a
-// module in the store was accepted under those of its time: executions that run on
-// it go on after the operator has lowered them.
+// Accept compares a binary that is uploaded with the limits of this host, on its size and on the
+// memory that it has from the start, and returns an *abi.Error if it exceeds one of them, or was
+// built as a program. Only an upload is held against them. They are settings, and a module in the
+// store was accepted under earlier ones: executions that run on it go on after the operator has
+// lowered them.
 func (r *Runtime) Accept(content []byte) error {
 	if int64(len(content)) > r.cfg.MaxModuleSize {
 		return abi.Errorf(abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content), r.cfg.MaxModuleSize)
@@ -191,8 +190,8 @@ func (r *Runtime) check(content []byte) (*binary.Module, error) {
 	return module, nil
 }
 
-// engineCompile compiles on this goroutine alone: the engine could use several,
-// but a panic on one of its own could not be recovered. What was compiled aside is loaded.
+// engineCompile compiles on this goroutine alone: the engine could use several, but a panic on one
+// of its own could not be recovered. Code compiled aside is loaded.
 func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -274,6 +273,6 @@ func Imports(content []byte) ([]string, error) {
 	return module.ImportNames(), nil
 }
 
-// Imports lists the functions the module imports, "cruster.sleep", sorted: what
-// it can do at most.
+// Imports lists the functions the module imports, "cruster.sleep", sorted: the upper bound of its
+// abilities.
 func (m *Module) Imports() []string { return append([]string(nil), m.imports...) }

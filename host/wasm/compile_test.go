@@ -12,7 +12,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestCompileRefuses is about what the runtime adds: its functions and the engine. Package binary tests the rest.
+// TestCompileRefuses is about the runtime's additions: its functions and the engine. Package binary
+// tests the rest.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})
@@ -48,8 +49,8 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// TestAccept uploads what is over a limit of the host. What was accepted once still
-// compiles and runs under lower limits.
+// TestAccept uploads modules beyond a limit of the host. An accepted module still compiles and runs
+// under lower limits.
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	large := wasmtest.Module{Pages: 1025}.Assemble()

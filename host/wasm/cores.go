@@ -22,7 +22,7 @@ import (
 //   - A guest that has computed for freeTime in one call goes on only in one of a few places, one
 //     fewer than there are processors. So there is always a processor that polls the network
 //     and runs the host, however many guests compute. It leaves its place after quantum
-//     to those that wait, in order; and while it waits for the host.
+//     to the waiting guests, in order; and while it waits for the host.
 //
 // Ordinary turns, which take microseconds, never come to either.
 const (
@@ -39,8 +39,8 @@ type cores struct {
 
 func newCores() *cores { return &cores{places: make(chan struct{}, max(1, goruntime.GOMAXPROCS(0)-1))} }
 
-// take waits for a place; those that have waited longer come first. It reports false if the
-// call or the runtime ends before.
+// take waits for a place; places are given in order of arrival. It reports false if the call or the
+// runtime ends before.
 func (c *cores) take(call, life context.Context) bool {
 	select {
 	case c.places <- struct{}{}:
@@ -60,7 +60,7 @@ func (c *cores) take(call, life context.Context) bool {
 
 func (c *cores) leave() { <-c.places }
 
-// computing is what a guest has computed in the call under way.
+// computing is the processor time of a guest in the call under way.
 type computing struct {
 	total   time.Duration
 	yielded time.Duration // how much it was when the guest yielded last
@@ -90,7 +90,7 @@ func (i *Instance) shareCores(ctx context.Context, slice time.Duration) (shared 
 	return true
 }
 
-// leaveCore gives up the place of a guest, if it has one: the call is over, or waits for the
+// leaveCore gives up the place of a guest, if it has one: the call has ended, or waits for the
 // host.
 func (i *Instance) leaveCore() {
 	if i.computing.placed {

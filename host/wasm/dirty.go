@@ -53,8 +53,8 @@ func (dirtyListenerFactory) NewFunctionListener(def api.FunctionDefinition) expe
 	return nil
 }
 
-// dirtyListener marks the machine of a guest whose call succeeded. One that was
-// refused has changed nothing.
+// dirtyListener marks the machine of a guest whose call succeeded. A refused call has changed
+// nothing.
 type dirtyListener struct{}
 
 // Before implements [experimental.FunctionListener].

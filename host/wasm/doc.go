@@ -5,11 +5,10 @@
 //
 // # From a binary to an instance
 //
-// [Runtime.Compile] takes an untrusted binary. Package binary parses it, compares
-// its imports, exports, tables and memory with what the host offers, and rewrites
-// its code. Only then does the engine compile it, once per digest.
-// [Module.Describe] fetches the manifest, [Module.Instantiate] makes an
-// [Instance].
+// [Runtime.Compile] takes an untrusted binary. Package binary parses it, compares its imports,
+// exports, tables and memory with the host's offer, and rewrites its code. Only then does the
+// engine compile it, once per digest. [Module.Describe] fetches the manifest, [Module.Instantiate]
+// makes an [Instance].
 //
 // # Images and pools
 //
@@ -30,10 +29,9 @@
 //
 // # Failures
 //
-// A guest can harm only its own instance. An endless loop or endless recursion
-// ends with the turn's context or with its fuel (fuel.go), memory ends at the limit, and every other crash
-// ends as a [Trap] that says in one sentence what happened (trap.go). After a
-// trap the instance is dead.
+// A guest can harm only its own instance. An endless loop or endless recursion ends with the turn's
+// context or with its fuel (fuel.go), memory ends at the limit, and every other crash ends as a
+// [Trap] that explains itself in one sentence (trap.go). After a trap the instance is dead.
 //
 // Start reading at runtime.go, instance.go and turn.go.
 package wasm

@@ -8,7 +8,7 @@ type State struct {
 	Globals []uint64
 }
 
-// Size is that of the memory.
+// Size returns the size of the memory.
 func (s State) Size() int { return len(s.Memory) }
 
 // StateOf copies the state of an instance.
@@ -26,14 +26,13 @@ func HasImage(i *Instance) bool {
 	return i.machine.image != nil
 }
 
-// TakeAway makes a runtime do what it does on systems that have no files in memory, or
-// cannot reserve address space.
+// TakeAway makes a runtime behave as on systems without files in memory, or that cannot reserve
+// address space.
 func TakeAway(r *Runtime, imageFiles, reservations bool) {
 	r.without.imageFiles, r.without.reservations = imageFiles, reservations
 }
 
-// CompileChanged compiles a binary as Compile does, but with a change of what the
-// engine is given.
+// CompileChanged compiles a binary as Compile does, but with a change of the engine's input.
 func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) []byte) (*Module, error) {
 	module, err := r.check(content)
 	if err != nil {
@@ -57,8 +56,7 @@ func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) [
 // RefuelsOf counts how often guests of the module's runtime have called for fuel.
 func RefuelsOf(m *Module) uint64 { return m.runtime.Stats().Refuels }
 
-// KeptStacks are the sizes of the stacks that machines at rest keep; 0 is one that they do
-// not have.
+// KeptStacks are the sizes of the stacks that machines at rest keep; 0 is a missing one.
 func KeptStacks(m *Module) (starts []int) {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()

@@ -22,8 +22,8 @@ const (
 	longSlice     = 300 * time.Microsecond
 )
 
-// exportRefuel builds the module that rewritten guests call when their fuel is out. It
-// is not among what an upload may import.
+// exportRefuel builds the module that rewritten guests call when their fuel is out. An upload may
+// not import it.
 func exportRefuel(b wazero.HostModuleBuilder) {
 	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
 		ctx.Value(instanceKey{}).(*Instance).refuel(ctx, mod, int32(uint32(stack[0])))
@@ -33,9 +33,9 @@ func exportRefuel(b wazero.HostModuleBuilder) {
 // refuel gives a guest that has used up its fuel the next slice, or ends it. It is told where in its function a Go guest
 // is: see [binary.PlaceOf].
 //
-// A guest is given no more than the limit, slice by slice. So it gets here with more
-// than that at the first check behind the limit, and this is the same one whatever
-// the slices were: what a guest may do does not depend on the host.
+// A guest is given no more than the limit, slice by slice. So it gets here with more than that at
+// the first check behind the limit, and this is the same check whatever the slices were: a guest's
+// allowance does not depend on the host.
 func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 	mc := i.machine
 	if mc.fuel == nil { // a start function that runs while the engine makes the instance
@@ -69,7 +69,7 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module, told int32) {
 	i.fillTank(used)
 }
 
-// fillTank gives the guest a slice on top of what it has used in this turn.
+// fillTank gives the guest a slice on top of its use in this turn.
 func (i *Instance) fillTank(used int64) {
 	slice := i.fuelSlice
 	if i.fuelLimit > 0 {
@@ -97,16 +97,16 @@ func (i *Instance) startFuel(limit int64) {
 	}
 }
 
-// settleFuel adds what a turn has used.
+// settleFuel adds the use of a turn.
 func (i *Instance) settleFuel() {
 	if i.machine != nil && i.machine.fuel != nil {
 		i.fuelUsed.Add(i.fuelGranted - int64(i.machine.fuel.Get()))
 	}
 }
 
-// FuelUsed is how much fuel the turns of this instance have used, also those that ended
-// with a trap. It depends on the module, its image and what the turns were given, and on
-// nothing else. Initialisation does not count.
+// FuelUsed returns the fuel used by the turns of this instance, also by trapped ones. It depends on
+// the module, its image and the inputs of the turns, and on nothing else. Initialisation does not
+// count.
 func (i *Instance) FuelUsed() int64 { return i.fuelUsed.Load() }
 
 // findFuel finds the global that counts fuel. A module without code has none.

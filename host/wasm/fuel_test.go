@@ -35,8 +35,8 @@ func longGuests() map[string]wasmtest.Module {
 	}
 }
 
-// TestNoGuestKeepsTheHostWaiting counts how often guests call the host: at least once for
-// each of the largest slices of what they do. Only there can a garbage collection begin.
+// TestNoGuestKeepsTheHostWaiting counts how often guests call the host: at least once for each of
+// the largest slices of their work. Only there can a garbage collection begin.
 func TestNoGuestKeepsTheHostWaiting(t *testing.T) {
 	t.Parallel()
 	for name, m := range longGuests() {
@@ -107,9 +107,8 @@ func TestEveryCycleIsStopped(t *testing.T) {
 	}
 }
 
-// TestFuelOfATurn is a function of the module and of what it is given: an instance that is
-// reset, one that is mapped and one that has initialised itself use the same. The limit is
-// one of each turn.
+// TestFuelOfATurn: the use is a function of the module and its input: a reset, a mapped and an
+// initialised instance use the same. The limit is per turn.
 func TestFuelOfATurn(t *testing.T) {
 	t.Parallel()
 	var used []int64
@@ -149,7 +148,7 @@ func TestFuelIsOutOfReach(t *testing.T) {
 		Imports: []wasmtest.Import{{Module: "cruster:host", Name: "refuel", Type: wasmtest.TypeVoid}},
 	}.Assemble())
 	require.Equal(t, abi.CodeUnknownImport, abi.CodeOf(err), "%v", err)
-	// It has no global, and the one that counts would have this number.
+	// It has no global, and the fuel counter would have this number.
 	_, err = r.Compile(context.Background(), wasmtest.Module{Start: []byte{0x42, 0x7f, 0x24, 0, 0x41, 1}}.Assemble())
 	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err), "%v", err)
 }

@@ -51,7 +51,7 @@ func (w *writer) get() { w.put(0x20, byte(w.choose(plainLocals))) }
 
 func (w *writer) set() { w.put(0x21, byte(w.choose(plainLocals))) }
 
-// address leaves an address on the stack; now and then one that is outside of the memory.
+// address leaves an address on the stack; now and then one outside of the memory.
 func (w *writer) address() {
 	w.get()
 	if w.choose(64) > 0 {
@@ -249,7 +249,7 @@ func (w *writer) table() (table, elements []byte) {
 		wasmtest.Vector(segment(w.lead+300, 600), segment(w.lead, 255), segment(w.lead+254, 3))
 }
 
-// function writes the code of one. In the end it stores what it knows.
+// function writes the code of a function. In the end it stores its values.
 func (w *writer) function(calls bool, at int32) []byte {
 	w.code, w.calls, w.budget = nil, calls, 60
 	w.put(0x02, 0x40)
@@ -266,7 +266,7 @@ func (w *writer) function(calls bool, at int32) []byte {
 	return w.code
 }
 
-// randomProgram is a module whose turn stores what it has computed.
+// randomProgram returns a module whose turn stores its results.
 func randomProgram(choices []byte) []byte {
 	w := &writer{choices: choices}
 	w.lead = []int32{0, 4096}[w.choose(2)] // as in Rust, and as in Go

@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// FuzzCompile uploads anything. Whatever it is, the answer is a module or an
-// error with a code that says what is wrong with it, and a module can be asked
-// for its manifest and started.
+// FuzzCompile uploads anything. Whatever it is, the answer is a module or an error with a code, and
+// a module can be asked for its manifest and started.
 func FuzzCompile(f *testing.F) {
 	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
 	for _, seed := range []wasmtest.Module{

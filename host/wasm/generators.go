@@ -18,9 +18,8 @@ import (
 //	n    uint32      how many there are to take
 //	c    uint32      the counter of the block: 0, 4, 8 or 12
 //
-// The runtime keeps one for all of the program and one for each thread. That of a
-// thread is followed by a word of a cheaper generator, which decides the order of
-// select.
+// The runtime keeps one for all of the program and one for each thread. A thread's is followed by a
+// word of a cheaper generator, which decides the order of select.
 type generator struct {
 	offset uint64
 	cheap  bool // the word behind it is a generator, too
@@ -97,7 +96,7 @@ func generatorCounters(memory []byte) (i, n, c uint32) {
 	return binary.LittleEndian.Uint32(memory[generatorI:]), binary.LittleEndian.Uint32(memory[generatorN:]), binary.LittleEndian.Uint32(memory[generatorC:])
 }
 
-// isGenerator computes the block from the seed and compares it with what is there.
+// isGenerator computes the block from the seed and compares it with the one in memory.
 func isGenerator(memory []byte) bool {
 	source := rand.NewChaCha8([generatorSeed]byte(memory[generatorBlock:]))
 	_, _, c := generatorCounters(memory)
@@ -116,9 +115,8 @@ func isGenerator(memory []byte) bool {
 	return true
 }
 
-// reseed gives each generator a seed of its own from random, as if it had just
-// been made. What it takes of random, and in which order, is part of the format of
-// journals.
+// reseed gives each generator a seed of its own from random, as if it had just been made. The
+// amount and the order of its reads from random are part of the format of journals.
 func reseed(memory []byte, generators []generator, random io.Reader) error {
 	for _, g := range generators {
 		var fresh [generatorSeed + generatorCheap]byte

@@ -103,8 +103,7 @@ func TestTooManyGenerators(t *testing.T) {
 	require.ErrorIs(t, err, errTooManyGenerators)
 }
 
-// TestReseed compares a generator that was given a new seed with one that began with
-// it.
+// TestReseed compares a reseeded generator with one begun with that seed.
 func TestReseed(t *testing.T) {
 	t.Parallel()
 	memory, want := make([]byte, 4<<10), make([]byte, 4<<10)

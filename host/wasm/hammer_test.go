@@ -22,7 +22,7 @@ func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))
 	m := compile(t, r, probeBinary)
-	// Recursion without a loop is the one that the engine alone could not stop.
+	// Recursion without a loop is the case that the engine alone could not stop.
 	recursing := compile(t, r, wasmtest.Forking())
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,8 +55,8 @@ func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
 	}
 }
 
-// TestHammer runs many instances at a time, of which some trap, some are stopped
-// and some have their module forgotten under them.
+// TestHammer runs many instances at a time: some trap, some are stopped and some have their module
+// forgotten under them.
 func TestHammer(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))

@@ -58,14 +58,14 @@ func (h *handles) grown() (bytes int64) {
 	return bytes
 }
 
-// admitStack takes memory of the host for a stack that has grown. The engine makes it larger
-// on its own, so this is asked afterwards: when the guest is out of fuel, which it is after
-// some thousand calls, and before it waits for something. A guest for which there is no memory
-// is stopped, and what it did counts for nothing: see starvedLocked. So what was not asked
-// for is at most what guests have taken that compute at this moment, one for a processor.
+// admitStack takes memory of the host for a stack that has grown. The engine makes it larger on its
+// own, so this is asked afterwards: when the guest is out of fuel, which it is after some thousand
+// calls, and before it waits for something. A guest for which there is no memory is stopped, and
+// its work is discarded: see starvedLocked. So the unadmitted memory is at most the stacks of the
+// guests computing at this moment, one for a processor.
 //
-// What was admitted once stays with the instance: it may recurse again, or its linear memory
-// grows into it.
+// Admitted memory stays with the instance: it may recurse again, or its linear memory grows into
+// it.
 func (i *Instance) admitStack() {
 	grown := i.machine.handles.grown()
 	if grown <= i.stackAdmitted {

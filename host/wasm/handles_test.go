@@ -26,8 +26,8 @@ func recursingModule() wasmtest.Module {
 	}
 }
 
-// TestStacksOfMachinesAtRest has guests recurse as deep as their input is long. A machine
-// keeps the stack of an ordinary call for the next guest, and not that of a deep one.
+// TestStacksOfMachinesAtRest has guests recurse as deep as their input is long. A machine keeps the
+// stack of an ordinary call for the next guest, and not a deep one's.
 func TestStacksOfMachinesAtRest(t *testing.T) {
 	t.Parallel()
 	m := recursing(t)
@@ -74,8 +74,8 @@ func TestStacksTakeMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryGrowsIntoThatOfStacks has a guest recurse in its first turn and grow its memory in
-// the second. The stack is gone by then: what was taken for it is enough.
+// TestMemoryGrowsIntoThatOfStacks has a guest recurse in its first turn and grow its memory in the
+// second. The stack is gone by then: the memory taken for it is enough.
 func TestMemoryGrowsIntoThatOfStacks(t *testing.T) {
 	t.Parallel()
 	module := recursingModule()

@@ -17,17 +17,16 @@ import (
 // image is the state of an instance that has initialised itself: what every other
 // instance of the module begins with.
 //
-// # What a guest may not notice
+// # Invisible to a guest
 //
-// The clock stands still while an image is made, and its random numbers are always
-// the same. So an image is a function of the binary and the limit of memory, and
-// every host arrives at the same one. What a program keeps of either would be the
-// same in all its instances, for good. The runtime of Go does keep some: it seeds its
-// generators before anything else. Therefore a module is initialised twice, with
-// different random numbers. Where the two memories differ we look for the states of
-// generators, and an instance is given new ones of its world's random source. What
-// remains is what initialisation made of random numbers itself: the hash keys of
-// maps, which must not change because there are maps that were built with them.
+// The clock stands still while an image is made, and its random numbers are always the same. So an
+// image is a function of the binary and the limit of memory, and every host arrives at the same
+// one. A program's copies of either would be the same in all its instances, for good. The runtime
+// of Go does keep some: it seeds its generators before anything else. Therefore a module is
+// initialised twice, with different random numbers. Where the two memories differ we look for the
+// states of generators, and an instance is given new ones of its world's random source. There
+// remain the values that initialisation itself derived from random numbers: the hash keys of maps,
+// which must not change because there are maps that were built with them.
 //
 // A module that reads the wall clock in its initialisation, or draws random numbers
 // there that we do not find again as the seed of a generator, has no image: each of

@@ -47,8 +47,8 @@ func (f *imageFile) fill(memory []byte) error {
 	return err
 }
 
-// mapOver puts the image in place of the start of a reservation. What is written
-// there is the writer's own.
+// mapOver puts the image in place of the start of a reservation. Pages written there are the
+// writer's own.
 func (f *imageFile) mapOver(space []byte) bool {
 	_, err := unix.MmapPtr(f.fd, 0, unsafe.Pointer(&space[0]), uintptr(len(space)),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)

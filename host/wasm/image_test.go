@@ -98,7 +98,7 @@ func requireSameStates(t *testing.T, content []byte, limit int64, rounds [][]ste
 			require.Zero(t, stats.Mapped+stats.Reused)
 		case "mapped":
 			require.Equal(t, uint64(len(rounds)), stats.Mapped)
-		case "copied": // those that have grown are thrown away
+		case "copied": // grown ones are thrown away
 			require.Equal(t, uint64(len(rounds)), stats.Mapped+stats.Reused)
 			require.NotZero(t, stats.Reused)
 		default:
@@ -143,8 +143,8 @@ func TestResetOfGuestsOfTheSDKs(t *testing.T) {
 	}
 }
 
-// TestChanceInActivities: with a real random source no two calls see the same, in
-// instances that are mapped and in those that are reset.
+// TestChanceInActivities: with a real random source no two calls see the same, in mapped instances
+// and in reset ones.
 func TestChanceInActivities(t *testing.T) {
 	t.Parallel()
 	for way, cfg := range ways(0) {
@@ -296,8 +296,8 @@ func TestASecondInitialisationThatFailsDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestInstancesThatAreNotUsedAgain have ended badly, or changed what a reset does not
-// bring back.
+// TestInstancesThatAreNotUsedAgain have ended badly, or changed state that a reset does not
+// restore.
 func TestInstancesThatAreNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))
@@ -341,7 +341,7 @@ func TestImageAndMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const page = 64 << 10
 	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
-	grow := func(pages int32) []byte { // and note what came of it
+	grow := func(pages int32) []byte { // and note the result
 		return wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(pages), []byte{0x40, 0, 0x36, 2, 0})
 	}
 	give := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0))

@@ -197,7 +197,7 @@ func badPointer(name string, ptr, size uint32, memory api.Memory) *guestFault {
 	return fault(abi.CodeBadPointer, "the module called %s with %d bytes at %#x, outside of its memory of %d bytes", name, size, ptr, memory.Size())
 }
 
-// guestFault is what a host function panics with to end the guest.
+// guestFault is the panic value with which a host function ends the guest.
 type guestFault struct{ err *abi.Error }
 
 func fault(code abi.Code, format string, args ...any) *guestFault {
@@ -207,7 +207,7 @@ func fault(code abi.Code, format string, args ...any) *guestFault {
 // Error implements error, so that the engine keeps the value in its chain.
 func (f *guestFault) Error() string { return f.err.Error() }
 
-// errStopped is what a host function panics with if the turn has to end.
+// errStopped is the panic value of a host function if the turn has to end.
 var errStopped = errors.New("the turn is over")
 
 // hostPanic is a failure of the host inside a host function. It has a type of its

@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
-// phase says what an instance is doing; it decides which imports are open.
+// phase is the current work of an instance; it decides which imports are open.
 type phase int
 
 const (
@@ -46,7 +46,7 @@ type Instance struct {
 	// turn, so that it can be read during one.
 	memory atomic.Int64
 
-	// fuelUsed is what the turns so far have used.
+	// fuelUsed is the fuel used by the turns so far.
 	fuelUsed atomic.Int64
 
 	// mu is held throughout a turn, also while the engine calls the host
@@ -54,9 +54,9 @@ type Instance struct {
 	mu      sync.Mutex
 	phase   phase
 	cause   error         // why the instance is dead
-	machine *machine      // what it runs in
-	mod     api.Module    // that of the machine; nil if it is dead
-	linear  *linearMemory // that of the machine; nil if it is dead
+	machine *machine      // the machine that it runs in
+	mod     api.Module    // the machine's; nil if it is dead
+	linear  *linearMemory // the machine's; nil if it is dead
 	stdout  lineWriter
 	stderr  lineWriter
 	crash   symbolize.CrashLog
@@ -82,9 +82,9 @@ type Instance struct {
 	pollFails    bool  // that the poll_oneoff under way fails
 	reportSlices int   // of fuel that are left for the report of a guest that has blocked until its deadline
 
-	// Fuel of the call under way: what the guest was given since it began, and its limit.
+	// Fuel of the call under way: the total granted to the guest since it began, and its limit.
 	fuelGranted, fuelLimit int64
-	fuelSlice              int64        // what it is given next
+	fuelSlice              int64        // the next grant
 	fuelFilled             time.Time    // when it was given the last
 	stoppedAt              binary.Place // where it was refused fuel
 
@@ -241,8 +241,8 @@ func (i *Instance) begin(world World, img *image) (err error) {
 	}()
 	i.enterWorld(world)
 	i.linear.grow = i.admit
-	// The monotonic clock goes on where it stood when the image was made: what is
-	// due a second after the start is due in a second.
+	// The monotonic clock goes on where it stood when the image was made: a timer due a second
+	// after the start is due in a second.
 	i.origin, i.hasOrigin = neutralTime.UnixNano(), true
 	if err := reseed(i.linear.bytes(), img.generators, i.random); err != nil {
 		return i.dieLocked(abi.Errorf(abi.CodeInternal, "%v", err))
@@ -287,8 +287,8 @@ func (i *Instance) initialize(ctx context.Context) error {
 	return nil
 }
 
-// instantiateLocked makes memory, tables and globals. The memory is that of the
-// image, if there is one. The start function of a module without a template runs, too.
+// instantiateLocked makes memory, tables and globals. The memory is the image's, if there is one.
+// The start function of a module without a template runs, too.
 func (i *Instance) instantiateLocked(ctx context.Context, img *image) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -308,7 +308,7 @@ func (i *Instance) instantiateLocked(ctx context.Context, img *image) (err error
 	return mc.findGlobals(i.module.template.Globals)
 }
 
-// fillLocked does what the engine does not do for a template.
+// fillLocked does the part of instantiating a template that the engine leaves out.
 func (i *Instance) fillLocked(ctx context.Context) error {
 	template := i.module.template
 	if template == nil {
@@ -349,7 +349,7 @@ func (i *Instance) initCalledLocked(ctx, ran context.Context, where string, err 
 		message = fmt.Sprintf("it did not return within %v", i.module.runtime.cfg.InitTimeout)
 	}
 	trap.Err = abi.Errorf(abi.CodeModuleInit, "the module failed in %s: %s", where, message)
-	if strings.Contains(message, "panic: cruster: ") { // an SDK refuses a name, or what is declared twice
+	if strings.Contains(message, "panic: cruster: ") { // an SDK refuses a name, or a duplicate declaration
 		trap.Err = trap.Err.WithHint("Change what the module declares, build it and push it again.")
 	}
 	return i.dieLocked(trap)
@@ -420,7 +420,7 @@ func (i *Instance) restLocked() {
 	}
 }
 
-// flushLocked hands on what the guest wrote without ending the line.
+// flushLocked hands on the guest's unfinished line of output.
 func (i *Instance) flushLocked() {
 	i.stdout.flush()
 	i.stderr.flush()

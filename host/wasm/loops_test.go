@@ -62,7 +62,7 @@ func TestAnEndlessLoopShowsItsLines(t *testing.T) {
 	}
 }
 
-// TestAnEmptyLoopShowsItsLines: or that of the condition that it depends on.
+// TestAnEmptyLoopShowsItsLines: or the line of the condition that it depends on.
 func TestAnEmptyLoopShowsItsLines(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)

@@ -19,7 +19,7 @@ type machine struct {
 	handles handles
 
 	owner     *Instance // whose world it sees; nil in the pool
-	dirty     bool      // the guest has changed what a reset does not bring back
+	dirty     bool      // the guest has changed state that a reset does not restore
 	idleSince time.Time
 	warm      bool          // when it was reset it kept the pages that were written to
 	resting   *list.Element // in the runtime's warmth; guarded by its mutex

@@ -6,11 +6,10 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// linearMemory backs the memory of one instance. On systems that can, it is a
-// reservation of address space as large as the limit, of which the first pages
-// are open: growing moves nothing and costs what the guest touches, and closing
-// gives it all back at once, without the garbage collector. Where there is no
-// such reservation it is a slice.
+// linearMemory backs the memory of one instance. On systems that can, it is a reservation of
+// address space as large as the limit, with its first pages open: growing moves nothing and costs
+// only the touched pages, and closing gives it all back at once, without the garbage collector.
+// Where there is no such reservation it is a slice.
 //
 // The engine calls Free when it closes a module, which a guest can cause in the
 // middle of a turn (proc_exit), while the engine still holds the slice. So
@@ -53,10 +52,9 @@ func (i *Instance) withMemory(ctx context.Context, img *image) context.Context {
 		}))
 }
 
-// memoryLimit is how many bytes of memory the instance may have. The engine knows
-// a larger one only: an instance that is to be what it was on another host has the
-// limit that it had there. A module that was accepted has what it wants from the
-// start in any case, also if the limit was lowered since.
+// memoryLimit is how many bytes of memory the instance may have. The engine knows only a larger
+// one: an instance moved here keeps its limit of the other host. An accepted module has its initial
+// memory in any case, also if the limit was lowered since.
 func (i *Instance) memoryLimit() int64 { return i.module.memoryLimit(i.world) }
 
 func (m *Module) memoryLimit(world World) int64 {
@@ -103,7 +101,7 @@ func (m *linearMemory) bytes() []byte {
 	return m.reserved[:m.open]
 }
 
-// begin makes the memory that of the image. A failure is left to Reallocate.
+// begin initialises the memory from the image. A failure is left to Reallocate.
 func (m *linearMemory) begin(img *image) {
 	m.floor = img.size
 	if m.reserved != nil && img.file != nil && img.file.mapOver(m.reserved[:img.size]) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// Every instance reserves as much address space as its limit. One that is closed,
-// and one that died in the middle of a turn, must give it back.
+// Every instance reserves as much address space as its limit. A closed instance, and one dead in
+// the middle of a turn, must give it back.
 func TestMemoryIsGivenBack(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -53,8 +53,8 @@ func addressSpace(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestMemoryLimitOfAWorld grows the memory of instances whose world has another limit
-// than the runtime: what a run was started with holds, on whatever host it goes on.
+// TestMemoryLimitOfAWorld grows the memory of instances whose world has another limit than the
+// runtime: the limit at a run's start holds, on whatever host it goes on.
 func TestMemoryLimitOfAWorld(t *testing.T) {
 	t.Parallel()
 	const page = 64 << 10
@@ -86,7 +86,7 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 	}
 }
 
-// memory is that of a host with so many bytes, of which others have some.
+// memory is the memory of a host with so many bytes, others' share included.
 type memory struct{ total, others, taken int64 }
 
 func (m *memory) Grow(bytes int64) bool {
@@ -99,7 +99,7 @@ func (m *memory) Grow(bytes int64) bool {
 
 func (m *memory) CouldGrow(bytes int64) bool { return m.taken+bytes <= m.total }
 
-// requireStarved checks what is told of a guest that the host had no memory for.
+// requireStarved checks the error of a guest that the host had no memory for.
 func requireStarved(t *testing.T, err error, never bool, name string) {
 	t.Helper()
 	var trap *wasm.Trap

@@ -83,8 +83,8 @@ func TestNaNsHaveOneForm(t *testing.T) {
 	}
 }
 
-// TestNumbersStayAsTheyAre shows that what is not a NaN is not touched, nor are bits
-// that no arithmetic has made.
+// TestNumbersStayAsTheyAre shows that numbers are not touched, nor are bits that no arithmetic has
+// made.
 func TestNumbersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})

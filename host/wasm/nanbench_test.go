@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// keepNaNs takes out what the rewriter has put behind instructions that can make a
-// NaN (local.tee, const, local.get, local.get, eq, select), and counts the places.
+// keepNaNs takes out the rewriter's additions behind instructions that can make a NaN (local.tee,
+// const, local.get, local.get, eq, select), and counts the places.
 func keepNaNs(rewritten []byte) (kept []byte, places int) {
 	kept = bytes.Clone(rewritten)
 	for _, form := range []struct{ nan, choose []byte }{

@@ -33,14 +33,14 @@ func TestIdleInstanceIsSmall(t *testing.T) { //nolint:paralleltest // see above
 
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // the first leaves what has a finalizer
+	runtime.GC() // the first leaves objects with finalizers
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// TestTableIsFilledOnDemand calls every entry of a large table, and some where nothing is, of a
-// fresh instance and of one that is reset: each call finds the function that belongs there.
+// TestTableIsFilledOnDemand calls every entry of a large table, and some empty ones, of a fresh
+// instance and of a reset one: each call finds the function that belongs there.
 func TestTableIsFilledOnDemand(t *testing.T) {
 	t.Parallel()
 	const lead, entries, last = 4096, 700, 100

@@ -30,7 +30,7 @@ import (
 //     there was a fault, or if it was not watched to its end.
 //   - The seeds of generators, before the first turn. Their pages are always among those
 //     that are known.
-//   - What is said to stray: cruster_describe, and a state that was saved.
+//   - The output of cruster_describe, and a saved state, are said to stray.
 //   - A reset, which writes to the pages that are known.
 //
 // # Which of them stay
@@ -40,7 +40,7 @@ import (
 // are the image's anyway, and drops them. A guest that writes to one of them later has a fault there,
 // as with any page.
 
-// trimEvery is how many resets come before one that looks for pages of no use.
+// trimEvery is the number of resets between two searches for useless pages.
 const trimEvery = 64
 
 // span is a part of a memory, in bytes from its start.

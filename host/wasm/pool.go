@@ -8,9 +8,8 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// pool keeps machines of one module that are reset and wait for their next use. The
-// last one that came is the next to go, so that those at the other end grow old and
-// are closed.
+// pool keeps machines of one module that are reset and wait for their next use. It is a stack: the
+// machines at its bottom grow old and are closed.
 type pool struct {
 	mu    sync.Mutex
 	idle  []*machine      // oldest first; guarded by mu
@@ -149,7 +148,7 @@ func (m *Module) closeMachines(idle []*machine) {
 	}
 }
 
-// closeMachine gives back what a machine holds. No call of the engine is under way.
+// closeMachine releases the resources of a machine. No call of the engine is under way.
 func (m *Module) closeMachine(mc *machine) {
 	m.runtime.warmth.remove(mc)
 	if mc.mod != nil {

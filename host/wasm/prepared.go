@@ -17,11 +17,12 @@ import (
 
 // # Prepared modules
 //
-// The engine compiles something else than the upload: the host rewrites it, and takes it apart. For a module of Go that
-// takes a quarter of a second, which is most of what a host that starts again needs to load a module whose code is in
-// the cache. So what was made of an upload is kept beside the code, under the digest of the upload and of the
-// sources that made it: a host of another version does not find it. As with the code, a file that is missing or
-// broken is made again, and a process that can write to the folder could as well write code.
+// The engine compiles something else than the upload: the host rewrites it, and takes it apart. For
+// a module of Go that takes a quarter of a second, which is most of the time that a restarted host
+// needs to load a module whose code is in the cache. So the result is kept beside the code, under
+// the digest of the upload and of the sources that made it: a host of another version does not find
+// it. As with the code, a file that is missing or broken is made again, and a process that can
+// write to the folder could as well write code.
 
 const (
 	// preparedDir is the folder of the prepared modules in the cache.
@@ -30,7 +31,7 @@ const (
 	preparedSize = 64 << 10
 )
 
-// preparation is what the engine gets of an upload.
+// preparation is the engine's input for an upload.
 type preparation struct {
 	// Content is the binary that is compiled.
 	Content []byte `msgpack:"content"`
@@ -45,7 +46,7 @@ type preparation struct {
 // preparedForm changes with the form of the files.
 const preparedForm = "1"
 
-// prepare makes of an upload what the engine gets of it, or finds it in the cache.
+// prepare makes the engine's input of an upload, or finds it in the cache.
 func (r *Runtime) prepare(digest string, upload *wasmbinary.Module, size int) (*preparation, error) {
 	file := r.preparedFile(digest, size)
 	if p := readPrepared(file); p != nil {
@@ -65,8 +66,8 @@ func (r *Runtime) prepare(digest string, upload *wasmbinary.Module, size int) (*
 	return p, nil
 }
 
-// keepPrepared writes a preparation into the cache, if it is not from there. It is called once the engine has taken it: what
-// is refused leaves nothing on the disk.
+// keepPrepared writes a preparation into the cache, if it is not from there. It is called once the
+// engine has taken it: a refused one leaves nothing on the disk.
 func (r *Runtime) keepPrepared(digest string, size int, p *preparation) {
 	if p.file != "" {
 		return
@@ -76,7 +77,8 @@ func (r *Runtime) keepPrepared(digest string, size int, p *preparation) {
 	}
 }
 
-// preparedFile is where the cache has what is made of an upload; empty if it does not keep it.
+// preparedFile returns the path of an upload's preparation in the cache; empty if the cache does
+// not keep it.
 func (r *Runtime) preparedFile(digest string, size int) string {
 	if r.cache == nil || size < preparedSize {
 		return ""

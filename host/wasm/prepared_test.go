@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestPrepared: what was made of an upload is made once, for all hosts that share a cache; and again
-// if the file is broken.
+// TestPrepared: an upload is prepared once, for all hosts that share a cache; and again if the file
+// is broken.
 func TestPrepared(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -33,9 +33,9 @@ func (mc *machine) shrink() bool {
 	return uint64(memory.Size()) == mc.image.size
 }
 
-// reset makes the memory that of the image again, up to its size; false says that it
-// cannot be. Behind it there are zeros, or nothing. Kept says that the pages that were written
-// to stay, as copies of those of the image, which is if that is possible.
+// reset restores the memory to the image, up to its size; false says that it cannot. Behind it
+// there are zeros, or nothing. Kept says that the written pages stay, as copies of the image's,
+// which is done if possible.
 func (m *linearMemory) reset(img *image) (kept, ok bool) {
 	m.limited = false
 	if m.reserved == nil {

@@ -26,8 +26,8 @@ const (
 	lead, functions = 4096, 600
 )
 
-// instruction draws one that changes memory, its size or a global, or that calls
-// through the table, which shows what is in there.
+// instruction draws an instruction that changes memory, its size or a global, or that calls through
+// the table, which shows its content.
 func instruction(t *rapid.T) []byte {
 	number := func() int32 { return rapid.Int32().Draw(t, "number") }
 	address := func() []byte { return wasmtest.I32Const(rapid.Int32Range(0, 2*wasmPage-8).Draw(t, "address")) }
@@ -59,8 +59,8 @@ func instruction(t *rapid.T) []byte {
 	}
 }
 
-// program draws a module that does much of it in its initialisation and in each turn,
-// and grows up to its own limit, or to that of its world.
+// program draws a module that does much of it in its initialisation and in each turn, and grows up
+// to its own limit, or to its world's.
 func program(t *rapid.T) []byte {
 	code := func(name string) []byte {
 		return wasmtest.Join(rapid.SliceOfN(rapid.Custom(instruction), 0, 12).Draw(t, name)...)
@@ -83,8 +83,8 @@ func program(t *rapid.T) []byte {
 	}.Assemble()
 }
 
-// TestResetOfRandomPrograms: what a program finds after a reset, and does then, is
-// what it finds and does in an instance that nothing ran in before.
+// TestResetOfRandomPrograms: a program finds and does the same after a reset as in an instance that
+// nothing ran in before.
 func TestResetOfRandomPrograms(t *testing.T) {
 	t.Parallel()
 	const limit = 16 * wasmPage
@@ -138,8 +138,8 @@ func requireState(t require.TestingT, want, got wasm.State, way string) {
 	require.Equal(t, want.Globals, got.Globals, way)
 }
 
-// TestFullMemory: an instance that has grown to its limit, or to the one that the
-// module gives itself, is reset or thrown away. The next one is fresh.
+// TestFullMemory: an instance that has grown to its limit, or to the module's own, is reset or
+// thrown away. The next one is fresh.
 func TestFullMemory(t *testing.T) {
 	t.Parallel()
 	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
@@ -200,7 +200,7 @@ func waitForIdle(t *testing.T, r *wasm.Runtime, count int64) {
 	require.Eventually(t, func() bool { return r.Stats().Idle == count }, time.Minute, time.Millisecond)
 }
 
-// TestClosingTwice: an instance that was given back is not that of the next user.
+// TestClosingTwice: an instance that was given back is not the next user's.
 func TestClosingTwice(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{}.Assemble())

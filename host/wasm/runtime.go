@@ -45,8 +45,8 @@ type Config struct {
 	// keeps compiled modules in memory only.
 	CacheDir string
 
-	// CacheSize bounds the files of the compilation cache, in bytes: those that were not used for
-	// longest are removed. Defaults to 4 GiB.
+	// CacheSize bounds the files of the compilation cache, in bytes: the least recently used are
+	// removed. Defaults to 4 GiB.
 	CacheSize int64
 
 	// Clock measures the limits of time. Defaults to the real one.
@@ -64,9 +64,9 @@ type Config struct {
 	// seconds.
 	IdleTime time.Duration
 
-	// InitTimeout bounds what a module does before its first turn: its
-	// initialisation, and its answers to cruster_abi and cruster_describe. Time
-	// during which the host did not run does not count. Defaults to 10 seconds.
+	// InitTimeout bounds the work of a module before its first turn: its initialisation, and its
+	// answers to cruster_abi and cruster_describe. Time during which the host did not run does not
+	// count. Defaults to 10 seconds.
 	InitTimeout time.Duration
 
 	// Logger receives what concerns no single caller. Defaults to a
@@ -146,7 +146,7 @@ type Runtime struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// mu guards what follows, and the fields of Module that say so.
+	// mu guards the following fields, and the fields of Module that say so.
 	mu        sync.Mutex
 	closed    bool
 	busy      int           // calls that are inside the engine
@@ -199,7 +199,7 @@ func engineConfig() wazero.RuntimeConfig {
 		WithMemoryLimitPages(maxPages)
 }
 
-// offer instantiates the host's own modules and notes what they export.
+// offer instantiates the host's own modules and records their exports.
 func (r *Runtime) offer(ctx context.Context) error {
 	wasi := r.engine.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(wasi)
@@ -229,9 +229,8 @@ func (r *Runtime) offer(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all turns and compilations, waits for them, and releases
-// everything. If ctx ends first, what is left is released once the last of them
-// has returned.
+// Close ends all turns and compilations, waits for them, and releases everything. If ctx ends
+// first, the remainder is released once the last of them has returned.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	if r.closed {
@@ -298,7 +297,7 @@ func (r *Runtime) leave() {
 	}
 }
 
-// boundInit bounds what a module does before its first turn.
+// boundInit bounds the work of a module before its first turn.
 func (r *Runtime) boundInit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return timelimit.WithTimeout(ctx, r.cfg.Clock, r.cfg.InitTimeout)
 }

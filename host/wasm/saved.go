@@ -13,10 +13,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Saved is what a parked instance consists of, apart from what all instances of its
-// module begin with: what it has written to its memory, its globals, and how far its
-// clock has gone. Its random source and all else that it sees of the world is the
-// caller's to keep.
+// Saved is the state of a parked instance, apart from the common initial state of its module's
+// instances: the written pages of its memory, its globals, and how far its clock has gone. Its
+// random source and all else that it sees of the world is the caller's to keep.
 //
 // The same reasons for which an instance can be reset to its image make this complete:
 // whatever state is out of the host's reach cannot be changed by a module that has
@@ -31,8 +30,8 @@ type Saved struct {
 	Pages   []uint32 `msgpack:"pages"`
 	Content []byte   `msgpack:"content"`
 	Globals []uint64 `msgpack:"globals"`
-	// Clock is the first reading of the world's clock by the monotonic one, 0 if there
-	// was none. Origin is what the monotonic clock showed then.
+	// Clock is the first reading of the world's clock by the monotonic one, 0 if there was none.
+	// Origin is the reading of the monotonic clock then.
 	Clock  int64 `msgpack:"clock"`
 	Origin int64 `msgpack:"origin"`
 	// Fuel is what its turns have used.
@@ -98,7 +97,7 @@ func (m *Module) Restore(ctx context.Context, world World, s *Saved) (*Instance,
 	return m.instantiateImage(ctx, world, img, func(i *Instance) error { return i.restore(world, s) })
 }
 
-// fits checks what was read from a store before it is used.
+// fits checks a state read from a store before it is used.
 func (s *Saved) fits(m *Module, world World, img *image) bool {
 	if s.Size < img.size || s.Size > uint64(m.memoryLimit(world)) || s.Size%pageSize != 0 ||
 		len(s.Content) != len(s.Pages)*statePage || len(s.Globals) != len(img.globals) {
@@ -117,7 +116,7 @@ func (i *Instance) restore(world World, s *Saved) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.enterWorld(world)
-	i.linear.grow = nil // the caller has memory for what is saved
+	i.linear.grow = nil // the caller has memory for the saved state
 	memory := i.mod.Memory()
 	if more := s.Size - uint64(memory.Size()); more > 0 {
 		if _, ok := memory.Grow(uint32(more / pageSize)); !ok {
@@ -152,7 +151,7 @@ func (img *image) has(at int, page []byte) bool {
 	return allZero(page)
 }
 
-// id names the image by what it holds.
+// id returns the digest of the image's content.
 func (img *image) id() [32]byte {
 	img.named.Do(func() {
 		h := sha256.New()

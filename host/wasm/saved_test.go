@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestRestoreOfRandomPrograms: an instance that is saved, thrown away and restored
-// after each turn has the state of one that stays, in all ways to make instances and
-// from each to each.
+// TestRestoreOfRandomPrograms: an instance saved, thrown away and restored after each turn has the
+// state of a resident one, in all ways to make instances and from each to each.
 func TestRestoreOfRandomPrograms(t *testing.T) {
 	t.Parallel()
 	const limit = 16 * wasmPage

@@ -104,7 +104,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used of the processors: others use this machine, too.
+// cpuTime returns the processor time of the process: others use this machine, too.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -20,9 +20,10 @@ import (
 // strangers compiles on one goroutine, which can be recovered. So a large module is compiled on
 // all cores by another process, into the cache on disk, and the host finds it there.
 //
-// What the other process does is help, and nothing depends on it. If it cannot be started, crashes
-// or is killed, the host compiles by itself. If it writes nonsense, the engine refuses the entry of
-// the cache. It gets what the host has checked and rewritten, and has no more rights than the host.
+// The other process only helps, and nothing depends on it. If it cannot be started, crashes or is
+// killed, the host compiles by itself. If it writes nonsense, the engine refuses the entry of the
+// cache. It gets the binary as checked and rewritten by the host, and has no more rights than the
+// host.
 //
 // A note in the cache says that a module is there: a host that starts again asks no one.
 
@@ -50,8 +51,8 @@ func CompileInto(ctx context.Context, dir string, content []byte) error {
 	return nil
 }
 
-// compileInSubprocess has a large binary compiled by another process, unless it is in the cache. That
-// takes seconds, so the log says what the first call of a module waits for.
+// compileInSubprocess has a large binary compiled by another process, unless it is in the cache.
+// That takes seconds, so the log explains the wait of a module's first call.
 func (r *Runtime) compileInSubprocess(digest string, content []byte) (note string) {
 	if r.cfg.Aside == nil || r.cache == nil || len(content) < subprocessSize {
 		return ""

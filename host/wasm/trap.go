@@ -15,7 +15,7 @@ import (
 // that says which kind of end.
 type Trap struct {
 	Err *abi.Error
-	// Stderr is the end of what the guest wrote to standard error, at most 8 KiB.
+	// Stderr is the end of the guest's output to standard error, at most 8 KiB.
 	Stderr string
 	// Backtrace lists the Wasm functions that were active, innermost first; empty
 	// if it is not known.
@@ -43,9 +43,8 @@ func (t *Trap) in(place string) *Trap {
 	return t
 }
 
-// explainLocked turns what the engine returned from a call of the guest into a
-// *Trap, or into another error if the guest is not to blame. ran is the context
-// of that call.
+// explainLocked turns the engine's error from a call of the guest into a *Trap, or into another
+// error if the guest is not to blame. ran is the context of that call.
 func (i *Instance) explainLocked(ran context.Context, where string, err error) error {
 	var host *hostPanic
 	if errors.As(err, &host) {

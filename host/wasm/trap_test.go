@@ -237,7 +237,8 @@ func TestGivingUpOnAnInstanceIsNotTheModulesFault(t *testing.T) {
 	}), abi.CodeGuestTimeout)
 }
 
-// untilItBegins has a guest compute for as long as it may, again if its time was over before it began.
+// untilItBegins has a guest compute for as long as it may, again if its time was up before it
+// began.
 func untilItBegins(compute func(ctx context.Context) error) error {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)

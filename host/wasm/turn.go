@@ -23,8 +23,8 @@ func (i *Instance) Resume(ctx context.Context, input []byte) (Turn, error) {
 	return i.runTurn(ctx, abi.ExportResume, phaseParked, input)
 }
 
-// Query asks a parked invocation the question that input encodes. The instance cannot go on
-// after that: what it has computed for the answer is no part of the invocation.
+// Query asks a parked invocation the question that input encodes. The instance cannot go on after
+// that: its computation of the answer is no part of the invocation.
 func (i *Instance) Query(ctx context.Context, input []byte) ([]byte, error) {
 	t, err := i.runTurn(ctx, abi.ExportQuery, phaseParked, input)
 	if err == nil && t.Parked {
@@ -84,7 +84,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	return i.finishLocked(export, int32(uint32(stack[0])))
 }
 
-// inWords is what a call of an export is to those who do not know the ABI.
+// inWords describes a call of an export to readers who do not know the ABI.
 func inWords(export string) string {
 	switch export {
 	case abi.ExportStart, abi.ExportResume:
@@ -94,7 +94,7 @@ func inWords(export string) string {
 	}
 }
 
-// finishLocked checks what the guest returned from a turn.
+// finishLocked checks a guest's return values from a turn.
 func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 	i.pending, i.hasPending = nil, false
 	output := i.output

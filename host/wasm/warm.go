@@ -12,14 +12,13 @@ import (
 // each page anew. All others rest without.
 const maxWarm = 64
 
-// warmth is the machines that rest warm. The one that has rested for longest loses its pages to the
-// next that comes: it is those in use that have to be warm, whatever module they are of, not those
-// that were there first.
+// warmth is the machines that rest warm. The least recently used one loses its pages to the next:
+// machines in use have to be warm, whatever their module, not the ones that came first.
 //
 // The mutex of a pool may be held when this one is taken, never the other way round.
 type warmth struct {
 	mu      sync.Mutex
-	resting list.List // of restingMachine, the one that rests for longest first; guarded by mu
+	resting list.List // of restingMachine, least recently used first; guarded by mu
 }
 
 type restingMachine struct {
@@ -56,8 +55,8 @@ func (w *warmth) takeOldest() (restingMachine, bool) {
 	return oldest, true
 }
 
-// coolOldest takes the pages from the machine that has rested for longest, if there are too many
-// that rest warm. One that was taken from its pool meanwhile is left alone.
+// coolOldest takes the pages from the least recently used machine, if too many rest warm. A machine
+// that was taken from its pool meanwhile is left alone.
 func (r *Runtime) coolOldest() {
 	oldest, ok := r.warmth.takeOldest()
 	if !ok {

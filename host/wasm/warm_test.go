@@ -38,7 +38,7 @@ func use(t *testing.T, m *wasm.Module, instances int) {
 	}
 }
 
-// TestMachinesInUseAreWarm: those that were there first do not keep others cold.
+// TestMachinesInUseAreWarm: the first ones do not keep others cold.
 func TestMachinesInUseAreWarm(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))

@@ -8,8 +8,8 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// neutralTime is what the clock of a world without one shows. It is not zero
-// because Go's runtime takes a clock at zero for a broken one.
+// neutralTime is the time shown by the clock of a world without one. It is not zero because Go's
+// runtime takes a clock at zero for a broken one.
 var neutralTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // enterWorld decides what WASI shows from now on.

@@ -42,7 +42,7 @@ func TestWhatFailsBecauseTimeIsUpFailsTheTurn(t *testing.T) {
 		world.Stdout = func([]byte) { cancel() }
 		m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{
 			Imports: []wasmtest.Import{wasmtest.WASI("fd_write", wasmtest.TypeFour), wasmtest.WASI("random_get", wasmtest.TypeOp)},
-			Data:    []byte{8, 0, 0, 0, 2, 0, 0, 0, 'x', '\n'}, // a vector, and what it is of
+			Data:    []byte{8, 0, 0, 0, 2, 0, 0, 0, 'x', '\n'}, // a vector, and its content
 			Start:   wasmtest.Join(write, then, wasmtest.I32Const(abi.StatusParked)),
 		}.Assemble())
 		i := instantiate(t, m, world)

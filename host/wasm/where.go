@@ -27,7 +27,7 @@ func (i *Instance) stoppedIn(backtrace string) string {
 	return stop.Where()
 }
 
-// lastCall is what a guest says of itself in the block that it exports as [abi.ExportWhere]: "task 1,
+// lastCall reads a guest's own report in the block that it exports as [abi.ExportWhere]: "task 1,
 // after activity charge at src/lib.rs:57".
 func (i *Instance) lastCall() string {
 	at, ok := i.mod.ExportedGlobal(abi.ExportWhere), false

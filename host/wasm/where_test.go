@@ -30,8 +30,8 @@ func lineIn(t *testing.T, file, mark string) string {
 	return fmt.Sprintf("%s:%d", file, 1+bytes.Count(before, []byte("\n")))
 }
 
-// TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names. Its time is
-// over once it says that it is there: it asks for fuel in the loop next, and nowhere before.
+// TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names. Its
+// time ends once it says that it is there: it asks for fuel in the loop next, and nowhere before.
 func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)

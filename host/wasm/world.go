@@ -23,17 +23,16 @@ type World struct {
 	// clock that stands still.
 	Clock func() time.Time
 
-	// Fuel bounds what the guest may do in one turn, in units of fuel (see package
-	// binary). A guest that needs more is stopped: a trap of CodeGuestTimeout. Zero is no
-	// limit.
+	// Fuel bounds the work of the guest in one turn, in units of fuel (see package binary). A guest
+	// that needs more is stopped: a trap of CodeGuestTimeout. Zero is no limit.
 	Fuel int64
 
 	// Log receives the records of cruster.log; the message is the callee's to
 	// keep. Nil drops them.
 	Log func(level int32, message []byte)
 
-	// Memory is what the instance takes its memory out of, beyond what it began with: see
-	// [Memory]. Nil has enough.
+	// Memory is the budget for the instance's memory, beyond its initial size: see [Memory]. Nil is
+	// unlimited.
 	Memory Memory
 
 	// MemoryAtLeast raises the limit on linear memory to this many bytes, if it is lower.
@@ -64,8 +63,8 @@ type World struct {
 	// clock. Nil refuses to block, and the guest traps with CodeBlockingSleep.
 	Sleep func(ctx context.Context, d time.Duration) error
 
-	// Stdout and Stderr receive what the guest writes to the standard streams,
-	// line by line without the line's end and without empty lines; the line is
-	// only valid during the call. Nil drops them.
+	// Stdout and Stderr receive the guest's output to the standard streams, line by line without
+	// the line's end and without empty lines; the line is only valid during the call. Nil drops
+	// them.
 	Stdout, Stderr func(line []byte)
 }

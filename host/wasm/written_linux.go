@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// What the kernel is asked: which pages of a mapping are its own, because they were
-// written to. See PAGEMAP_SCAN in linux/fs.h, which there is since Linux 6.7.
+// The query to the kernel: which pages of a mapping are its own, because they were written to. See
+// PAGEMAP_SCAN in linux/fs.h, since Linux 6.7.
 type (
 	scanArg struct {
 		size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
@@ -31,7 +31,7 @@ const (
 	maxRestoredBytes   = 1 << 20
 )
 
-// pagemap is what the kernel is asked through; nil if it cannot be.
+// pagemap is the file for querying the kernel; nil if there is none.
 var pagemap = sync.OnceValue(func() *os.File {
 	f, err := os.Open("/proc/self/pagemap")
 	if err != nil {

@@ -22,8 +22,8 @@ func mapping(t *testing.T, content []byte) (*imageFile, []byte) {
 	return file, space
 }
 
-// TestRestore: what was written to a mapping of an image is the image again, and what
-// was not is not touched. Where too much was written, nothing is done.
+// TestRestore: the written pages of a mapping of an image are the image again, and the others are
+// not touched. Where too much was written, nothing is done.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	const page = 4 << 10

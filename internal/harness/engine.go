@@ -63,8 +63,9 @@ var shared struct {
 	runtime *wasm.Runtime
 }
 
-// sharedRuntime is the runtime of all engines of this process that ask for nothing else: to load a module takes longer
-// than most tests. What a host has to load when it starts again is for tests that start processes.
+// sharedRuntime is the runtime of all engines of this process that ask for nothing else: to load a
+// module takes longer than most tests. Loading at the restart of a host is left to tests that start
+// processes.
 func sharedRuntime(t testing.TB, cfg wasm.Config) *wasm.Runtime {
 	t.Helper()
 	shared.Lock()
@@ -134,7 +135,8 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	return row
 }
 
-// running says what the executions of a host wait for, so that one failure in a thousand runs tells its cause.
+// running lists the waits of a host's executions, so that one failure in a thousand runs tells its
+// cause.
 func running(e *host.Engine) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -30,7 +30,7 @@ const (
 	fewestTries = 20
 	// triesFor is how long more tries are made.
 	triesFor = 5 * time.Minute
-	// mostTries bounds them: what comes about less often does not depend on the machine alone.
+	// mostTries bounds them: a rarer event does not depend on the machine alone.
 	mostTries = 200
 )
 

@@ -28,8 +28,8 @@ var crashBinary = sync.OnceValues(func() (string, error) {
 	return findHost("CRUSTER_TEST_CRASH_BINARY", "cruster-host-crashpoints", "-tags", "crashpoints")
 })
 
-// findHost is the binary that a variable names, or one that it builds. What it builds is named by its content, so that a test
-// starts the same one throughout, and the packages of a run use one.
+// findHost returns the binary that a variable names, or builds one. The built binary is named by
+// its content, so that a test starts the same one throughout, and the packages of a run use one.
 func findHost(variable, name string, flags ...string) (string, error) {
 	if path := os.Getenv(variable); path != "" {
 		if !filepath.IsAbs(path) {
@@ -61,7 +61,7 @@ func findHost(variable, name string, flags ...string) (string, error) {
 	return place, errors.Join(os.Rename(out, place), removeOld(folder))
 }
 
-// removeOld removes what a folder has of earlier days.
+// removeOld removes files of earlier days from a folder.
 func removeOld(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -79,8 +79,8 @@ func removeOld(folder string) error {
 	return nil
 }
 
-// Binary is the path of the real cruster-host: the one that CRUSTER_TEST_BINARY
-// names, or one built once a process.
+// Binary is the path of the real cruster-host: named by CRUSTER_TEST_BINARY, or built once a
+// process.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := FindBinary()
@@ -88,9 +88,9 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N,
-// CRUSTER_MAX_ENTRIES=N and CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary].
-// CRUSTER_TEST_CRASH_BINARY names one that is built already.
+// CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N, CRUSTER_MAX_ENTRIES=N
+// and CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary]. CRUSTER_TEST_CRASH_BINARY names a
+// prebuilt one.
 func CrashBinary(t testing.TB) string {
 	t.Helper()
 	path, err := crashBinary()

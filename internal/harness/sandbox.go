@@ -17,7 +17,7 @@ import (
 // engine has deployed it: tests that check a module share no runtime with tests that
 // deploy the same one.
 type Sandbox struct {
-	// MemoryLimit of its guests. Defaults to that of a runtime.
+	// MemoryLimit of its guests. Defaults to a runtime's.
 	MemoryLimit int64
 
 	once    sync.Once

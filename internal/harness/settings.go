@@ -8,11 +8,11 @@ import (
 )
 
 // Languages are the languages in which many guests are written, each with the end of its folder
-// below that of the guest in Go.
+// below the Go guest's.
 var Languages = []struct{ Name, Below string }{{"go", ""}, {"rust", "/rust"}}
 
-// EachSetting runs a test with guests in each language and on each store, and in full with each language on each
-// store. The folder of a guest in Go with below at its end is that of the language.
+// EachSetting runs a test with guests in each language and on each store, and in full with each
+// language on each store. The folder of a guest in Go with below at its end is the language's.
 func EachSetting(t *testing.T, test func(t *testing.T, below string, store journal.Store)) {
 	t.Helper()
 	for _, c := range extenttest.Each(t, len(Languages), len(StoreKinds)) {

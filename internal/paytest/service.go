@@ -42,15 +42,15 @@ func Start(t *testing.T) *Service {
 	return s
 }
 
-// Answer says what the service answers from now on. It does what it is asked to do
-// in any case: an answer may be lost after the money has moved.
+// Answer sets the service's answer from now on. The service performs requests in any case: an
+// answer may be lost after the money has moved.
 func (s *Service) Answer(with func(Call) int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = with
 }
 
-// Balance is what was taken for an order and what was given back, in cents.
+// Balance returns the amounts charged and refunded for an order, in cents.
 func (s *Service) Balance(order string) (taken, refunded int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

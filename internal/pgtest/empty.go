@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Empty makes the schema of a store what it is when the store has just been made: without rows, with shards that were
-// never claimed, and with guests that have no tables. It does nothing if there is no store yet. Tests that go through many
-// stores one after the other need one schema then: to make one and to drop it takes longer than what most of them do in it.
+// Empty resets the schema of a store to its initial state: without rows, with shards that were
+// never claimed, and with guests that have no tables. It does nothing if there is no store yet.
+// Tests that go through many stores one after the other need one schema then: to make and drop one
+// takes longer than most of the tests themselves.
 func Empty(t testing.TB, schema string) {
 	t.Helper()
 	ctx, dsn := context.Background(), DSN(t) // the test may be over, and its cleanups at work

@@ -10,14 +10,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-func TestServerFlushesToDisk(t *testing.T) {
+// TestServerHasTheSettingsOfProduction, but for fsync: see the comment of the package.
+func TestServerHasTheSettingsOfProduction(t *testing.T) {
 	t.Parallel()
 	conn, err := pgx.Connect(t.Context(), DSN(t))
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
-	var fsync, synchronous string
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_setting('fsync'), current_setting('synchronous_commit')`).Scan(&fsync, &synchronous))
-	require.Equal(t, "on", fsync)
+	var fullPages, synchronous string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_setting('full_page_writes'), current_setting('synchronous_commit')`).Scan(&fullPages, &synchronous))
+	require.Equal(t, "on", fullPages)
 	require.Equal(t, "on", synchronous)
 }
 

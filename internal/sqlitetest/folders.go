@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// Folders makes data folders with a store in each that was never used: copies of one that was made once. All migrations of a new
-// store take longer than what a random test does in it.
+// Folders makes data folders with a store in each that was never used: copies of a single store.
+// All migrations of a new store take longer than a random test's own work.
 func Folders(t testing.TB) (fresh func(t testing.TB) (dir string)) {
 	t.Helper()
 	first := t.TempDir()

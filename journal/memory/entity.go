@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// applyToEntityLocked does what a Write of an entity asks for.
+// applyToEntityLocked applies a Write of an entity.
 func (s *Store) applyToEntityLocked(w *journal.Write) journal.Result {
 	boxes, position, res := s.boxesLocked(w)
 	if res != (journal.Result{}) {
@@ -52,7 +52,7 @@ func (s *Store) ListEntities(ctx context.Context, f journal.EntityFilter) ([]jou
 	}, func(a, b journal.Entity) int { return journal.CompareEntities(&a, &b) }, limit)
 }
 
-// ofType tells whether a type is the one that a filter asks for, or of its deployment.
+// ofType reports whether a type matches a filter's type, or is of its deployment.
 func ofType(entityType, wanted string) bool {
 	return entityType == wanted || strings.HasSuffix(wanted, "/") && strings.HasPrefix(entityType, wanted)
 }

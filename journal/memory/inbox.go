@@ -27,7 +27,7 @@ type receiptKey struct {
 	origin journal.Origin
 }
 
-// clone is a copy to be changed; that of nil is empty.
+// clone returns a copy to be changed; nil yields an empty box.
 func (b *box) clone() *box {
 	if b == nil {
 		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, parked: map[uint64]parked{}}
@@ -52,7 +52,7 @@ func (b *box) full(m *journal.Message) bool {
 	return bounded && (limit.Exceeded(int64(len(b.messages)), int64(b.bytes), m.Bytes) || b.parkedFull())
 }
 
-// overfull tells whether it holds more than it may, also of what was sent by others.
+// overfull reports whether it exceeds its bounds, also those for messages sent by others.
 func (b *box) overfull() bool {
 	return len(b.messages) > journal.MaxSentInbox || b.bytes > journal.MaxSentInboxBytes
 }
@@ -111,8 +111,8 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 }
 
 // boxesLocked are the boxes that the Write changes, once it has received, taken, held, left
-// receipts and sent, or what is wrong with that. The zero Result says that nothing is. What
-// the Write takes does not matter to what it receives. Position is where the next message stands.
+// receipts and sent, or the error of that. The zero Result is success. The messages that the Write
+// takes do not matter to the one that it receives. Position is the position of the next message.
 func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, position uint64, res journal.Result) {
 	own := s.boxes[w.Receiver()].clone()
 	after = map[journal.Receiver]*box{w.Receiver(): own}
@@ -272,7 +272,7 @@ func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) 
 	}, compareIDs, limit)
 }
 
-// dropLost drops what is sent to executions that may be gone.
+// dropLost drops messages sent to executions that may be gone.
 func (b *box) dropLost() {
 	for position, m := range b.messages {
 		if m.Kind == journal.ResultMessage || m.Kind.Stops() {

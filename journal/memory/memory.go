@@ -70,10 +70,10 @@ func New() *Store {
 // CommitsAtOnce implements journal.Store.
 func (s *Store) CommitsAtOnce() int { return 1 }
 
-// Dialect is that of the embedded store: the oracle stands in for it.
+// Dialect is the embedded store's dialect: the oracle stands in for it.
 func (s *Store) Dialect() string { return abi.DialectSQLite }
 
-// GuestsAlone is that of the embedded store, too.
+// GuestsAlone is the embedded store's answer, too.
 func (s *Store) GuestsAlone() bool { return true }
 
 // enter takes the lock if the store can be used; the caller calls leave.
@@ -287,7 +287,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	return len(expired), nil
 }
 
-// freeLocked forgets that runs which are over hold something.
+// freeLocked releases the rows held by runs that have ended.
 func (s *Store) freeLocked(own []journal.Fence) {
 	maps.DeleteFunc(s.holds, func(run journal.RunKey, _ bool) bool {
 		e := s.runLocked(run)
@@ -295,7 +295,8 @@ func (s *Store) freeLocked(own []journal.Fence) {
 	})
 }
 
-// Purge implements journal.Store: what a run had is gone with it. Messages without a receiver are left, and runs that hold others.
+// Purge implements journal.Store: the data of a run is gone with it. Messages without a receiver
+// are left, and runs that hold others.
 func (s *Store) Purge(ctx context.Context, own []journal.Fence, _ int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {

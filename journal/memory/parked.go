@@ -15,7 +15,7 @@ type parked struct {
 	message journal.Message
 }
 
-// parkedFull tells whether it takes no more messages because of those that are parked.
+// parkedFull reports whether it takes no more messages because of its parked ones.
 func (b *box) parkedFull() bool {
 	return b != nil && (len(b.parked) >= journal.MaxParked || b.parkedBytes >= journal.MaxParkedBytes)
 }

@@ -36,7 +36,7 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	storetest.RunGivenUpBefore(t, open(t, postgres.Config{Schema: schema}))
 }
 
-// What it was settled with is in an inbox.
+// Its settlement is in an inbox.
 func TestDeferredsBecomeMessages(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)
@@ -83,8 +83,8 @@ func restoreBefore(t *testing.T) (schema string) {
 	return schema
 }
 
-// A host of the version before that is still at work when the schema is changed writes nothing any more: its fences
-// are of an epoch that is over.
+// A host of the previous version that is still at work when the schema is changed writes nothing
+// any more: its fences are of a past epoch.
 func TestHostFromBeforeRunsIsFenced(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)

@@ -92,7 +92,7 @@ func BenchmarkWakeTimes(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N*len(writes))/b.Elapsed().Seconds(), "writes/s")
-			require.NoError(b, store.Close()) // its connections report what they have done
+			require.NoError(b, store.Close()) // its connections report their work
 			admin, err := pgx.Connect(b.Context(), pgtest.DSN(b))
 			require.NoError(b, err)
 			defer admin.Close(b.Context())

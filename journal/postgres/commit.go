@@ -39,17 +39,15 @@ func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
 // start or message that comes second, is answered within the first round trip
 // by ON CONFLICT DO NOTHING.
 //
-// Why the fence holds. Every batch takes a SHARE lock on the table of shards,
-// then reads the fences. ClaimShards changes fences under SHARE ROW EXCLUSIVE,
-// which conflicts with it. So either the claim comes first: the batch waits for
-// it, and since under READ COMMITTED each statement sees what was committed
-// when it began, and the lock and the read are two statements, the read sees
-// the new fence. Or the batch comes first: the claim, and with it the new owner,
-// waits until the batch has committed. Were both one statement, its snapshot could
-// be older than the lock, and the write of a stale owner would get through. A row
-// lock (FOR SHARE) would do as well, but it writes to each row it locks; the table
-// lock costs nothing but memory. Guest transactions run on an old snapshot and do
-// use the row lock: see guestTx.Commit.
+// Why the fence holds. Every batch takes a SHARE lock on the table of shards, then reads the
+// fences. ClaimShards changes fences under SHARE ROW EXCLUSIVE, which conflicts with it. So either
+// the claim comes first: the batch waits for it, and since under READ COMMITTED each statement sees
+// the commits before its beginning, and the lock and the read are two statements, the read sees the
+// new fence. Or the batch comes first: the claim, and with it the new owner, waits until the batch
+// has committed. Were both one statement, its snapshot could be older than the lock, and the write
+// of a stale owner would get through. A row lock (FOR SHARE) would do as well, but it writes to
+// each row it locks; the table lock costs nothing but memory. Guest transactions run on an old
+// snapshot and do use the row lock: see guestTx.Commit.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	results := make([]journal.Result, len(writes))
 	valid := make([]*journal.Write, 0, len(writes))
@@ -145,7 +143,7 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	return outcomes, nil
 }
 
-// result is what became of a write that was tried with others.
+// result is the outcome of a write that was tried with others.
 func (a *answers) result(w *journal.Write) (r journal.Result) {
 	if w.Receive != nil {
 		position, put := a.mailed[mailKey{w.ReceivedBy(), w.Receive.Origin}]

@@ -9,9 +9,9 @@ import (
 
 // continuation has another run take the place of one.
 //
-// A write of a run that does not change its row, as a link, locks the row against its end; one that continues it locks
-// the row against that in turn, before all else: see rowLocks. So what is written of the old run is there by then, and
-// is garbage with the rest, or finds another run.
+// A write of a run that does not change its row, as a link, locks the row against its end; a
+// continuing write locks the row against that in turn, before all else: see rowLocks. So other
+// writes of the old run are there by then, and are garbage with the rest, or find another run.
 type continuation struct {
 	id         journal.ID
 	run, chain journal.RunID
@@ -30,9 +30,8 @@ func queueContinues(b *pgx.Batch, continues []continuation) {
 	b.Queue(stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}), k.len(), chains)
 }
 
-// parts divides writes that are decided into plans that follow each other: a run that
-// continues, and what else is written of it, cannot be in one; and one that takes the place of
-// another is alone.
+// parts divides decided writes into consecutive plans: a run that continues, and its other writes,
+// cannot be in one; and a superseding run is alone.
 func parts(writes []*journal.Write) (parts [][]*journal.Write) {
 	first := 0
 	continued := map[journal.ID]bool{} // → whether it continues in this part

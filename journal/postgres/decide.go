@@ -16,9 +16,9 @@ type entryKey struct {
 	seq uint64
 }
 
-// commitDecided reads what the writes depend on, decides about each, and commits
-// those that take effect. Another commit may come between the reading and the
-// writing; then a premise fails, and the caller tries again.
+// commitDecided reads the rows that the writes depend on, decides about each, and commits the ones
+// with an effect. Another commit may come between the reading and the writing; then a premise
+// fails, and the caller tries again.
 func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
 	snap, err := s.readSnapshot(ctx, conn, writes)
 	if err != nil {
@@ -92,8 +92,7 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	return journal.Result{}
 }
 
-// apply notes the effects of a write that takes effect, and leaves of it what is to be
-// written.
+// apply records the effects of an effective write, and returns the remainder to be written.
 func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 	if _, exists := snap.executions[write.ID]; write.Start != nil && !write.Replace.IsZero() && !exists {
 		write = withoutReplace(write)

@@ -13,16 +13,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestDecide decides about writes in order. All executions are in shards of
-// epoch 1. The argument have lists what the store holds: "a" is an execution, "a/3"
-// an entry of it, "a!paid" a settled deferred, "a+3" the message at position 3 that has
-// the origin 3, "a=3" a receipt of that origin, "a+full" an inbox without room, and
-// "a+overfull" one without room for what others send. Each line
-// of the input is a write: an execution, then its parts: start, N (an entry), !NAME (a
-// settlement), update, stale (the epoch is over), entity (it is one, and is replaced),
-// destroy, +N (a message of an origin is received), -N (it is taken), =N (a receipt is
-// left), >a+N (it is sent to another), ~N (it is held), continue (as the run that
-// another-run means), publish, lock, unlock.
+// TestDecide decides about writes in order. All executions are in shards of epoch 1. The argument
+// have lists what the store holds: "a" is an execution, "a/3" an entry of it, "a!paid" a settled
+// deferred, "a+3" the message at position 3 that has the origin 3, "a=3" a receipt of that origin,
+// "a+full" an inbox without room, and "a+overfull" one without room for what others send. Each line
+// of the input is a write: an execution, then its parts: start, N (an entry), !NAME (a settlement),
+// update, stale (of a past epoch), entity (it is one, and is replaced), destroy, +N (a message of
+// an origin is received), -N (it is taken), =N (a receipt is left), >a+N (it is sent to another),
+// ~N (it is held), continue (as the run that another-run means), publish, lock, unlock.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
@@ -66,7 +64,7 @@ func TestDecide(t *testing.T) {
 
 func idOf(key string) journal.ID { return journal.IDOf("default", "bank/Transfer", key) }
 
-// receiversOf are the inboxes under an id: that of its execution, and that of its entity.
+// receiversOf returns the inboxes under an id: the execution's, and the entity's.
 func receiversOf(key string) []journal.Receiver {
 	return []journal.Receiver{{ID: idOf(key)}, {ID: idOf(key), Chain: journal.RunID(idOf(key))}}
 }

@@ -107,7 +107,7 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *
 		return err
 	}
 	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error { // the binary may be large and the way slow
-		// One that is there stays, and one that was damaged is repaired.
+		// An existing module stays, and a damaged one is repaired.
 		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` AS m (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (digest) DO UPDATE SET wasm = excluded.wasm, manifest = excluded.manifest WHERE m.wasm <> excluded.wasm`,
 			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt)

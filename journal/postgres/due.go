@@ -11,15 +11,16 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// # What is due, by shards
+// # Due executions, by shards
 //
-// The indexes of wake times begin with the shard: a host of a cluster reads what is in its own shards and nothing else. What is
-// due is wanted in the order of time over all of them. To read a page from each shard and sort would read a thousand times what
-// is wanted, page after page, if much is due. So the first query of a page reads a few rows of each shard. They are merged until
-// the page is full, or until the last row that was read of a shard which may have more: then that shard, and those that run
-// out next, are read on. Executions that are due at the same time, as all are that wait for the host, come in the order of their
-// shards, so that a page of them takes most of its rows from a few. If nothing is due, as a rule, one query looks
-// once into the index for each shard.
+// The indexes of wake times begin with the shard: a host of a cluster reads its own shards and
+// nothing else. The due executions are wanted in the order of time over all of them. To read a page
+// from each shard and sort would read a thousand times too much, page after page, if much is due.
+// So the first query of a page reads a few rows of each shard. They are merged until the page is
+// full, or until the last row that was read of a shard which may have more: then that shard, and
+// the next to run out, are read on. Executions that are due at the same time, as all are that wait
+// for the host, come in the order of their shards, so that a page of them takes most of its rows
+// from a few. If nothing is due, as a rule, one query looks once into the index for each shard.
 
 // readOn is how many shards are read on at once.
 const readOn = 16
@@ -92,7 +93,8 @@ func nextCut(cut map[journal.Wake]bool) (places []shardPlace) {
 	return places
 }
 
-// dueQuery lists what is due behind a place in each shard, a few rows of each. All of it is in the index.
+// dueQuery lists due rows behind a place in each shard, a few rows of each. All of it is in the
+// index.
 func dueQuery(table, only string) string {
 	return `SELECT w.id, w.wake_at FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS JOIN LATERAL (
 			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only + ` AND x.wake_at <= $2 AND (x.wake_at, x.id) > (s.at, s.id)

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// SQLSTATEs that are told apart. Those that begin with CR are raised by the
-// function expect of our own schema.
+// SQLSTATEs that are told apart. The codes beginning with CR are raised by the function expect of
+// our own schema.
 const (
 	stateDuplicateTable  = "42P07"
 	stateFenced          = "CR001"
@@ -95,7 +95,7 @@ func beforeCommit(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-// messageOf is what the database said, for the author of a statement.
+// messageOf returns the database's message, for the author of a statement.
 func messageOf(err error) string {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {

@@ -18,8 +18,9 @@ type ownedTx struct {
 	own journal.Owned
 }
 
-// Owned implements sqlsweep.Store. Until the transaction is over no claim gets through: fences that it checks hold for as
-// long. The lock and the check are two statements, for the reason that Commit gives.
+// Owned implements sqlsweep.Store. Until the transaction ends no claim gets through: fences that it
+// checks hold for as long. The lock and the check are two statements, for the reason that Commit
+// gives.
 func (s swept) Owned(ctx context.Context, own journal.Owned, use func(context.Context, sqlsweep.Tx) error) error {
 	if err := own.Check(); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (tx *ownedTx) Check(ctx context.Context, shards ...journal.Shard) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// shards are those that the owner has, from one on.
+// shards returns the owner's shards, from one on.
 func (tx *ownedTx) shards(first journal.Shard) []int16 { return shardColumn(tx.own.From(first)) }
 
 func shardColumn(shards []journal.Shard) []int16 {

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// A claim does not wait for migrations. What they did is undone.
+// A claim does not wait for migrations. Their changes are undone.
 func TestClaimDuringADeploymentFencesIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
@@ -44,7 +44,7 @@ func TestClaimDuringADeploymentFencesIt(t *testing.T) {
 	require.EqualValues(t, 1, got.Version)
 }
 
-// The answer to a push was lost: a read that follows sees what became of it.
+// The answer to a push was lost: a later read sees its outcome.
 func TestLostAnswerOfADeploymentIsUndecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres/guestsql"
 )
 
-// maxGuestMessage bounds what the server may send in one message: a row that
-// is wider ends the connection before it fills the host's memory.
+// maxGuestMessage bounds what the server may send in one message: a wider row ends the connection
+// before it fills the host's memory.
 const maxGuestMessage = 2 * abi.MaxBody
 
 // guestTx is a journal.GuestTx: the transaction of an activity.
@@ -48,11 +48,11 @@ const maxGuestMessage = 2 * abi.MaxBody
 //
 // # Statements
 //
-// Each statement has a savepoint, so that one that fails (a duplicate key) can
-// be caught by the activity, as on SQLite, instead of ending the transaction.
+// Each statement has a savepoint, so that a failed one (a duplicate key) can be caught by the
+// activity, as on SQLite, instead of ending the transaction.
 //
-// The transaction begins with the first statement, in the same round trip: one
-// that runs a single statement whose parameters are known costs two round trips.
+// The transaction begins with the first statement, in the same round trip: a transaction of a
+// single statement with known parameters costs two round trips.
 type guestTx struct {
 	store     *Store
 	namespace string
@@ -61,10 +61,10 @@ type guestTx struct {
 	timer     clockwork.Timer
 
 	mu    sync.Mutex
-	conn  *pgxpool.Conn // nil once it is over; guarded by mu, like all below
+	conn  *pgxpool.Conn // nil once it has ended; guarded by mu, like all below
 	begun bool
 	saved bool  // there is a savepoint before the last statement
-	over  error // what every call answers once it is over
+	over  error // the answer to every call once it has ended
 }
 
 var _ journal.GuestTx = (*guestTx)(nil)
@@ -172,8 +172,8 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	if err := guestsql.CheckStatement(query); err != nil {
 		return err
 	}
-	// The server ends a statement that takes too long, and says so: one that says
-	// nothing for as long again as any call may take is gone.
+	// The server ends a statement that takes too long, and says so: a server that is silent for
+	// another call limit is gone.
 	limited, cancel := clockwork.WithDeadline(ctx, t.store.config.Clock, t.deadline.Add(t.store.config.CallLimit))
 	defer cancel()
 	overdue := t.watchLocked(ctx)
@@ -211,7 +211,7 @@ func (t *guestTx) statementLocked(ctx context.Context, query string, args []any,
 	b := &pgconn.Batch{}
 	ahead := 0
 	if !known {
-		// Ask the server what the parameters are.
+		// Ask the server for the parameters.
 		t.queueOpeningLocked(b)
 		if _, err := conn.ExecBatch(ctx, b).ReadAll(); err != nil {
 			return true, err
@@ -244,8 +244,8 @@ func (t *guestTx) statementLocked(ctx context.Context, query string, args []any,
 	return true, r.err
 }
 
-// readBatch sends a batch and reads what the statement behind the opening
-// answers, and the role that it ran under in the end.
+// readBatch sends a batch and reads the answer to the statement behind the opening, and the role
+// that it ran under in the end.
 func readBatch(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result) (user string, err error) {
 	results := conn.ExecBatch(ctx, b)
 	for i := 0; results.NextResult(); i++ {
@@ -257,7 +257,7 @@ func readBatch(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead 
 				user = string(row.Rows[0][0])
 			}
 		default:
-			_, _ = results.ResultReader().Close() // its error is that of results
+			_, _ = results.ResultReader().Close() // its error is the one of results
 		}
 	}
 	return user, results.Close()
@@ -265,8 +265,7 @@ func readBatch(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead 
 
 const savepoint = "cruster_statement"
 
-// queueOpeningLocked appends what goes before a statement and tells how many
-// statements that is.
+// queueOpeningLocked appends the statements before a statement and returns their number.
 func (t *guestTx) queueOpeningLocked(b *pgconn.Batch) int {
 	n := 2
 	left := max(t.deadline.Sub(t.store.config.Clock.Now()).Milliseconds(), 1)
@@ -307,11 +306,12 @@ func (t *guestTx) undoLocked(ctx context.Context) error {
 // the host tries again, and the next snapshot shows the new fence. And while
 // the lock is held no claim gets through.
 //
-// The row of the run is locked for the same reason, FOR KEY SHARE. That passes over changes of other columns
-// than those of unique indexes, so that a run may go on while an activity of it is under way. It
-// fails if the run is over since the snapshot, has continued, was superseded or deleted: these
-// change run, finished_at or superseded, or the row is gone. So nothing that an activity did takes
-// effect for a run that has ended, and who ends a run waits for the activity that is being committed.
+// The row of the run is locked for the same reason, FOR KEY SHARE. That passes over changes of
+// columns without unique indexes, so that a run may go on while an activity of it is under way. It
+// fails if the run has ended since the snapshot, has continued, was superseded or deleted: these
+// change run, finished_at or superseded, or the row is gone. So no effect of an activity is
+// committed for a run that has ended, and the end of a run waits for the activity that is being
+// committed.
 func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -281,8 +281,8 @@ func TestClaimDuringAGuestTransactionFencesIt(t *testing.T) {
 	require.Equal(t, [][]any{{int64(100)}}, rows)
 }
 
-// What is remembered of a statement's parameters does not outlive a migration,
-// not even one of another host.
+// The cached types of a statement's parameters do not outlive a migration, not even one of another
+// host.
 func TestMigrationChangesParameters(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})

@@ -100,7 +100,7 @@ func isNumeric(oid uint32) bool {
 	return false
 }
 
-// maxInt and minInt bound what a numeric type can take of an integer.
+// maxInt and minInt bound the integers that a numeric type can take.
 func maxInt(oid uint32) uint64 {
 	switch oid {
 	case pgtype.Int2OID:

@@ -10,10 +10,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// failedStatement is what is known about a statement of a guest that failed.
+// failedStatement holds the facts about a failed statement of a guest.
 type failedStatement struct {
 	callerErr error // why the caller gave up, if it did
-	resultErr error // what was wrong with the rows, if anything: then the store cancelled the statement itself
+	resultErr error // the error in the rows, if any: then the store cancelled the statement itself
 	tooLong   error // the answer to a transaction that was open for too long
 	overdue   bool  // the server was seen to work on it after it should have ended it
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// hotQueries are the statements that run all the time, besides those that are prepared under a name.
+// hotQueries are the statements that run all the time, besides the ones prepared under a name.
 func (st *statements) hotQueries() map[string]string {
 	holders := st.holders()
 	return map[string]string{
@@ -190,7 +190,8 @@ func (n *planNode) scans() (all []*planNode) {
 	return all
 }
 
-// arguments are what a statement is given, and what parts of it hand to each other; servers name the latter in several ways.
+// arguments are the parameters of a statement, and the values that its parts hand to each other;
+// servers name the latter in several ways.
 var arguments = regexp.MustCompile(`\$\d+|\(InitPlan \d+\)\.col\d+`)
 
 func (n *planNode) show(out *strings.Builder, indent string) {

@@ -54,8 +54,9 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]j
 		int16(after.Shard()), after[:], max(limit, 0))
 }
 
-// receiversQuery leaps from each entity with messages to the next, over all of its other messages, in an index that has none of
-// executions: of those there may be millions that are over and have settled deferreds.
+// receiversQuery leaps from each entity with messages to the next, over all of its other messages,
+// in an index without those of executions: there may be millions of finished ones with settled
+// deferreds.
 func (st *statements) receiversQuery() string {
 	return `WITH RECURSIVE receivers AS (
 			(SELECT shard, id FROM ` + st.inbox + ` WHERE chain = '' AND parked IS NULL AND (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)

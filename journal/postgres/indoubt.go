@@ -42,7 +42,7 @@ type inDoubt struct {
 // it to succeed share it: a thousand reads that each tried for themselves, one
 // after the other, would keep the store busy long after the database is back.
 type attempt struct {
-	done chan struct{} // closed when it is over
+	done chan struct{} // closed when it has ended
 	err  error         // set before that
 }
 
@@ -92,9 +92,8 @@ func (s *Store) resolveInDoubt(ctx context.Context) error {
 	}
 }
 
-// joinAttempt returns the attempt under way, or begins one; nil if no session is
-// in doubt any more. It ends only when none is left, so that it covers those that
-// were lost meanwhile.
+// joinAttempt returns the attempt under way, or begins one; nil if no session is in doubt any more.
+// It ends only when none is left, so that it covers sessions lost meanwhile.
 func (s *Store) joinAttempt() *attempt {
 	d := &s.inDoubt
 	d.mu.Lock()
@@ -132,7 +131,7 @@ func (s *Store) endLostSessions(ctx context.Context) error {
 	}
 }
 
-// next is a session that is in doubt. If none is left the attempt is over.
+// next returns a session in doubt. If none is left the attempt has ended.
 func (d *inDoubt) next() (key int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -37,7 +37,7 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 	if f.Workflow == "" || strings.HasSuffix(f.Workflow, "/") {
 		fits = `starts_with(workflow, $2)`
 	}
-	// Within one namespace the walk over the strands ends behind those that fit.
+	// Within one namespace the walk over the strands ends behind the fitting ones.
 	first, last := `($1, $2, '')`, `n.namespace = $1 AND `+strings.ReplaceAll(fits, "workflow", "n.workflow")
 	if f.Namespace == "" {
 		first, last = `('', '', '')`, `$1 = ''`

@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestListPlans asks Postgres how it lists thousands of executions, in a store like
-// that of a host: it looks at a few rows, by an index, whatever the filter.
+// TestListPlans asks Postgres how it lists thousands of executions, in a store like a host's: it
+// looks at a few rows, by an index, whatever the filter.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
 	store, epochs := openInside(t)

@@ -11,21 +11,20 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// mail is what a plan does to inboxes.
+// mail is the part of a plan that changes inboxes.
 //
-// Messages that a write receives and messages that it sends are rows of one table. Those
-// that decide about nothing but themselves, a receipt of which or a message of which may be
-// there already, are lenient. The server assigns the positions, in the order of the rows of
-// a statement.
+// Messages that a write receives and messages that it sends are rows of one table. Rows that decide
+// about nothing but themselves, and may have a receipt or a message already, are lenient. The
+// server assigns the positions, in the order of the rows of a statement.
 //
-// The order of the statements. Whether there is room is looked at before anything is
-// taken, so that a batch that makes room for itself is decided write by write. Messages are
-// taken and receipts left before messages are put: one that is repeated while it is taken
-// finds the receipt. One whose like is taken without a receipt by the same plan is not decided by
-// that order: the transaction stops (undecided). A statement does not see what others commit while it runs, and so may
-// miss a receipt, and put a message again that was taken at this moment. The unique index
-// lets it do so only once the other has committed, and so a second statement sees the
-// receipt, and stops the transaction: stmtUnanswered.
+// The order of the statements. Whether there is room is looked at before anything is taken, so that
+// a batch that makes room for itself is decided write by write. Messages are taken and receipts
+// left before messages are put: one repeated while it is taken finds the receipt. A message whose
+// like is taken without a receipt by the same plan is not decided by that order: the transaction
+// stops (undecided). A statement does not see commits of others while it runs, and so may miss a
+// receipt, and put a message again that was taken at this moment. The unique index lets it do so
+// only once the other has committed, and so a second statement sees the receipt, and stops the
+// transaction: stmtUnanswered.
 type mail struct {
 	rows, lenient mailRows
 	room          map[journal.Receiver]*room // that must be free
@@ -57,10 +56,11 @@ func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + in
 type room struct {
 	received, sent tally
 	bounded        bool               // some of it is
-	limit          journal.InboxLimit // of what is received
+	limit          journal.InboxLimit // of received messages
 }
 
-// overfull tells whether it is more than an inbox may hold, also of what was sent by others.
+// overfull reports whether it exceeds the bounds of an inbox, also those for messages sent by
+// others.
 func (t tally) overfull() bool {
 	return t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes
 }
@@ -71,8 +71,8 @@ func (t tally) full(m *journal.Message) bool {
 	return bounded && limit.Exceeded(t.messages, t.bytes, m.Bytes)
 }
 
-// put adds the messages that a write receives and sends. Writes are added in their order,
-// which is that of the messages of a receiver.
+// put adds the messages that a write receives and sends. Writes are added in their order, which is
+// also the order of a receiver's messages.
 func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
@@ -161,7 +161,7 @@ func (m *mail) queue(b *pgx.Batch, counted [][]byte, known premise, a *answers) 
 	if m.lenient.len() > 0 {
 		m.lenient.queue(b, stmtMailLenient, counted).Query(a.put)
 	}
-	// In the transaction of a guest it would see no more than what was seen before.
+	// In the transaction of a guest it would see no more than before.
 	if known != guest {
 		for _, rows := range []*mailRows{&m.rows, &m.lenient} {
 			if rows.len() > 0 {
@@ -172,8 +172,8 @@ func (m *mail) queue(b *pgx.Batch, counted [][]byte, known premise, a *answers) 
 	}
 }
 
-// undecided are the messages to be put that one of the same origin may refuse, also one that is taken: whether it stands in
-// front of the take was not decided yet.
+// undecided returns the messages to be put that another of the same origin may refuse, also a taken
+// one: whether it stands in front of the take was not decided yet.
 func (m *mail) undecided(known premise) mailKeys {
 	if known == decided {
 		return mailKeys{}
@@ -182,9 +182,8 @@ func (m *mail) undecided(known premise) mailKeys {
 	return put.keys()
 }
 
-// queueRoom appends the check that inboxes have room. What is received has less of it than
-// what is sent. All of both counts, so that in an inbox that is nearly full each write is
-// decided about.
+// queueRoom appends the check that inboxes have room. Received messages have less of it than sent
+// ones. All of both counts, so that in a nearly full inbox each write is decided about.
 func (m *mail) queueRoom(b *pgx.Batch) {
 	var k receiverKeys
 	var messages, sizes, most, mostBytes []int64
@@ -293,8 +292,8 @@ func (c *callers) add(step journal.Caller) {
 	c.ids, c.runs, c.steps = append(c.ids, id), append(c.runs, run), append(c.steps, at)
 }
 
-// mailOrder looks through writes that may be tried together for those that decide about
-// others by what they do to inboxes.
+// mailOrder looks through writes that may be tried together for ones that decide about others by
+// their changes of inboxes.
 type mailOrder struct {
 	mailed map[mailKey]bool
 	// put are the receivers of messages → whether they are lenient. Those of one receiver

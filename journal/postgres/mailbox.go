@@ -7,8 +7,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// mailboxes is what a snapshot knows of inboxes and receipts: as much as the writes
-// depend on.
+// mailboxes is a snapshot's view of inboxes and receipts: as much as the writes depend on.
 type mailboxes struct {
 	mailed   map[mailKey]bool // there is a message
 	answered map[mailKey]bool // there is a receipt
@@ -18,7 +17,7 @@ type mailboxes struct {
 	aside    map[journal.Receiver]tally // of parked messages
 }
 
-// message is one that a write wants to take, park or unpark.
+// message is a message that a write wants to take, park or unpark.
 type message struct {
 	origin journal.Origin
 	bytes  int64
@@ -104,7 +103,7 @@ func (m *mailboxes) checkPlaces(w *journal.Write) error {
 	return nil
 }
 
-// overfills tells whether what a write sends is more than an inbox may hold.
+// overfills reports whether the messages sent by a write exceed the bounds of an inbox.
 func (m *mailboxes) overfills(w *journal.Write) bool {
 	if len(w.Send) == 0 {
 		return false
@@ -132,7 +131,7 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 	return false
 }
 
-// apply notes the effects of a write, and leaves of what it sends what is not there yet.
+// apply records the effects of a write, and returns it with the messages that are not there yet.
 func (m *mailboxes) apply(w *journal.Write) *journal.Write {
 	m.unpark(w)
 	for _, position := range w.Take {

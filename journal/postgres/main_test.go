@@ -69,8 +69,9 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, harness)
 }
 
-// TestDifferential has one store that is emptied for each check, and stays open like that of a host that runs for long: its
-// connections have their plans. A check that fails shows its own operations; if it does not fail alone, those before it matter.
+// TestDifferential has one store that is emptied for each check, and stays open like a long-running
+// host's: its connections have their plans. A check that fails shows its own operations; if it does
+// not fail alone, those before it matter.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)

@@ -104,7 +104,7 @@ func pause(ctx context.Context, c *Config) error {
 	}
 }
 
-// ownSchema makes the schema, or refuses to change one that belongs to someone else.
+// ownSchema makes the schema, or refuses to change someone else's.
 func ownSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 	var user, owner string
 	var owns bool
@@ -126,8 +126,8 @@ func ownSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 	return nil
 }
 
-// applySteps applies what is pending. A step that does not get its locks at once lets go of its place in the queue,
-// and is tried again.
+// applySteps applies pending steps. A step that does not get its locks at once lets go of its place
+// in the queue, and is tried again.
 func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*goose.Migration) error {
 	cfg := base.Copy()
 	cfg.RuntimeParams["search_path"] = quote(c.Schema)

@@ -52,14 +52,14 @@ func (m *migration) connect() *pgx.Conn {
 	return conn
 }
 
-// exec runs a statement, in which SCHEMA is that of the store.
+// exec runs a statement, in which SCHEMA is the store's.
 func (m *migration) exec(conn *pgx.Conn, sql string) {
 	m.t.Helper()
 	_, err := conn.Exec(m.t.Context(), strings.ReplaceAll(sql, "SCHEMA", m.config.Schema))
 	require.NoError(m.t, err)
 }
 
-// is evaluates a condition, in which SCHEMA is that of the store.
+// is evaluates a condition, in which SCHEMA is the store's.
 func (m *migration) is(condition string) (is bool) {
 	m.t.Helper()
 	require.NoError(m.t, m.admin.QueryRow(m.t.Context(), "SELECT "+strings.ReplaceAll(condition, "SCHEMA", m.config.Schema)).Scan(&is))
@@ -101,9 +101,10 @@ func with(t *testing.T, step string) fs.FS {
 	return files
 }
 
-// A program that is older than the schema is refused, and changes nothing. The program is that of today, and the schema has a step
-// that it does not know: a binary that was built before today's schema is in no checkout, and those that are older than the check
-// itself could not be refused. The other direction, a store that an older binary wrote, is TestAStoreOfAnEarlierVersionGoesOn.
+// A program that is older than the schema is refused, and changes nothing. The program is today's,
+// and the schema has a step that it does not know: a binary that was built before today's schema is
+// in no checkout, and binaries older than the check itself could not be refused. The other
+// direction, a store that an older binary wrote, is TestAStoreOfAnEarlierVersionGoesOn.
 func TestOldProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	m := newMigration(t)

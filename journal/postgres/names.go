@@ -28,7 +28,7 @@ func guestName(schema, namespace string) string {
 // quote makes an identifier safe inside SQL.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// lockKey derives the key of an advisory lock from what it protects.
+// lockKey derives the key of an advisory lock from the protected names.
 func lockKey(parts ...string) int64 {
 	sum := sha256.Sum256([]byte("cruster\x00" + strings.Join(parts, "\x00")))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

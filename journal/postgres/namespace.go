@@ -44,7 +44,7 @@ func (s *Store) noteNamespace(namespace string) {
 
 func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string) error {
 	name := guestName(s.config.Schema, namespace)
-	// One host at a time; another one that waits here finds it done.
+	// One host at a time; another host waiting here finds it done.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("namespace", name)); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) revokePublicCreate(ctx context.Context, tx pgx.Tx, role string) 
 	return nil
 }
 
-// privilege explains what a database user was not allowed to do.
+// privilege explains the missing privilege of a database user.
 func privilege(err error, what, run string) error {
 	if sqlState(err) != statePrivilege {
 		return err

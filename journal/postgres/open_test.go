@@ -105,7 +105,7 @@ func TestRightsOfTheDatabaseUser(t *testing.T) {
 	require.Equal(t, abi.CodeStorePrivilege, abi.CodeOf(err), "%v", err)
 	require.Contains(t, abi.AsError(err).Hint, "ALTER ROLE \""+some+"\" CREATEROLE")
 
-	// With what the hints name, everything works: no superuser is needed.
+	// With the privileges in the hints, everything works: no superuser is needed.
 	enough := schema + "_enough"
 	dsn = asUser(t, enough, "CREATEROLE", `GRANT CREATE ON DATABASE `+database(t)+` TO `+enough)
 	b := &testBundle{schema: schema, store: open(t, postgres.Config{DSN: dsn, Schema: schema})}

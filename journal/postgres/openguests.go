@@ -34,7 +34,7 @@ func (o *openGuests) remove(t *guestTx) {
 	delete(o.txs, t)
 }
 
-// close lets no more in and returns those that are open.
+// close lets no more in and returns the open ones.
 func (o *openGuests) close() []*guestTx {
 	o.mu.Lock()
 	defer o.mu.Unlock()

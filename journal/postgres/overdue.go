@@ -10,18 +10,19 @@ import (
 //
 // The server ends a statement at its limit, if it can: between two rows, in a wait for a lock. It
 // cannot in the middle of arithmetic with long numbers, nor if a function of the module traps the
-// cancellation. Then nothing comes over the connection, and the host gives it up, as it gives up one
-// that is dead. The two are not the same trouble. A dead connection is the store's: the activity is
+// cancellation. Then nothing comes over the connection, and the host gives it up, as it gives up a
+// dead one. The two are not the same trouble. A dead connection is the store's: the activity is
 // repeated, uncounted, and the others of its pool are suspect. A statement that does not end is the
-// module's: repeated uncounted it would never stop, and each time take the connections of all others.
+// module's: repeated uncounted it would never stop, and each time take the connections of all
+// others.
 //
 // From this end both are silence. So another connection asks the server, when the statement should
 // have ended and has not: is the session at work? A session whose statement never arrived, or whose
 // answer was lost, is idle. A pooler between the two has sessions of its own; then the answer is no,
 // and the silence is the store's as before.
 
-// watchLocked has the server asked about the statement that comes next, once that is over its limit.
-// Overdue tells, when the statement has ended or is given up, whether the server was found to work on it.
+// watchLocked has the server asked about the next statement, once that exceeds its limit. Overdue
+// tells, when the statement has ended or is given up, whether the server was found to work on it.
 func (t *guestTx) watchLocked(ctx context.Context) (overdue func() bool) {
 	s, session := t.store, t.conn.Conn().PgConn().PID()
 	answer := make(chan bool, 1)

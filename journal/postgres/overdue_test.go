@@ -12,7 +12,8 @@ import (
 )
 
 // stubborn makes a function that the server cannot cancel, because it traps the cancellation;
-// arithmetic with long numbers does the same without a trap. And one that names the process of the server.
+// arithmetic with long numbers does the same without a trap. And a function that names the process
+// of the server.
 const stubborn = `CREATE FUNCTION SCHEMA__default.stubborn() RETURNS bigint LANGUAGE plpgsql AS $$
 	BEGIN
 		LOOP

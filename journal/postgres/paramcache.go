@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// paramCache remembers the types of parameters, so that only the first use of
-// a statement has to ask. The types may change with a migration, even one that
-// another host applies: an entry is dropped whenever its statement fails, and
-// the activity, which is tried again, then asks anew.
+// paramCache remembers the types of parameters, so that only the first use of a statement has to
+// ask. The types may change with a migration, even with another host's: an entry is dropped
+// whenever its statement fails, and the activity, which is tried again, then asks anew.
 type paramCache struct {
 	mu    sync.Mutex
 	types map[string][]uint32 // guarded by mu

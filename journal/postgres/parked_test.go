@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestParkedPlans: a list of parked messages looks at those that it shows, however many others there are.
+// TestParkedPlans: a list of parked messages looks at its own rows, however many others there are.
 func TestParkedPlans(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

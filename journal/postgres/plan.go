@@ -21,9 +21,8 @@ type linkKey struct {
 	step journal.StepID
 }
 
-// plan is what a batch of writes does to the tables. It is made on the premise
-// that every write takes effect; its statements stop the transaction if that
-// turns out wrong.
+// plan is the effect of a batch of writes on the tables. It is made on the premise that every write
+// takes effect; its statements stop the transaction if that turns out wrong.
 type plan struct {
 	// A start or link that is all its write asks for may find its row there
 	// already without an effect on other writes: the lenient rows.
@@ -61,10 +60,9 @@ const (
 	guest
 )
 
-// independent tells whether writes can be tried together: none decides about
-// another, as two starts of one execution, a start and what follows it,
-// two links of one step, two messages of one origin, two
-// runs of one execution, a run that continues or ends and what else is written of it, entries of one
+// independent tells whether writes can be tried together: none decides about another, as two starts
+// of one execution, a start and its successors, two links of one step, two messages of one origin,
+// two runs of one execution, a run that continues or ends and its other writes, entries of one
 // number, or two fences of one shard would. A run that takes the place of another is not tried.
 func independent(writes []*journal.Write) bool {
 	fences := map[journal.Shard]journal.Fence{}
@@ -277,7 +275,7 @@ func (p *plan) queueLinks(b *pgx.Batch, a *answers) {
 	})
 }
 
-// queueArrivals appends a statement that counts messages of which it is certain that they are put.
+// queueArrivals appends a statement that counts messages that are certainly put.
 func (p *plan) queueArrivals(b *pgx.Batch) {
 	if len(p.arrivals) == 0 {
 		return

@@ -108,8 +108,8 @@ func (p *plan) noteArrival(w *journal.Write, lenient bool) {
 	}
 }
 
-// followed is what two updates of one execution come to: the last one stands, but for
-// what it leaves as it is.
+// followed merges two updates of one execution: the last one stands, except for fields that it
+// leaves alone.
 func followed(first, last *journal.Update) *journal.Update {
 	both := *last
 	if both.Digest == "" {

@@ -104,8 +104,8 @@ func (s *Store) openPools(ctx context.Context, base *pgxpool.Config) (err error)
 	guests.ConnConfig.OnPgError = dropOneReadOnly
 	guests.ConnConfig.MaxProtocolMessageBodyLen = maxGuestMessage
 	writes.MaxConns, main.MaxConns, guests.MaxConns = commitConns, s.config.MaxConns, s.config.MaxGuestConns
-	// What cannot write does not get into the pools that write, and what may lag
-	// behind gets into none: the store promises to see what was acknowledged.
+	// A read-only server does not get into the pools that write, and a server that may lag behind
+	// gets into none: the store promises to see acknowledged writes.
 	writes.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	main.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	guests.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
@@ -221,10 +221,9 @@ const (
 
 // acquire takes a connection out of a pool; give puts it back.
 //
-// One that was idle for a while is tested before a call relies on it: a commit on
-// a dead connection would be undecided. The test is not left to the pool, which
-// would keep the place of a dead connection occupied until it is closed in good
-// order, and go through the others one by one.
+// A connection that was idle for a while is tested before a call relies on it: a commit on a dead
+// connection would be undecided. The test is not left to the pool, which would keep the place of a
+// dead connection occupied until it is closed in good order, and go through the others one by one.
 func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	wait := waitFactor * s.config.CallLimit
 	waiting, cancel := context.WithTimeout(ctx, wait)
@@ -260,9 +259,8 @@ func (s *Store) alive(ctx context.Context, conn *pgxpool.Conn) bool {
 	return conn.Ping(ctx) == nil || !conn.Conn().IsClosed()
 }
 
-// give returns a connection. One that was lost leaves the pool at once: closing it
-// in good order may take long if the server does not answer, and would keep its
-// place occupied meanwhile.
+// give returns a connection. A lost one leaves the pool at once: closing it in good order may take
+// long if the server does not answer, and would keep its place occupied meanwhile.
 func (s *Store) give(conn *pgxpool.Conn) {
 	if conn.Conn().IsClosed() {
 		conn.Hijack()
@@ -295,8 +293,7 @@ func inTime(ctx context.Context, limit time.Duration, call func(ctx context.Cont
 	return silent(ctx, call(ctx))
 }
 
-// silent tells the failure of a call that the server did not answer in time from
-// that of a caller which gave up.
+// silent distinguishes a server that did not answer in time from a caller that gave up.
 func silent(ctx context.Context, err error) error {
 	var s *silence
 	if err == nil || sqlState(err) != "" || errors.As(err, &s) || !errors.As(context.Cause(ctx), &s) {
@@ -305,9 +302,8 @@ func silent(ctx context.Context, err error) error {
 	return &silence{limit: s.limit, cause: err}
 }
 
-// silence is the failure of a call that the server did not answer in time. It is
-// the store's, not that of a deadline which the caller set: it does not unwrap to
-// context.DeadlineExceeded.
+// silence is the failure of a call that the server did not answer in time. It is the store's
+// failure, not the caller's deadline: it does not unwrap to context.DeadlineExceeded.
 type silence struct {
 	limit time.Duration
 	cause error

@@ -180,15 +180,15 @@ func (p *proxy) serve(c *passage) {
 	}
 }
 
-// answer copies what the server says.
+// answer copies the server's output.
 func (c *passage) answer() {
 	defer c.client.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := c.server.Read(buf)
 		if err != nil || c.mute.Load() {
-			// What the server said to the COMMIT ends here: it is done, and
-			// the client never gets the answer.
+			// The server's answer to the COMMIT ends here: it is done, and the client never gets
+			// the answer.
 			return
 		}
 		if c.silent.Load() {

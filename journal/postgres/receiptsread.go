@@ -17,8 +17,8 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 		int16(id.Shard()), id[:], keys)
 }
 
-// receiptsQuery reads receipts by their origins, one after the other: of a list of origins the planner makes a filter over all
-// receipts of the id, of which an entity may have millions.
+// receiptsQuery reads receipts by their origins, one after the other: of a list of origins the
+// planner makes a filter over all receipts of the id, and an entity may have millions.
 func (st *statements) receiptsQuery() string {
 	return `SELECT r.* FROM unnest($3::bytea[]) AS o (origin) CROSS JOIN LATERAL (
 			SELECT ` + sqlread.ReceiptColumns + ` FROM ` + st.receipts + `

@@ -20,7 +20,8 @@ import (
 // needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a batch has
 // no more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs none.
 //
-// The order is that of the arrays: a lateral subquery that locks is run for each row of the outer relation in turn.
+// The order follows the arrays: a lateral subquery that locks is run for each row of the outer
+// relation in turn.
 type rowLocks struct {
 	rows    []lockedRow // in the order of their ids
 	present []lockedRow // only looked at
@@ -40,7 +41,7 @@ type lockMode int16
 const (
 	unlocked     lockMode = iota
 	keyShared             // its run goes on: FOR KEY SHARE
-	toBeChanged           // FOR NO KEY UPDATE; FOR UPDATE if the run is over, which an update may change
+	toBeChanged           // FOR NO KEY UPDATE; FOR UPDATE if the run has ended, which an update may change
 	toBeReplaced          // its run ends or is another one, which are keys: FOR UPDATE
 )
 
@@ -77,7 +78,7 @@ type lockPlanner struct {
 	known    premise
 	started  map[journal.ID]bool // by a write before, so that no other transaction sees the row
 	expected map[journal.ID]bool // to be of a certain run when the transaction begins
-	open     map[journal.ID]bool // to be of one that is not over then
+	open     map[journal.ID]bool // to be of an unfinished run then
 	changed  map[journal.ID]bool // by a write before
 	modes    map[journal.ID]lockMode
 	rows     map[lockedRow]bool // without modes
@@ -104,8 +105,8 @@ func (p *lockPlanner) add(w *journal.Write) {
 	}
 }
 
-// expect has the row of an execution locked. Of writes that were decided one after the other the first one says what the
-// row is when the transaction begins; those behind it may build on another run.
+// expect has the row of an execution locked. Of writes decided one after the other the first tells
+// the row's state when the transaction begins; the later ones may build on another run.
 func (p *lockPlanner) expect(id journal.ID, run, chain journal.RunID, mode lockMode) {
 	if p.started[id] {
 		return

@@ -15,18 +15,19 @@ import (
 
 // # Refusals in storms
 //
-// Of the writes of entities two sorts are refused often, and many at a time: a commit of operations one of which
-// was performed before, when callers repeat their requests, and a message to an inbox that is full. Each stops the
-// optimistic transaction of its batch, and would have all of the batch decided write by write. But what refuses
-// them is few rows, found by their keys. So a batch that was stopped that way is sifted: in one round trip the fences
-// are checked and those rows are read, the writes that they refuse are answered, and the others are tried as they
-// were at first, in the same transaction. The batches behind it are sifted at once, until some of them in a row have
-// found nothing.
+// Of the writes of entities two sorts are refused often, and many at a time: a commit with an
+// operation that was performed before, when callers repeat their requests, and a message to a full
+// inbox. Each stops the optimistic transaction of its batch, and would have all of the batch
+// decided write by write. But the rows that refuse them are few, and found by their keys. So a
+// batch that was stopped that way is sifted: in one round trip the fences are checked and those
+// rows are read, the writes that they refuse are answered, and the others are tried as they were at
+// first, in the same transaction. The batches behind it are sifted at once, until some of them in a
+// row have found nothing.
 //
 // That an inbox is full costs a count of its messages. It is remembered for a moment, unless this host takes some out.
 
 const (
-	// siftedBatches is how many batches are sifted behind one that had something to refuse.
+	// siftedBatches is the number of batches sifted behind one that had something to refuse.
 	siftedBatches = 16
 	// fullFor is how long an inbox is taken for full.
 	fullFor = 100 * time.Millisecond
@@ -34,7 +35,7 @@ const (
 	maxFull = 1000
 )
 
-// sieve remembers what was refused.
+// sieve remembers recent refusals.
 type sieve struct {
 	clock clockwork.Clock
 
@@ -107,8 +108,8 @@ func isSiftable(w *journal.Write) bool {
 	return w.OfEntity() && (len(w.Receipts) > 0 || w.Receive != nil && bare(w))
 }
 
-// commitSifted commits what is left of a batch without the writes that are refused. Stopped is why the batch was not
-// committed as it is, if it was tried; it is returned if nothing is refused.
+// commitSifted commits a batch without the refused writes. Stopped is why the whole batch was not
+// committed, if it was tried; it is returned if nothing is refused.
 func (s *Store) commitSifted(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write, stopped error) ([]journal.Result, error) {
 	snap, err := s.readRefusals(ctx, conn, writes)
 	if err != nil {
@@ -166,8 +167,8 @@ func (s *Store) readRefusals(ctx context.Context, conn *pgxpool.Conn, writes []*
 	return snap, conn.SendBatch(ctx, &b.Batch).Close()
 }
 
-// refuse tells why a write is refused: the zero Result says that it is to be tried, and notes what it does to the
-// inbox. Where others of its batch make room nothing is concluded.
+// refuse tells why a write is refused: the zero Result says that it is to be tried, and records its
+// effect on the inbox. Where others of its batch make room nothing is concluded.
 func (s *Store) refuse(snap *snapshot, w *journal.Write, batch []*journal.Write) journal.Result {
 	if !isSiftable(w) {
 		return journal.Result{}

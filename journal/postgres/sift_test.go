@@ -71,8 +71,8 @@ func TestStormOverManyEntities(t *testing.T) {
 	require.False(t, store.sieve.expects([]*journal.Write{{ID: stale.ID, Receipts: stale.Receipts}}), "the storm is over")
 }
 
-// TestStormIntoAFullInbox: what a full inbox refuses does not concern the messages to others, and its messages are counted
-// once. As soon as one is taken out there is room.
+// TestStormIntoAFullInbox: refusals by a full inbox do not concern the messages to others, and its
+// messages are counted once. As soon as one is taken out there is room.
 func TestStormIntoAFullInbox(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

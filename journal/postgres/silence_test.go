@@ -61,7 +61,7 @@ var silentCalls = map[string]struct {
 	}, nil},
 }
 
-// answerLimit is how long these tests wait for the server. One that is not silent answers
+// answerLimit is how long these tests wait for the server. A server that is not silent answers
 // sooner, also on a machine that has much else to do.
 const answerLimit = 5 * time.Second
 
@@ -167,8 +167,8 @@ func TestSilenceOfTheServer(t *testing.T) {
 	require.Equal(t, journal.Result{}, b.commit(t, b.entry(1)))
 }
 
-// A connection that cannot be made in time is the store's failure, not that of a
-// deadline of the caller's, which clients would take for their own.
+// A connection that cannot be made in time is the store's failure, not an expired deadline, which
+// clients would take for their own.
 func TestAConnectionThatTakesTooLongIsNoDeadlineOfTheCaller(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
@@ -191,8 +191,8 @@ func TestOpenEndsIfTheServerIsSilent(t *testing.T) {
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 }
 
-// A host whose machine is gone cancels nothing. Its statement ends all the same, and
-// with it what it has locked.
+// A host whose machine is gone cancels nothing. Its statement ends all the same, and with it its
+// locks.
 func TestAnAbandonedStatementEnds(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)

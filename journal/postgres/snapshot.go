@@ -71,7 +71,8 @@ type entryNumbers struct {
 	seqs []int64
 }
 
-// readSnapshot opens the transaction, locks the fences and reads what the writes depend on: one round trip.
+// readSnapshot opens the transaction, locks the fences and reads the rows that the writes depend
+// on: one round trip.
 //
 // Each query sees the commits from before its begin, so another connection may commit between two of them. The rows that
 // refuse a write are read before the rows that answer it: runs that are used before executions, the room in an inbox

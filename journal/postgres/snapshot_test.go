@@ -11,8 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestStartBesideAnother starts an execution that another connection starts while the store reads what the write
-// depends on, between two of its queries: the execution is there, and was not there before.
+// TestStartBesideAnother starts an execution that another connection starts while the store reads
+// the rows that the write depends on, between two of its queries: the execution is there, and was
+// not there before.
 func TestStartBesideAnother(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

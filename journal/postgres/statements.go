@@ -154,10 +154,10 @@ const running = `e.state || '' = 'running'`
 const expected = `e.shard = w.shard AND e.id = w.id AND e.superseded = 0 * w.shard
 	AND (w.run IS NULL OR e.run = w.run) AND (w.chain IS NULL OR coalesce(e.chain, e.run) = w.chain)`
 
-// journalStatements are what a journal write is made of. Each takes columns as
-// arrays, so that a batch of any size is a handful of statements. Lenient ones
-// pass over rows that exist and tell which were new; all others stop the
-// transaction if a row is there that should not be, or is not that should.
+// journalStatements are the statements of journal writes. Each takes columns as arrays, so that a
+// batch of any size is a handful of statements. Lenient ones pass over rows that exist and tell
+// which were new; all others stop the transaction if a row is there and should not be, or the
+// reverse.
 var journalStatements = map[string]string{
 	stmtBegin:      `BEGIN ISOLATION LEVEL READ COMMITTED`,
 	stmtBeginGuest: `BEGIN ISOLATION LEVEL REPEATABLE READ`,
@@ -182,7 +182,8 @@ var journalStatements = map[string]string{
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
 
-	// It is another statement than that of the starts, so that it sees what deleted the row which a start waited for.
+	// It is another statement than that of the starts, so that it sees the deletion of the row
+	// which a start waited for.
 	stmtFresh: `
 	SELECT {expect}(count(*), 0, {taken}) FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run)
 	WHERE EXISTS (SELECT FROM {retired} r WHERE r.shard = n.shard AND r.run = n.run` + lookUp + `
@@ -239,7 +240,7 @@ var journalStatements = map[string]string{
 	UPDATE {executions} e SET ` + arrived + ` FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS new (shard, id, messages)
 	WHERE e.shard = new.shard AND e.id = new.id AND e.superseded = 0 * new.shard`,
 
-	// What follows is about inboxes: see mail.go.
+	// Inboxes: see mail.go.
 
 	stmtRoom: `
 	SELECT {expect}(count(*), 0, {full})
@@ -337,7 +338,7 @@ var journalStatements = map[string]string{
 	ON CONFLICT (shard, id, name) DO UPDATE SET type = excluded.type, text = excluded.text, number = excluded.number
 	WHERE (a.type, a.text, a.number) <> (excluded.type, excluded.text, excluded.number)`,
 
-	// What follows replaces runs: see earlier.go and continue.go.
+	// Replacing runs: see earlier.go and continue.go.
 
 	stmtSupersede: `
 	WITH old AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS o (shard, id, run)),

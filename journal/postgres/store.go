@@ -159,9 +159,8 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence,
 	return fences, nil
 }
 
-// claimFactor times CallLimit is how long a claim may take. It waits for the
-// transactions of the former owner; the server ends those of one that is frozen
-// soon after CallLimit.
+// claimFactor times CallLimit bounds a claim. It waits for the transactions of the former owner; if
+// that is frozen, the server ends them soon after CallLimit.
 const claimFactor = 3
 
 func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.Fence, error) {

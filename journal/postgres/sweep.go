@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// final are the states of executions that are over.
+// final are the states of executions that have ended.
 const final = sqlread.Final
 
 // swept is the store as sweeps see it. Rows that a commit holds at this moment are left for the next time.
@@ -51,8 +51,8 @@ func (tx *ownedTx) DeleteRows(ctx context.Context, rows *sqlsweep.Rows, room *sq
 
 // deleteRows deletes up to so many rows of an owner.
 //
-// By a range, and not by a join: what the planner knows of a table that was just filled may make that
-// one a comparison of each row with each. The row that passes the bound of bytes is the last.
+// By a range, and not by a join: the planner's statistics of a table that was just filled may make
+// a join a comparison of each row with each. The row that passes the bound of bytes is the last.
 func (st *statements) deleteRows(rows *sqlsweep.Rows) string {
 	table, owner, size := st.table(rows.Table), rows.Condition(`$`), rows.Bytes(`octet_length`)
 	n, m := placeholder(len(rows.Owner)+2), placeholder(len(rows.Owner)+3)

@@ -11,14 +11,14 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// holders are tables with runs that hold others, and the condition that they are over.
+// holders are tables with runs that hold others, and the condition that they have ended.
 func (st *statements) holders() []holders {
 	return []holders{{st.executions, ` AND finished_at > 0`}, {st.retired, ``}}
 }
 
 type holders struct{ table, over string }
 
-// find finds one that is over.
+// find finds a holder that has ended.
 func (h *holders) find() string {
 	return `SELECT shard, run FROM ` + h.table + ` WHERE shard = ANY($1::int2[]) AND holds` + h.over + ` LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`
 }
@@ -164,7 +164,8 @@ func (tx *ownedTx) Retire(ctx context.Context, gone []sqlsweep.Expired) error {
 	return err
 }
 
-// lockFamily locks the row of a run, and that of the run that has started it, in the order of batches: see rowLocks.
+// lockFamily locks the row of a run, and of the run that has started it, in the order of batches:
+// see rowLocks.
 func (st *statements) lockFamily() string {
 	return `SELECT FROM ` + st.executions + ` x WHERE (x.shard, x.run) IN (
 			SELECT $1::int2, $2::bytea UNION ALL

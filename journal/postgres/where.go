@@ -28,7 +28,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 			UNION ALL
 			SELECT n.* FROM spaces s CROSS JOIN LATERAL (SELECT a.namespace FROM ` + st.attributes + ` a WHERE a.namespace > s.namespace ORDER BY a.namespace LIMIT 1) AS n`
 	}
-	// The first that asks for one value leads: what has it is in the order of the list.
+	// The first that asks for one value leads: its rows are in the order of the list.
 	first := max(0, slices.IndexFunc(f.Where, func(c journal.Condition) bool { return c.Operator == "=" }))
 	where := `a.namespace = s.namespace AND ` + conditionSQL(&f.Where[first], "a", param) + ` AND (a.created_at, a.id) < ($2, $3)`
 	for i := range f.Where {
@@ -59,7 +59,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 		ORDER BY at DESC, place DESC`, args
 }
 
-// conditionSQL says what a condition asks of a row. The operator is one of five.
+// conditionSQL renders a condition on a row. The operator is one of five.
 func conditionSQL(c *journal.Condition, table string, param func(any) string) string {
 	row := table + `.name = ` + param(c.Name) + ` AND ` + table + `.type = ` + param(c.Value.Type)
 	if !c.OfText() {

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// A list with conditions looks at what has one value, newest first, or at what a range yields.
+// A list with conditions looks at the rows with one value, newest first, or at the rows of a range.
 func TestWherePlans(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)

@@ -134,7 +134,7 @@ func commitLives(b *testing.B, store *sqlite.Store, fences []journal.Fence, live
 	}
 }
 
-// cpuTime is what the process has used so far.
+// cpuTime returns the processor time of the process so far.
 func cpuTime(b *testing.B) time.Duration {
 	var usage unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &usage))

@@ -14,7 +14,7 @@ const (
 	copyEvery = 8_000
 	// longLog is where the log is to begin anew.
 	longLog = 16_000
-	// longestLog is where commits copy themselves what is left.
+	// longestLog is the length from which commits copy the remainder themselves.
 	longestLog = 20_000
 	// lookEvery is after how many commits the length is looked at.
 	lookEvery = 8
@@ -57,8 +57,7 @@ func newCheckpointer(path string) (*checkpointer, error) {
 	return c, nil
 }
 
-// copyDue tells whether a log of this many pages, of which so many are copied, is to be
-// copied now.
+// copyDue reports whether a log of this many pages, with so many copied, is to be copied now.
 func copyDue(log, copied int) bool {
 	return log-copied >= copyEvery || log >= longLog && copied < log
 }
@@ -71,8 +70,8 @@ func (c *checkpointer) look() {
 	}
 }
 
-// checkpoint copies what it can without waiting for anyone (PASSIVE) or nothing (NOOP),
-// and tells how many pages the log has and how many of them are copied.
+// checkpoint copies as much as possible without waiting for anyone (PASSIVE) or nothing (NOOP), and
+// tells how many pages the log has and how many of them are copied.
 func (c *checkpointer) checkpoint(mode string) (log, copied int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,13 +36,12 @@ func (s *Store) CommitsAtOnce() int { return 1 }
 
 // Commit implements journal.Store.
 //
-// What can be wrong with a single write is found by looking before touching, or, if it is a
-// receipt that is there already, by what it touches first and puts back: so a batch needs no
-// savepoints. Only a duplicate sequence number, and a message that is not there to be taken
-// or held, are found in the middle of a write. The owner of a shard knows both, so that only
-// a bug of the host writes one, and that case may be slow: the transaction is rolled back
-// and the batch repeated with a savepoint around each write. A write that sends to an inbox
-// which is nearly overfull has a savepoint of its own.
+// Errors of a single write are found by looking before touching, or, for a receipt that is there
+// already, by the first row, which is touched and put back: so a batch needs no savepoints. Only a
+// duplicate sequence number, and a missing message to be taken or held, are found in the middle of
+// a write. The owner of a shard knows both, so that only a bug of the host writes them, and that
+// case may be slow: the transaction is rolled back and the batch repeated with a savepoint around
+// each write. A write that sends to an inbox which is nearly overfull has a savepoint of its own.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
@@ -83,7 +82,7 @@ type batch struct {
 	// fences that were read in this transaction.
 	fences map[journal.Shard]journal.Fence
 	mail   *mail
-	// sentTo are the inboxes that what the last write sent was put into.
+	// sentTo are the receivers of the last write's messages.
 	sentTo []journal.Receiver
 	// refuses tells of inboxes that the last write sends to whether they take no more messages.
 	refuses map[journal.Receiver]bool
@@ -98,9 +97,8 @@ func spoilt(err error) bool {
 	return isConstraint(err) || errors.Is(err, errNoMessage) || errors.Is(err, errEntryTaken)
 }
 
-// apply applies one write. An error means that it may be half done and the
-// transaction must not be committed; what is wrong with the write alone is in
-// the result, and then nothing of it was done.
+// apply applies one write. An error means that it may be half done and the transaction must not be
+// committed; an error of the write alone is in the result, and then nothing of it was done.
 func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}, nil
@@ -143,8 +141,8 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	return b.insert(w)
 }
 
-// applies looks at the rows of an execution: the zero Result says that nothing in them
-// keeps the write from taking effect. Over tells whether its run is over.
+// applies looks at the rows of an execution: the zero Result says that nothing in them keeps the
+// write from taking effect. Over reports whether its run has ended.
 func (b *batch) applies(w *journal.Write) (over bool, result journal.Result, err error) {
 	there, err := b.run(w.ID)
 	if err != nil {
@@ -181,8 +179,8 @@ func (b *batch) isUsed(run journal.RunKey) (bool, error) {
 	return b.found(selectUsed, run)
 }
 
-// applyAlone is apply with a savepoint, so that what is found in the middle of a write
-// costs this write only.
+// applyAlone is apply with a savepoint, so that an error in the middle of a write costs this write
+// only.
 func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	if err := run(b.conn, "SAVEPOINT cruster_write", nil, nil); err != nil {
 		return journal.Result{}, err
@@ -270,7 +268,7 @@ func (b *batch) found(query string, list ...any) (found bool, err error) {
 	return found, err
 }
 
-// insert does what the write says; apply has checked that it may.
+// insert performs the inserts of the write; apply has checked that it may.
 func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	if there, err := b.leaveReceipts(w); err != nil || there != nil {
 		return journal.Result{Err: there}, err
@@ -298,8 +296,8 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	return result, err
 }
 
-// change changes the rows that there is one of at most: the execution, the saved state
-// of its guest, what it has published, the entity and its lock.
+// change changes the singular rows: the execution, the saved state of its guest, its published
+// values, the entity and its lock.
 func (b *batch) change(w *journal.Write) error {
 	if w.Update != nil {
 		if err := b.update(w.ID, w.Update); err != nil {

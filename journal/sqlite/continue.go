@@ -2,7 +2,7 @@ package sqlite
 
 import "github.com/cruster/cruster/journal"
 
-// retireRun leaves the rows of a run to Purge, and has a sweep free what the run holds.
+// retireRun leaves the rows of a run to Purge, and has a sweep free the rows that the run holds.
 const retireRun = `INSERT INTO cruster_retired (shard, run, id, holds)
 	SELECT shard, run, id, holds FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0` + retiredBefore
 

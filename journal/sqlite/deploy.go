@@ -54,7 +54,7 @@ func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, 
 	return err
 }
 
-// insertModule keeps a module that is there, and repairs one that was damaged.
+// insertModule keeps an existing module, and repairs a damaged one.
 func insertModule(conn *sqlite.Conn, m *journal.Module) error {
 	return exec(conn, `INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (digest) DO UPDATE SET binary = excluded.binary, manifest = excluded.manifest WHERE binary <> excluded.binary`, m.Digest, m.Manifest, m.CreatedAt, m.Binary)

@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// What a power cut leaves of a disk.
+// The remains of a disk after a power cut.
 //
-// A disk log is what SQLite asked of the file system, in order. What was written to a
-// file before its last flush is there after a power cut. What was written since may be
-// there or not, each sector for itself: the kernel writes back when it likes, and the
-// disk in the order it likes. A file may have grown before what was written at its end
-// has arrived. The names in the folder are flushed apart from the files.
+// A disk log is the sequence of SQLite's calls to the file system. Writes to a file before its last
+// flush are there after a power cut. Later writes may be there or not, each sector for itself: the
+// kernel writes back at any time, and the disk in any order. A file may have grown before the write
+// at its end has arrived. The names in the folder are flushed apart from the files.
 
 type diskOpKind int
 
@@ -86,8 +85,8 @@ func resize(content []byte, size int64) []byte {
 	return append(content, make([]byte, size-int64(len(content)))...)
 }
 
-// cut is the content of the folder after a power cut: one of those that are
-// possible, drawn at random.
+// cut returns the content of the folder after a power cut: one of the possible ones, drawn at
+// random.
 func (d *disk) cut(rng *rand.Rand) map[string][]byte {
 	// Now and then nothing that was not flushed has arrived, or all of it.
 	chance := []float64{0, 0.1, 0.5, 0.9, 1}[rng.IntN(5)]
@@ -132,8 +131,8 @@ func (f *diskFile) cut(rng *rand.Rand, chance float64, sector int64) []byte {
 	return content
 }
 
-// fillGap puts something where a file has grown over what has not arrived: zeros, or
-// what lay on the disk before.
+// fillGap puts something where a file has grown before the data arrived: zeros, or old content of
+// the disk.
 func fillGap(rng *rand.Rand, content []byte, from, to int64) {
 	if rng.IntN(2) == 0 {
 		return

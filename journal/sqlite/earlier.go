@@ -3,7 +3,7 @@ package sqlite
 import "github.com/cruster/cruster/journal"
 
 // supersede makes way for another run of an execution: the current one, if there is one, is
-// superseded; apply has checked that it is over. Executions are found by the attributes of the
+// superseded; apply has checked that it has ended. Executions are found by the attributes of the
 // current run alone.
 func (b *batch) supersede(id journal.ID) error {
 	for _, query := range []string{

@@ -17,7 +17,7 @@ const (
 	insertEntryRow = "INSERT INTO cruster_entries (shard, run, seq, last, body) VALUES (?1, ?2, ?3, ?4, ?5)"
 	// selectLastBefore finds the end of the last row that begins at or before a number.
 	selectLastBefore = "SELECT last FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 1"
-	// selectEntries reads rows that end behind a number: the one that it lies in comes first.
+	// selectEntries reads rows that end behind a number: the row that contains it comes first.
 	selectEntries = `SELECT seq, last, body FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND last > ?3
 		AND seq >= coalesce((SELECT max(seq) FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3), 0) ORDER BY seq`
 )

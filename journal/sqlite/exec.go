@@ -30,7 +30,7 @@ func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sq
 	return step(stmt, bind, each)
 }
 
-// runOnce is run for a statement of which there are too many sorts to keep them.
+// runOnce is run for statements with too many variants to keep them.
 func runOnce(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) (err error) {
 	stmt, _, err := conn.PrepareTransient(query)
 	if err != nil {

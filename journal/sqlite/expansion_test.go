@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// nested wraps a query so often; each %s stands for what is inside.
+// nested wraps a query so often; each %s stands for the inner part.
 func nested(levels int, inner, around string) string {
 	for range levels {
 		inner = fmt.Sprintf(around, inner)

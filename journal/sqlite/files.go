@@ -11,13 +11,12 @@ import (
 
 // files are those of an open store: the database and its log.
 //
-// SQLite keeps its files open and never looks at their names again. If one is deleted,
-// renamed or replaced, commits go on into a file that no later process finds: all
-// that is acknowledged from then on is lost with the process. So the names are
-// compared with the files before each transaction and again after each commit,
-// before it is acknowledged. That takes a few microseconds; a commit waits for a
-// flush. Once a file was found missing the store stays closed to all: what is at the
-// path by then is another database.
+// SQLite keeps its files open and never looks at their names again. If one is deleted, renamed or
+// replaced, commits go on into a file that no later process finds: every commit acknowledged from
+// then on is lost with the process. So the names are compared with the files before each
+// transaction and again after each commit, before it is acknowledged. That takes a few
+// microseconds; a commit waits for a flush. Once a file was found missing the store stays closed to
+// all: the file at the path is another database by then.
 type files struct {
 	paths  []string
 	opened []os.FileInfo

@@ -75,8 +75,8 @@ func TestFilesTakenAway(t *testing.T) {
 	}
 }
 
-// What is acknowledged while the files are taken away is in the files: after a
-// restart on what was there at that moment nothing of it is missing.
+// Writes acknowledged while the files are taken away are in the files: after a restart on the files
+// of that moment none is missing.
 func TestFilesTakenAwayUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{Dir: filepath.Join(t.TempDir(), "data")})

@@ -14,7 +14,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// guestBundle is a store in which three namespaces have a table each: that of the default one is stored as it is called.
+// guestBundle is a store in which three namespaces have a table each: the default one's is stored
+// under its plain name.
 type guestBundle struct {
 	ctx    context.Context
 	dir    string

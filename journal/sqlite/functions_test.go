@@ -94,9 +94,9 @@ var worstCalls = []string{
 	"(SELECT count(*) FROM json_each($1))", "(SELECT max(fullkey) FROM (SELECT fullkey FROM json_tree($1) LIMIT 1000))",
 }
 
-// TestFunctionsAtTheirWorst calls what is allowed on the longest values that are slowest
-// for it, and has the journal preempt the transaction as soon as it has begun. A
-// function that is not bounded holds the writer, and the journal never goes on.
+// TestFunctionsAtTheirWorst calls the allowed functions on the longest values that are slowest for
+// them, and has the journal preempt the transaction as soon as it has begun. A function that is not
+// bounded holds the writer, and the journal never goes on.
 func TestFunctionsAtTheirWorst(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{GuestTxGrace: time.Nanosecond})

@@ -106,7 +106,7 @@ func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected
 				break
 			}
 		}
-		// Changes would be that of an earlier statement if this one only reads.
+		// Changes would return an earlier statement's count if this one only reads.
 		if tx.store.sandbox.Writes() {
 			affected = int64(tx.store.writer.Changes())
 		}

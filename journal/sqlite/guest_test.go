@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// A statement can roll the transaction back by itself; what follows must not
-// commit on its own.
+// A statement can roll the transaction back by itself; later statements must not commit on their
+// own.
 func TestHostileRollbackInsideStatement(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})

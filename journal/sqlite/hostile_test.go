@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// What is no SQL is refused in each namespace, and stops nothing else.
+// Invalid SQL is refused in each namespace, and stops nothing else.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	b := newShops(t)
@@ -25,8 +25,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// The text behind a zero byte is none that SQLite compiles. What it looks like must not hide a part of the statement from
-// the check of definitions.
+// SQLite does not compile the text behind a zero byte. Its look must not hide a part of the
+// statement from the check of definitions.
 func TestZeroByteHidesNothing(t *testing.T) {
 	t.Parallel()
 	b := newShops(t)
@@ -51,7 +51,8 @@ func TestLongMigrationInEachNamespace(t *testing.T) {
 	}
 }
 
-// SQLite folds the letters of ASCII only. A table with another spelling is another table, and what it references is looked at.
+// SQLite folds the letters of ASCII only. A table with another spelling is another table, and its
+// references are looked at.
 func TestNamesThatUnicodeFolds(t *testing.T) {
 	t.Parallel()
 	const kelvin = "\u212a"
@@ -80,7 +81,8 @@ func TestNamesThatWereFoldedByUnicode(t *testing.T) {
 	require.Equal(t, `["id"] []`, b.try(t, plain, "SELECT id FROM Äpfel", false))
 }
 
-// SQLite looks at all views of the file when a table is altered. One that cannot be used would be in the way of each namespace.
+// SQLite looks at all views of the file when a table is altered. An unusable view would be in the
+// way of each namespace.
 func TestViewsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	b := newShops(t)

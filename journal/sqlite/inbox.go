@@ -41,7 +41,7 @@ func (b *batch) put(receiver journal.Receiver, m *journal.Message) (uint64, erro
 		receiver, position, m.Origin, string(m.Kind), m.Name, m.At, flagsOf(m), m.Bytes, m.From, m.Value)
 }
 
-// flagsOf is what the reads take apart.
+// flagsOf returns the flags by which reads tell messages apart.
 func flagsOf(m *journal.Message) (flags int64) {
 	if m.Repeatable {
 		flags |= 1
@@ -72,8 +72,7 @@ func (b *batch) take(w *journal.Write) error {
 	return nil
 }
 
-// deliver does what a write says about inboxes, and tells where the message that it
-// receives stands.
+// deliver performs the inbox part of a write, and returns the position of the received message.
 func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 	if err := b.unpark(w); err != nil {
 		return 0, err

@@ -154,8 +154,8 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 	require.Equal(t, none, second, "and not again")
 }
 
-// An inbox that holds many messages is counted once, not for each one that is received.
-// What the store remembers is what there is, whatever failed in between.
+// An inbox that holds many messages is counted once, not for each received one. The store's memory
+// equals the rows, whatever failed in between.
 func TestTallies(t *testing.T) {
 	t.Parallel()
 	store := openInside(t)
@@ -217,8 +217,8 @@ func TestTallies(t *testing.T) {
 	}), errNoMessage)
 	commit(receive())
 
-	// One that is fuller than is counted, as it may be since before there was a bound, is
-	// counted again when enough was taken.
+	// An inbox fuller than its bound, as it may be since before there was a bound, is counted again
+	// when enough was taken.
 	require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) error {
 		b := newBatch(conn, &store.mail)
 		for range mostCounted + 500 {

@@ -154,7 +154,7 @@ func (l *listing) nextStrand(after strand) (next *strand, err error) {
 	return next, err
 }
 
-// merge adds the newest of a strand to what was found.
+// merge adds the newest of a strand to the results.
 func (l *listing) merge(s strand) error {
 	return l.add(run, selectOfStrand, func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, s.namespace)
@@ -176,7 +176,7 @@ func (l *listing) bindBounds(stmt *sqlite.Stmt, param int) {
 // runner is run or runOnce.
 type runner func(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) error
 
-// add adds what a query finds.
+// add adds the rows of a query.
 func (l *listing) add(run runner, query string, bind func(*sqlite.Stmt)) error {
 	err := run(l.conn, query, bind, func(row *sqlite.Stmt) error {
 		l.found = append(l.found, place{row.ColumnInt64(0), blob(row, 1)})

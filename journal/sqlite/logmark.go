@@ -16,14 +16,14 @@ import (
 
 // # A log that is missing
 //
-// What was committed last is in the log alone, cruster.db-wal, until it is copied into cruster.db. If
-// a host is killed and someone removes the log, SQLite opens the database without a word: it is as it
-// was some time ago, and acknowledged commits are missing. The same with a copy of cruster.db alone
-// that was made while a host ran.
+// The latest commits are in the log alone, cruster.db-wal, until they are copied into cruster.db.
+// If a host is killed and someone removes the log, SQLite opens the database without a word: it is
+// as it was some time ago, and acknowledged commits are missing. The same with a copy of cruster.db
+// alone that was made while a host ran.
 //
-// So the database says whether there is a log that belongs to it: it has a mark while a store is open,
-// and has none once it was closed. It must be in the file itself, so that a copy has it, and be there
-// before anything is acknowledged. The steps, and what a crash behind each leaves:
+// So the database says whether there is a log that belongs to it: it has a mark while a store is
+// open, and has none once it was closed. It must be in the file itself, so that a copy has it, and
+// be there before anything is acknowledged. The steps, and the state after a crash behind each:
 //
 //  1. Open looks at the mark in the file, before SQLite does. Marked and without a log: refused.
 //  2. Open writes the mark, as a commit. It is in the log, not in the file: nothing was acknowledged
@@ -40,12 +40,13 @@ import (
 // The last handle on a database that is closed removes the log. So from step 1 on a handle is held
 // while others come and go: the one with which the schema is migrated must not be the last.
 //
-// A backup that SQLite makes (.backup, VACUUM INTO) is complete, has no log, and has the mark, because
-// it has all that is in the database. It is told from a copy of the file by the number of the schema,
-// which belongs to the file and not to its content: a backup gets one of its own, counted from 0, and that
-// of VACUUM INTO is no database with a log at all. The mark is the number of the schema at step 2, random and large,
-// in the place for the number of a program's own format (user_version). It holds while the
-// number of the schema is that one, or a little above it: modules change the schema.
+// A backup that SQLite makes (.backup, VACUUM INTO) is complete, has no log, and has the mark,
+// because it has all of the database. It is told from a copy of the file by the number of the
+// schema, which belongs to the file and not to its content: a backup gets one of its own, counted
+// from 0, and VACUUM INTO makes no database with a log at all. The mark is the number of the schema
+// at step 2, random and large, in the place for the number of a program's own format
+// (user_version). It holds while the number of the schema equals it, or is a little above it:
+// modules change the schema.
 //
 // One thing looks like a loss and is none: a host is killed, and another program (the shell of SQLite)
 // opens the database and closes it. It copies the log and deletes it, and knows nothing of marks.
@@ -84,7 +85,7 @@ func checkLog(path string) error {
 	}
 	defer f.Close()
 	if _, err := io.ReadFull(f, header); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil // SQLite says what it is
+		return nil // SQLite reports the error
 	} else if err != nil {
 		return err
 	}
@@ -117,8 +118,8 @@ func markOpen(conn *sqlite.Conn) error {
 	return nil
 }
 
-// copyLog copies what it can without waiting for anyone. A reader in another process can keep it from
-// copying all; what is left is copied by one that comes later, with the mark.
+// copyLog copies as much as possible without waiting for anyone. A reader in another process can
+// keep it from copying all; a later one, with the mark, copies the remainder.
 const copyLog = "PRAGMA wal_checkpoint(PASSIVE)"
 
 // markClosed is steps 4 and 5, if the database is marked.

@@ -133,7 +133,7 @@ func (s *Store) applyMigration(ctx context.Context, d *journal.Deployment, step 
 	return nil
 }
 
-// migrationStatement runs the first statement of sql and returns what follows.
+// migrationStatement runs the first statement of sql and returns the rest.
 func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (rest string, err error) {
 	mode, err := guestsql.CheckMigration(sql)
 	if err != nil {
@@ -214,12 +214,12 @@ func (s *Store) checkForeignKeys(namespace string) error {
 	return nil
 }
 
-// checkViews refuses views of the namespace that cannot be used: those that expand to too much, and, if broken says so, those
-// of which something is missing.
+// checkViews refuses unusable views of the namespace: views that expand to too much, and, if broken
+// says so, views that lack a part.
 //
-// SQLite looks at a view when it is used, not when it is made. But it looks at all views of the file in each ALTER,
-// without asking the authorizer and without an end to what they expand to: one view would keep each namespace from
-// altering its tables, or the store from everything.
+// SQLite looks at a view when it is used, not when it is made. But it looks at all views of the
+// file in each ALTER, without asking the authorizer and without a bound on their expansion: one
+// view would keep each namespace from altering its tables, or the store from everything.
 func (s *Store) checkViews(ctx context.Context, namespace string, broken bool) error {
 	var views []string
 	err := run(s.writer, "SELECT name FROM sqlite_schema WHERE type = 'view'", nil, func(row *sqlite.Stmt) error {

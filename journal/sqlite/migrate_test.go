@@ -61,7 +61,7 @@ func TestHostileMigrations(t *testing.T) {
 		}
 	}
 	b.requireTheirs(t)
-	// What is wrong with a name is said: that it is taken, or that it cannot be had.
+	// The error of a name is said: that it is taken, or that it cannot be had.
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE accounts (id)"), `the name "accounts" is taken`)
 	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
 	for sql, what := range map[string]string{
@@ -74,7 +74,7 @@ func TestHostileMigrations(t *testing.T) {
 		}
 	}
 	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
-	// A view may be defined before what it reads exists, but in the end it can be read.
+	// A view may be defined before its tables exist, but in the end it can be read.
 	for _, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {
 		require.ErrorContains(t, b.deploy("mine", sql), `view "peek": `)
 	}

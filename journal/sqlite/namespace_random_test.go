@@ -95,7 +95,7 @@ func (g *sqlMaker) statement() string {
 	}
 }
 
-// with is a list of common table expressions, some of which have names of tables.
+// with returns a list of common table expressions, with a few names of tables.
 func (g *sqlMaker) with() string {
 	if g.IntN(3) > 0 {
 		return ""
@@ -181,7 +181,7 @@ func (g *sqlMaker) source(depth int) string {
 	return spelled + g.one("", "", " NOT INDEXED")
 }
 
-// column is one of a source that can be named, or of one that hides it.
+// column returns a column of a source that can be named, or of another that hides it.
 func (g *sqlMaker) column() string {
 	scope := g.scopes[len(g.scopes)-1-g.IntN(min(2, len(g.scopes)))]
 	if len(scope) == 0 {

@@ -172,8 +172,9 @@ func (s *Store) open(ctx context.Context, path string) error {
 	return err
 }
 
-// openWriter opens the handle that writes, and migrates. A database that is there is opened before that:
-// the handle that migrates must not be the last one that is closed, for then the log goes. See logmark.go.
+// openWriter opens the handle that writes, and migrates. An existing database is opened before
+// that: the migrating handle must not be the last to be closed, for then the log goes. See
+// logmark.go.
 func (s *Store) openWriter(ctx context.Context, path string) (err error) {
 	steps, err := migrations.Steps(migrations.SQLite)
 	if err != nil {
@@ -332,8 +333,7 @@ func (s *Store) GuestsAlone() bool { return true }
 // those of the journal and those of modules.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 
-// Close rolls back what is open and closes the store. It may be called more
-// than once.
+// Close rolls back open transactions and closes the store. It may be called more than once.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)

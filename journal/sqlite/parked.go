@@ -17,7 +17,7 @@ const (
 		SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND parked IS NOT NULL LIMIT +?3)`
 )
 
-// parkedFull tells whether an inbox takes no more messages because of those that are parked.
+// parkedFull reports whether an inbox takes no more messages because of its parked ones.
 func (b *batch) parkedFull(receiver journal.Receiver) (full bool, err error) {
 	if !receiver.Chain.IsZero() {
 		return false, nil // messages of executions are not parked

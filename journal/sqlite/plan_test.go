@@ -15,8 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// The queries that run all the time must not walk through whole tables. The file shows how SQLite goes about each, as that of the other store
-// does: an index, or the key of a table, with the columns that it is searched by.
+// The queries that run all the time must not walk through whole tables. The file shows how SQLite
+// goes about each, as the other store's does: an index, or the key of a table, with the columns
+// that it is searched by.
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	store, err := Open(t.Context(), Config{Dir: t.TempDir()})
@@ -104,7 +105,7 @@ func TestQueryPlans(t *testing.T) {
 		"parked of deployment":   parked(journal.ParkedFilter{Namespace: "n", Type: "bank/"}),
 		"parked of entity":       reads.ParkedOf,
 	}
-	// What a range yields is sorted, and all rows of these indexes fit.
+	// The rows of a range are sorted, and all rows of these indexes fit.
 	walked := []string{"where <", "where <=", "where >", "where >=", "retired", "retired holder", "parked of entity"}
 	var shown []string
 	datadriven.RunTest(t, "testdata/plans", func(t *testing.T, d *datadriven.TestData) string {
@@ -134,7 +135,7 @@ func (s *Store) plan(t *testing.T, query string) string {
 		})
 	})
 	require.NoError(t, err)
-	return strings.ReplaceAll(strings.Join(plan, "\n"), "SCAN (subquery", "(subquery") // that of the rows of the query itself
+	return strings.ReplaceAll(strings.Join(plan, "\n"), "SCAN (subquery", "(subquery") // of the query itself
 }
 
 // preparedAgain is how often SQLite prepares a statement again for other values of its parameters. It does so, at many

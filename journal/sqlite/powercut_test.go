@@ -37,7 +37,7 @@ type fact struct {
 	check func(s *Store) error
 }
 
-// powerLoad fills a store whose disk is recorded, and keeps what was acknowledged.
+// powerLoad fills a store whose disk is recorded, and keeps the acknowledged writes.
 type powerLoad struct {
 	ctx         context.Context
 	dir         string
@@ -312,8 +312,7 @@ func whole(s *Store) error {
 	return err
 }
 
-// survives cuts the power at a place of the log, opens what is left, and tells
-// what is wrong with it.
+// survives cuts the power at a place of the log, opens the remains, and returns their faults.
 func (l *powerLoad) survives(dir string, at int, rng *rand.Rand) (err error) {
 	for name, content := range replay(l.disk.log[:at]).cut(rng) {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
@@ -360,9 +359,9 @@ func newPowerLoad(t *testing.T, seed uint64, synchronous string) *powerLoad {
 	return l
 }
 
-// TestPowerCut records what SQLite writes and flushes while a store is made, used,
-// closed and used again. It rebuilds what a power cut may leave, at many moments, opens
-// each with a store, and looks for what was acknowledged before.
+// TestPowerCut records SQLite's writes and flushes while a store is made, used, closed and used
+// again. It rebuilds the possible remains of a power cut, at many moments, opens each with a store,
+// and looks for the writes acknowledged before.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	seed, cuts := fromEnv(t, powerSeedEnv, 1), fromEnv(t, powerCutsEnv, uint64(extenttest.Sized(manyPowerCuts, powerCuts)))
@@ -375,8 +374,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// The test finds what it is for: a store that acknowledges without flushing loses
-// something.
+// The test finds its target: a store that acknowledges without flushing loses something.
 func TestPowerCutFindsWhatIsNotFlushed(t *testing.T) {
 	t.Parallel()
 	l := newPowerLoad(t, 1, "NORMAL")

@@ -67,9 +67,8 @@ func (l *powerLoad) count() error {
 	return nil
 }
 
-// mailOfCounter tells how many messages the counter has taken, and how many there were, and
-// what is wrong with them: each is there or has left a receipt, and as many have as are
-// counted.
+// mailOfCounter tells how many messages the counter has taken, and how many there were, and checks
+// them: each is there or has left a receipt, and as many have as are counted.
 func mailOfCounter(s *Store) (taken, last int, err error) {
 	ctx := context.Background()
 	envelopes, err := s.Inbox(ctx, journal.Receiver{ID: counter.ID}, 0)

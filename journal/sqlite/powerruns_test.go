@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// chained is the key of an execution that continues now and then. Its entries and what it has
-// published say how often it has.
+// chained is the key of an execution that continues now and then. Its entries and its published
+// values say how often it has.
 const chained = "chained"
 
 // chainedRun is the run of the execution once it has continued so often.
@@ -57,8 +57,7 @@ func (l *powerLoad) goOn() error {
 	return nil
 }
 
-// runsOf tells how often the execution has continued, and what is wrong with it: all that
-// there is is of one run.
+// runsOf returns how often the execution has continued, and checks it: all its rows are of one run.
 func runsOf(s *Store) (uint32, error) {
 	ctx := context.Background()
 	e, err := s.Load(ctx, laneOf(chained).ID)

@@ -12,8 +12,8 @@ import (
 
 const selectAttributes = "SELECT name, type, text, number FROM cruster_attributes WHERE shard = ?1 AND id = ?2"
 
-// publish replaces what a run has published. Attributes that stay as they are are not
-// written again: they are what executions are found by, and change seldom.
+// publish replaces the published values of a run. Unchanged attributes are not written again:
+// executions are found by them, and they change seldom.
 func (b *batch) publish(w *journal.Write) error {
 	id, p := w.ID, w.Publish
 	err := exec(b.conn, "INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET body = ?3",

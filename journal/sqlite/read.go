@@ -30,8 +30,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	if !s.diskFailed.Load() {
 		return nil
 	}
-	// The disk was full, or worse: only a commit tells whether it still is, and
-	// only one that is as large as those of the journal.
+	// The disk was full, or worse: only a commit tells whether it still is, and only one as large
+	// as the journal's.
 	for _, query := range []string{
 		"INSERT INTO cruster_meta (name, value) VALUES ('ping', hex(zeroblob(32768)))",
 		"DELETE FROM cruster_meta WHERE name = 'ping'",

@@ -15,9 +15,9 @@ import (
 
 // recorder writes down what SQLite asks of the file system for the files of a folder.
 //
-// It lies below SQLite, as a VFS that hands everything on to the one for Unix. That
-// one's file is used as it is; only its table of methods is replaced by a copy, in
-// which those that change the disk are ours.
+// It lies below SQLite, as a VFS that hands everything on to the one for Unix. That one's file is
+// used as it is; only its table of methods is replaced by a copy, in which the methods that change
+// the disk are ours.
 type recorder struct {
 	mu  sync.Mutex
 	log []diskOp // guarded by mu

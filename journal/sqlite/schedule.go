@@ -27,7 +27,7 @@ func (s *Store) SaveSchedule(ctx context.Context, f journal.Fence, sched journal
 	return nil
 }
 
-// checkFence refuses who is not the owner of the shard.
+// checkFence refuses a fence that does not own the shard.
 func checkFence(conn *sqlite.Conn, f journal.Fence, shard journal.Shard) error {
 	current, err := readFence(conn, shard)
 	if err == nil && f != current {

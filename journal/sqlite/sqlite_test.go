@@ -96,7 +96,7 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	storetest.RunGivenUpBefore(t, open(t, sqlite.Config{Dir: dir}))
 }
 
-// What it was settled with is in an inbox.
+// Its settlement is in an inbox.
 func TestDeferredsBecomeMessages(t *testing.T) {
 	t.Parallel()
 	dir := restoreBefore(t)

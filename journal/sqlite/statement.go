@@ -71,7 +71,7 @@ func (s *Store) message(err error) string {
 	return s.sandbox.Called(message)
 }
 
-// located is how the handle says where the error is, in what it was given.
+// located matches the handle's position of an error in its input.
 var located = regexp.MustCompile(`^\d+:\d+: `)
 
 func sqliteMessage(err error) string {

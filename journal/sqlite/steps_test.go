@@ -13,7 +13,7 @@ import (
 // statusOf asks SQLite for a count of a statement that a handle has prepared, and sets it to zero. The binding does not
 // tell it.
 func statusOf(t testing.TB, conn *sqlite.Conn, query string, count int32) int {
-	stmt, err := conn.Prepare(query) // the one that run uses
+	stmt, err := conn.Prepare(query) // the statement that run uses
 	require.NoError(t, err)
 	tls := (*libc.TLS)(reflect.ValueOf(conn).Elem().FieldByName("tls").UnsafePointer())
 	handle := uintptr(reflect.ValueOf(stmt).Elem().FieldByName("stmt").Uint())

@@ -80,7 +80,7 @@ func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqls
 	}, nil)
 }
 
-// final are the states of executions that are over.
+// final are the states of executions that have ended.
 const final = sqlread.Final
 
 func columnRunKey(row *sqlite.Stmt, col int) (key journal.RunKey) {

@@ -134,8 +134,8 @@ func (tx *ownedTx) Retire(_ context.Context, gone []sqlsweep.Expired) error {
 	return nil
 }
 
-// retireWhole leaves to Purge what a run has, and what its chain has in common. A store may have rows of a run that was started
-// twice, from before that was refused: then there may be a row of it already.
+// retireWhole leaves the rows of a run and of its chain to Purge. A store may have rows of a run
+// that was started twice, from before that was refused: then there may be a row of it already.
 const retireWhole = `INSERT INTO cruster_retired (shard, run, id, chain, holds)
 	SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2` + retiredBefore
 

@@ -100,7 +100,7 @@ func TestSweepInSmallTransactions(t *testing.T) {
 	require.Equal(t, children+1, deleted)
 }
 
-// What a run had is deleted in transactions that are small, in rows and in bytes.
+// The rows of a run are deleted in small transactions, in rows and in bytes.
 func TestPurgeInSmallPieces(t *testing.T) {
 	t.Parallel()
 	store := openInside(t)

@@ -6,12 +6,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// mail is what the store remembers of inboxes. It belongs to the user of the writer: all
-// that changes an inbox goes through that one handle of the one process that has the file.
+// mail is the store's memory of inboxes. It belongs to the user of the writer: all changes of an
+// inbox go through that one handle of the one process that has the file.
 type mail struct {
 	position uint64 // of the message that was sent last
-	// tallies of inboxes that hold many messages, so that they are not counted for each
-	// one that is received. Whatever is not committed makes the store forget them all.
+	// tallies of inboxes that hold many messages, so that they are not counted for each received
+	// one. Any rollback makes the store forget them all.
 	tallies map[journal.Receiver]tally
 }
 
@@ -47,8 +47,8 @@ func (b *batch) full(receiver journal.Receiver, m *journal.Message) (bool, error
 	return b.parkedFull(receiver)
 }
 
-// crowded tells whether what a write sends may overfill an inbox, or goes to one that takes no more
-// messages because of those that are parked.
+// crowded reports whether the messages sent by a write may overfill an inbox, or go to one that
+// takes no more because of its parked ones.
 func (b *batch) crowded(w *journal.Write) (crowded bool, err error) {
 	clear(b.refuses)
 	bytes := int64(0)

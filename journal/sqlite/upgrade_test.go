@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/migrations"
 )
 
-// What a store held before there were sections, held messages and chains means the same after.
+// The rows of a store from before sections, held messages and chains mean the same after.
 func TestSectionsComeToAStoreInUse(t *testing.T) {
 	t.Parallel()
 	config := Config{Dir: t.TempDir()}
@@ -68,9 +68,10 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	require.Equal(t, callee.Run, found.Chain)
 }
 
-// A program that is older than the schema is refused, and changes nothing. The program is that of today, and the schema has a step
-// that it does not know: a binary that was built before today's schema is in no checkout, and those that are older than the check
-// itself could not be refused. The other direction, a store that an older binary wrote, is TestAStoreOfAnEarlierVersionGoesOn.
+// A program that is older than the schema is refused, and changes nothing. The program is today's,
+// and the schema has a step that it does not know: a binary that was built before today's schema is
+// in no checkout, and binaries older than the check itself could not be refused. The other
+// direction, a store that an older binary wrote, is TestAStoreOfAnEarlierVersionGoesOn.
 func TestOldProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	config := Config{Dir: t.TempDir()}

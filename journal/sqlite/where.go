@@ -10,10 +10,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// A list with conditions goes by the index of attributes. The executions of one namespace
-// whose attribute has one value are in it in the order of the list; so the first condition
-// that asks for one value leads, and all else is looked up by the ids that it yields. If all
-// ask for ranges, what the first yields is sorted.
+// A list with conditions goes by the index of attributes. The executions of one namespace whose
+// attribute has one value are in it in the order of the list; so the first condition that asks for
+// one value leads, and all else is looked up by the ids that it yields. If all ask for ranges, the
+// rows of the first are sorted.
 
 const selectNextAttributes = "SELECT namespace FROM cruster_attributes WHERE namespace >= ?1 ORDER BY namespace LIMIT 1"
 
@@ -85,8 +85,8 @@ func whereQuery(f *journal.Filter) string {
 	return q.String()
 }
 
-// conditionSQL says what a condition asks of a row: the parameters are its name, type and
-// value, from the given one on. Which ones there are is fixed, the operator is one of five.
+// conditionSQL renders a condition on a row: the parameters are its name, type and value, from the
+// given one on. The set of parameters is fixed, the operator is one of five.
 func conditionSQL(c *journal.Condition, table string, param int) string {
 	value := "@.text " + c.Operator + " #2"
 	switch {

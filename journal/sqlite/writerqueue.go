@@ -164,7 +164,7 @@ func (q *writerQueue) preemptGuest(reason error) {
 	}
 }
 
-// shut fails every acquire, those that wait and later ones, with err.
+// shut fails every acquire, waiting and later ones, with err.
 func (q *writerQueue) shut(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -39,7 +39,7 @@ func (p packed[T]) ScanBytes(b []byte) error {
 
 func unpack[T any](into *T) packed[T] { return packed[T]{into} }
 
-// Final are the states of executions that are over.
+// Final are the states of executions that have ended.
 const Final = `('completed', 'failed', 'interrupted')`
 
 // ExecutionColumns are those of a row e without its payloads: see [ScanListed].

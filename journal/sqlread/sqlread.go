@@ -1,6 +1,6 @@
-// Package sqlread has the plain reads of the SQL stores: those that differ in the names of tables and in a few
-// words of their statements only. Each store says what these are ([Dialect]) and runs the queries ([DB]); its own are
-// the reads whose statements are really others: see RATIONALE.md.
+// Package sqlread has the plain reads of the SQL stores: they differ in the names of tables and in
+// a few words of their statements only. Each store provides these ([Dialect]) and runs the queries
+// ([DB]); its own are the reads whose statements are really others: see RATIONALE.md.
 //
 // It imports journal and abi, and nothing of a store. Start reading at [Reader], then queries.go and scan.go.
 package sqlread
@@ -13,11 +13,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Dialect is what a store says otherwise than the other.
+// Dialect is the wording in which a store differs from the other.
 type Dialect struct {
 	// Store is the name that errors begin with.
 	Store string
-	// Tables is what the names of tables begin with.
+	// Tables is the prefix of the names of tables.
 	Tables string
 	// Parameter is what stands before the number of a parameter.
 	Parameter string
@@ -96,7 +96,8 @@ func (v *values[T]) Add(row Row) error {
 	return v.scan(row, &v.all[len(v.all)-1])
 }
 
-// All reads what a query finds. Errors say what that is, and of what; nil stands for nothing in particular.
+// All reads the rows of a query. Errors say which rows, and of what; nil stands for nothing in
+// particular.
 func All[T any](
 	ctx context.Context, r *Reader, scan Scan[T], what string, of any, text string, args ...any,
 ) ([]T, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// ended is a fake with a run that is over, the third of its execution, which has so many receipts.
+// ended returns a fake with a finished run, the third of its execution, which has so many receipts.
 func ended(t *testing.T, superseded uint64, receipts int) (*fake, *fakeRun) {
 	f := newFake(t)
 	f.add(1, mine, func(r *fakeRun) { r.Superseded = superseded })
@@ -85,7 +85,7 @@ func TestDeleteByAnotherOwner(t *testing.T) {
 	}
 }
 
-// Each transaction looks again at what the first one has found.
+// Each transaction looks again at the findings of the first one.
 func TestDeleteWhenItChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[error]func(*fake){

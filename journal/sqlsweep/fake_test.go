@@ -42,7 +42,7 @@ type fake struct {
 	faults []string
 }
 
-// state is what a transaction that fails leaves as it was.
+// state is the state that a failed transaction leaves unchanged.
 type state struct {
 	live     map[journal.RunKey]bool // runs that are not over
 	holders  []sqlsweep.Holder
@@ -55,7 +55,7 @@ type state struct {
 	links    []journal.RunKey
 }
 
-// fakeRun is a run that is over, or live; a step of asker may ask for it.
+// fakeRun is a finished or a live run; a step of asker may ask for it.
 type fakeRun struct {
 	sqlsweep.RunPlace
 	run           journal.RunID
@@ -185,12 +185,12 @@ func idIn(s journal.Shard, n int) (id journal.ID) {
 	return id
 }
 
-// runIn is the key of a run that differs from that of each other number and shard.
+// runIn returns the key of a run, different for each number and shard.
 func runIn(s journal.Shard, n int) journal.RunKey {
 	return journal.KeyOf(idIn(s, n), journal.RunID(idIn(s, n)))
 }
 
-// add adds a run to those that are over; runs are added in the order of their places.
+// add adds a run to the finished ones; runs are added in the order of their places.
 func (f *fake) add(at int64, s journal.Shard, change ...func(*fakeRun)) journal.RunKey {
 	n := len(f.runs) + 1
 	r := fakeRun{RunPlace: sqlsweep.RunPlace{At: at, ID: idIn(s, n)}, run: runIn(s, n).Run}

@@ -7,14 +7,14 @@ import (
 )
 
 // SweepLocks implements journal.Store. It walks over all locks: there are no more of them than live
-// runs have taken. A section that is over is not entered again, so a lock that is found free stays free.
+// runs have taken. An ended section is not entered again, so a lock found free stays free.
 func (w *Sweeper) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
 	s := &sweep{w, own, limit}
 	var after journal.ID
 	return s.run(ctx, "sweep locks", func(ctx context.Context, tx Tx) (bool, error) { return s.deleteLocks(ctx, tx, &after) })
 }
 
-// deleteLocks looks at some locks, and deletes those that are not held.
+// deleteLocks looks at some locks, and deletes the free ones.
 func (s *sweep) deleteLocks(ctx context.Context, tx Tx, after *journal.ID) (more bool, err error) {
 	page, err := tx.Locks(ctx, *after, journal.SweepBatch)
 	if err != nil || len(page) == 0 {

@@ -16,7 +16,7 @@ func (f *fake) examined() (n int) {
 	return n
 }
 
-// Mail whose receiver is there stays, and that of another owner.
+// Mail whose receiver is there stays, and another owner's.
 func TestMailThatStays(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 2, 7, 100, 5000} {
@@ -79,7 +79,7 @@ func TestMailIsLookedAtInTurns(t *testing.T) {
 	require.Len(t, f.mail, size-2)
 }
 
-// Mail of which the last page is a full one begins again as well.
+// Mail whose last page is a full one begins again as well.
 func TestMailOfFullPages(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// A small limit bounds what is deleted, and not the pages: a call reads few of them, and no more mail than it may.
+// A small limit bounds the deletions, and not the pages: a call reads few of them, and no more mail
+// than it may.
 func TestMailPagesOfSmallLimits(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{300, 1, journal.SweepEntries - 1, journal.SweepEntries + 1, 1 << 20} {

@@ -61,9 +61,9 @@ func (r *Retired) purge(ctx context.Context, tx Tx, room *Room) (whole bool, err
 	return true, nil
 }
 
-// purgeMail looks at some results and requests to stop, behind those that the last call has looked at, and deletes those
-// whose receivers are gone: a receiver that is gone does not come back. There is a result for each caller that has not
-// taken it yet; to look at all of them each time would leave time for little else.
+// purgeMail looks at some results and requests to stop, behind the last call's, and deletes the
+// ones whose receivers are gone: they do not come back. There is a result for each caller that has
+// not taken it yet; to look at all of them each time would leave time for little else.
 func (w *Sweeper) purgeMail(ctx context.Context, own journal.Owned, limit int) (n int, err error) {
 	select {
 	case w.purging <- struct{}{}:

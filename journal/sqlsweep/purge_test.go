@@ -47,7 +47,7 @@ func TestPurgeOfManyRows(t *testing.T) {
 			for i, n := range f.purged()[:len(f.purged())-1] {
 				require.Equal(t, min(limit, journal.SweepEntries), n, "transaction %d of limit %d", i, limit)
 				if limit > journal.SweepEntries {
-					break // the last of a call is what is left of its limit
+					break // the last of a call is the remainder of its limit
 				}
 			}
 		}
@@ -70,7 +70,7 @@ func TestPurgeOfLargeRows(t *testing.T) {
 	}
 }
 
-// A run that another continues leaves the inbox and what was published to that one.
+// A run that another continues leaves the inbox and the published values to that one.
 func TestPurgeLeavesChains(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -78,7 +78,7 @@ func TestPurgeLeavesChains(t *testing.T) {
 	chain := journal.Receiver{ID: r.ID, Chain: r.Run}
 	f.rows[rowsKey("published", r.Run[:])] = times(1, 10)
 	f.rows[inboxKey(chain)] = times(3, 10)
-	f.rows[inboxKey(journal.Receiver{ID: r.ID})] = times(1, 10) // as that of an entity
+	f.rows[inboxKey(journal.Receiver{ID: r.ID})] = times(1, 10) // like an entity's
 	require.Equal(t, 11, f.do(t, "Purge", 100))
 	require.Equal(t, 5, f.left())
 
@@ -104,7 +104,7 @@ func TestPurgeOfManyRuns(t *testing.T) {
 	require.Empty(t, f.retired)
 }
 
-// Runs come first; mail has what is left of the limit.
+// Runs come first; mail has the remainder of the limit.
 func TestPurgeOfRunsAndMail(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

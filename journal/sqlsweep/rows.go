@@ -27,7 +27,8 @@ type Rows struct {
 	Shard journal.Shard
 	Owner []Column
 	Key   string
-	// Length is the column with nearly all of their bytes, and Size one that says how many they are; none or one is set.
+	// Length is the column with nearly all of their bytes, and Size a column with their number;
+	// none or one is set.
 	Length, Size string
 }
 
@@ -75,7 +76,7 @@ func receiptsOf(id journal.ID) *Rows {
 	return &Rows{Table: "receipts", Shard: id.Shard(), Owner: []Column{{"id", id[:]}}, Key: "origin", Length: "value"}
 }
 
-// rows are those that a run leaves behind, and those of its chain if it was the last of it.
+// rows returns the rows that a run leaves behind, and its chain's if it was the last of it.
 func (r *Retired) rows() []*Rows {
 	all := []*Rows{
 		EntriesOf(r.RunKey),

@@ -42,7 +42,7 @@ func (w *Sweeper) Sweep(ctx context.Context, own []journal.Fence, finishedBefore
 	})
 }
 
-// free frees rows of a run that is over.
+// free frees rows of a run that has ended.
 func free(ctx context.Context, tx Tx) (more bool, err error) {
 	holder, err := tx.OverHolder(ctx)
 	if err != nil || holder == nil {
@@ -58,7 +58,7 @@ func free(ctx context.Context, tx Tx) (more bool, err error) {
 	return true, err
 }
 
-// deleteRuns looks at some runs, and deletes those that no live one may ask for.
+// deleteRuns looks at some runs, and deletes the ones that no live run may ask for.
 func (s *sweep) deleteRuns(ctx context.Context, tx Tx, before int64, after *RunPlace) (more bool, err error) {
 	limit := min(s.left, journal.SweepBatch)
 	page, err := tx.Expired(ctx, before, *after, limit)
@@ -90,8 +90,8 @@ func (s *sweep) deleteRuns(ctx context.Context, tx Tx, before int64, after *RunP
 	return true, nil
 }
 
-// divide divides runs of the owner's shards into those that are held and those that go. Those that were linked to
-// meanwhile are left to the next sweep.
+// divide divides runs of the owner's shards into held and deletable ones. Runs linked to meanwhile
+// are left to the next sweep.
 func (s *sweep) divide(ctx context.Context, tx Tx, page []Expired) (held, free []Expired, err error) {
 	var shards []journal.Shard
 	for i := range page {

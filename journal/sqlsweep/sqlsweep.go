@@ -2,16 +2,17 @@
 // runs leave behind. The loops, their bounds and the order of their steps are here, once for both stores; a store brings
 // the statements, as the operations of a Tx.
 //
-// # What a live run may ask for
+// # Needs of live runs
 //
-// Retention must not delete what a live run may still ask for: a child of it, an execution that it is linked to, the
-// receipt of a message that it has sent. The naive sweep looks for the oldest row that no live run needs, and so walks
-// over all that are needed, again at each page: a parent of a million children costs a million look-ups a time.
+// Retention must not delete rows that a live run may still ask for: a child of it, an execution
+// that it is linked to, the receipt of a message that it has sent. The naive sweep looks for the
+// oldest row that no live run needs, and so walks over all that are needed, again at each page: a
+// parent of a million children costs a million look-ups a time.
 //
-// Instead, a sweep that meets a row which is needed writes down by which run (it is held), and that this one holds
-// others. Both take a row out of the index that sweeps walk through. A holder that is over comes into the index of
-// holders by itself; the next sweep frees its rows. So each row is looked at once, and once more for each holder that it
-// had.
+// Instead, a sweep that meets a needed row writes down its holder (the row is held), and that this
+// run holds others. Both take a row out of the index that sweeps walk through. A finished holder
+// comes into the index of holders by itself; the next sweep frees its rows. So each row is looked
+// at once, and once more for each holder that it had.
 package sqlsweep
 
 import (
@@ -44,7 +45,8 @@ func (w *Sweeper) owned(ctx context.Context, op string, own journal.Owned, use f
 
 // Store is a SQL store whose rows are swept.
 type Store interface {
-	// Owned runs a transaction of the owner of shards. The fences that it checks hold until it is over.
+	// Owned runs a transaction of the owner of shards. The fences that it checks hold until it has
+	// ended.
 	Owned(ctx context.Context, own journal.Owned, use func(ctx context.Context, tx Tx) error) error
 	// Mail lists results and requests to stop behind a place, in an order of the store's, at most limit.
 	Mail(ctx context.Context, own journal.Owned, after MailPlace, limit int) ([]Mail, error)
@@ -56,7 +58,7 @@ type Tx interface {
 	// Check fails with [journal.ErrFenced] if one of the shards has another owner by now.
 	Check(ctx context.Context, shards ...journal.Shard) error
 
-	// OverHolder finds a run that holds rows and is over, or gone; nil if there is none.
+	// OverHolder finds a run that holds rows and has ended, or is gone; nil if there is none.
 	OverHolder(ctx context.Context) (*Holder, error)
 	// Free frees up to limit runs and up to limit receipts of a holder, and tells whether there may be more.
 	Free(ctx context.Context, h *Holder, limit int) (more bool, err error)
@@ -84,8 +86,8 @@ type Tx interface {
 	// DeleteLocks deletes locks, unless others have taken their places.
 	DeleteLocks(ctx context.Context, gone []Lock) (int, error)
 
-	// Finished finds the run of an execution and its number among the superseded, and locks it; [journal.ErrNotFound]
-	// if there is none that is over.
+	// Finished finds the run of an execution and its number among the superseded, and locks it;
+	// [journal.ErrNotFound] if no such run has ended.
 	Finished(ctx context.Context, id journal.ID, run journal.RunID) (superseded uint64, err error)
 	// LeaveLink has the step that has started a run find that it was deleted, if the run of the step is not over.
 	LeaveLink(ctx context.Context, run journal.RunKey) error
@@ -108,12 +110,12 @@ type Holder struct {
 
 // RunPlace is the place of a run in the order of a sweep.
 type RunPlace struct {
-	At         int64 // when it was over
+	At         int64 // when it ended
 	ID         journal.ID
 	Superseded uint64
 }
 
-// Expired is a run whose time is over, and a live run that may ask for it, if there is one.
+// Expired is a run past its retention, and a live run that may ask for it, if there is one.
 type Expired struct {
 	RunPlace
 	Run    journal.RunID
@@ -130,7 +132,7 @@ type ReceiptPlace struct {
 	Origin journal.Origin
 }
 
-// OldReceipt is a receipt whose time is over. Live says that the run of its sender is not over.
+// OldReceipt is a receipt past its retention. Live says that the run of its sender has not ended.
 type OldReceipt struct {
 	ReceiptPlace
 	From  journal.Caller

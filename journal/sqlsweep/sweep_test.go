@@ -13,7 +13,7 @@ import (
 // before is a time behind those of all rows.
 const before = 1 << 40
 
-// maintained is what a host does with a store time and again.
+// maintained are a host's recurring calls on a store.
 var maintained = map[string]func(context.Context, *sqlsweep.Sweeper, []journal.Fence, int) (int, error){
 	"Sweep": func(ctx context.Context, w *sqlsweep.Sweeper, own []journal.Fence, limit int) (int, error) {
 		return w.Sweep(ctx, own, before, limit)
@@ -84,7 +84,7 @@ func TestLimitsOfNothing(t *testing.T) {
 		for _, limit := range []int{0, -1, -1 << 40} {
 			f := newFake(t)
 			f.fill(mine, 3)
-			holder := runIn(also, 1) // is over
+			holder := runIn(also, 1) // has ended
 			f.holders = append(f.holders, sqlsweep.Holder{RunKey: holder})
 			was := f.clone()
 			require.Zero(t, f.do(t, what, limit), "%s %d", what, limit)
@@ -126,7 +126,7 @@ func TestStaleOwners(t *testing.T) {
 	}
 }
 
-// A claim between two transactions is the end of what the owner deletes.
+// A claim between two transactions ends the owner's deletions.
 func TestOwnersThatBecomeStale(t *testing.T) {
 	t.Parallel()
 	for what, do := range maintained {
@@ -167,7 +167,7 @@ func TestPagesAsLongAsTheLimit(t *testing.T) {
 	}
 }
 
-// cutRuns adds runs of each kind, of which those that go have so many receipts.
+// cutRuns adds runs of each kind; the deletable ones have so many receipts.
 func (f *fake) cutRuns(receipts ...int) (gone, kept []journal.RunKey) {
 	parent := runIn(mine, 1<<20)
 	f.live[parent] = true
@@ -240,7 +240,7 @@ func TestRunsThatDoNotFitAreLookedAtAgain(t *testing.T) {
 	require.Equal(t, []int{0, journal.SweepEntries, 30}, rows)
 }
 
-// What a run that is over has held is free, and goes by the same sweep.
+// The rows held by a finished run are free, and go by the same sweep.
 func TestHoldersAreFreed(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, journal.SweepBatch, 2*journal.SweepBatch + 50} {

@@ -25,7 +25,7 @@ func RunBefore(t *testing.T, store journal.Store) {
 	b.requireBeforeC(t)
 	b.requireBeforeEntity(t, a)
 
-	// What was held by a run that is alive stays until that is over.
+	// Rows held by a live run stay until that has ended.
 	require.Zero(t, b.sweep(t, 100, 10))
 	w := journal.Write{ID: a.ID, Run: a.Run, Chain: a.Chain, Fence: b.fences[a.ID.Shard()], Entries: []journal.Entry{newEntry(4)}}
 	b.commit(t, w)
@@ -38,7 +38,8 @@ func RunBefore(t *testing.T, store journal.Store) {
 	require.Empty(t, b.entriesOf(t, a.RunKey()))
 }
 
-// PinnedToStop is what the rows of callees have that are asked to stop when their calls are given up.
+// PinnedToStop returns the pinned values of callees that are asked to stop when their calls are
+// given up.
 func PinnedToStop() []byte { return abi.MustMarshal(&journal.Pinned{OnCancel: abi.OnCancelCancel}) }
 
 // RunGivenUpBefore tests such a store in which "child" was running, with [PinnedToStop], and "a" had given it up: it is asked to stop.

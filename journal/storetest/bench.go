@@ -53,7 +53,7 @@ func BenchmarkContinue(b *testing.B, store journal.Store, fences []journal.Fence
 	}
 }
 
-// others commits entries of another execution until it is over.
+// others commits entries of another execution until it has ended.
 func others(b *testing.B, store journal.Store, fences []journal.Fence, over *atomic.Bool, longest chan<- time.Duration) {
 	other := newExecution(journal.NewRunID().String())
 	w := journal.Write{ID: other.ID, Run: other.Run, Fence: fences[other.ID.Shard()], Start: &other}

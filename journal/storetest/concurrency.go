@@ -19,8 +19,8 @@ var concurrencyTests = []test{
 	{"Committer", nil, testCommitterOverStore},
 }
 
-// testHammer runs many writers and readers at once, each on its own execution, and
-// checks that each finds exactly what it wrote.
+// testHammer runs many writers and readers at once, each on its own execution, and checks that each
+// finds exactly its own writes.
 func testHammer(t *testing.T, b *bundle) {
 	const writers, rounds = 8, 12
 	var group errgroup.Group

@@ -244,7 +244,7 @@ func testContinuedCallee(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
-// testCallerContinues has a run that is over by continuing keep nothing from retention.
+// testCallerContinues has a run that ended by continuing keep nothing from retention.
 func testCallerContinues(t *testing.T, b *bundle) {
 	caller, found := b.start(t, newExecution("caller")), b.start(t, newExecution("found"))
 	child := newExecution("child")
@@ -278,7 +278,7 @@ func testContinueFrees(t *testing.T, b *bundle) {
 	b.commit(t, b.continueAs(caller, journal.RunID{1}))
 	require.Equal(t, children, b.sweep(t, 2, 1000))
 
-	// The new run holds what it has started, and is swept in its turn.
+	// The new run holds its children, and is swept in its turn.
 	child := newExecution("another")
 	child.Parent = journal.Caller{ID: caller, Run: journal.RunID{1}, Step: stepOf(1)}
 	child.State, child.FinishedAt = journal.Completed, 1
@@ -329,12 +329,12 @@ func testContinueMalformed(t *testing.T, b *bundle) {
 	require.Zero(t, b.load(t, id).Continued)
 }
 
-// testContinueWhileSettled has clients settle deferreds of a run while it continues. What was
-// settled of a run is gone with it, and no settlement is left to a run that it was not meant for.
+// testContinueWhileSettled has clients settle deferreds of a run while it continues. The
+// settlements of a run are gone with it, and none is left to a run that it was not meant for.
 func testContinueWhileSettled(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	const runs = 20
-	var current atomic.Int32 // the run is that of the number
+	var current atomic.Int32 // the run's number
 	runOf := func(n int32) journal.RunID {
 		if n == 0 {
 			return journal.RunID(id)

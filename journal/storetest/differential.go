@@ -102,9 +102,9 @@ type model struct {
 	store, oracle journal.Store
 	fences        []journal.Fence // of store
 	oracleFences  []journal.Fence
-	balances      map[int64]int64 // what the table of the guests holds
+	balances      map[int64]int64 // the rows of the guests' table
 
-	positions map[uint64]uint64        // of messages: that of the store → that of the oracle
+	positions map[uint64]uint64        // of messages: the store's → the oracle's
 	compares  int                      // how often mail was compared
 	mail      map[journal.ID][]waiting // inboxes, as they were compared last
 	inboxes   map[journal.ID][]waiting // the same, with those of earlier runs that were compared since
@@ -251,7 +251,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	return w
 }
 
-// drawArrivals is what the owner of a run knows of: at most what has arrived by now.
+// drawArrivals draws the arrivals known to the owner of a run: at most all by now.
 func (m *model) drawArrivals(rt *rapid.T, w *journal.Write) uint64 {
 	row, err := m.oracle.Load(m.ctx, w.ID)
 	if err != nil || row.Run != w.Run {
@@ -297,7 +297,7 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 	}
 }
 
-// sortOf maps an error to what the contract says about it.
+// sortOf maps an error to its meaning in the contract.
 func sortOf(err error) string {
 	for _, known := range []error{
 		journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided, journal.ErrStale, journal.ErrTooMany,

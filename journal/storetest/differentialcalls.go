@@ -16,9 +16,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// RunDifferentialCalls goes through the operations of [RunDifferential] and requires that they call every method of
-// a store: no method that is added to the contract is forgotten there. Whether some are called depends on what is drawn,
-// so they are gone through again until all were.
+// RunDifferentialCalls goes through the operations of [RunDifferential] and requires that they call
+// every method of a store: no method that is added to the contract is forgotten there. Whether some
+// are called depends on the draws, so they are gone through again until all were.
 func RunDifferentialCalls(t *testing.T, setup func(t *testing.T) Harness) {
 	const rounds = 20
 	methods := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// deployGuest makes the table that the transactions of guests work on. The oracle runs
-// no SQL: the model keeps what the table must hold.
+// deployGuest makes the table that the transactions of guests work on. The oracle runs no SQL: the
+// model keeps the expected rows.
 func (m *model) deployGuest(rt *rapid.T) {
 	steps := []abi.Migration{{Version: 1, SQL: `CREATE TABLE model_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`}}
 	module := newModule("sha256:guest")
@@ -24,9 +24,8 @@ func (m *model) deployGuest(rt *rapid.T) {
 	m.balances = map[int64]int64{}
 }
 
-// guest runs statements in a transaction, some of which the database refuses, and
-// commits it together with a write, or rolls it back. The statements must take effect
-// if and only if the write does.
+// guest runs statements in a transaction, a few refused by the database, and commits it together
+// with a write, or rolls it back. The statements must take effect if and only if the write does.
 func (m *model) guest(rt *rapid.T) {
 	tx, err := m.store.BeginGuest(m.ctx, "default")
 	require.NoError(rt, err)

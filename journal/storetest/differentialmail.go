@@ -45,8 +45,8 @@ type waiting struct {
 // repeated is how many origins there are that come again and again.
 const repeated = 6
 
-// drawMessage draws a message. One that is repeatable has an origin of a few and leaves a
-// receipt when it is taken; others are never sent again.
+// drawMessage draws a message. A repeatable one has an origin of a few and leaves a receipt when it
+// is taken; others are never sent again.
 func (m *model) drawMessage(rt *rapid.T) journal.Message {
 	n := rapid.IntRange(0, repeated).Draw(rt, "origin")
 	again := n > 0
@@ -73,7 +73,7 @@ func (m *model) drawSender(rt *rapid.T) (from journal.Caller) {
 	return from
 }
 
-// drawMail adds what a write does to inboxes.
+// drawMail adds changes of inboxes to a write.
 func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 	parts := rapid.IntRange(0, 31).Draw(rt, "mail")
 	if parts&1 != 0 {
@@ -218,9 +218,10 @@ func (m *model) ofOracle(positions []uint64) []uint64 {
 	return positions
 }
 
-// compareMail compares what the two stores hold of inboxes and entities. Positions are each store's own: they must
-// order the messages alike. Receivers are compared of which the oracle says that something has changed, and some of the others
-// in turn: to read all of each time took most of a check. At its end, all are compared.
+// compareMail compares the inboxes and entities of the two stores. Positions are each store's own:
+// they must order the messages alike. Receivers are compared that changed according to the oracle,
+// and some of the others in turn: to read all of each time took most of a check. At its end, all
+// are compared.
 func (m *model) compareMail(rt *rapid.T) {
 	const turns = 4
 	m.compares++

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// facts are what a store says about itself. No oracle knows them; they never change.
+// facts are a store's statements about itself. No oracle knows them; they never change.
 type facts struct {
 	dialect       string
 	guestsAlone   bool
@@ -73,8 +73,8 @@ func (m *model) compareLocked(rt *rapid.T, id journal.ID) {
 	}, m.store, m.oracle)
 }
 
-// readReceiver reads one by one what is read together elsewhere: the messages of a receiver, its receipts, its row and
-// its lock; and alone what is read with that of others, its parked messages.
+// readReceiver reads one by one the rows that are read together elsewhere: the messages of a
+// receiver, its receipts, its row and its lock; and, without others', its parked messages.
 func (m *model) readReceiver(rt *rapid.T) {
 	id := rapid.SampledFrom(modelReceivers()).Draw(rt, "receiver")
 	positions := slices.Concat([]uint64{1 << 40}, m.parked[id])
@@ -111,8 +111,9 @@ func (m *model) readReceiver(rt *rapid.T) {
 	same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
 }
 
-// outlines compares what several chains have published, one of them asked for twice: those of executions that are there,
-// as the rows of others may not be purged yet, and one that there never was.
+// outlines compares the published values of several chains, one of them asked for twice: chains of
+// existing executions, as the rows of others may not be purged yet, and one of an execution that
+// never was.
 func (m *model) outlines(rt *rapid.T) {
 	chains := []journal.RunKey{{Run: journal.RunID{99}}}
 	for _, key := range append(slices.Clone(modelKeys), drawKey(rt)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// runOf is the run of an execution, or the one that it begins with: no id of a run is used twice.
+// runOf returns the run of an execution, or its first: no id of a run is used twice.
 func (m *model) runOf(id journal.ID) journal.RunID {
 	if e, err := m.oracle.Load(m.ctx, id); err == nil {
 		return e.Run
@@ -150,7 +150,7 @@ func (m *model) startOver(rt *rapid.T) {
 	same(rt, "requested", func(s journal.Store) (*journal.Execution, error) { return s.Requested(m.ctx, e.ID, e.Request) }, m.store, m.oracle)
 }
 
-// deleteRun deletes a run, if it is over.
+// deleteRun deletes a run, if it has ended.
 func (m *model) deleteRun(rt *rapid.T) {
 	id := modelExecution(drawKey(rt)).ID
 	run, superseded := m.runOf(id), uint64(0)
@@ -176,8 +176,8 @@ func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
 	}
 }
 
-// purge deletes the rows of runs that are gone, all of them: nothing shows, and what was sent to a run that is not there yet is not there
-// when it starts.
+// purge deletes the rows of runs that are gone, all of them: nothing shows, and messages sent to a
+// run before its start are not there when it starts.
 func (m *model) purge(rt *rapid.T) {
 	limit := rapid.IntRange(1, 100).Draw(rt, "purged")
 	for _, s := range []journal.Store{m.store, m.oracle} {

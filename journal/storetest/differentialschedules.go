@@ -47,7 +47,7 @@ func (m *model) saveSchedule(rt *rapid.T) {
 	m.commitSchedule(rt, s, rapid.IntRange(1, 4).Draw(rt, "most"))
 }
 
-// fireSchedules deals with the ticks of those that are due, as their owner does.
+// fireSchedules deals with the ticks of due schedules, as their owner does.
 func (m *model) fireSchedules(rt *rapid.T) {
 	until, limit := rapid.Int64Range(0, 5).Draw(rt, "until"), rapid.IntRange(1, 4).Draw(rt, "limit")
 	var after journal.Wake

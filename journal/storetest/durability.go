@@ -64,7 +64,7 @@ func testReopenInbox(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, &w.Receipts[0], receipt)
 
-	// Behind what is there comes what is new.
+	// New rows come behind the existing ones.
 	b.claim(t, "second")
 	again := b.entity(e.ID)
 	again.Receive = newMessage(4)

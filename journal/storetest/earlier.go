@@ -30,7 +30,7 @@ var earlierTests = []test{
 	{"DeleteHolder", nil, testDeleteHolder},
 }
 
-// startOver is a write by which a new run takes the place of one that is over.
+// startOver returns a write by which a new run takes the place of a finished one.
 func (b *bundle) startOver(key string, over, next journal.RunID) journal.Write {
 	e := newExecution(key)
 	e.Run, e.Chain, e.CreatedAt, e.Request = next, next, 2000+int64(next[0]), journal.Origin{next[0]}
@@ -47,7 +47,7 @@ func (b *bundle) finishRun(t testing.TB, id journal.ID, run journal.RunID, at in
 	b.commit(t, w)
 }
 
-// lived is an execution that is over and has left something in every table.
+// lived returns a finished execution that has left something in every table.
 func (b *bundle) lived(t testing.TB, key string) journal.ID {
 	t.Helper()
 	callee := b.start(t, newExecution("callee of "+key))
@@ -243,7 +243,7 @@ func testReplaceMalformed(t *testing.T, b *bundle) {
 	require.Equal(t, journal.RunID(id), b.load(t, id).Run)
 }
 
-// restarted is an execution whose run is the last of so many: that of number n is RunID{n}.
+// restarted returns an execution whose run is the last of so many: number n is RunID{n}.
 func (b *bundle) restarted(t testing.TB, key string, runs byte) journal.ID {
 	t.Helper()
 	id := b.start(t, newExecution(key))
@@ -412,7 +412,7 @@ func testDeleteAnotherRun(t *testing.T, b *bundle) {
 	require.True(t, b.exists(t, id))
 }
 
-// testDeletedCallee has steps whose run is not over learn that what they came to was deleted.
+// testDeletedCallee has steps of live runs learn that their callee was deleted.
 func testDeletedCallee(t *testing.T, b *bundle) {
 	caller, over := b.start(t, newExecution("caller")), b.start(t, newExecution("over"))
 	for i, parent := range []journal.ID{caller, caller, over} {
@@ -435,7 +435,7 @@ func testDeletedCallee(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, journal.ErrNotFound, "it asks no more")
 }
 
-// testDeleteHolder has retention go on with what a run held that was deleted.
+// testDeleteHolder has retention go on with the rows held by a deleted run.
 func testDeleteHolder(t *testing.T, b *bundle) {
 	caller := b.start(t, newExecution("caller"))
 	child := newExecution("child")

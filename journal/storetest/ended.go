@@ -8,8 +8,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// A run that has ended takes no entries: alone, in a batch, behind its end in the same batch, or with the end of a run that has
-// ended already. What comes with the entries takes no effect either, and neighbours of the write are not affected.
+// A run that has ended takes no entries: alone, in a batch, behind its end in the same batch, or
+// with the end of a run that has ended already. The rest of the write takes no effect either, and
+// neighbours of the write are not affected.
 func testEndedRunEntries(t *testing.T, b *bundle) {
 	for _, state := range []journal.State{journal.Completed, journal.Failed, journal.Interrupted} {
 		id, neighbour := b.start(t, newExecution("ended "+string(state))), b.start(t, newExecution("neighbour "+string(state)))
@@ -42,9 +43,9 @@ func testEndedRunEntries(t *testing.T, b *bundle) {
 	}
 }
 
-// All else that is written of a run which has ended is taken, and wakes nothing: it hangs on the run until retention. The owner of
-// the shard writes it, which knows what it has written before; only the transaction of an activity is not in its order, and that
-// one has entries.
+// All other writes of a run which has ended are taken, and wake nothing: they hang on the run until
+// retention. The owner of the shard writes them, and knows its earlier writes; only the transaction
+// of an activity is not in its order, and has entries.
 func testEndedRun(t *testing.T, b *bundle) {
 	id, callee := b.start(t, newExecution("ended")), b.start(t, newExecution("callee"))
 	b.finish(t, id, 5)

@@ -107,8 +107,8 @@ func testEntityInABatch(t *testing.T, b *bundle) {
 	b.requireEntity(t, ada.ID, nil)
 }
 
-// operation is what an operation of an entity leaves: its state, the message taken, a
-// receipt, and a message to another.
+// operation returns the commit of an entity's operation: its state, the message taken, a receipt,
+// and a message to another.
 func (b *bundle) operation(e journal.Entity, n int, take uint64, to journal.ID) journal.Write {
 	w := b.replace(e)
 	w.Take = []uint64{take}
@@ -200,7 +200,7 @@ func testEntityGuestCommit(t *testing.T, b *bundle) {
 	require.NoError(t, tx.Commit(b.ctx, destroy))
 	b.requireEntity(t, ada.ID, nil)
 
-	// What was known when the transaction began is passed over, also if it was taken.
+	// Messages known when the transaction began are passed over, also if taken.
 	take := b.entity(bob.ID)
 	take.Take, take.Receipts = []uint64{b.inbox(t, bob.ID)[0].Position}, []journal.Receipt{{Origin: originOf(0)}}
 	b.commit(t, take)

@@ -140,7 +140,7 @@ func testGuestStatements(t *testing.T, b *bundle) {
 			[][]any{{int64(1), "ada"}, {int64(2), "bob"}},
 		},
 		{"INSERT INTO accounts (id, owner) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner RETURNING owner", []any{"eve"}, [][]any{{"eve"}}},
-		// The order of the parameters is that of their numbers.
+		// The parameters are in the order of their numbers.
 		{"UPDATE accounts SET balance = balance + $2 WHERE id = $1 RETURNING balance;  -- done", []any{int64(2), int64(5)}, [][]any{{int64(25)}}},
 		{"WITH rich AS (SELECT id, balance FROM accounts WHERE balance > 15) SELECT count(*) FROM rich", nil, [][]any{{int64(1)}}},
 		{

@@ -19,10 +19,10 @@ type Harness struct {
 	Durable bool
 	// Guest says that the store runs SQL of modules.
 	Guest bool
-	// Open opens a handle on the data. The suite closes what it opens.
+	// Open opens a handle on the data. The suite closes the handles it opens.
 	Open func(t testing.TB) journal.Store
-	// SaveShards notes the owners of shards, behind the back of the store; restore
-	// puts them back, as a replica does that had not seen what came after.
+	// SaveShards notes the owners of shards, behind the back of the store; restore puts them back,
+	// as a replica does that had not seen later changes.
 	SaveShards func(t testing.TB) (restore func(t testing.TB))
 	// Shared says that a second handle may be open beside the first.
 	Shared bool
@@ -87,7 +87,7 @@ func needsGuest(h Harness) bool   { return h.Guest }
 func needsDurable(h Harness) bool { return h.Durable }
 func needsShared(h Harness) bool  { return h.Shared }
 
-// bundle is what a test works with: a store whose shards are claimed.
+// bundle is the fixture of a test: a store whose shards are claimed.
 type bundle struct {
 	ctx     context.Context
 	harness Harness
@@ -191,7 +191,7 @@ func (b *bundle) entriesOf(t testing.TB, run journal.RunKey) []journal.Entry {
 	return entries
 }
 
-// current is the current run of an execution, or the one that newExecution gives it.
+// current returns the current run of an execution, or the run that newExecution gives it.
 func current(ctx context.Context, store journal.Store, id journal.ID) *journal.Execution {
 	if e, err := store.Load(ctx, id); err == nil {
 		return e

@@ -30,7 +30,7 @@ func testHold(t *testing.T, b *bundle) {
 	require.True(t, one.Held)
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, b.receive(id, 2)), "it is there all the same")
 
-	// Held again, or twice in one write, it is what it was.
+	// Held again, or twice in one write, it is unchanged.
 	w = b.write(id)
 	w.Hold = []uint64{second, second, first}
 	b.commit(t, w)

@@ -234,7 +234,7 @@ func testReceivedOnceInABatch(t *testing.T, b *bundle) {
 		_, err := b.store.Message(b.ctx, b.receiver(at), results[i].Position)
 		require.NoError(t, err)
 	}
-	// What is taken in a batch is known to what comes behind it.
+	// Messages taken in a batch are known to the writes behind it.
 	take := b.write(id)
 	take.Take, take.Receipts = []uint64{results[0].Position}, []journal.Receipt{{Origin: originOf(1)}}
 	results, err = b.store.Commit(b.ctx, []journal.Write{take, b.receive(id, 1), b.receive(id, 3)})
@@ -307,7 +307,7 @@ func testTake(t *testing.T, b *bundle) {
 	require.Empty(t, b.inbox(t, id))
 }
 
-// testTakenOnce takes what is not there: the write fails whole, and alone.
+// testTakenOnce takes a missing message: the write fails whole, and alone.
 func testTakenOnce(t *testing.T, b *bundle) {
 	id, other := b.start(t, newExecution("k")), b.start(t, newExecution("other"))
 	gone, here := b.put(t, b.receive(id, 1)), b.put(t, b.receive(id, 2))

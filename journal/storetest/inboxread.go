@@ -134,7 +134,7 @@ func testReceivers(t *testing.T, b *bundle) {
 	between[15]++ // no receiver's
 	require.Equal(t, ids[4:], receivers(between, 1000))
 
-	// One that has taken all has none.
+	// An entity that has taken all has none.
 	take := b.entity(ids[0])
 	for _, m := range b.inbox(t, ids[0]) {
 		take.Take = append(take.Take, m.Position)

@@ -103,7 +103,7 @@ func testLockHeld(t *testing.T, b *bundle) {
 	require.False(t, b.inSection(t, journal.Caller{}))
 }
 
-// testLockReleased has everything that ends a section or a run release what it holds.
+// testLockReleased has everything that ends a section or a run release its locks.
 func testLockReleased(t *testing.T, b *bundle) {
 	for name, end := range map[string]func(*journal.Write){
 		"left":     func(w *journal.Write) { w.Update = &journal.Update{State: journal.Running} },
@@ -125,7 +125,7 @@ func testLockReleased(t *testing.T, b *bundle) {
 	}
 	require.Empty(t, b.locks(t, "", 10))
 
-	// A run that is paused keeps what it holds.
+	// A paused run keeps its locks.
 	e, run := newEntity("bank/Account", "paused"), b.start(t, newExecution("paused"))
 	b.enter(t, callerOf(run, 3))
 	b.commit(t, b.lock(e, callerOf(run, 3)))

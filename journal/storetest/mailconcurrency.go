@@ -84,7 +84,7 @@ func (k *taker) step(b *bundle) error {
 	return results[0].Err
 }
 
-// run takes until stopped, and then what is left.
+// run takes until stopped, and then the remainder.
 func (k *taker) run(b *bundle, stopped <-chan struct{}) error {
 	for {
 		select {
@@ -142,7 +142,7 @@ func testMailHammer(t *testing.T, b *bundle) {
 	close(stopped)
 	require.NoError(t, group.Wait())
 	for i, k := range takers {
-		want := senders / 2 * messages // what was sent to all
+		want := senders / 2 * messages // the messages sent to all
 		want += senders / 2 * messages / 3
 		require.Len(t, k.taken, want, "receiver %d", i)
 		for origin, times := range k.taken {

@@ -112,7 +112,8 @@ func testPark(t *testing.T, b *bundle) {
 	require.Equal(t, []uint64{at[1]}, b.parkedPositions(t, ada))
 }
 
-// testParkMissing parks, unparks and takes what is not where it says: the write fails whole, and alone.
+// testParkMissing parks, unparks and takes messages that are not there: the write fails whole, and
+// alone.
 func testParkMissing(t *testing.T, b *bundle) {
 	at := b.receiveAt(t, ada, 1, 2)
 	bob := newEntity("bank/Account", "bob")
@@ -282,8 +283,8 @@ func testParkedNameless(t *testing.T, b *bundle) {
 	require.Len(t, b.parked(t, journal.ParkedFilter{Entity: ada.ID}), 2)
 }
 
-// testParkedBounded: an entity with as many parked messages as it may have takes no more, and says so;
-// what it has is parked all the same.
+// testParkedBounded: an entity with as many parked messages as it may have takes no more, and says
+// so; its own messages are parked all the same.
 func testParkedBounded(t *testing.T, b *bundle) {
 	b.fill(t, ada.ID, journal.MaxParked+1, 0)
 	messages := b.inbox(t, ada.ID)
@@ -315,7 +316,7 @@ func testParkedBounded(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1, 2}, b.numbers(t, ada.ID))
 }
 
-// testParkedLeavesRoom: what is parked does not count against the bounds of the inbox.
+// testParkedLeavesRoom: parked messages do not count against the bounds of the inbox.
 func testParkedLeavesRoom(t *testing.T, b *bundle) {
 	b.fill(t, ada.ID, journal.MaxInbox, 0)
 	receive := b.entity(ada.ID)

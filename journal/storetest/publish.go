@@ -114,7 +114,7 @@ func testPublishedReplaced(t *testing.T, b *bundle) {
 	b.commit(t, b.publish(id))
 	require.Empty(t, b.find(t, where("amount", "=", text("much"))))
 
-	// It stays when the run is over.
+	// It stays when the run has ended.
 	b.commit(t, b.publish(id, named("amount", number(3))))
 	b.finish(t, id, 10)
 	require.Equal(t, []string{"k"}, b.find(t, where("amount", "=", number(3))))
@@ -214,7 +214,7 @@ func testConditionsPaged(t *testing.T, b *bundle) {
 			require.Equal(t, want, b.findIn(t, journal.Filter{Namespace: "default", Where: conditions, Limit: limit}))
 		}
 	}
-	// What is newer than the page does not shift it.
+	// Rows newer than the page do not shift it.
 	f := journal.Filter{Namespace: "default", Where: []journal.Condition{where("even", "=", boolean(1))}, Limit: 1}
 	page, err := b.store.List(b.ctx, f)
 	require.NoError(t, err)
@@ -287,7 +287,7 @@ func testPublishedSwept(t *testing.T, b *bundle) {
 	b.purge(t)
 	_, err := b.store.Published(b.ctx, b.chainKey(id))
 	require.ErrorIs(t, err, journal.ErrNotFound)
-	// One that begins under the same name has published nothing.
+	// A run that begins under the same name has published nothing.
 	again := newExecution("k")
 	again.CreatedAt = 7
 	b.start(t, again)

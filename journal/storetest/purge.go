@@ -17,8 +17,8 @@ func (b *bundle) rowsOf(t *testing.T, run *journal.Execution, to journal.Receive
 	return len(b.entriesOf(t, run.RunKey())) + len(b.deferredsOf(t, run.Settlements())) + len(messages)
 }
 
-// A purge that ends after any of its rows, and is gone on with by another handle, deletes what is left of runs that were
-// continued, deleted and swept, and nothing else.
+// A purge that ends after any of its rows, and is gone on with by another handle, deletes the
+// remains of continued, deleted and swept runs, and nothing else.
 func testPurgeInPieces(t *testing.T, b *bundle) {
 	kept := b.lived(t, "kept")
 	want := b.rowsOf(t, b.load(t, kept), b.receiver(kept))

@@ -87,7 +87,7 @@ func testSweepReceipts(t *testing.T, b *bundle) {
 	require.Equal(t, 4, b.sweepReceipts(t, journal.Never, 100))
 }
 
-// testSweepReceiptsLiving keeps what a step of a run that is not over may ask for.
+// testSweepReceiptsLiving keeps the receipts that a step of a live run may ask for.
 func testSweepReceiptsLiving(t *testing.T, b *bundle) {
 	ada := journal.EntityID("default", "bank/Account", "ada")
 	running, paused, over := b.start(t, newExecution("running")), newExecution("paused"), b.start(t, newExecution("over"))
@@ -116,7 +116,7 @@ func testSweepReceiptsLiving(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, &w.Receipts[6], got, "they are what they were")
 
-	// A run that is over holds nothing, and what it held does not keep retention from it.
+	// A finished run holds nothing, and its former holds do not keep retention from it.
 	b.finish(t, running, 5)
 	require.Equal(t, 1, b.sweepReceipts(t, 7, 100))
 	require.Equal(t, 2, b.sweep(t, 100, 100))
@@ -204,7 +204,7 @@ func testSweepReceiptsAgainstEnds(t *testing.T, b *bundle) {
 	require.Equal(t, senders, b.sweep(t, 1000, 10*senders))
 }
 
-// testSweepInbox deletes what was sent to an execution along with it.
+// testSweepInbox deletes the messages sent to an execution along with it.
 func testSweepInbox(t *testing.T, b *bundle) {
 	e, other := newExecution("k"), b.start(t, newExecution("other"))
 	b.start(t, e)
@@ -221,7 +221,7 @@ func testSweepInbox(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1}, b.numbers(t, other))
 	require.True(t, b.hasReceipt(t, other, 2))
 
-	// One that starts under the name finds nothing of it.
+	// A run that starts under the name finds nothing of it.
 	e.Run, e.Chain = journal.RunID{1}, journal.RunID{1}
 	w := b.write(e.ID)
 	w.Run, w.Start, w.Receive = e.Run, &e, newMessage(2)

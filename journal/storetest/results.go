@@ -20,7 +20,8 @@ func (b *bundle) sendResult(t testing.TB, from, to journal.ID, chain journal.Run
 	return w
 }
 
-// A result is in the inbox of the caller when the callee is over, and wakes nothing: its receivers are found.
+// A result is in the inbox of the caller when the callee has ended, and wakes nothing: its
+// receivers are found.
 func testResults(t *testing.T, b *bundle) {
 	callee, caller := b.start(t, newExecution("callee")), b.start(t, newExecution("caller"))
 	asleep := b.write(caller)

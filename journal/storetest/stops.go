@@ -35,7 +35,8 @@ func (b *bundle) mailReceivers(t testing.TB) []journal.ID {
 	return ids
 }
 
-// Executions that have requests to stop are found until these are taken, running or paused, and not when they are over.
+// Executions that have requests to stop are found until these are taken, running or paused, and not
+// when they have ended.
 func testStopReceivers(t *testing.T, b *bundle) {
 	caller := b.start(t, newExecution("caller"))
 	for _, kind := range []journal.MessageKind{journal.InterruptMessage, journal.TerminateMessage} {

@@ -132,8 +132,7 @@ func testSweepReuse(t *testing.T, b *bundle) {
 	b.commit(t, w)
 }
 
-// testSweepLinked shows that retention leaves alone what an execution that is not
-// over is linked to.
+// testSweepLinked shows that retention leaves alone the callees of a live execution.
 func testSweepLinked(t *testing.T, b *bundle) {
 	caller := b.start(t, newExecution("caller"))
 	callee := b.start(t, newExecution("callee"))
@@ -184,7 +183,7 @@ func testSweepPassesOver(t *testing.T, b *bundle) {
 	require.Equal(t, 1, b.sweep(t, 300_000, 10))
 }
 
-// What was kept because of one execution may next be kept because of another.
+// A row kept because of one execution may next be kept because of another.
 func testSweepHolders(t *testing.T, b *bundle) {
 	parent, caller, callee := newExecution("parent"), newExecution("caller"), newExecution("callee")
 	b.start(t, parent)
@@ -326,8 +325,8 @@ func testHolderIsStartedOnce(t *testing.T, b *bundle) {
 	require.NoError(t, b.result(t, start).Err, "nothing goes by its id any more")
 }
 
-// A start is repeated if its answer was lost. It starts nothing if its run is over by then and was superseded, swept or
-// deleted: what that run has left behind goes by the same key.
+// A start is repeated if its answer was lost. It starts nothing if its run has ended by then and
+// was superseded, swept or deleted: the rows left behind by that run go by the same key.
 func testRunIsStartedOnce(t *testing.T, b *bundle) {
 	for name, forget := range map[string]func(id journal.ID){
 		"swept":   func(journal.ID) { b.sweep(t, 100, 10) },

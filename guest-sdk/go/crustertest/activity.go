@@ -17,9 +17,9 @@ func (r *run) perform(op uint32, a abi.Activity) {
 	r.world.after(0, func() { r.attempt(op, a, 1) })
 }
 
-// step names a step of the execution by what it is and by how many alike came
-// before it, as the host does, so that a change of the code that inserts other steps
-// leaves the name as it is.
+// step names a step of the execution by its kind and content and the number of equal steps before
+// it, as the host does, so that a change of the code that inserts other steps leaves the name as it
+// is.
 func (r *run) step(a abi.Activity) string {
 	identity := a.Key
 	if identity == "" {
@@ -31,7 +31,7 @@ func (r *run) step(a abi.Activity) string {
 	return fmt.Sprintf("%s/%d", identity, r.steps[identity])
 }
 
-// attempt performs one attempt of an activity and decides what follows.
+// attempt performs one attempt of an activity and decides the next step.
 func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	if _, ok := r.pending[op]; !ok || r.outcome != nil {
 		return // the op was cancelled, or the execution has ended

@@ -9,8 +9,8 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// TestIdempotencyKeys: the key of a step is made of what the step is, and of how
-// many alike came before it. Another step before it does not change it.
+// TestIdempotencyKeys: the key of a step is made of the step's kind and content, and of the number
+// of equal steps before it. Another step before it does not change it.
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	keys := func(inserted bool) []string {

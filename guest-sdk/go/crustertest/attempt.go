@@ -16,7 +16,7 @@ import (
 type attemptHost struct {
 	world     *world
 	execution string // or the entity
-	kind      string // what is attempted: "activity"
+	kind      string // the kind of attempt: "activity"
 	name      string
 	stub      bool // the code is the test's
 	tx        Transaction
@@ -34,13 +34,14 @@ var (
 // Packages of the SDK know by it that they run in a test.
 func init() { guest.KitIsHere() }
 
-// grace is how much longer than its limit an attempt is waited for, so that one that heeds its context returns its own error.
+// grace is the wait beyond the limit of an attempt, so that an attempt that heeds its context
+// returns its own error.
 const grace = time.Second
 
-// start runs the code of an attempt on a goroutine of its own, so that one that hangs can be given up. Its outcome is nil
-// then, and hangs says where. The goroutine stays: Go cannot end it.
+// start runs the code of an attempt on a goroutine of its own, so that a hanging attempt can be
+// abandoned. Its outcome is nil then, and hangs says where. The goroutine stays: Go cannot end it.
 //
-// If the code ends its goroutine, as t.FailNow does in a stub, that of the caller ends as well.
+// If the code ends its goroutine, as t.FailNow does in a stub, the caller's goroutine ends as well.
 func (h *attemptHost) start(registry *guest.Registry, inv abi.Invocation, limit time.Duration) (out *abi.Outcome, hangs string) {
 	id := make(chan int, 1)
 	done := make(chan *abi.Outcome, 1)
@@ -83,8 +84,8 @@ func where(id int) string {
 	return all[i].Where()
 }
 
-// giveUp undoes what the attempt has done, and refuses what it still asks for. If it hangs in a call, that is done when the call
-// comes back.
+// giveUp undoes the effects of the attempt, and refuses its further calls. If it hangs in a call,
+// that is done when the call comes back.
 func (h *attemptHost) giveUp() {
 	end := func() {
 		h.over = true

@@ -92,7 +92,7 @@ func TestHangingForLong(t *testing.T) {
 	})
 }
 
-// A stub that ends its goroutine, as t.FailNow does, ends that of the test.
+// A stub that ends its goroutine, as t.FailNow does, ends the test's goroutine.
 func TestStubEndsTest(t *testing.T) {
 	t.Parallel()
 	wentOn := false

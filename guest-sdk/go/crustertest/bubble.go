@@ -30,7 +30,7 @@ type bubble struct {
 	stuck  bool       // its last turn has not ended
 	why    *abi.Error // it is stuck
 	gate   *gate      // closed when it is
-	last   func()     // what is done there before it ends; set before it is closed
+	last   func()     // cleanup to run there before it ends; set before it is closed
 }
 
 // defaultTurnLimit is how long a turn may take, in real time, unless the test says otherwise.
@@ -104,8 +104,8 @@ func (b *bubble) look(limit time.Duration, act func()) *abi.Error {
 	return problem
 }
 
-// standStill calls act, and refuses what a host refuses: to wait for the clock. The clock moves when all of the bubble wait,
-// first to the timer that looks who does.
+// standStill calls act, and refuses to wait for the clock, as a host does. The clock moves when all
+// of the bubble wait, first to the timer that looks who does.
 func standStill(act func()) *abi.Error {
 	var waiting atomic.Pointer[string]
 	began := time.Now()

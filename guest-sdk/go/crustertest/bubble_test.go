@@ -25,7 +25,8 @@ var note = cruster.NewOperation(diary, "note", func(_ *cruster.EntityContext, al
 	return time.Now().UTC(), nil
 })
 
-// clocks notes what the clock of the library shows: at the start, after a sleep, in a coroutine and in a goroutine.
+// clocks notes the time of the library's clock: at the start, after a sleep, in a coroutine and in
+// a goroutine.
 var clocks = cruster.NewWorkflow("bubbleClocks", func(ctx cruster.Context, url string) ([]time.Time, error) {
 	start := time.Now()
 	if err := cruster.Sleep(ctx, 36*time.Hour); err != nil {
@@ -63,7 +64,8 @@ func requireTimes(t *testing.T, want, got []time.Time) {
 	}
 }
 
-// The clock of the library is that of the execution, also in a replay, although a handler of the test uses sockets.
+// The clock of the library is the execution's, also in a replay, although a handler of the test
+// uses sockets.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -4,9 +4,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// continueAsNew has a new run take the place of this one. What was sent and not read, what was
-// asked and not answered, what was published and a request to stop are the new run's; who waits
-// for the execution waits on.
+// continueAsNew has a new run take the place of this one. Unread signals, unanswered updates,
+// published values and a request to stop pass to the new run; callers waiting for the execution
+// keep waiting.
 func (r *run) continueAsNew(out *abi.Outcome) {
 	input, err := r.module.checkRequest(r.workflow, out.Continue.Input)
 	if err != nil {

@@ -75,7 +75,7 @@ func (r *replayer) differOp(now Event) {
 	r.differ(d)
 }
 
-// renderEvent renders an event with what it asks for.
+// renderEvent renders an event with its request.
 func renderEvent(e Event) string {
 	text := e.String()
 	if e.Type != Issued {
@@ -106,8 +106,8 @@ func renderEnd(o abi.Outcome) string {
 	return "ended with " + showEncoded(o.Value)
 }
 
-// bodyOf is what an op asks for, without what its name says and without what is not set. Values of the application are
-// decoded.
+// bodyOf returns the request of an op, without its name and without unset fields. Values of the
+// application are decoded.
 func bodyOf(e Event) any {
 	var fields map[string]any
 	if abi.Unmarshal(e.Body, &fields) != nil {

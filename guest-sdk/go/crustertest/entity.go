@@ -115,8 +115,8 @@ func (e *Entities) origin() string {
 // Names lists the entities that have a state, as "deployment/Name/id".
 func (e *Entities) Names() []string { return slices.Sorted(maps.Keys(e.states)) }
 
-// StubOperation replaces an operation: one of another deployment, or one that a test is not
-// about. fn gets the id of the entity.
+// StubOperation replaces an operation: of another deployment, or outside the scope of the test. fn
+// gets the id of the entity.
 func StubOperation[In, Out any](op *cruster.Operation[In, Out], fn func(id string, in In) (Out, error)) Option {
 	stub := func(id string, input []byte) ([]byte, error) {
 		var in In

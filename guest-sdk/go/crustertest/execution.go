@@ -21,8 +21,7 @@ type run struct {
 	bubble  *bubble
 	gate    *gate // of the bubble
 	outcome *abi.Outcome
-	// ops counts the ops that were issued; pending names those that were not
-	// delivered yet.
+	// ops counts the ops that were issued; pending names the undelivered ones.
 	ops       uint32
 	pending   map[uint32]pendingOp
 	opened    opened
@@ -49,11 +48,11 @@ type pendingOp struct {
 	// issued is its number among the ops of all executions, and at when that was.
 	issued int
 	at     time.Time
-	// kind is that of the op.
+	// kind is the op's kind.
 	kind string
 	// step names an activity within the execution.
 	step string
-	// size is that of its body.
+	// size is the size of its body.
 	size int
 }
 
@@ -133,7 +132,7 @@ func (r *run) ask(ex *guest.Execution, q abi.Query) *abi.Outcome {
 	return out
 }
 
-// close ends what is left of the workflow.
+// close ends the remainder of the workflow.
 func (r *run) close() {
 	if r.bubble == nil {
 		return
@@ -189,8 +188,9 @@ func (r *run) onEnd(notify func(*abi.Outcome)) {
 
 // deliver schedules a delivery after d.
 //
-// What is due at the same time comes in the order of issue. A host takes its time for what it has to do, however
-// short that is: of what is there as soon as it is issued, such an op comes behind all others of its turn.
+// Ops due at the same time come in the order of issue. A host takes time for its own work, however
+// short: an op that needs such work comes behind all ops of its turn that are ready as soon as they
+// are issued.
 func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 	p := r.pending[op]
 	if !needsHost[p.kind] || r.world.now.Add(d).After(p.at) {
@@ -206,7 +206,7 @@ var needsHost = map[string]bool{
 	abi.OpEntityCall: true, abi.OpEntitySend: true, abi.OpLock: true, abi.OpInterrupt: true,
 }
 
-// deliverAs schedules a delivery after d, at a place among those that are due at the same time.
+// deliverAs schedules a delivery after d, at a place among the deliveries due at the same time.
 func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delivery) {
 	result.Op = op
 	r.world.deliverAfter(d, place, func() {
@@ -254,8 +254,8 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	return op, nil
 }
 
-// decode reads the body of an op. It returns the function that performs the op. It
-// refuses what the host refuses.
+// decode reads the body of an op. It returns the function that performs the op, and refuses the
+// same input as the host.
 func (r *run) decode(kind string, body []byte) (perform func(op uint32), err *abi.Error) {
 	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// The test kit refuses what the host refuses, also in a replay.
+// The test kit refuses the same ops as the host, also in a replay.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// gate is between the code in a bubble and its host. Code that is given up may go on all the same: when the gate is closed it gets
-// no further, so that what the host knows is the test's alone.
+// gate is between the code in a bubble and its host. Code that is given up may go on all the same:
+// when the gate is closed it gets no further, so that only the test changes the host's state.
 type gate struct {
 	call chan struct{}             // holds the call that is under way
 	why  atomic.Pointer[abi.Error] // it is closed

@@ -22,8 +22,8 @@ const (
 	Delivered = "delivered"
 )
 
-// History is what happened in an execution, in order: in the last of its runs, if it has
-// continued as new. It is filled by [Record] and checked by [Replay].
+// History holds the events of an execution, in order: those of its last run, if it has continued as
+// new. It is filled by [Record] and checked by [Replay].
 type History struct {
 	Execution string
 	Namespace string
@@ -60,13 +60,12 @@ type Event struct {
 	// Type is [Issued], [Canceled], [Retried] or [Delivered].
 	Type string
 	Op   uint32
-	// Kind and Name say what was issued: "activity" "reserve", "sleep" "2s".
+	// Kind and Name identify the issued op: "activity" "reserve", "sleep" "2s".
 	Kind string
 	Name string
 	// Body is the op as it was issued, in msgpack.
 	Body []byte
-	// Value or Err is the outcome that was delivered; Err is also that of a failed
-	// attempt.
+	// Value or Err is the outcome that was delivered; Err also holds the error of a failed attempt.
 	Value []byte
 	Err   *abi.Error
 }

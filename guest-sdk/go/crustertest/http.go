@@ -36,8 +36,8 @@ func (h *attemptHost) handle(req cruster.HTTPRequest) (res cruster.HTTPResponse,
 	return res, err
 }
 
-// httpAll makes the calls one after the other: what a test answers is the same either way. The
-// responses share the room of one, as on a host.
+// httpAll makes the calls one after the other: the answers of a test are the same either way. The
+// responses share the size limit of one, as on a host.
 func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
 	reply := abi.HTTPAllReply{Results: []abi.HTTPResult{}}
 	left := int64(maxHTTPBody)

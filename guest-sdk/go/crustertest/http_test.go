@@ -27,7 +27,8 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// Several responses share the room of one. What they take besides their bodies is in abi/ABI.md.
+// Several responses share the size limit of one. Their overhead besides the bodies is in
+// abi/ABI.md.
 func TestResponsesShareRoom(t *testing.T) {
 	t.Parallel()
 	const besides = 32 + len("X-A") + len("1") + 32 // the response and its header
@@ -59,7 +60,7 @@ func TestResponsesShareRoom(t *testing.T) {
 	}
 }
 
-// What a host refuses to send.
+// Requests that a host refuses to send.
 func TestCheckHTTP(t *testing.T) {
 	t.Parallel()
 	header := func(name, value string) abi.HTTPRequest {

@@ -18,7 +18,7 @@ const (
 	maxTurnLog     = 256 << 10
 )
 
-// opened counts what a run asks for, as a host does.
+// opened counts the open requests of a run, as a host does.
 type opened struct {
 	// ops are those of the turn; the first wait for an interrupt is not counted.
 	ops     int
@@ -80,7 +80,7 @@ func (r *run) enter() *abi.Error {
 	return nil
 }
 
-// checkReply refuses what an operation of an entity may not leave behind.
+// checkReply refuses state that an operation of an entity may not leave behind.
 func checkReply(entity string, reply *abi.OperationsReply) error {
 	if len(reply.State) > abi.MaxState {
 		return abi.Errorf(abi.CodePayloadTooLarge, "the state of %s has %d bytes, the limit is %d", entity, len(reply.State), abi.MaxState)

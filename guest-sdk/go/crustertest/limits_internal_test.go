@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// What a run waits for, and what its journal has, is bounded.
+// Both the pending ops and the journal of a run are bounded.
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	r := &run{pending: map[uint32]pendingOp{1: {size: maxOpenBytes}}, opened: opened{bytes: maxOpenBytes}}

@@ -75,7 +75,7 @@ func (c *config) modules() (map[string]*module, error) {
 	return all, nil
 }
 
-// module is that of a deployment, or the error of a host that has none.
+// module returns the module of a deployment, or the error of a host without one.
 func (w *world) module(deployment, stub string) (*module, error) {
 	m, ok := w.modules[deployment]
 	if !ok {

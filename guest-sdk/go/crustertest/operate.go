@@ -20,7 +20,7 @@ type operation struct {
 	stub   func() ([]byte, error)
 }
 
-// find finds what a message from a deployment is for, or refuses it as a host does.
+// find returns the destination of a message from a deployment, or refuses it as a host does.
 func (w *world) find(from string, m abi.EntityMessage) (*operation, error) {
 	deployment, name, id, err := abi.SplitEntity(from, m.Entity)
 	if err != nil {
@@ -101,8 +101,8 @@ func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	return received(out)
 }
 
-// performOperation runs an operation on the state of an entity, keeps the state that it
-// leaves behind, and sends what it sends.
+// performOperation runs an operation on the state of an entity, keeps the resulting state, and
+// sends its messages.
 func (w *world) performOperation(o *operation) *abi.Outcome {
 	stored := w.entities.states[o.entity]
 	inv := w.entityInvocation(o, abi.InvokeOperations, abi.MustMarshal(abi.Operations{
@@ -149,7 +149,7 @@ func (w *world) startOperation(o *operation, inv abi.Invocation) *abi.Outcome {
 func (o *operation) crashed(err error) *abi.Error {
 	coded := abi.AsError(err)
 	if !strings.HasPrefix(string(coded.Code), "CR-4") {
-		return coded // it says what the operation did wrong
+		return coded // it describes the operation's mistake
 	}
 	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint("%s", coded.Hint)
 }
@@ -167,8 +167,9 @@ func (o *operation) run(host *operationHost, inv abi.Invocation) (out *abi.Outco
 	return out
 }
 
-// accept checks what an operation leaves behind and asks for, as a host does, and returns what sends it. A
-// mistake in one message is the operation's: it fails, and has sent nothing.
+// accept checks the state and the messages of an operation, as a host does, and returns a function
+// that sends the messages. A mistake in one message is the operation's: it fails, and has sent
+// nothing.
 func (w *world) accept(o *operation, reply *abi.OperationsReply) (sends []func(), err error) {
 	did := &reply.Replies[0]
 	if err := checkReply(o.entity, reply); err != nil {
@@ -228,7 +229,7 @@ func (h *operationHost) Crashed(stack string) {
 	}
 }
 
-// end refuses what an operation that was given up still asks for. No call of one takes long.
+// end refuses further calls of an abandoned operation. No call of an operation takes long.
 func (h *operationHost) end() {
 	h.calls.Lock()
 	defer h.calls.Unlock()

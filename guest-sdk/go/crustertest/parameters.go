@@ -10,12 +10,12 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// timeFormat is how a host writes times into SQLite: the order of the texts is that of the times.
+// timeFormat is how a host writes times into SQLite: the texts sort as the times do.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// forSQLite is a statement with parameters that all drivers of SQLite know, and its arguments: ?1 instead of $1,
-// which is a parameter with a name there. Texts, comments and quoted names stay as they are. It refuses what a host
-// refuses.
+// forSQLite is a statement with parameters that all drivers of SQLite know, and its arguments: ?1
+// instead of $1, which is a parameter with a name there. Texts, comments and quoted names stay as
+// they are. It refuses the same statements as a host.
 func forSQLite(query string, args []any) (string, []any, error) {
 	var out strings.Builder
 	numbered, highest := 0, 0

@@ -37,7 +37,7 @@ func (r *run) pendingOps(most int) string {
 	return strings.Join(names, ", ") + more
 }
 
-// withPending adds to the error of a run that a limit has ended what it waits for.
+// withPending adds the pending ops to the error of a run ended by a limit.
 func (r *run) withPending(err *abi.Error) *abi.Error {
 	ops := r.pendingOps(mostPending)
 	if ops == "" {

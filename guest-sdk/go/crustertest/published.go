@@ -44,7 +44,7 @@ func readPublished[T any](what string, values map[string][]byte, name string) (T
 	return v, true
 }
 
-// checkPublish refuses what a host refuses: what the workflow does not declare, and too much.
+// checkPublish refuses, as a host does, undeclared values and values over the size limit.
 func (r *run) checkPublish(b *abi.Publish) *abi.Error {
 	wf, ok := r.module.Workflow(r.workflow)
 	if !ok {

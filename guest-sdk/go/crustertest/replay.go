@@ -189,7 +189,7 @@ func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	return e.Op, nil
 }
 
-// waits says what the workflow waits for.
+// waits describes the waits of the workflow.
 func (r *replayer) waits() string {
 	var names []string
 	for _, e := range r.open {
@@ -268,7 +268,8 @@ func sameOutcome(a, b abi.Outcome) bool {
 	return sameValue(a.Value, b.Value)
 }
 
-// withoutLines is what is said of a panic, without the lines that it went through: a change of the code moves them.
+// withoutLines returns the message of a panic without its line numbers: a change of the code moves
+// them.
 func withoutLines(message string) string {
 	if i := strings.LastIndex(message, " (in "); i >= 0 {
 		return message[:i]

@@ -81,7 +81,7 @@ func checkURL(raw string) (*url.URL, *abi.Error) {
 	return u, nil
 }
 
-// checkHostName refuses what is neither a name nor a complete address, as 127.1 is.
+// checkHostName refuses a host that is neither a name nor a complete address, such as 127.1.
 func checkHostName(s string) *abi.Error {
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
 	if name == "" || len(name) > 253 {

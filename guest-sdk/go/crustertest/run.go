@@ -196,8 +196,8 @@ func Config(name, value string) Option {
 	return func(c *config) { c.config[name] = value }
 }
 
-// Record fills h with the history of the execution: if it has continued as new, that of its last run,
-// with those of the runs before it in h.Before.
+// Record fills h with the history of the execution: if it has continued as new, of its last run,
+// with the histories of earlier runs in h.Before.
 func Record(h *History) Option {
 	return func(c *config) { c.history = h }
 }
@@ -211,8 +211,9 @@ func Record(h *History) Option {
 // A timer of the test is no goroutine: a lock that only time.AfterFunc lets go of is not waited for, and is a deadlock at once
 // unless the timer is very short. Let a goroutine of the test sleep, and then let go of it.
 //
-// It also bounds how long attempts of activities that hang are tried again: once the test has waited for longer than that, in real
-// time, the next one that does not come back within its timeout fails its activity.
+// It also bounds how long attempts of activities that hang are tried again: once the test has
+// waited for longer than that, in real time, the next attempt that exceeds its timeout fails its
+// activity.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }
@@ -237,8 +238,8 @@ func HandleHTTP(handler func(cruster.HTTPRequest) (cruster.HTTPResponse, error))
 // time after its start. If a host would refuse that, the execution ends with the
 // reason: the test has a mistake.
 //
-// If the execution ends before that time, nothing happens: a test of a timeout has one
-// that comes too late. [When] ties it to a step instead, and fails if that is not reached.
+// If the execution ends before that time, nothing happens: in the test of a timeout it comes too
+// late. [When] ties it to a step instead, and fails if that is not reached.
 func ResolveAfter[T any](d time.Duration, deferred cruster.Deferred[T], value T) Option {
 	b, err := abi.Marshal(value)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
-// A test has no sandbox. Of what a host refuses for want of one, the calls of http.DefaultTransport can be told: those of
-// workflows, activities and entities fail as on a host, unless the module imports stdhttp, by which they would work there. Those
-// of the test itself, of its stubs, handlers and databases have the network.
+// A test has no sandbox. Of the calls that a host's sandbox refuses, it detects those of
+// http.DefaultTransport: calls by workflows, activities and entities fail as on a host, unless the
+// module imports stdhttp, with which they would work there. Calls by the test itself, its stubs,
+// handlers and databases use the network.
 func init() { defaulthttp.RefuseInTest(noNetwork{}) }
 
 // noNetwork refuses the calls of code that runs in a module on a host.
@@ -30,8 +31,9 @@ func (noNetwork) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: guest.ErrNoSockets}
 }
 
-// asTest calls code of the test for an attempt, on a goroutine of its own: it is not code of the attempt, and may use the network. If
-// it ends its goroutine, as t.FailNow does, that of the attempt ends as well.
+// asTest calls code of the test for an attempt, on a goroutine of its own: it is not code of the
+// attempt, and may use the network. If it ends its goroutine, as t.FailNow does, the attempt's
+// goroutine ends as well.
 func asTest(act func()) {
 	done := make(chan string, 1) // how it panicked
 	go func() {

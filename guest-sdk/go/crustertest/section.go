@@ -6,8 +6,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// lock is that of an entity: while a run holds it, what others want of the entity waits, in
-// its order.
+// lock is the lock of an entity: while a run holds it, requests of others to the entity queue in
+// order.
 type lock struct {
 	holder  *run
 	waiting []waiting
@@ -21,13 +21,13 @@ type waiting struct {
 // section is the critical section of a run.
 type section struct {
 	op uint32
-	// entities are in the order in which all runs lock them; held counts those that it has.
+	// entities are in the order in which all runs lock them; held counts the locks it has.
 	entities []string
 	held     int
 }
 
-// enter lets a run do something with an entity, now or when the entity is free. By is nil for
-// one that is not part of a run.
+// enter lets a run do something with an entity, now or when the entity is free. By is nil for a
+// caller outside of any run.
 func (w *world) enter(entity string, by *run, act func()) {
 	l := w.locks[entity]
 	if l == nil || l.holder == nil || l.holder == by {
@@ -85,7 +85,7 @@ func (r *run) endSection() {
 	})
 }
 
-// release frees an entity for those that wait for it.
+// release frees an entity for the callers queued for it.
 func (w *world) release(entity string) {
 	l := w.locks[entity]
 	next := l.waiting
@@ -122,8 +122,8 @@ func (r *run) checkLock(op uint32, names []string) ([]string, error) {
 	return all, nil
 }
 
-// lockable is the full name of an entity that can be locked. Those of other deployments can: the
-// test decides what they are.
+// lockable is the full name of an entity that can be locked. Entities of other deployments can: the
+// test defines them.
 func (w *world) lockable(from, name string) (string, error) {
 	deployment, entity, id, err := abi.SplitEntity(from, name)
 	if err != nil {

@@ -22,8 +22,8 @@ func Signal[T any](s cruster.Signal[T], value T) Option {
 // its start. If a host would refuse it, the execution ends with the reason: the test
 // has a mistake.
 //
-// If the execution ends before that time, nothing happens: a test of a timeout has one
-// that comes too late. [When] ties it to a step instead, and fails if that is not reached.
+// If the execution ends before that time, nothing happens: in the test of a timeout it comes too
+// late. [When] ties it to a step instead, and fails if that is not reached.
 func SignalAfter[T any](d time.Duration, s cruster.Signal[T], value T) Option {
 	b := signalValue(s, value)
 	return outside(d, func(r *run) { r.signalFromOutside(s.Name(), b) })
@@ -139,8 +139,8 @@ func (r *run) signal(op uint32, b abi.Signal) {
 	r.deliver(0, op, abi.Delivery{Value: abi.Nil})
 }
 
-// unread lists what the workflow has not looked at: what is kept for it, what was about
-// to be delivered, and the rest.
+// unread lists the signals the workflow has not read: those kept for it, those about to be
+// delivered, and the rest.
 func (r *run) unread() []UnreadSignal {
 	var all []UnreadSignal
 	ex := r.live()

@@ -188,7 +188,7 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	return reply, nil
 }
 
-// sqlError is the error of a statement: that of the database, or a refusal.
+// sqlError is the error of a statement: the database's error, or a refusal.
 func sqlError(err error) error {
 	if abi.CodeOf(err) != "" {
 		return err

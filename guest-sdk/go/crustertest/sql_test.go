@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// What is no parameter stays as it is.
+// Text that is no parameter stays as it is.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

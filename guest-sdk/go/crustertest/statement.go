@@ -14,8 +14,8 @@ var rowStatements = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "VA
 // quotes are how comments and quoted texts begin and end.
 var quotes = []struct{ open, end string }{{"--", "\n"}, {"/*", "*/"}, {"'", "'"}, {`"`, `"`}, {"`", "`"}, {"[", "]"}}
 
-// checkStatement refuses what a host refuses whatever the database is: a text that
-// is not one statement, and statements that do not read or change rows.
+// checkStatement refuses, as a host does for any database, a text that is not one statement, and
+// statements that do not read or change rows.
 func checkStatement(sql string) *abi.Error {
 	parts := statements(sql)
 	switch {

@@ -20,8 +20,9 @@ import (
 // the bubble waits and no goroutine outside could let go of anything: none runs, sleeps or waits in code of the author,
 // except in turns that are stuck alike. If one does, the turn is waited for as long as [TurnLimit] says.
 //
-// A snapshot of the goroutines is of one moment, since Go stops all of them for it. A deadlock is one that is seen twice, so that
-// a short timer of the test (time.AfterFunc), which is no goroutine, has its chance.
+// A snapshot of the goroutines is of one moment, since Go stops all of them for it. A deadlock must
+// be seen twice, so that a short timer of the test (time.AfterFunc), which is no goroutine, has its
+// chance.
 type watch struct {
 	bubble string
 	seen   string // the deadlock that the last look found; empty if it found none
@@ -86,7 +87,7 @@ func isDurable(bubble []stacks.Goroutine) bool {
 	return !slices.ContainsFunc(bubble, func(g stacks.Goroutine) bool { return !g.Durable })
 }
 
-// mayWake tells whether one of the goroutines outside of a bubble could let go of what is waited for inside.
+// mayWake tells whether one of the goroutines outside of a bubble could release a wait inside.
 func mayWake(outside []stacks.Goroutine) bool {
 	bubbles := map[string][]stacks.Goroutine{}
 	for _, g := range outside {
@@ -116,8 +117,8 @@ func mayAct(g stacks.Goroutine, waitsOn bool) bool {
 	return slices.ContainsFunc(g.Frames, stacks.Frame.IsAuthors)
 }
 
-// known has the bubbles of the kit by their numbers: those that are live, and those that were left with goroutines in them,
-// which wait for good.
+// known has the bubbles of the kit by their numbers: live ones, and abandoned ones whose goroutines
+// wait for good.
 var known sync.Map
 
 func init() {

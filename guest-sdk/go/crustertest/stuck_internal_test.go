@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A deadlock is one that is seen twice.
+// A deadlock must be seen twice.
 func TestLookTwice(t *testing.T) {
 	t.Parallel()
 	w := watch{bubble: "3"}

@@ -39,7 +39,8 @@ var busy = cruster.NewWorkflow("stuckBusy", func(ctx cruster.Context, _ cruster.
 	return 0, nil
 })
 
-// A workflow that goes on after its limit has no host any more: what it asks for touches nothing of the test.
+// A workflow that goes on after its limit has no host any more: its requests touch nothing of the
+// test.
 func TestBusyWorkflow(t *testing.T) {
 	t.Parallel()
 	ends := new(atomic.Bool)

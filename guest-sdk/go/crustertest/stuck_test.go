@@ -199,7 +199,7 @@ func lockTwice() {
 	lock.Lock()
 }
 
-// lockAnew lets go of what was locked twice when the test is over.
+// lockAnew releases the lock taken twice when the test ends.
 func lockAnew(t *testing.T) {
 	lock := new(sync.Mutex)
 	twice.Store(lock)

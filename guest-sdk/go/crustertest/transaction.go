@@ -6,19 +6,20 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TransactionLimit is how long the transaction of an activity, or of a call of an entity without a state, may be open, from its first
-// statement on. As on a host it is rolled back after that time, and what follows, its commit too, fails with CR-3103, which is tried
-// again if the activity has retries. Defaults to 2 seconds, as on the embedded store; Postgres has 5 seconds. With 0 or less
-// there is no limit.
+// TransactionLimit bounds how long the transaction of an activity, or of a call of an entity
+// without a state, may be open, from its first statement on. As on a host it is rolled back after
+// that time, and later calls on it, its commit included, fail with CR-3103, which is retried if the
+// activity has retries. Defaults to 2 seconds, as on the embedded store; Postgres has 5 seconds.
+// With 0 or less there is no limit.
 //
-// The time is real, as activities see it; in a test that is in a bubble of testing/synctest it is that of the bubble. In a
-// debugger let it be 0.
+// The time is real, as activities see it; in a bubble of testing/synctest it is the bubble's time.
+// In a debugger let it be 0.
 func TransactionLimit(d time.Duration) Option {
 	return func(c *config) { c.transactionLimit = d }
 }
 
-// limitedTx is a transaction that is over after its limit, as on a host. What a host does at that moment is done here when
-// the attempt uses it the next time: no one else waits for it.
+// limitedTx is a transaction that ends at its limit, as on a host. A host rolls it back at that
+// moment; here that happens when the attempt next uses it: no one else waits for it.
 type limitedTx struct {
 	Transaction
 	began time.Time

@@ -41,13 +41,13 @@ func sendUpdate[In, Out any](u cruster.UpdateOf[In, Out], in In, fn func(Out, er
 	}
 }
 
-// updates are what was asked of an execution, and not answered yet.
+// updates are the unanswered updates of an execution.
 type updates struct {
 	// open are in the order in which they were sent; the first delivered of them were handed
 	// to the run.
 	open      []*openUpdate
 	delivered int
-	// op is the one that waits for the next; 0 if there is none.
+	// op is the op waiting for the next update; 0 if there is none.
 	op   uint32
 	sent int
 }
@@ -122,7 +122,7 @@ func (r *run) answer(a *abi.Answer) {
 	r.world.soon(func() { o.answer(a.Value, a.Error) })
 }
 
-// refuse answers what the execution has not answered when it is over.
+// refuse answers the updates that the execution left unanswered when it ended.
 func (u *updates) refuse(execution string) {
 	open := u.open
 	u.open, u.delivered, u.op = nil, 0, 0

@@ -38,8 +38,9 @@ func (p Place) String() string {
 //		crustertest.Signal(Paid, Payment{Cents: 300}),
 //		crustertest.InterruptAfter(time.Minute, "too late"))
 //
-// The step has begun by then, and has no result yet. A workflow that never comes to the place is a mistake in
-// the test: the execution ends with an error that lists what the workflow has reached, and [Run] fails the test.
+// The step has begun by then, and has no result yet. A workflow that never comes to the place is a
+// mistake in the test: the execution ends with an error that lists the places it reached, and [Run]
+// fails the test.
 func When(at Place, events ...Option) Option {
 	seen := newEvents()
 	for _, e := range events {
@@ -74,7 +75,7 @@ func (w *world) reach(r *run, kind, name string) {
 	}
 }
 
-// count counts the steps that were reached, by what a place calls them.
+// count counts the steps that were reached, by their name in a place.
 func (w *world) count(step string) int {
 	n := 0
 	for _, reached := range w.reached {

@@ -34,17 +34,17 @@ type world struct {
 	// tested is the execution under test, and reached the steps that it asked for; see When.
 	tested  string
 	reached []string
-	// turning says that a workflow takes a turn, and afterTurn is what is put off until it is over.
+	// turning says that a workflow takes a turn, and afterTurn holds the work deferred until its
+	// end.
 	turning   bool
 	afterTurn []func()
 	// hung is the real time that attempts took which did not come back.
 	hung time.Duration
 }
 
-// event is a function to call at a virtual time. What is due at the same time
-// happens first and is delivered afterwards: work in the order in which it was
-// planned, deliveries in the order in which their ops were issued. A host does the
-// same.
+// event is a function to call at a virtual time. Events due at the same time all happen first and
+// are delivered afterwards: work in the order in which it was planned, deliveries in the order in
+// which their ops were issued. A host does the same.
 type event struct {
 	at      time.Time
 	issued  int // the number of the op; zero for work
@@ -138,7 +138,7 @@ func (w *world) execute(deployment, workflow string, body []byte) *abi.Outcome {
 		w.step()
 	}
 	for (w.unsettled > 0 || w.stopping()) && len(w.queue) > 0 {
-		w.step() // what was sent to entities takes effect all the same, and who was given up cleans up
+		w.step() // messages to entities still take effect, and abandoned operations clean up
 	}
 	last := w.runs[id]
 	if w.cfg.history != nil {
@@ -165,8 +165,8 @@ func (w *world) step() {
 	e.apply()
 }
 
-// soon calls act, but not in the middle of a turn: other code than that of the workflow has no place in
-// its bubble.
+// soon calls act, but not in the middle of a turn: only the workflow's own code may run in its
+// bubble.
 func (w *world) soon(act func()) {
 	if w.turning {
 		w.afterTurn = append(w.afterTurn, act)
@@ -302,7 +302,7 @@ func (m *module) callKey(workflow string, c abi.Call) (string, error) {
 	return m.deriveKey(workflow, c.Input)
 }
 
-// askKey calls a key function, where one that hangs is found out.
+// askKey calls a key function, where a hanging one is detected.
 func (m *module) askKey(workflow string, body []byte) *abi.Outcome {
 	var out *abi.Outcome
 	b := newBubble()

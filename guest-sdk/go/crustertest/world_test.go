@@ -17,8 +17,8 @@ var (
 	bell   = cruster.NewSignal[int]("bell")
 )
 
-// dueRequest says what a workflow waits for, in the order in which it begins to:
-// "slow", "signal", "bell", or a duration.
+// dueRequest lists the waits of a workflow, in the order in which they begin: "slow", "signal",
+// "bell", or a duration.
 type dueRequest []string
 
 // dueOrder waits for several things at the same time, and returns the order in which they
@@ -56,9 +56,8 @@ func waitFor(ctx cruster.Context, what string) error {
 	return cruster.Sleep(ctx, d)
 }
 
-// TestDueOrder: what becomes due is delivered in the order in which it becomes due,
-// and what becomes due at the same time in the order in which it was issued. What a host
-// has to do is never there at once.
+// TestDueOrder: ops are delivered in the order in which they become due, and ops due at the same
+// time in the order in which they were issued. Work by the host is never ready at once.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	aMinute := crustertest.Takes(slow, time.Minute)
@@ -119,7 +118,7 @@ var polled = cruster.NewWorkflow("test.polled", func(ctx cruster.Context, _ crus
 	return n, nil
 })
 
-// What a host has to do comes behind the other ops of its turn, and before those of later turns.
+// Work by the host comes behind the other ops of its turn, and before those of later turns.
 func TestPolling(t *testing.T) {
 	t.Parallel()
 	n, err := crustertest.Run(t, polled, cruster.None{})

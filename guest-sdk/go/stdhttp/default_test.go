@@ -152,7 +152,8 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// TestDefaultTransportAfterTheAttempt: what an activity leaves behind does not reach the network either.
+// TestDefaultTransportAfterTheAttempt: goroutines left by an activity do not reach the network
+// either.
 func TestDefaultTransportAfterTheAttempt(t *testing.T) {
 	t.Parallel()
 	over, done := make(chan struct{}), make(chan error)

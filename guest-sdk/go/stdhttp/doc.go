@@ -19,6 +19,6 @@
 // handler of crustertest.HandleHTTP answers the calls that activities make by it; the test itself
 // has the network.
 //
-// It is a package of its own because net/http makes a module more than twice as large: one that
-// does not import it does not have it. cruster.HTTPClient needs none of it.
+// It is a package of its own because net/http makes a module more than twice as large: a module
+// that does not import it does not have it. cruster.HTTPClient needs none of it.
 package stdhttp

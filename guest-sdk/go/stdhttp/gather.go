@@ -22,7 +22,8 @@ type caller interface {
 // Only calls that read are gathered. The responses share the room that each has to itself alone, and what does not fit
 // is asked for again, which must not be done to a call that changes something.
 //
-// What is gathered is of one attempt: of another one, goroutines may be left that never run again.
+// A gathered batch belongs to one attempt: another attempt may leave goroutines that never run
+// again.
 type gatherer struct {
 	yield func() // lets other goroutines run
 
@@ -119,7 +120,7 @@ func sendTogether(by caller, all []*gathered) {
 // reading are the methods that change nothing; without one it is GET.
 var reading = []string{"", http.MethodGet, http.MethodHead, http.MethodOptions}
 
-// roomOf is what a request takes of the body of a call, or more.
+// roomOf returns an upper bound of a request's size in the body of a call.
 func roomOf(r cruster.HTTPRequest) int {
 	const form = 128
 	return int(abi.ResponseRoom(r.Headers, int64(len(r.Body)))) + len(r.URL) + len(r.Method) + form

@@ -50,7 +50,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		Method: req.Method, URL: urlOf(req), Headers: headersOf(req), Body: body, Timeout: timeout,
 	})
 	if over := req.Context().Err(); over != nil {
-		return nil, over // what a library looks for
+		return nil, over // looked for by libraries
 	}
 	if err != nil {
 		if isLate(req.Context(), timeout, err) {
@@ -93,7 +93,7 @@ func readBody(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// timeLeft is what the context leaves; zero if it does not say.
+// timeLeft returns the time left by the context; zero if it has no deadline.
 func timeLeft(ctx context.Context) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -139,7 +139,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOverWithTheAttempt: what a library does behind the end of its activity has no effect.
+// TestOverWithTheAttempt: calls of a library after the end of its activity have no effect.
 func TestOverWithTheAttempt(t *testing.T) {
 	t.Parallel()
 	var late context.Context

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/stdsql"
 )
 
-// TestNotCommitted: what was begun and not committed is not stored, as everywhere else.
+// TestNotCommitted: an uncommitted transaction is not stored, as everywhere else.
 func TestNotCommitted(t *testing.T) {
 	t.Parallel()
 	told, err := inActivity(t, func(ctx *cruster.ActivityContext) error {

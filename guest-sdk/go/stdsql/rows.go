@@ -48,9 +48,9 @@ func valueOf(v any) driver.Value {
 // timeFormat is how SQLite keeps times that it is given.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// textOrTime is a text, or the time that it stands for if it looks exactly like those that
-// SQLite was given: the database does not tell them apart. Scanned into a string it is the same
-// time in RFC 3339, which has no zeros at the end.
+// textOrTime is a text, or the time that it stands for if it has exactly the form of times given to
+// SQLite: the database does not tell them apart. Scanned into a string it is the same time in RFC
+// 3339, which has no zeros at the end.
 func textOrTime(text string) driver.Value {
 	if t, err := time.Parse(timeFormat, text); err == nil && t.Format(timeFormat) == text {
 		return t

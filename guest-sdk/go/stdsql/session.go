@@ -14,9 +14,9 @@ import (
 // attempt share it. The SDK knows whether statements of the attempt, also those of its Tx, may
 // have changed something (guest.Keep).
 //
-// Invariants: a Rollback undoes what was done since its Begin and nothing before it, and a Commit
-// that succeeded is of a part that is stored with the result. There is one transaction: statements
-// of the attempt's Tx that run while a part is open belong to it.
+// Invariants: a Rollback undoes the work since its Begin and nothing before it, and a Commit that
+// succeeded is of a part that is stored with the result. There is one transaction: statements of
+// the attempt's Tx that run while a part is open belong to it.
 type session struct {
 	tx   *cruster.Tx
 	keep *guest.Keep
@@ -27,7 +27,7 @@ type session struct {
 	opened    []*sql.DB // guarded by mu
 }
 
-// part is what is between Begin and Commit or Rollback.
+// part is the work between Begin and Commit or Rollback.
 type part struct {
 	session *session
 }
@@ -49,7 +49,7 @@ func (s *session) begin() (*part, error) {
 	return s.open, nil
 }
 
-// Commit implements driver.Tx: what the part has done is stored with the result.
+// Commit implements driver.Tx: the work of the part is stored with the result.
 func (p *part) Commit() error { return p.end(true) }
 
 // Rollback implements driver.Tx.

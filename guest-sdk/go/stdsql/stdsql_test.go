@@ -22,7 +22,7 @@ var probe = cruster.NewActivity("probe", func(*cruster.ActivityContext, int) (st
 
 var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (string, error) { return probe.Call(ctx, 0) })
 
-// inActivity runs fn as an activity and returns what the database was told.
+// inActivity runs fn as an activity and returns the statements sent to the database.
 func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) error) ([]string, error) {
 	t.Helper()
 	return inActivityOf(t, &database{at: "2026-01-02T03:04:05.000000006Z"}, fn)
@@ -36,7 +36,7 @@ func inActivityOf(t *testing.T, told *database, fn func(ctx *cruster.ActivityCon
 	return told.told, err
 }
 
-// database notes what it is told, and answers queries with one row.
+// database notes its statements, and answers queries with one row.
 type database struct {
 	told []string
 	at   string // the last column of its row

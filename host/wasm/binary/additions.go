@@ -2,7 +2,7 @@ package binary
 
 import "strings"
 
-// What a rewritten module has besides what was uploaded: see fuel.go.
+// The additions to a rewritten module: see fuel.go.
 
 // addTypes returns the type section with ownTypes behind the others.
 func addTypes(content []byte) []byte {
@@ -42,8 +42,8 @@ func (w *rewriter) addFunctions(content []byte) []byte {
 	return out
 }
 
-// addGlobal returns the global section with the one that counts fuel behind the
-// others. It begins empty: the first check asks the host.
+// addGlobal returns the global section with the fuel counter appended. It begins empty: the first
+// check asks the host.
 func (w *rewriter) addGlobal(content []byte) ([]byte, error) {
 	r := &reader{data: content}
 	n := r.u32()
@@ -98,11 +98,11 @@ func (w *rewriter) rewriteExports() []byte {
 	return addExports([]byte{0}, exports)
 }
 
-// shifting copies what a reader reads, with new numbers of functions.
+// shifting copies a reader's input, with new numbers of functions.
 type shifting struct {
 	*rewriter
 	r    *reader
-	from int // what comes before is copied
+	from int // input before it is copied
 	out  []byte
 }
 

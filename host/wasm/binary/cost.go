@@ -1,10 +1,9 @@
 package binary
 
-// What instructions cost, in units of fuel. A unit is about what the processor does
-// for the plainest of them: well under a nanosecond. The numbers are coarse on purpose:
-// they tell a loop from a long loop. What matters is that no instruction is much more
-// expensive than it is charged for, and that the charge depends on nothing but the
-// code.
+// Costs of instructions, in units of fuel. A unit is about the plainest instruction of a processor:
+// well under a nanosecond. The numbers are coarse on purpose: they tell a loop from a long loop.
+// What matters is that no instruction is much more expensive than it is charged for, and that the
+// charge depends on nothing but the code.
 const (
 	costPlain    = 1
 	costMemory   = 2 // loads, stores, globals and tables
@@ -20,7 +19,7 @@ const (
 	bytesPerUnit, bytesPerUnitLog2 = 8, 3
 )
 
-// costOf is what an instruction costs. Calls, and what works on ranges, cost more than
+// costOf returns the cost of an instruction. Calls, and instructions on ranges, cost more than
 // that.
 func costOf(in *instruction) uint64 {
 	switch op := in.op; {
@@ -44,7 +43,7 @@ func costOf(in *instruction) uint64 {
 // it. Leaves have no loops and make no calls.
 const maxLeafCost = 48
 
-// leafCost is what a function costs if it is a leaf.
+// leafCost returns the cost of a function if it is a leaf.
 func leafCost(body []byte) (cost uint64, leaf bool) {
 	r := &reader{data: body}
 	r.locals()

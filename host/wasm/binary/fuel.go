@@ -7,16 +7,15 @@ import (
 
 // # Fuel
 //
-// Native code can neither be stopped nor be preempted. A guest that computes for
-// long would hold up the host's garbage collector, and one that computes for ever
-// would never return. So the code counts: a global that the guest does not know holds
-// fuel, every piece of code subtracts what it costs, and at loop heads, at function
-// entries and along straight code it is compared with zero. Below zero the guest calls
-// the host, which fills it up again or ends the guest.
+// Native code can neither be stopped nor be preempted. A guest that computes for long would hold up
+// the host's garbage collector, and an endless one would never return. So the code counts: a global
+// that the guest does not know holds fuel, every piece of code subtracts its cost, and at loop
+// heads, at function entries and along straight code it is compared with zero. Below zero the guest
+// calls the host, which fills it up again or ends the guest.
 //
 // What must hold:
 //
-//   - What a guest has used is a function of its code and its input: it does not depend
+//   - The fuel that a guest has used is a function of its code and its input: it does not depend
 //     on when the host fills up, nor on time.
 //   - Between two checks a guest does little (maxUnchecked), whatever it does. What works on
 //     ranges of memory is done in pieces (ranges.go).
@@ -142,7 +141,7 @@ func (f fuelIndexes) shift(function uint32) uint64 {
 	return uint64(function) + 1
 }
 
-// appendPayment subtracts what a region costs, and sees whether fuel is left.
+// appendPayment subtracts the cost of a region, and checks whether fuel is left.
 func (f fuelIndexes) appendPayment(out []byte, g *region) []byte {
 	if g.cost > 0 {
 		out = f.appendLoad(out)
@@ -189,7 +188,7 @@ func (f fuelIndexes) appendReload(out []byte) []byte {
 	return appendU32(append(out, opLocalSet), f.local)
 }
 
-// costOfCall is what a call costs besides its instruction.
+// costOfCall returns the cost of a call besides its instruction.
 func (ctx *codeContext) costOfCall(in *instruction) uint64 {
 	switch {
 	case in.op == opCallIndirect:

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// FuzzRewrite parses anything. What can be parsed can be validated and rewritten
-// or is refused with a code; what was rewritten can be parsed again and has the
-// same imports, exports and memory, and what counts its fuel.
+// FuzzRewrite parses anything. A parsed module can be validated and rewritten or is refused with a
+// code; a rewritten one can be parsed again and has the same imports, exports and memory, and the
+// fuel counter.
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add(wasmtest.Forking())
@@ -56,9 +56,8 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// requireSameExports compares names, kinds and types of what a module exports with what
-// it does once it is rewritten: the global that counts fuel is more, and names that are
-// ours are not passed on.
+// requireSameExports compares names, kinds and types of a module's exports before and after
+// rewriting: the fuel counter is added, and names that are ours are not passed on.
 func requireSameExports(t *testing.T, before, after *Module) {
 	t.Helper()
 	kept := after.exports

@@ -28,22 +28,23 @@ package binary
 // the line of whatever precedes it in the code. That is a block before it in the program only if the one leads to the
 // other. So there the check is in the loop, and tells how the loop was entered.
 //
-// Code that no Go compiler made may look the same. What it tells means nothing, and costs nothing.
+// Code that no Go compiler made may look the same. The places that it reports mean nothing, and
+// cost nothing.
 
 // unknownBlock is told by a check that is not in a block of Go.
 const unknownBlock = -1
 
 // Place is where in a function of Go a check is, as it tells the host.
 type Place struct {
-	// Behind is the block behind the one that it is in, as of a return address; 0 if that is not known.
+	// Behind is the block after the current one, as of a return address; 0 if that is not known.
 	Behind uint64
-	// Empty says that it is in an empty loop. The block is the one that leads there.
+	// Empty says that it is in an empty loop. The block is its predecessor.
 	Empty bool
 	// After says that this block has not the line of the loop, but one before.
 	After bool
 }
 
-// PlaceOf reads what a check told.
+// PlaceOf decodes the place reported by a check.
 func PlaceOf(told int32) Place {
 	if told >= unknownBlock {
 		return Place{Behind: uint64(int64(told) + 1)}
@@ -52,8 +53,8 @@ func PlaceOf(told int32) Place {
 	return Place{Behind: uint64(entered >> 1), Empty: true, After: entered&1 == 0}
 }
 
-// tellEntered is what is told in an empty loop that was entered from the block before this one. At says that it ends with
-// the line of the loop.
+// tellEntered returns the report of an empty loop that was entered from the block before this one.
+// At says that it ends with the line of the loop.
 func tellEntered(behind int32, at bool) int32 {
 	told := unknownBlock - 1 - behind<<1
 	if at {

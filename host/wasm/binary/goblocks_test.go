@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlaces: what is told is read again, and whatever code tells has a meaning.
+// TestPlaces: a report decodes to itself, and any value that code reports has a meaning.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, Place{}, PlaceOf(unknownBlock))

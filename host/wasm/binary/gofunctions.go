@@ -19,11 +19,11 @@ const (
 // table has them; nil if there is no such table, or if it does not fit the number of
 // functions.
 //
-// The table begins with a header of eight words behind the magic number: the number of
-// functions, that of files, where the text begins, and where names, compilation units,
-// files, tables of lines and functions are. For each function, in the order of the module,
-// there are two numbers of 32 bits: its address, and where its record is; the second number
-// of a record says where its name is, which ends with a zero.
+// The table begins with a header of eight words behind the magic number: the numbers of functions
+// and of files, where the text begins, and where names, compilation units, files, tables of lines
+// and functions are. For each function, in the order of the module, there are two numbers of 32
+// bits: its address, and where its record is; the second number of a record says where its name is,
+// which ends with a zero.
 func goFunctions(segments []dataSegment, functions int) []string {
 	memory := sparseMemory(segments)
 	at, ok := memory.find(goTable)

@@ -2,8 +2,8 @@ package binary
 
 import "fmt"
 
-// findHiddenState fails if code can change what the engine does not show: the
-// entries of tables, and which segments are dropped.
+// findHiddenState fails if code can change state that the engine does not show: the entries of
+// tables, and which segments are dropped.
 func findHiddenState(content []byte) error {
 	bodies, err := readBodies(content)
 	if err != nil {
@@ -34,7 +34,7 @@ func refuseHiddenState(in *instruction) error {
 
 // eachInstruction shows the instructions of a function's body to look, until it fails.
 func eachInstruction(body []byte, look func(*instruction) error) error {
-	var in instruction // one for all: look may keep hold of what it is shown, as far as the compiler knows
+	var in instruction // one for all: look may retain its argument, as far as the compiler knows
 	r := &reader{data: body}
 	r.locals()
 	for r.pos < len(r.data) && r.err == nil {

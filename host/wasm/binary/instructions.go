@@ -43,7 +43,7 @@ type instruction struct {
 	operand int    // where that stands
 	value   int32  // of an i32.const
 	labels  []uint32
-	// blockType is that of a block, loop or if. Negative ones are no indexes.
+	// blockType is the type of a block, loop or if. Negative ones are no indexes.
 	blockType int64
 }
 

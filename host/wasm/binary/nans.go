@@ -10,11 +10,10 @@ import "encoding/binary"
 //
 //	local.tee x, const NaN, local.get x, local.get x, eq, select
 //
-// A NaN is the only value that does not equal itself. What a guest moves, stores or
-// builds of bits is left alone, and so are the signs of abs, neg and copysign, which
-// are exact.
+// A NaN is the only value that does not equal itself. Values that a guest moves, stores or builds
+// of bits are left alone, and so are the signs of abs, neg and copysign, which are exact.
 
-// lanes is what an instruction computes.
+// lanes is the type of an instruction's result.
 type lanes byte
 
 const (
@@ -26,7 +25,7 @@ const (
 	numLanes
 )
 
-// makesNaN tells what a plain instruction computes that may be a NaN.
+// makesNaN returns the type of a plain instruction's result if that may be a NaN.
 func makesNaN(op byte) lanes {
 	switch {
 	case op >= 0x8d && op <= 0x97, op == 0xb6: // ceil to max; f32.demote_f64

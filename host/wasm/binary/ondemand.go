@@ -4,12 +4,12 @@ import "errors"
 
 // # Functions that are put into the table when they are first called
 //
-// Every function of a Go program is in its table, because any of them may be called
-// through a pointer or resumed in the middle. There are thousands, most are never called
-// that way, and the engine allots 32 bytes to each in every instance: two thirds of what an
-// idle one held, most of the time that it took to make one, and as many objects for the
-// host's garbage collector to look at. Besides, Go's linker numbers functions from 4096
-// on and leaves the entries below empty, so that no small number is a function.
+// Every function of a Go program is in its table, because any of them may be called through a
+// pointer or resumed in the middle. There are thousands, most are never called that way, and the
+// engine allots 32 bytes to each in every instance: two thirds of an idle instance's memory, most
+// of the time to make one, and as many objects for the host's garbage collector to scan. Besides,
+// Go's linker numbers functions from 4096 on and leaves the entries below empty, so that no small
+// number is a function.
 //
 // So the table of a program with many functions begins empty, and with its first
 // function. An indirect call looks at its entry before, and if that is empty has it
@@ -19,16 +19,15 @@ import "errors"
 //	if table[entry] == null { fill(entry) }
 //	call table[entry]
 //
-// A guest does not notice. An entry is filled before it is used, and is never changed
-// after that: an instance that is reset keeps those that it has. An index below the
-// lead wraps around to beyond the end of the table, as far as a table can reach
-// (maxTableEntries), and traps there. The engine has the same words for an entry that is
-// empty and one that does not exist.
+// A guest does not notice. An entry is filled before it is used, and is never changed after that: a
+// reset instance keeps its entries. An index below the lead wraps around to beyond the end of the
+// table, as far as a table can reach (maxTableEntries), and traps there. The engine has the same
+// words for an empty entry and a missing one.
 //
-// This is only done where it is all that refers to entries: the table is the only one and
-// is neither imported nor exported, all segments are active with a constant offset, and
-// no other instruction names a table. And it is not done where it would make the code one
-// that takes too long to compile: what a host has taken stays runnable.
+// This is only done where it is all that refers to entries: the table is the only one and is
+// neither imported nor exported, all segments are active with a constant offset, and no other
+// instruction names a table. And it is not done where the code would then take too long to compile:
+// an accepted module stays runnable.
 
 const (
 	// minOnDemand is how many functions a table has at least to be filled on demand.
@@ -93,7 +92,7 @@ func fillableOnDemand(code []byte) bool {
 	if err != nil {
 		return false
 	}
-	var squares uint64 // of what the functions have: see compileCost
+	var squares uint64 // sum over the functions: see compileCost
 	for _, body := range bodies {
 		calls := uint64(0)
 		err := eachInstruction(body, func(in *instruction) error {
@@ -162,7 +161,7 @@ func readEntries(content []byte, size uint32, functions uint64) *onDemand {
 	return &onDemand{lead: first, entries: all[first:last], named: named}
 }
 
-// ownTables are those of the module, the one that is filled on demand without its lead.
+// ownTables returns the tables of the module, the on-demand one without its lead.
 func (w *rewriter) ownTables() []table {
 	if w.onDemand == nil {
 		return w.tables
@@ -186,8 +185,8 @@ func (w *rewriter) declareElements() []byte {
 	return out
 }
 
-// needEntries has functions added to the module that fill the entries of a table: one for each
-// chunk, and one that finds the chunk.
+// needEntries adds functions to the module that fill the entries of a table: one for each chunk,
+// and one to find the chunk.
 func (h *helpers) needEntries(t *onDemand) {
 	h.onDemand = t
 	h.fill = h.call(helper{op: helperOfEntries})
@@ -200,7 +199,7 @@ func (t *onDemand) chunks() uint32 {
 	return uint32((len(t.entries) + entriesPerChunk - 1) / entriesPerChunk)
 }
 
-// appendEntry is what comes before an indirect call. Local keeps the entry.
+// appendEntry appends the code before an indirect call. Local keeps the entry.
 func (h *helpers) appendEntry(out []byte, local uint64) []byte {
 	if h.onDemand.lead > 0 {
 		out = append(appendS32(append(out, opI32Const), int32(h.onDemand.lead)), opI32Sub)
@@ -242,9 +241,9 @@ func (h *helpers) bodyOfChunk(chunk uint32) []byte {
 	return append(out, opRefNull, typeFuncref, opEnd, opTableSet, 0, opEnd)
 }
 
-// appendSwitch begins a block with this result and in it one for each of so many cases, the
-// first innermost, and one for the default. It branches to their ends by a value, and closes
-// the first: what comes then is the first case, and every end begins the next.
+// appendSwitch begins a block with this result and in it one for each of so many cases, the first
+// innermost, and one for the default. It branches to their ends by a value, and closes the first:
+// the first case comes next, and every end begins another.
 func appendSwitch(out []byte, cases uint32, result byte, value []byte) []byte {
 	out = append(out, opBlock, result)
 	for range cases + 1 {

@@ -67,8 +67,8 @@ func Parse(content []byte) (*Module, error) {
 	return m, nil
 }
 
-// notWasm makes an answer to the uploader out of what the parser found. What it
-// quotes of the upload are numbers, and names that showName rendered.
+// notWasm makes an answer to the uploader out of a parser error. It quotes only numbers of the
+// upload, and names that showName rendered.
 func notWasm(err error) *abi.Error {
 	return abi.Errorf(abi.CodeNotWasm, "the upload is not a WebAssembly module: %v", err)
 }
@@ -140,8 +140,8 @@ func (m *Module) parseSection(id byte, content []byte) error {
 	return r.err
 }
 
-// ImportNames lists the functions that the module imports, "cruster.sleep",
-// sorted and without repetition: what it can do at most.
+// ImportNames lists the functions that the module imports, "cruster.sleep", sorted and without
+// repetition: the upper bound of its abilities.
 func (m *Module) ImportNames() []string {
 	var names []string
 	for _, imp := range m.imports {

@@ -34,8 +34,8 @@ func (h *helpers) segment(index uint32) uint32 {
 	return 0
 }
 
-// cost is what an instruction costs for its range where it stands: a function of ours
-// asks for the rest.
+// cost returns the cost of an instruction for its range, charged where it stands: a helper charges
+// the rest.
 func (h *helpers) cost(in *instruction, length int32) uint64 {
 	if in.op != opMisc {
 		return 0
@@ -63,8 +63,8 @@ type helpers struct {
 	fill     []byte    // the call that fills an entry of it
 }
 
-// helper is one: for an instruction that works on a range of memory, with its segment,
-// for ranges of tables, or for entries of one that is filled on demand, with its chunk.
+// helper is a helper function: for an instruction on a range of memory, with its segment, for
+// ranges of tables, or for entries of an on-demand table, with its chunk.
 type helper struct{ op, segment uint32 }
 
 // The helpers that are for no single instruction. No instruction that has a helper has these
@@ -180,8 +180,7 @@ const (
 	localLength = 2
 )
 
-// bodyOfMemory works on a range in pieces, from the end that keeps what is still to be
-// copied:
+// bodyOfMemory works on a range in pieces, from the end that keeps the remainder intact:
 //
 //	if length > piece && the range is inside of the memory {
 //		if it copies upwards { do { length -= piece; copy(to+length, from+length, piece) } while length > piece }
@@ -274,7 +273,7 @@ func (which helper) appendInstruction(out []byte) []byte {
 	}
 }
 
-// appendPaymentForRest pays for what the pieces have left.
+// appendPaymentForRest pays for the remainder after the pieces.
 func (h *helpers) appendPaymentForRest(out []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), uint64(h.fuel.global))
 	out = append(out, opLocalGet, localLength, opI64ExtendU, opI64Const, bytesPerUnitLog2, opI64ShrU, opI64Sub)

@@ -12,7 +12,7 @@ const (
 	maxTail = 100
 	// maxUncheckedFunction is the most that a function does that has no check at all.
 	maxUncheckedFunction = 500
-	// costDispatch is what a branch to a loop costs besides itself.
+	// costDispatch is the cost of a branch to a loop besides itself.
 	costDispatch = 2
 )
 
@@ -22,23 +22,23 @@ type region struct {
 	cost  uint64
 	check bool  // see whether fuel is left
 	block int32 // of a Go function that it begins in, for the host; see goblocks.go
-	jumps bool  // the block is that of local 0
+	jumps bool  // the block is the one in local 0
 
 	dominator *region // every way to here passes its beginning; nil at the entry
-	dispatch  uint64  // what it costs to choose among blocks inside, if it is the head of a loop that does so first
-	folded    uint64  // what of its cost is that of others
+	dispatch  uint64  // the cost of choosing among blocks inside, if it is the head of a loop that does so first
+	folded    uint64  // the part of its cost taken over from others
 }
 
-// Small regions are not paid for where they are: that would be most of what they do.
+// Small regions are not paid for where they are: that would be most of their work.
 const (
 	maxFold  = 10 // the cost of a region that is paid for with its dominator
-	maxFolds = 30 // what a region takes over in sum
+	maxFolds = 30 // the total that a region takes over
 )
 
-// fold has small regions paid for with the region that dominates them, whether they are
-// executed or not. What the head of a loop does to dispatch costs nothing: the branches
-// that lead there are charged for it. Every cycle still pays, because the branch that
-// closes it does, and its region is inside of the loop.
+// fold charges small regions to the region that dominates them, whether they are executed or not.
+// The dispatch at the head of a loop costs nothing: the branches that lead there are charged for
+// it. Every cycle still pays, because the branch that closes it does, and its region is inside of
+// the loop.
 func fold(regions []*region) {
 	for i := len(regions) - 1; i >= 0; i-- {
 		g := regions[i]
@@ -57,26 +57,25 @@ func fold(regions []*region) {
 type frame struct {
 	op      byte
 	hasElse bool
-	// resume is the region in which it began. What comes behind its end belongs to
-	// that region if everything inside of it leads there.
+	// resume is the region in which it began. The code behind its end belongs to that region if
+	// everything inside of it leads there.
 	resume *region
 	// loop is the region at the head of a loop.
 	loop *region
 	// outermost is the outermost frame that branches inside of this one go to.
 	outermost int
-	// before is what was unchecked where it began, and exits the most with which a
-	// branch arrives at its end.
+	// before is the unchecked cost where it began, and exits the highest with which a branch
+	// arrives at its end.
 	before, exits uint64
 }
 
 // meter divides a function into regions while its instructions are read.
 //
-// The naive way is to pay at the beginning of each basic block. There are many, and
-// paying is a load, a subtraction and a store. But what follows an if is executed as often as
-// what precedes it, if nothing in between leaves for elsewhere; so the two are one
-// region. The invariants: every instruction belongs to the region that is current when it
-// is read, a region is executed as a whole unless the guest traps, and every cycle
-// passes the check of a loop or of a function.
+// The naive way is to pay at the beginning of each basic block. There are many, and paying is a
+// load, a subtraction and a store. But the code after an if is executed as often as the code before
+// it, if nothing in between leaves for elsewhere; so the two are one region. The invariants: every
+// instruction belongs to the region that is current when it is read, a region is executed as a
+// whole unless the guest traps, and every cycle passes the check of a loop or of a function.
 type meter struct {
 	begin     func(*region) // is told where a region begins: at the next instruction
 	regions   []*region

@@ -72,7 +72,7 @@ func (m *Module) rewrite() ([]byte, error) {
 	return out, nil
 }
 
-// rewriter is what the sections of a module have in common while they are rewritten.
+// rewriter is the state shared by the sections of a module during a rewrite.
 type rewriter struct {
 	*Module
 	shift   func(function uint32) uint64 // to its new number

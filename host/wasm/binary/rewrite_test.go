@@ -44,8 +44,8 @@ func TestRewriteChangesOnlyWhatItMust(t *testing.T) {
 	require.Equal(t, merged, sectionOf(t, rewrite(t, wasmtest.Join(plain, data)), sectionData), "segments are merged")
 }
 
-// TestFuelIsAdded looks at what a module has besides its own. The numbers of its functions
-// change wherever they are named.
+// TestFuelIsAdded looks at the additions to a module. The numbers of its functions change wherever
+// they are named.
 func TestFuelIsAdded(t *testing.T) {
 	t.Parallel()
 	names := wasmtest.Join(wasmtest.String("name"), []byte{1, 4}, wasmtest.Vector(wasmtest.Join([]byte{3}, wasmtest.String("f"))))

@@ -5,24 +5,23 @@ import (
 	"math"
 )
 
-// What the engine spends on compiling a function grows with the square of its
-// branches, and with the product of its branches and locals: a file of a hundred
-// kilobytes could keep it busy for hours. The bounds leave room for functions ten
-// times as large as the largest of ordinary programs.
+// The engine's time to compile a function grows with the square of its branches, and with the
+// product of its branches and locals: a file of a hundred kilobytes could keep it busy for hours.
+// The bounds leave room for functions ten times as large as the largest of ordinary programs.
 const (
 	maxFunctionSize = 1 << 20
 	maxLocals       = 50_000
 	maxBranches     = 10_000
-	// Over all functions: the squares of their branches, and their branches
-	// times their locals. What is allowed grows with the size of the code, with
-	// twice to four times what ordinary programs need.
+	// Over all functions: the squares of their branches, and their branches times their locals. The
+	// limit grows with the size of the code, with twice to four times the need of ordinary
+	// programs.
 	maxBranching     = 2 * maxBranches * maxBranches
 	branchingPerByte = 40
 	maxMerging       = 4_000_000
 	mergingPerByte   = 2
 )
 
-// function is what the scan of a function's body found.
+// function is the result of scanning a function's body.
 type function struct {
 	locals   uint64 // that it declares, without its parameters
 	code     int    // where the instructions begin
@@ -41,7 +40,7 @@ type edit struct {
 	region  *region // is paid for here
 	nan     lanes   // the value before is replaced if it is a NaN
 	replace []byte
-	long    *helper // what is replaced, if it is so only for long ranges
+	long    *helper // the replacement, if only long ranges are replaced
 	reload  bool    // others may have used fuel
 	entry   bool    // of a table that is filled on demand
 }
@@ -61,10 +60,10 @@ func (c *compileCost) add(f *function, size int) error {
 	return nil
 }
 
-// codeContext is what the code of a function refers to.
+// codeContext is the part of a module that the code of a function refers to.
 type codeContext struct {
 	fuel    fuelIndexes
-	leaves  []uint64 // by number of the function: what it costs if it is a leaf, or notLeaf
+	leaves  []uint64 // by number of the function: its cost if it is a leaf, or notLeaf
 	helpers *helpers
 }
 
@@ -129,7 +128,7 @@ func scanFunction(body []byte, ctx *codeContext, leaf bool) (*function, error) {
 	return f, nil
 }
 
-// countBranches counts what the engine's work grows with.
+// countBranches counts the terms of the engine's compile time.
 func (f *function) countBranches(in *instruction) {
 	switch in.op {
 	case opBlock, opLoop, opIf, opElse, opBr, opBrIf:

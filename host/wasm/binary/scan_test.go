@@ -14,10 +14,10 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestScanFunction scans the body of a function in hex: its locals and its
-// instructions. It prints what is changed: where regions begin, with what they cost, and
-// ! if there is a check, with what it tells of where in a Go function it is. Function 0 is imported, 1 is a leaf that costs 7, 2 is none.
-// The argument adds puts that many additions in front of the last end.
+// TestScanFunction scans the body of a function in hex: its locals and its instructions. It prints
+// the changes: where regions begin, with their costs, and ! if there is a check, with its report of
+// its place in a Go function. Function 0 is imported, 1 is a leaf that costs 7, 2 is none. The
+// argument adds puts that many additions in front of the last end.
 func TestScanFunction(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/scan", func(t *testing.T, d *datadriven.TestData) string {
@@ -54,7 +54,7 @@ func TestScanFunction(t *testing.T) {
 	})
 }
 
-// told is what a check tells the host of where it is.
+// told returns a check's report of its place to the host.
 func told(g *region) string {
 	switch {
 	case g.jumps:

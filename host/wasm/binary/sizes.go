@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Sizes is what a binary consists of. It is for people: it says what makes a module
-// large.
+// Sizes is the composition of a binary. It is for people: it shows the large parts of a module.
 type Sizes struct {
 	// Code and Data are the bytes of these sections.
 	Code, Data int
@@ -25,10 +24,10 @@ type Part struct {
 // otherPart is what functions are part of whose names tell no package.
 const otherPart = "(other)"
 
-// Sizes adds up the code of the functions by what they are part of. Names come from Go's
-// own table of functions, which a program needs and no linker flag takes away, or else from
-// the name section. Nothing in it is trusted: names that do not fit the functions of the
-// module are as good as none.
+// Sizes adds up the code of the functions by their packages or crates. Names come from Go's own
+// table of functions, which a program needs and no linker flag takes away, or else from the name
+// section. Nothing in it is trusted: names that do not fit the functions of the module are as good
+// as none.
 func (m *Module) Sizes() Sizes {
 	var s Sizes
 	var bodies []int

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The names of what a template exports besides what its module does.
+// The names of a template's exports besides its module's.
 const (
 	globalExport = "cruster:global:"
 	// StartExport is the start function of the module.
@@ -47,11 +47,10 @@ type Segment struct {
 // what of its instances would be out of the host's reach: such a module has no template,
 // and there is nothing wrong with it.
 //
-// The engine offers no access to tables, to what is left of passive segments, to
-// references in globals and to the upper half of vectors. A module that never
-// changes its tables and its segments has them as they were, so all its code is
-// looked at. It is that of the upload: what Rewrite adds fills tables, and only with what
-// would be there (ondemand.go).
+// The engine offers no access to tables, to the remainder of passive segments, to references in
+// globals and to the upper half of vectors. A module that never changes its tables and its segments
+// has them as they were, so all its code is scanned: the upload's code, as Rewrite's additions only
+// fill tables with the entries due there (ondemand.go).
 func (m *Module) MakeTemplate(rewritten []byte) (*Template, error) {
 	out, err := parse(rewritten)
 	if err != nil {
@@ -99,7 +98,7 @@ func (m *Module) MakeTemplate(rewritten []byte) (*Template, error) {
 	return t, nil
 }
 
-// settableGlobals lists the mutable globals, without the one that counts fuel.
+// settableGlobals lists the mutable globals, without the fuel counter.
 func (m *Module) settableGlobals() (indexes []uint32, err error) {
 	fuel := int64(-1)
 	for _, e := range m.exports {
@@ -133,7 +132,7 @@ func (m *Module) settableGlobals() (indexes []uint32, err error) {
 	return indexes, nil
 }
 
-// startFunction reads the start section. What the engine would refuse is left to it.
+// startFunction reads the start section. Errors that the engine finds are left to it.
 func (m *Module) startFunction(content []byte) (uint32, error) {
 	r := &reader{data: content}
 	index := r.u32()

@@ -7,9 +7,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Rules are what a host takes.
+// Rules are a host's rules for accepting modules.
 type Rules struct {
-	// Functions are those that a module may import, by "module.name".
+	// Functions are the functions that a module may import, by "module.name".
 	Functions map[string]Signature
 }
 
@@ -31,10 +31,9 @@ var requiredExports = []struct {
 	{abi.ExportQuery, true, Signature{oneI32, oneI32}},
 }
 
-// Validate compares the module with what a host takes. What is wrong with it is
-// an *abi.Error: abi.CodeUnknownImport, abi.CodeMissingExport,
-// abi.CodeModuleMemory (for its tables) or abi.CodeNotWasm. The memory is not
-// compared with a limit: see [Module.CheckMemory].
+// Validate compares the module with the rules of a host. A violation is an *abi.Error:
+// abi.CodeUnknownImport, abi.CodeMissingExport, abi.CodeModuleMemory (for its tables) or
+// abi.CodeNotWasm. The memory is not compared with a limit: see [Module.CheckMemory].
 func (m *Module) Validate(rules Rules) error {
 	checks := []func(Rules) *abi.Error{m.checkImports, m.checkExports, m.checkTables}
 	for _, check := range checks {
@@ -100,7 +99,7 @@ func (m *Module) checkExports(Rules) *abi.Error {
 	return nil
 }
 
-// programEntry is what a program of WASI exports, and a library does not.
+// programEntry is exported by a program of WASI, and not by a library.
 const programEntry = "_start"
 
 // CheckLibrary refuses a module that was built as a program: it is not initialised before its main

@@ -13,8 +13,8 @@ import (
 //go:embed additions.go code.go cost.go entries.go format.go fuel.go goblocks.go gofunctions.go hidden.go instructions.go leb128.go names.go nans.go ondemand.go parse.go ranges.go reader.go regions.go rewrite.go scan.go segments.go signature.go sizes.go tables.go template.go validate.go
 var sources embed.FS
 
-// Version names what Rewrite and MakeTemplate make of a module: it changes with the code of this package, so that what
-// was kept of another version is not taken for that of this one.
+// Version names the version of Rewrite's and MakeTemplate's output: it changes with the code of
+// this package, so that the cached output of another version is not taken for this one's.
 var Version = sync.OnceValue(func() string {
 	hash := sha256.New()
 	names, err := fs.Glob(sources, "*")

@@ -13,9 +13,9 @@ const (
 	maxCrashReport = 16 << 10
 )
 
-// CrashLog keeps what is needed of standard error to explain a crash. The end
-// alone is not enough: a Go guest with many goroutines writes its panic first and
-// then more stack traces than the tail holds.
+// CrashLog keeps the parts of standard error that explain a crash. The end alone is not enough: a
+// Go guest with many goroutines writes its panic first and then more stack traces than the tail
+// holds.
 type CrashLog struct {
 	tail   []byte
 	report []byte

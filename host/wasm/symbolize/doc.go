@@ -1,5 +1,6 @@
-// Package symbolize says where a guest was when it was stopped or crashed, in its author's words: functions, files and
-// lines. Modules carry no debug information, so it reads what the languages leave behind.
+// Package symbolize says where a guest was when it was stopped or crashed, in its author's words:
+// functions, files and lines. Modules carry no debug information, so it reads the traces that the
+// languages leave behind.
 //
 //   - [Stop.Where] finds the calls that were under way. A Go program has the table of its functions and lines in its memory, because its
 //     own stack traces are made of it: goprogram.go reads the table and the stack, goinlined.go calls that were inlined, gosched.go
@@ -7,7 +8,7 @@
 //     engine's backtrace has symbols: rustnames.go reads them.
 //   - [CrashLog] keeps the report that a language's runtime writes to standard error when it dies; report.go reads it.
 //
-// # What it may do
+// # Its permissions
 //
 // All that it reads is the guest's own and may lie. An address outside of memory reads as zero, every loop has a bound, and its results are
 // text for people: they are part of errors and logs. No execution goes on otherwise because of them, with one exception that

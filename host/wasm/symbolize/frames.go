@@ -16,7 +16,7 @@ const maxShownFrames = 5
 type Stop struct {
 	// Backtrace is the engine's.
 	Backtrace string
-	// Memory is that of the guest.
+	// Memory is the guest's memory.
 	Memory []byte
 	// Globals are the values of the mutable ones.
 	Globals []uint64
@@ -24,13 +24,14 @@ type Stop struct {
 	Imported uint64
 	// At is where it was refused fuel.
 	At binary.Place
-	// LastCall is what the guest says of itself, if it does.
+	// LastCall is the guest's own report of its last call, if it has one.
 	LastCall string
 }
 
-// Where says where the guest was: " (in main.count (orders/main.go:57) < main.orders (orders/main.go:30))". Of a Go
-// program its own table of functions tells it; of others the name section of the module, if it has one, and what the guest
-// says of itself. It is empty if nothing is known.
+// Where says where the guest was: " (in main.count (orders/main.go:57) < main.orders
+// (orders/main.go:30))". For a Go program it comes from its own table of functions; for others from
+// the name section of the module, if it has one, and from the guest's own report. It is empty if
+// nothing is known.
 func (s *Stop) Where() string {
 	functions := functionsOf(s.Backtrace)
 	if frames := s.goFrames(functions); len(frames) > 0 {
@@ -126,7 +127,7 @@ func (p *goProgram) authorFrames(calls []goCall) (frames []string) {
 	return frames
 }
 
-// numbered is the function that a backtrace gives a number, which counts what is imported too.
+// numbered returns the function with a backtrace's number, which counts imports too.
 func (p *goProgram) numbered(name string, imported uint64) (function uint64, ok bool) {
 	number, unnamed := strings.CutPrefix(name, "$")
 	n, err := strconv.ParseUint(number, 10, 32)

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// A function that was inlined has no frame on the stack, and its lines are among those of the function that it is in.
-// A Go program knows which block is of which inlined call, and where that was called: a function's record has a
-// table of the numbers of calls by block, and the place of their records, which is counted from an address in
-// the program's description of itself.
+// A function that was inlined has no frame on the stack, and its lines are among the lines of the
+// enclosing function. A Go program knows which block is of which inlined call, and where that was
+// called: a function's record has a table of the numbers of calls by block, and the place of their
+// records, which is counted from an address in the program's description of itself.
 const (
 	moduleInlined = 8 * 40 // where the description has that address; it begins with those of the table and of the names
 	inlinedTable  = 2      // among the tables of a function
@@ -25,7 +25,7 @@ const (
 
 const maxInlined = 16 // calls inside each other
 
-// findInlined looks for what the records of inlined calls are counted from.
+// findInlined looks for the base address of the records of inlined calls.
 func (p *goProgram) findInlined(table uint64) uint64 {
 	begin := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, table), p.names)
 	at := bytes.Index(p.memory, begin)
@@ -35,7 +35,7 @@ func (p *goProgram) findInlined(table uint64) uint64 {
 	return p.u64(uint64(at) + moduleInlined)
 }
 
-// frames is a call and those that were inlined where it is, innermost first.
+// frames returns a call and the calls inlined at its place, innermost first.
 func (p *goProgram) frames(c goCall) (frames []goPlace) {
 	if c.behind == 0 || p.position(c.function, c.behind-1) == "" {
 		return []goPlace{{name: p.name(c.function), position: p.begin(c.function), from: true}}

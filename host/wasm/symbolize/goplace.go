@@ -10,7 +10,7 @@ type goPlace struct {
 }
 
 // String is the function with its line: "main.f (orders/main.go:12)". If the line is not known, it
-// says from which line on it was, which may be that of the function: "main.f (from orders/main.go:10)".
+// is the first line possible, which may be the function's: "main.f (from orders/main.go:10)".
 func (f goPlace) String() string {
 	switch {
 	case f.position == "":

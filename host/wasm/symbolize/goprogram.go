@@ -14,7 +14,7 @@ import (
 // stopped. Everything in it is the guest's own, so an address outside of memory reads as zero,
 // every loop has a bound, and nothing of it decides anything: it is shown.
 //
-// The table begins with a magic number and eight words: the number of functions, that of files,
+// The table begins with a magic number and eight words: the numbers of functions and of files,
 // where the text begins, and where names, files of compilation units, files, tables of lines and
 // functions are. For each function, in the order of the module, there are two numbers of 32 bits,
 // its address and where its record is.
@@ -40,7 +40,7 @@ const (
 // MaxText bounds a name, or a path, that is read from a guest's memory.
 const MaxText = 300
 
-// What is read of a guest that was stopped.
+// Limits for reading a stopped guest.
 const (
 	maxGoFrames  = 64
 	maxGoChanges = 10_000  // of the lines of one function
@@ -61,7 +61,7 @@ const (
 	recordEnd    = 44 // the tables, and the places behind them
 )
 
-// IsGo tells whether the memory of a guest is that of a Go program.
+// IsGo reports whether the memory of a guest is a Go program's.
 func IsGo(memory []byte) bool {
 	_, ok := findGoProgram(memory)
 	return ok
@@ -85,7 +85,7 @@ func findGoProgram(memory []byte) (*goProgram, bool) {
 // goCall is one call that was under way.
 type goCall struct {
 	function uint64 // by its place in the table
-	behind   uint64 // the block behind the one that it is in; 0 if that is not known: then the line is where the function begins
+	behind   uint64 // the block after the current one; 0 if that is not known: then the line is where the function begins
 	after    bool   // it is not in that block, but behind it
 }
 

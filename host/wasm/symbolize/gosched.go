@@ -40,7 +40,8 @@ func (p *goProgram) waiting(runs uint64) (call goCall, pointer uint64, ok bool) 
 	return goCall{}, 0, false
 }
 
-// leftAt is where a goroutine left its stack, as its descriptor has it. That of one that runs on its stack says nothing.
+// leftAt is where a goroutine left its stack, as its descriptor has it. The descriptor of a running
+// goroutine says nothing.
 func (p *goProgram) leftAt(g uint64) (call goCall, pointer uint64, ok bool) {
 	pointer, address := p.u64(g+goroutinePointer), p.u64(g+goroutineAddress)
 	call = goCall{function: address>>blockBits - firstGoFunction, behind: max(1, address&(1<<blockBits-1))}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHostileTablesCostLittle: a table that a guest has made up has each of many calls be looked for at its very
-// end, and each call be inlined in others. What is done for it is bounded all the same.
+// TestHostileTablesCostLittle: a table that a guest has made up has each of many calls be looked
+// for at its very end, and each call be inlined in others. The work for it is bounded all the same.
 func TestHostileTablesCostLittle(t *testing.T) {
 	t.Parallel()
 	mem := make([]byte, 4<<20)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Report is the gist of what a language's runtime writes when it dies.
+// Report is the gist of the output of a language's runtime when it dies.
 type Report struct {
 	// Headline is its first line.
 	Headline string
@@ -35,7 +35,7 @@ const (
 	tasksAsleep      = "fatal error: all tasks are asleep"
 )
 
-// Bounds of what the message of a trap says of those that wait.
+// Bounds of the waiting tasks in the message of a trap.
 const (
 	maxWaits     = 21
 	maxWaitBytes = 300
@@ -68,11 +68,11 @@ func readReport(report []byte) Report {
 	return r
 }
 
-// rustLibraries are where the files of Rust's own libraries are, and of those that Cargo has fetched, as a panic shows them:
-// "thread 'main' panicked at library/std/src/sync/mutex.rs:12:9:".
+// rustLibraries are the paths of Rust's own libraries, and of libraries fetched by Cargo, as a
+// panic shows them: "thread 'main' panicked at library/std/src/sync/mutex.rs:12:9:".
 var rustLibraries = []string{" at library/", " at /rustc/", "/rustlib/src/", "/registry/src/", "/git/checkouts/"}
 
-// waitOf is what a line of a report says of one that waits, below the headline that all do.
+// waitOf renders the wait in a line of a report, below the headline that all do.
 func (r *Report) waitOf(lines []string, n int) []string {
 	line := lines[n]
 	switch {
@@ -88,8 +88,8 @@ func (r *Report) waitOf(lines []string, n int) []string {
 }
 
 // goroutineWait reads the stack of a goroutine, "goroutine 7 [chan receive]:" and its frames, as
-// "goroutine 7, in main.f, waits for chan receive at orders/main.go:12". One that has no frame of
-// the author's is left out.
+// "goroutine 7, in main.f, waits for chan receive at orders/main.go:12". A goroutine without a
+// frame of the author's is left out.
 func goroutineWait(lines []string, n int) []string {
 	head, isHead := strings.CutPrefix(lines[n], "goroutine ")
 	id, state, ok := strings.Cut(strings.TrimSuffix(head, "]:"), " [")
@@ -150,7 +150,7 @@ func (r *Report) Where() string {
 	return " (in " + strings.Join(r.frames, " < ") + ")"
 }
 
-// WhoWaits renders those that wait: ": task 1, begun at …, waits for …; task 2 …".
+// WhoWaits renders the waiting tasks: ": task 1, begun at …, waits for …; task 2 …".
 func (r *Report) WhoWaits() string {
 	if len(r.waits) == 0 {
 		return r.Where()
@@ -158,8 +158,8 @@ func (r *Report) WhoWaits() string {
 	return ": " + strings.Join(r.waits, "; ")
 }
 
-// sleepers reads from a report which goroutines wait for time: those that sleep, or else those that wait
-// for what a timer may do. Coroutines that wait for their turn do not.
+// sleepers reads from a report the goroutines that wait for time: the sleeping ones, or else the
+// ones a timer may wake. Coroutines that wait for their turn do not.
 func sleepers(report []byte) (asleep []string) {
 	lines := strings.Split(string(report), "\n")
 	var others []string

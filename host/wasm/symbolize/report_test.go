@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestReadReport reads crash reports of Go and Rust: the input is what a guest
-// wrote to standard error, the output is what a trap says about it.
+// TestReadReport reads crash reports of Go and Rust: the input is a guest's standard error, the
+// output is the message of the trap.
 func TestReadReport(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/report", func(t *testing.T, d *datadriven.TestData) string {

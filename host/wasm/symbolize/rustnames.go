@@ -26,13 +26,13 @@ func rustName(symbol string) string {
 	return withoutGenerated(name)
 }
 
-// isRustSymbol tells whether a name is one that the Rust compiler has made.
+// isRustSymbol reports whether a name was made by the Rust compiler.
 func isRustSymbol(name string) bool {
 	return strings.HasPrefix(name, "_ZN") || strings.HasPrefix(name, "_R")
 }
 
-// isRustAuthors tells whether a function is the user's or that of a library, by its name as it is written:
-// whether it is neither of the SDK nor of what comes with the language.
+// isRustAuthors reports whether a function is the user's or a library's, by its written name:
+// whether it is neither of the SDK nor of the language's own crates.
 func isRustAuthors(name string) bool {
 	crate := crateOf(name)
 	return crate != "" && !strings.HasPrefix(crate, "__") && !strings.HasPrefix(crate, "cruster_") && !slices.Contains(foreignCrates, crate)
@@ -40,8 +40,8 @@ func isRustAuthors(name string) bool {
 
 var foreignCrates = []string{"alloc", "compiler_builtins", "core", "cruster", "dlmalloc", "hashbrown", "std", "wasi"}
 
-// crateOf is the crate of a function, or that of the type whose method it is. Of a type without a crate,
-// as numbers are, the trait tells. It is empty if there is none.
+// crateOf returns the crate of a function, or of the type whose method it is. For a type without a
+// crate, such as a number, it is the trait's. It is empty if there is none.
 func crateOf(name string) string {
 	for {
 		name = strings.TrimLeft(name, "<&[(*")
@@ -69,8 +69,8 @@ func isBasicType(name string) bool {
 	return false
 }
 
-// withoutGenerated leaves out what is not in the author's source: closures that async functions are
-// made of, and names that the macros of the SDK give to "self" and to blocks.
+// withoutGenerated leaves out the parts absent from the author's source: closures that async
+// functions are made of, and names that the macros of the SDK give to "self" and to blocks.
 func withoutGenerated(name string) string {
 	parts := strings.Split(name, "::")
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "_" || part == "{{closure}}" })
@@ -141,8 +141,8 @@ func legacyPart(part string) string {
 }
 
 // newRustName reads the scheme that the compiler calls v0. Generic arguments are read and left out,
-// as they are not in names of the old scheme either. The host does not need to know all of it: what
-// it does not know makes the name unreadable.
+// as they are not in names of the old scheme either. The host does not need to know all of it: an
+// unknown part makes the name unreadable.
 func newRustName(s string) string {
 	d := &rustNameReader{s: s, steps: maxRustNameSteps, room: maxRustNameText}
 	name := d.path()
@@ -152,8 +152,8 @@ func newRustName(s string) string {
 	return name
 }
 
-// Bounds of what is read of a name, in which a part can refer to earlier ones: so what is made of
-// it may be much longer than it is.
+// Bounds of reading a name, in which a part can refer to earlier ones: so the result may be much
+// longer than the name.
 const (
 	maxRustSymbol    = 4096
 	maxRustNameSteps = 1000
@@ -216,7 +216,7 @@ func (d *rustNameReader) number() (n int) {
 			d.failed = true
 			return 0
 		}
-		n = min(n*62+digit, 1<<30) // those that tell crates apart are larger, and not needed
+		n = min(n*62+digit, 1<<30) // disambiguators of crates are larger, and not needed
 	}
 }
 
@@ -333,7 +333,7 @@ func (d *rustNameReader) constant() string {
 	return "_"
 }
 
-// basicTypes are those that have a letter.
+// basicTypes are the types named by a letter.
 var basicTypes = map[byte]string{
 	'a': "i8", 'b': "bool", 'c': "char", 'd': "f64", 'e': "str", 'f': "f32", 'h': "u8", 'i': "isize", 'j': "usize", 'l': "i32", 'm': "u32",
 	'n': "i128", 'o': "u128", 'p': "_", 's': "i16", 't': "u16", 'u': "()", 'v': "...", 'x': "i64", 'y': "u64", 'z': "!",

@@ -61,7 +61,7 @@ func TestRustNamesThatGrow(t *testing.T) {
 	require.Equal(t, "(a, a, a)", rustName("_RMC1aT"+strings.Repeat("B0_", 3)+"E"))
 }
 
-// TestFramesOfRust leaves out what is not the author's.
+// TestFramesOfRust leaves out frames that are not the author's.
 func TestFramesOfRust(t *testing.T) {
 	t.Parallel()
 	backtrace := strings.Join([]string{
@@ -90,7 +90,7 @@ func TestFramesOfRust(t *testing.T) {
 	}
 }
 
-// FuzzRustNames reads names that lie about what is in them.
+// FuzzRustNames reads names that lie about their content.
 func FuzzRustNames(f *testing.F) {
 	f.Add("_ZN6orders5count17h0123456789abcdefE")
 	f.Add("_RNvXCs1234_6ordersNtB2_4ItemNtNtCs5678_4core3fmt7Display3fmt")

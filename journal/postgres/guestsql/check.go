@@ -79,7 +79,7 @@ var dataKeywords = []string{"select", "insert", "update", "delete", "with", "val
 // definable is what migrations may define.
 var definable = []string{"table", "index", "view", "sequence", "type"}
 
-// checkDefinition checks what a CREATE, ALTER or DROP is about.
+// checkDefinition checks the object of a CREATE, ALTER or DROP.
 func checkDefinition(t []token) error {
 	at := 1
 	verb := t[0].name
@@ -113,7 +113,7 @@ func checkType(t []token) error {
 	return refuse("a migration can create types AS ENUM and AS (…) only")
 }
 
-// split cuts tokens at semicolons and drops what is empty.
+// split cuts tokens at semicolons and drops empty statements.
 func split(tokens []token) [][]token {
 	var parts [][]token
 	start := 0

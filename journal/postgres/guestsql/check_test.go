@@ -213,7 +213,7 @@ func FuzzCheckStatement(f *testing.F) {
 	})
 }
 
-// TestMisspelt: what is no statement at all is not said to be forbidden.
+// TestMisspelt: a text that is no statement at all is not said to be forbidden.
 func TestMisspelt(t *testing.T) {
 	t.Parallel()
 	err := abi.AsError(guestsql.CheckStatement("INSRT INTO t VALUES (1)"))

@@ -1,5 +1,5 @@
-// Package guestsql reads the SQL of modules before a database does: it splits
-// migrations into statements, and refuses what a module may not use.
+// Package guestsql reads the SQL of modules before a database does: it splits migrations into
+// statements, and refuses the ones closed to modules.
 //
 // Its counterpart for SQLite is journal/sqlite/guestsql, where an authorizer is asked
 // what each statement is about to do. Statements and functions that only SQLite has

@@ -23,7 +23,7 @@ func forbiddenName(name string) bool {
 		// Cruster's own names, on either store; modules may not take one either.
 		return true
 	}
-	// Those that run a text as SQL: query_to_xml, table_to_xml_and_xmlschema …
+	// Functions that run a text as SQL: query_to_xml, table_to_xml_and_xmlschema …
 	return strings.Contains(name, "_to_xml")
 }
 

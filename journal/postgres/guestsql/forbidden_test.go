@@ -16,7 +16,7 @@ func TestForbiddenNames(t *testing.T) {
 	}
 }
 
-// The name of a forbidden function may be that of a column.
+// The name of a forbidden function may be a column's.
 func TestForbiddenCalls(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dblink_exec", "lo_import", "txid_current", "ts_stat", "readfile", "binary_upgrade_x"} {

@@ -29,8 +29,8 @@ func (t token) isAlias() bool {
 // aliasBehind is the position behind which a table gets its own name as an alias; below zero if it has another. The table
 // begins at first, and its name is at i.
 //
-// SQLite forgets the alias of a table that is alone in parentheses, unless they are the first of a list: its name is that of
-// the table. So the alias goes behind the parentheses.
+// SQLite forgets the alias of a table that is alone in parentheses, unless they are the first of a
+// list: its name is the table's. So the alias goes behind the parentheses.
 func (r *renaming) aliasBehind(first, i int) int {
 	end := i
 	hasAlias := r.at(i + 1).isAlias()
@@ -57,8 +57,9 @@ func (r *renaming) aliasBehind(first, i int) int {
 	return -1
 }
 
-// hides tells whether the parenthesis at open holds a query of something that may be called as self is: of a table without an
-// alias, or of what has the alias. The queries in it are looked at when it is their turn.
+// hides reports whether the parenthesis at open holds a query of something that may have the name
+// of self: a table without an alias, or anything with the alias. The queries in it are looked at
+// when it is their turn.
 func (r *renaming) hides(open int) bool {
 	if !r.isQuery(open) {
 		return false
@@ -74,8 +75,8 @@ func (r *renaming) hides(open int) bool {
 	return false
 }
 
-// isSelf tells whether the table that is defined, or whose rows are returned, stands in front of a column. In a
-// query that is part of it, the name may be that of another.
+// isSelf reports whether the table that is defined, or whose rows are returned, stands in front of
+// a column. In a query inside it, the name may be another's.
 func (r *renaming) isSelf(i int) bool {
 	return r.self != "" && !r.frames[len(r.frames)-1].hidden && r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, r.self) && r.isStored(r.self)
 }

@@ -9,7 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Bounds on what a short statement can expand to.
+// Bounds on the expansion of a short statement.
 //
 // SQLite checks whether it is interrupted at the jumps of a program that runs, and
 // hardly while it compiles. A statement that doubles itself a few dozen times
@@ -27,7 +27,7 @@ import (
 //   - A generated column is computed wherever it is used, also by others. The
 //     length of a program is bounded.
 //   - A program without jumps is not interrupted: a||b of megabytes, thousands of times.
-//     program.go bounds what it does.
+//     program.go bounds its work.
 const (
 	// maxProgram bounds the instructions of a program.
 	maxProgram = 100_000

@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// TestFunctionsAnswerAsSQLite compares the functions that are replaced with
-// those of SQLite, on text that is text: what is not UTF-8 has no characters.
+// TestFunctionsAnswerAsSQLite compares the replaced functions with SQLite's, on text that is text:
+// invalid UTF-8 has no characters.
 func TestFunctionsAnswerAsSQLite(t *testing.T) {
 	t.Parallel()
 	plain, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)

@@ -14,7 +14,7 @@ const (
 // token is a piece of SQL that means something: not a comment and not white space.
 type token struct {
 	kind kind
-	// name is what it says, without quotes and as it is spelled.
+	// name is its content, without quotes and as it is spelled.
 	name       string
 	start, end int // where it stands in the text
 }

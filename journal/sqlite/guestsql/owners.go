@@ -6,9 +6,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Adopt gives the tables that a statement made to the namespace, and forgets
-// those it dropped or renamed. It looks at what became of the schema rather
-// than at the statement: there is no spelling to get around it.
+// Adopt gives the tables that a statement made to the namespace, and forgets the dropped or renamed
+// ones. It looks at the resulting schema rather than at the statement: there is no spelling to get
+// around it.
 func (b *Sandbox) Adopt(namespace string, before, after map[string]bool) error {
 	for name, isTable := range after {
 		if _, old := before[name]; old || strings.HasPrefix(name, "sqlite_") {

@@ -141,7 +141,7 @@ func globElements(pattern []rune) []element {
 	return out
 }
 
-// setElement reads what follows a bracket. One that is not closed matches nothing.
+// setElement reads the set after a bracket. An unclosed one matches nothing.
 func setElement(pattern []rune) (element, []rune) {
 	e := element{kind: oneOf}
 	if len(pattern) > 0 && pattern[0] == '^' {

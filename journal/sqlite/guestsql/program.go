@@ -6,8 +6,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// maxWork bounds what a program may do between two looks at whether it is
-// interrupted: about two seconds on a slow machine.
+// maxWork bounds the work of a program between two checks for an interrupt: about two seconds on a
+// slow machine.
 //
 // SQLite looks at the jumps of its loops, never inside a function and never in
 // straight code. A statement of a few kilobytes has room for a thousand calls in a
@@ -22,8 +22,8 @@ const maxWork = int64(maxValueBytes) * int64(parse)
 // maxKnownCosts bounds the memory for programs that were looked at before.
 const maxKnownCosts = 1000
 
-// instructionCosts are the instructions that take no time in proportion to a value
-// (0), and those that walk over one more than once. All others cost 1.
+// instructionCosts are the instructions that take no time in proportion to a value (0), or that
+// walk over one more than once. All others cost 1.
 var instructionCosts = func() map[string]cost {
 	all := map[string]cost{}
 	for price, names := range map[cost]string{
@@ -53,7 +53,7 @@ func (b *Sandbox) Bound(sql string) error {
 		if total, err = b.programCost(sql); err != nil {
 			return err
 		}
-		// Definitions change what a statement costs.
+		// Definitions change the cost of a statement.
 		if b.mode != Rows || len(b.costs) >= maxKnownCosts {
 			clear(b.costs)
 		}

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Rename writes the stored names of the namespace's tables into the first statement of sql. What follows the
-// statement is left as it is. It is called between Enter and the function that Enter returned.
+// Rename writes the stored names of the namespace's tables into the first statement of sql. The
+// text behind the statement is left alone. It is called between Enter and the function that Enter
+// returned.
 //
 // The naive way is to replace every word that is the name of a table. But a column may have the same name, and so
 // may an alias or a string. So names are replaced where SQLite's grammar has only
@@ -43,8 +44,8 @@ type Renamed struct {
 	edits []replacement
 }
 
-// Column is the name of a column as the module's statement has it: that of an expression without an alias is a part
-// of the statement.
+// Column is the name of a column as the module's statement has it: an expression without an alias
+// is named by a part of the statement.
 func (r *Renamed) Column(name string) string {
 	if len(r.edits) == 0 || !strings.Contains(name, mark) {
 		return name
@@ -97,7 +98,7 @@ type replacement struct {
 	with       string
 }
 
-// frame is what is known of a pair of parentheses.
+// frame holds the facts about a pair of parentheses.
 type frame struct {
 	tables bool // it stands where a table can
 	from   bool // it is in the list of tables of a FROM
@@ -108,7 +109,7 @@ type frame struct {
 // endOfTables are the keywords that end the list of a FROM.
 var endOfTables = setOf("where group order having limit union except intersect returning set values select")
 
-// at is the token at i, or one that is nothing.
+// at returns the token at i, or an empty one.
 func (r *renaming) at(i int) token {
 	if i < 0 || i >= len(r.tokens) {
 		return token{kind: other}
@@ -129,7 +130,7 @@ func (r *renaming) statement() {
 	}
 }
 
-// create renames what is made, and returns where the definition begins.
+// create renames the new object, and returns where the definition begins.
 func (r *renaming) create(i int) int {
 	for r.at(i).is("temp") || r.at(i).is("temporary") || r.at(i).is("unique") {
 		i++
@@ -158,7 +159,7 @@ func (r *renaming) create(i int) int {
 	return i + 1
 }
 
-// alter renames the table that is changed, and what it is called from now on.
+// alter renames the changed table, and its new name.
 func (r *renaming) alter(i int) int {
 	i = r.name(r.skip(i, "table"))
 	r.existing(i)
@@ -196,7 +197,8 @@ func (r *renaming) name(i int) int {
 	return i
 }
 
-// rest renames in queries, in changes of rows, and in the definitions behind the name of what is defined.
+// rest renames in queries, in changes of rows, and in the definitions behind the name of the
+// defined object.
 func (r *renaming) rest(i int) {
 	for ; i < len(r.tokens); i++ {
 		t, top := r.tokens[i], &r.frames[len(r.frames)-1]
@@ -319,7 +321,7 @@ func (r *renaming) existing(i int) bool {
 	return renamed
 }
 
-// made renames what the statement makes, drops, or may name before it is made.
+// made renames the objects that the statement makes, drops, or may name before it makes them.
 func (r *renaming) made(i int) {
 	if t := r.at(i); t.mayName() && r.isStored(t.name) {
 		r.replace(i, t.name+r.sandbox.suffix())
@@ -355,7 +357,7 @@ func (r *renaming) expressions(i int) (found bool) {
 	return found
 }
 
-// pair finds the parentheses that belong together. One that is not closed has the end of the statement.
+// pair pairs the parentheses. An unclosed one has the end of the statement.
 func (r *renaming) pair() {
 	r.behind = map[int]int{}
 	var open []int
@@ -379,7 +381,7 @@ func (r *renaming) close() {
 	r.frames = r.frames[:len(r.frames)-1]
 }
 
-// renamed is the statement with what was renamed, and what follows it.
+// renamed returns the statement with its names replaced, and the rest.
 func (r *renaming) renamed() Renamed {
 	slices.SortStableFunc(r.edits, func(a, b replacement) int { return a.start - b.start })
 	var (
@@ -389,7 +391,7 @@ func (r *renaming) renamed() Renamed {
 	)
 	for _, e := range r.edits {
 		if e.start < done {
-			continue // what is no SQL may name a table twice with one word
+			continue // invalid SQL may name a table twice with one word
 		}
 		out.WriteString(r.sql[done:e.start])
 		out.WriteString(e.with)

@@ -33,7 +33,7 @@ func TestRenameInThePlainNamespace(t *testing.T) {
 	require.Equal(t, sql, sandboxOf("default").Rename(sql).Text)
 }
 
-// The longest statements, of what is nested, repeated or never closed.
+// The longest statements, of nested, repeated or unclosed parts.
 func TestRenameLongStatements(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Mode is what the SQL that is compiled may do.
+// Mode is the set of permissions of the SQL being compiled.
 type Mode int
 
 // The modes.
@@ -39,8 +39,8 @@ const (
 //  1. The first word of a statement must be on a list: no PRAGMA, ATTACH,
 //     VACUUM, EXPLAIN, BEGIN … gets as far as SQLite (statement.go).
 //  2. One statement a call; nothing may follow it.
-//  3. The authorizer allows what is listed here and denies the rest. A table
-//     must belong to the namespace, and one that is made must be named as those
+//  3. The authorizer allows the actions listed here and denies the rest. A table
+//     must belong to the namespace, and a new one must be named as those
 //     of the namespace are (storednames.go). Triggers, temporary objects and
 //     virtual tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and a timer
@@ -49,10 +49,9 @@ const (
 //     others do between two looks at the interrupt is bounded (program.go), as is what
 //     a statement expands to while it is compiled (expansion.go).
 //
-// SQLite's "defensive" flag would be one more. It is left out because the
-// binding's SetDefensive passes one argument where SQLite reads two, and so lets
-// it write through a pointer that is not there. What the flag guards against,
-// writing the schema table, needs a PRAGMA that no module can run.
+// SQLite's "defensive" flag would be one more. It is left out because the binding's SetDefensive
+// passes one argument where SQLite reads two, and so lets it write through a pointer that is not
+// there. The flag's target, writing the schema table, needs a PRAGMA that no module can run.
 type Sandbox struct {
 	conn *sqlite.Conn
 	// owners tells the namespace of each table and view that modules made. The
@@ -67,7 +66,7 @@ type Sandbox struct {
 	renamed Renamed
 	// creating is the table that the present statement makes.
 	creating string
-	// refusal says what the present statement was denied, and hint what to do.
+	// refusal is the denial of the present statement, and hint the remedy.
 	refusal, hint string
 	// writes says that the present statement changes rows.
 	writes bool
@@ -83,8 +82,8 @@ type Sandbox struct {
 	costs map[string]cost
 }
 
-// Limits of a module's statement. A value may be as large as a body that
-// crosses the guest's boundary, and a little more for what is built around it.
+// Limits of a module's statement. A value may be as large as a body that crosses the guest's
+// boundary, and a little more for its surroundings.
 const (
 	maxValueBytes      = abi.MaxBody + 64<<10
 	maxSQLBytes        = 256 << 10
@@ -134,8 +133,8 @@ func (b *Sandbox) Stage() (undo func()) {
 // Writes tells whether the present statement changes rows.
 func (b *Sandbox) Writes() bool { return b.writes }
 
-// Refusal is why the present statement is not allowed, or what a function of it
-// found wrong; nil if it is neither.
+// Refusal returns why the present statement is not allowed, or the error of one of its functions;
+// nil if there is neither.
 func (b *Sandbox) Refusal() error {
 	switch {
 	case b.refusal != "":
@@ -266,10 +265,9 @@ func (b *Sandbox) allowsDDL(action sqlite.Action) bool {
 	return false
 }
 
-// mayRead tells whether a column may be read. Without a column the action says
-// that a name stands in FROM and nothing of it is used, as in count(*); then
-// the name may also be that of a common table expression, which SQLite does not
-// tell us: it is one if no table has the name.
+// mayRead tells whether a column may be read. Without a column the action says that a name stands
+// in FROM and nothing of it is used, as in count(*); then the name may also be a common table
+// expression's, which SQLite does not tell us: it is one if no table has the name.
 func (b *Sandbox) mayRead(action sqlite.Action) bool {
 	table := Fold(action.Table())
 	switch {

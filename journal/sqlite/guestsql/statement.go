@@ -22,7 +22,7 @@ func CheckActivity(sql string) error {
 	}
 }
 
-// CheckMigration tells what a statement of a migration may do, by its first word.
+// CheckMigration returns the Mode of a statement of a migration, by its first word.
 func CheckMigration(sql string) (Mode, error) {
 	switch word := firstWord(sql); {
 	case changesOrReadsRows(word):

@@ -9,12 +9,13 @@ import (
 // has names of its own, as on Postgres, a table, view or index of namespace N is stored as "name@N": "orders" of
 // staging is "orders@staging". Those of one namespace, the plain one, are stored as they are called.
 //
-// The statements of modules are told nothing of it: rename.go writes the stored names into them. The authorizer
-// does not depend on that: it allows the tables that the namespace owns, and to make such as have its mark. A
-// mistake in the renaming can fail a statement, and cannot have it reach what is another's.
+// The statements of modules are told nothing of it: rename.go writes the stored names into them.
+// The authorizer does not depend on that: it allows the tables that the namespace owns, and to make
+// such as have its mark. A mistake in the renaming can fail a statement, and cannot have it reach
+// another's tables.
 const mark = "@"
 
-// suffixOf is what the names of a namespace end with.
+// suffixOf returns the suffix of a namespace's names.
 func (b *Sandbox) suffixOf(namespace string) string {
 	if namespace == b.plain {
 		return ""
@@ -22,7 +23,7 @@ func (b *Sandbox) suffixOf(namespace string) string {
 	return mark + namespace
 }
 
-// suffix is what the names of the present statement's namespace end with.
+// suffix returns the suffix of the names of the present statement's namespace.
 func (b *Sandbox) suffix() string { return b.suffixOf(b.namespace) }
 
 // mayBeMade tells whether a namespace may make something of a stored name.
@@ -31,9 +32,9 @@ func (b *Sandbox) mayBeMade(namespace, stored string) bool {
 	return marked && name != "" && !strings.Contains(name, mark)
 }
 
-// stored is the name under which a table or view of the namespace is stored; false if it is stored as it is called,
-// which is one that was made before namespaces had names of their own, or if there is none. If another namespace has
-// a table that is stored so, the name is not that: it is the one of a table that there is not.
+// stored is the name under which a table or view of the namespace is stored; false if it is stored
+// under its plain name, made before namespaces had names of their own, or if there is none. If
+// another namespace has a table that is stored so, the name is not that: it names a missing table.
 func (b *Sandbox) stored(name string) (string, bool) {
 	stored := name + b.suffix()
 	if owner, known := b.owners[Fold(name)]; known {
@@ -43,8 +44,8 @@ func (b *Sandbox) stored(name string) (string, bool) {
 	return stored, known
 }
 
-// maxCalled bounds the messages that are looked at. What is longer quotes a statement at length; while it is looked at
-// no one else writes.
+// maxCalled bounds the messages that are looked at. A longer one quotes a statement at length;
+// while it is looked at no one else writes.
 const maxCalled = 2 << 10
 
 // Called has a text of SQLite, about the last statement that was confined, speak of tables as the module calls them.
@@ -68,8 +69,8 @@ func (b *Sandbox) Called(message string) string {
 	}
 }
 
-// storedNames are the names, folded and without their suffix, of the namespace's tables and of what the last statement
-// names.
+// storedNames returns the names, folded and without their suffix, of the namespace's tables and of
+// the last statement.
 func (b *Sandbox) storedNames() map[string]bool {
 	names := map[string]bool{}
 	for stored, owner := range b.owners {
@@ -85,8 +86,8 @@ func (b *Sandbox) storedNames() map[string]bool {
 	return names
 }
 
-// At is the line and column, both from 1, at which the module's statement has what the statement that was compiled has at
-// a byte.
+// At maps a byte of the compiled statement to the line and column, both from 1, of the module's
+// statement.
 func (b *Sandbox) At(offset int) (line, column int) {
 	before := b.renamed.sql[:min(b.renamed.before(offset), len(b.renamed.sql))]
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// maxCompiled bounds what the command reads. Hosts hand over what they have accepted.
+// maxCompiled bounds the command's input. Hosts hand over modules that they have accepted.
 const maxCompiled = 1 << 30
 
 // compileCommand is for hosts, which run it to compile large modules on all cores.

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// completeTimeout bounds what a shell waits for after the tab key.
+	// completeTimeout bounds the wait of a shell after the tab key.
 	completeTimeout = time.Second
 	// completeLimit is how many executions are offered.
 	completeLimit = 100
 )
 
-// A completion asks the host for what a word could become. After an error
-// there are no offers, and no message either: a line that is being typed is no place for it.
+// A completion asks the host for the possible endings of a word. After an error there are no
+// offers, and no message either: a line that is being typed is no place for it.
 type completion func(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error)
 
-// workflowNames are the names of something that a workflow has, for what a word could become.
+// workflowNames are the names of something that a workflow has, as completions of a word.
 type workflowNames func(w *crusterv1.WorkflowInfo, word string) ([]string, cobra.ShellCompDirective)
 
 // fixedWords are the values of flags that have no others, by flag or by command and flag. Namespaces
@@ -53,8 +53,8 @@ var paths = map[string]cobra.ShellCompDirective{
 	"watch":      cobra.ShellCompDirectiveFilterDirs,
 }
 
-// completes has the shell complete the arguments of commands and the values of their
-// flags, by asking the host for what is not known here.
+// completes has the shell complete the arguments of commands and the values of their flags, by
+// asking the host for names not known here.
 func (a *app) completes(root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	completeFixed(root, root.PersistentFlags())
@@ -172,7 +172,7 @@ func (a *app) completeName(of string, names workflowNames) completion {
 	}
 }
 
-// namesOf are the names of what a workflow lists.
+// namesOf returns the names of a workflow's list.
 func namesOf[T interface{ GetName() string }](list func(*crusterv1.WorkflowInfo) []T) workflowNames {
 	return func(w *crusterv1.WorkflowInfo, _ string) (names []string, _ cobra.ShellCompDirective) {
 		for _, item := range list(w) {

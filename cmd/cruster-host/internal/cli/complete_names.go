@@ -18,7 +18,7 @@ type following func(before []string) completion
 // always completes an argument whatever is before it.
 func always(complete completion) following { return func([]string) completion { return complete } }
 
-// inOrder completes the arguments of a command, one by one; those that are nil cannot be.
+// inOrder completes the arguments of a command, one by one; nil ones cannot be completed.
 func (a *app) inOrder(each ...following) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) || each[len(args)] == nil {
@@ -107,13 +107,13 @@ func (a *app) completeSchedule(ctx context.Context, c *client.Client, _ string) 
 	return namesIn(resp.GetSchedules(), (*crusterv1.Schedule).GetName), cobra.ShellCompDirectiveDefault, err
 }
 
-// completeOwnSchedule leaves out those that modules declare, which are changed with the module.
+// completeOwnSchedule leaves out schedules that modules declare, which change with the module.
 func (a *app) completeOwnSchedule(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error) {
 	names, how, err := a.completeSchedule(ctx, c, word)
 	return slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "/") }), how, err
 }
 
-// namesIn are the names of what is listed.
+// namesIn returns the names in a list.
 func namesIn[T any](list []T, name func(T) string) []string {
 	names := make([]string, len(list))
 	for i, item := range list {

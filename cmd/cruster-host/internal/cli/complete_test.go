@@ -24,7 +24,7 @@ func TestCompletionWithoutAHost(t *testing.T) {
 	}
 }
 
-// The values that are offered are those that are taken.
+// The offered values are the accepted ones.
 func TestFixedWordsAreTaken(t *testing.T) {
 	t.Parallel()
 	require.Len(t, fixedWords["if-finished"], len(ifFinishedWords))

@@ -65,8 +65,8 @@ func (a *app) whereUnreachable(err error) error {
 	return &at
 }
 
-// addrFlag is what a suggested command needs to reach the same host, and the same namespace,
-// from this terminal.
+// addrFlag returns the flags that a suggested command needs to reach the same host, and the same
+// namespace, from this terminal.
 func (a *app) addrFlag() string {
 	addr, _ := a.lookupEnv("CRUSTER_ADDR")
 	namespace, _ := a.lookupEnv("CRUSTER_NAMESPACE")

@@ -21,9 +21,9 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// watchFolders builds the modules of the sources and deploys them to the host, which
-// listens where a.addr says, until ctx is done. data is the folder of its store; anyway deploys what a push would refuse
-// without --yes.
+// watchFolders builds the modules of the sources and deploys them to the host, which listens where
+// a.addr says, until ctx is done. data is the folder of its store; anyway deploys modules that a
+// push would refuse without --yes.
 func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string, anyway bool) error {
 	data, err := filepath.Abs(data)
 	if err != nil {
@@ -55,7 +55,7 @@ type watchScreen struct {
 	app    *app
 	anyway bool // --yes
 
-	mu     sync.Mutex      // guards what is written to the app's standard output
+	mu     sync.Mutex      // guards writes to the app's standard output
 	hinted map[string]bool // the deployments that it was said of how to run them; guarded by mu
 }
 
@@ -151,7 +151,7 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary, TakeAway: w.anyway})
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // a newer build tells what comes of it
+		return ctx.Err() // a newer build reports its outcome
 	}
 	if err != nil {
 		w.say(view.Watched{Deployment: s.Name, Event: "refused", File: file, Error: err.Error()}, func() error {

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
 )
 
-// TestWatchSaysThatItDeploys: a large module takes the host seconds. What the screen suggests is
-// typed in another terminal, and names the host whatever the environment of this one is.
+// TestWatchSaysThatItDeploys: a large module takes the host seconds. Suggested commands are typed
+// in another terminal, and names the host whatever the environment of this one is.
 func TestWatchSaysThatItDeploys(t *testing.T) {
 	t.Parallel()
 	addr := (&fakeHost{}).start(t)
@@ -34,7 +34,8 @@ func TestWatchSaysThatItDeploys(t *testing.T) {
 	}
 }
 
-// watched is what the screen shows of deployments, one after the other, and what the host was asked.
+// watched holds the screen's output about deployments, one after the other, and the requests to the
+// host.
 func watched(t *testing.T, deployments ...string) (screen string, asked []string) {
 	t.Helper()
 	host := &fakeHost{}
@@ -74,7 +75,7 @@ func TestWatchSkipsEndlessTurns(t *testing.T) {
 	for _, call := range asked {
 		require.NotContains(t, call, "ModuleService/Check")
 	}
-	// Where others are open the check ends before those that are skipped, which come last.
+	// Where others are open the check ends before the skipped ones, which come last.
 	screen, _ = watched(t, "mixed")
 	require.Contains(t, screen, "mixed: 1 of 2 open executions are paused because a turn ran for too long")
 	require.Contains(t, screen, "mixed: 1 of 2 open executions fit this code")

@@ -32,7 +32,7 @@ func (f *operationFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("input", "input-file")
 }
 
-// operation is what the command line asks for.
+// operation is the request of the command line.
 func (a *app) operation(f *operationFlags, args []string) (*crusterv1.Operation, error) {
 	input, err := a.readInput(f.input, f.inputFile)
 	if err != nil {

@@ -76,7 +76,7 @@ func (a *app) errorsCommand() *cobra.Command {
 	}
 }
 
-// isCode tells whether a text names a code, with or without what they all begin with.
+// isCode tells whether a text names a code, with or without their common prefix.
 func isCode(code abi.Code, text string) bool {
 	return strings.EqualFold(text, string(code)) || "CR-"+text == string(code)
 }

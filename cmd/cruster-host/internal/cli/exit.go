@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// Exit codes, for scripts and supervisors to tell what happened.
+// Exit codes, for scripts and supervisors to tell the outcome.
 const (
 	exitOK          = 0
 	exitInternal    = 1
@@ -135,8 +135,8 @@ func exitCode(err error) int {
 	}
 }
 
-// report writes an error the way people and scripts read it: one line with the
-// code, one with what to do. addrFlag is what a suggested command needs to reach the same host.
+// report writes an error the way people and scripts read it: one line with the code, one with the
+// remedy. addrFlag holds the flags that a suggested command needs to reach the same host.
 func report(w io.Writer, err error, addrFlag string) {
 	var mistake *usage.Error
 	if errors.As(err, &mistake) {

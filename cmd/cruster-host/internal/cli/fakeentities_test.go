@@ -16,7 +16,7 @@ type fakeEntities struct {
 	host *fakeHost
 }
 
-// Call answers at once; that of eve, who is locked, after two looks at the locks.
+// Call answers at once; for eve, which is locked, after two looks at the locks.
 func (f fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
 	_, bounded := ctx.Deadline()
 	switch o := req.GetOperation(); {

@@ -25,11 +25,10 @@ import (
 // noon is when everything in the fake host happened.
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// runCommands runs the commands of a file of testdata against a fake host. The
-// input of "run" is a command line without the name of the program, in which
-// single quotes keep a word together; stdin=TEXT is its standard input. The output
-// shows the exit code if it is not 0, what was asked of the host, standard output,
-// and standard error after "stderr:".
+// runCommands runs the commands of a file of testdata against a fake host. The input of "run" is a
+// command line without the name of the program, in which single quotes keep a word together;
+// stdin=TEXT is its standard input. The output shows the exit code if it is not 0, the requests to
+// the host, standard output, and standard error after "stderr:".
 func runCommands(t *testing.T, path string) {
 	t.Helper()
 	fake := &fakeHost{looks: make(chan struct{}, 2)}
@@ -79,10 +78,10 @@ func words(line string) []string {
 type fakeHost struct {
 	mu    sync.Mutex
 	asked []string      // the calls since forget, guarded by mu
-	looks chan struct{} // each look at what is waited for
+	looks chan struct{} // each look at the waits
 }
 
-// look counts a look at what is waited for, unless there were enough.
+// look counts a look at the waits, unless there were enough.
 func (f *fakeHost) look() {
 	select {
 	case f.looks <- struct{}{}:
@@ -90,7 +89,7 @@ func (f *fakeHost) look() {
 	}
 }
 
-// awaitLooks returns after two looks at what is waited for.
+// awaitLooks returns after two looks at the waits.
 func (f *fakeHost) awaitLooks(ctx context.Context) error {
 	for range 2 {
 		select {

@@ -139,7 +139,7 @@ func pausedThere() *crusterv1.MoveResult {
 	}
 }
 
-// emptyNamespace is one that nothing is deployed in.
+// emptyNamespace is a namespace without deployments.
 const emptyNamespace = "empty"
 
 // wordyNamespace has a workflow with a name for everything that can be sent to one, and entities.
@@ -175,7 +175,7 @@ func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleReq
 	return &crusterv1.DescribeModuleResponse{Deployment: shopDeployment()}, nil
 }
 
-// pushText is what a push asks for.
+// pushText describes the request of a push.
 func pushText(m *crusterv1.PushMetadata) string {
 	text := fmt.Sprintf("name %s, config %v, allow %v", m.GetName(), m.GetConfig(), m.GetAllowHttp())
 	if len(m.GetUnsetConfig())+len(m.GetRevokeHttp()) > 0 || m.GetReplaceConfig() || m.GetReplaceHttp() || m.GetTakeAway() {

@@ -38,7 +38,7 @@ func execution(name string) (*crusterv1.Execution, error) {
 	return e, nil
 }
 
-// key is what the fake derives from a start: the key that was given, or "running".
+// key returns the fake's key of a start: the given key, or "running".
 func key(start *crusterv1.StartOptions) string {
 	if start.GetRawKey() != "" {
 		return start.GetRawKey()
@@ -51,7 +51,8 @@ func (fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*cru
 	return &crusterv1.StartResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
 }
 
-// Execute finds what was started at noon if a hashed key is given: it says what is found. Commands begin a minute later.
+// Execute finds the execution started at noon if a hashed key is given. Commands begin a minute
+// later.
 func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
 	found := req.GetStart().GetKey()
 	state, finished, _ := strings.Cut(found, "-")
@@ -72,7 +73,7 @@ func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crust
 	return &crusterv1.PollResponse{Execution: e}, err
 }
 
-// Wait answers at once; for one that runs it waits until the caller gives up.
+// Wait answers at once; for a running execution it waits until the caller gives up.
 func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetState() == crusterv1.State_STATE_RUNNING {
@@ -108,7 +109,7 @@ func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (
 	return resp, nil
 }
 
-// endless has an execution that is paused in a loop and, if the deployment is mixed, one that runs.
+// endless has an execution paused in a loop and, if the deployment is mixed, a running one.
 func endless(deployment string, state crusterv1.State) *crusterv1.ListResponse {
 	resp := &crusterv1.ListResponse{}
 	switch {
@@ -194,7 +195,7 @@ func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWit
 	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
 }
 
-// Interrupt answers at once; for one that computes after two looks at what it does.
+// Interrupt answers at once; for a computing execution after two looks at its work.
 func (f fakeWorkflows) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetKey() == "computing" {
@@ -211,8 +212,7 @@ func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crust
 	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
 }
 
-// Move moves what is paused; what runs does not fit. The module 0123 is where all
-// are.
+// Move moves paused executions; running ones do not fit. All are on the module 0123.
 func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
 	e, err := execution(req.GetExecution())
 	if err != nil {
@@ -229,9 +229,9 @@ func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crust
 	return resp, nil
 }
 
-// MoveAll moves what is paused; what runs does not fit. It fails half-way for a
-// workflow that is named after that, and at once for one that there is not. Of the
-// deployment idle nothing is open, and those of stuck are paused where they are.
+// MoveAll moves paused executions; running ones do not fit. It fails half-way for a workflow named
+// after that, and at once for an unknown one. The deployment idle has no open executions, and those
+// of stuck are paused where they are.
 func (f fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
 	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
 	switch req.GetWorkflow() {
@@ -286,8 +286,8 @@ func needPaused(name string) error {
 	return err
 }
 
-// Follow tells an entry and two lines, and the execution as it is. One that runs is paused,
-// continues as another run, and completes. One that waits completes after two looks at what it waits for.
+// Follow tells an entry and two lines, and the execution as it is. A running execution is paused,
+// continues as another run, and completes. A waiting one completes after two looks at its waits.
 func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse]) error {
 	f.host.note("WorkflowService/Follow %s after %d", req.GetExecution(), req.GetAfter())
 	e, err := execution(req.GetExecution())

@@ -195,8 +195,8 @@ what its module imports.`,
 	}
 }
 
-// declaredSchedules are those that the module of a deployment declares, as they are now. Schedules are listed by name, and
-// theirs begin with that of the deployment.
+// declaredSchedules returns the schedules that the module of a deployment declares, as they are
+// now. Schedules are listed by name, and theirs begin with the deployment's.
 func (a *app) declaredSchedules(cmd *cobra.Command, c *client.Client, deployment string) (declared []*crusterv1.Schedule, err error) {
 	for after := deployment + "/"; after != ""; {
 		page, next, err := a.listSchedules(cmd, c, after, pageLimit)

@@ -47,8 +47,8 @@ alone is checked, as 'module push' would.
 	return cmd
 }
 
-// check prints what the host finds. Nothing of it is kept but the summary: there may
-// be many thousands of executions.
+// check prints the host's findings. Nothing of it is kept but the summary: there may be many
+// thousands of executions.
 func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckRequest) error {
 	summary := view.NewCheck(req.Name)
 	line := newProgress(a.stderr, "checked")

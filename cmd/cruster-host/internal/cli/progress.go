@@ -38,7 +38,7 @@ func (p *progress) at(done, total uint32) {
 	fmt.Fprintf(p.w, "\r%s %s %d of %d\x1b[K", p.verb, bar(int64(done), int64(total)), done, total)
 }
 
-// sent says how much of a module is uploaded, and what the host does once it has all of it.
+// sent says how much of a module is uploaded, and the host's work once it has all of it.
 func (p *progress) sent(total int) func(bytes int) {
 	return func(bytes int) {
 		switch {
@@ -51,7 +51,7 @@ func (p *progress) sent(total int) func(bytes int) {
 	}
 }
 
-// count says what the host does, and every second for how long: how far it is it does not tell.
+// count names the host's work, and every second its duration: the host does not tell its progress.
 func (p *progress) count(doing string) {
 	if p.stop != nil {
 		return

@@ -32,7 +32,7 @@ const (
 // waitsAnnotation marks commands that wait for an execution.
 const waitsAnnotation = "cruster-waits"
 
-// A Process is what a program gets from the machine.
+// A Process holds a program's inputs from the machine.
 type Process struct {
 	// Args are the arguments, without the name of the program.
 	Args []string
@@ -45,8 +45,8 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 
-	now   func() time.Time // the clock; nil means that of the machine
-	quiet time.Duration    // after which a command that follows says what is waited for, and others after twice that; 0 means a second
+	now   func() time.Time // the clock; nil means the machine's
+	quiet time.Duration    // after which a following command describes the wait, and others after twice that; 0 means a second
 }
 
 // Run runs the program and returns its exit code.
@@ -160,7 +160,7 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	}
 }
 
-// flagError says what is wrong with a flag, without the words of the parser of numbers.
+// flagError describes the mistake in a flag, without the words of the parser of numbers.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

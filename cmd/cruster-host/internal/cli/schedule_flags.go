@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-// specFlags are the flags of create and update: what a schedule does, and when.
+// specFlags are the flags of create and update: the action and the times of a schedule.
 type specFlags struct {
 	input, inputFile             string
 	cron, zone                   string

@@ -110,7 +110,7 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		defer cancel() // it is what the host runs for
+		defer cancel() // the host runs for it
 		ended <- beside(ctx)
 	}()
 	err = h.Wait(ctx)
@@ -118,7 +118,7 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 	return errors.Join(err, <-ended, h.Stop())
 }
 
-// nextCommand is what to type once a host runs, by what is deployed there.
+// nextCommand returns the command to type once a host runs, by its deployments.
 func nextCommand(deployed []string) string {
 	switch len(deployed) {
 	case 0:

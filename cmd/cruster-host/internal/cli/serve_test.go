@@ -59,7 +59,7 @@ func TestFirstScreenNamesTheAddress(t *testing.T) {
 	}
 }
 
-// The next command is for what is deployed already, if anything is.
+// The next command is for an existing deployment, if there is one.
 func TestFirstScreenKnowsWhatIsDeployed(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "module push FILE.wasm --name NAME", nextCommand(nil))
@@ -67,7 +67,7 @@ func TestFirstScreenKnowsWhatIsDeployed(t *testing.T) {
 	require.Equal(t, "module list", nextCommand([]string{"bank", "shop"}))
 }
 
-// firstWrite keeps what is written, and calls then at the first write.
+// firstWrite keeps the written bytes, and calls then at the first write.
 type firstWrite struct {
 	text   strings.Builder
 	errors strings.Builder
@@ -81,7 +81,7 @@ func (f *firstWrite) Write(p []byte) (int, error) {
 	return f.text.Write(p)
 }
 
-// TestHostIsStoppedBeforeItRuns: Ctrl-C while a host waits for its address is what it is later: it was
+// TestHostIsStoppedBeforeItRuns: Ctrl-C while a host waits for its address works as later: it was
 // asked to stop, and has not failed.
 func TestHostIsStoppedBeforeItRuns(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,8 @@ func (s *settings) addStore(flags *pflag.FlagSet) {
 	fromEnvironment(flags, "schema", "store")
 }
 
-// config is what the flags say, with a logger that writes to w, and with what the
-// environment says to hosts under test.
+// config returns the configuration of the flags, with a logger that writes to w, and with the
+// environment's settings for hosts under test.
 func (s *settings) config(w io.Writer, lookup func(name string) (string, bool)) (serve.Config, error) {
 	log, err := s.logger(w)
 	if err != nil {

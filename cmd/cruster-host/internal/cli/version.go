@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// version is the release, or else what the toolchain knows of the source.
+// version is the release, or else the toolchain's record of the source.
 func version(release string) string {
 	if release != "" {
 		return release

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// explaining makes a call. If that takes a while it says on standard error what is waited for: what look finds, once.
-// That the host cannot tell now is no reason to stop.
+// explaining makes a call. If that takes a while it describes the wait on standard error: look's
+// finding, once. That the host cannot tell now is no reason to stop.
 func (a *app) explaining(ctx context.Context, look func(ctx context.Context) string, call func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommandsSayWhatTheyWaitFor makes calls that the host answers after two looks at what is in the way. What has not
-// changed is said once.
+// TestCommandsSayWhatTheyWaitFor makes calls that the host answers after two looks at the obstacle.
+// An unchanged wait is reported once.
 func TestCommandsSayWhatTheyWaitFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ command, waiting, out string }{

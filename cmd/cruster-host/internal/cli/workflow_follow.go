@@ -39,7 +39,7 @@ the result. A paused execution is followed on, and so is the run that another co
 }
 
 const (
-	// maxQuiet bounds the time between two looks at what an execution waits for.
+	// maxQuiet bounds the time between two looks at an execution's waits.
 	maxQuiet = 30 * time.Second
 	// lookTimeout bounds such a look: events wait for it.
 	lookTimeout = 2 * time.Second
@@ -81,8 +81,8 @@ type followed struct {
 	err     error
 }
 
-// eventsOf is the events of an execution until it is over. The last one is the error, if there is one, also that of
-// ctx; unless left is closed: then no one listens.
+// eventsOf yields the events of an execution until it ends. The last one is the error, if any,
+// including ctx's; unless left is closed: then no one listens.
 func eventsOf(ctx context.Context, c *client.Client, req client.FollowRequest, left <-chan struct{}) <-chan followed {
 	events := make(chan followed)
 	go func() {
@@ -103,7 +103,7 @@ type follower struct {
 	*app
 	events <-chan followed
 	last   *crusterv1.Execution // as it was told last
-	waits  string               // what it waits for, as was said last
+	waits  string               // the last printed wait
 }
 
 // print writes an event.
@@ -125,8 +125,8 @@ func (f *follower) print(m *crusterv1.FollowResponse) error {
 	return f.writeJSON(view.FollowedOf(m), "")
 }
 
-// printWaiting says what the execution waits for, once. It is for people: a program that reads JSON asks
-// for it when it wants to know. That the host cannot tell now is no reason to stop.
+// printWaiting prints the execution's waits, once. It is for people: a program that reads JSON asks
+// for them when needed. That the host cannot tell now is no reason to stop.
 func (f *follower) printWaiting(ctx context.Context, c *client.Client, req client.FollowRequest) error {
 	if f.output != "table" || client.StateOf(f.last.GetState()) != client.Running {
 		return nil
@@ -135,7 +135,7 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 	defer cancel()
 	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm})
 	if err != nil {
-		return nil //nolint:nilerr // the stream of events tells what is wrong
+		return nil //nolint:nilerr // the stream of events reports the error
 	}
 	waits := view.WaitsFor(d)
 	if waits == f.waits || waits == "" {

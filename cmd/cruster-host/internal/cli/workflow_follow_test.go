@@ -14,8 +14,8 @@ func TestWorkflowFollowCommands(t *testing.T) {
 	runCommands(t, "testdata/workflow_follow")
 }
 
-// TestFollowSaysWhatIsWaitedFor looks at an execution to which nothing happens until it was looked at
-// twice. What has not changed is said once.
+// TestFollowSaysWhatIsWaitedFor looks at an execution to which nothing happens until it was looked
+// at twice. An unchanged wait is reported once.
 func TestFollowSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	fake := &fakeHost{looks: make(chan struct{}, 2)}

@@ -73,7 +73,7 @@ func (a *app) moveOne(cmd *cobra.Command, c *client.Client, execution, to string
 	return a.emit(view.MovedOf(r), func() error { return view.WriteMove(a.stdout, r, a.addrFlag()) })
 }
 
-// moveAll prints what became of each execution, also if the host stopped half-way.
+// moveAll prints the outcome of each execution, also if the host stopped half-way.
 func (a *app) moveAll(cmd *cobra.Command, c *client.Client, req client.MoveAllRequest) error {
 	var results []*crusterv1.MoveResult
 	var stopped error
@@ -95,7 +95,7 @@ func (a *app) moveAll(cmd *cobra.Command, c *client.Client, req client.MoveAllRe
 	}
 	line.end()
 	if stopped != nil && len(results) == 0 {
-		return stopped // the request is what is wrong: there is nothing to show
+		return stopped // the request is wrong: there is nothing to show
 	}
 	whole := map[string]any{"executions": views, "moved": moved, "unmoved": causes.misfits + causes.others, "unchanged": len(results) - moved - causes.misfits - causes.others}
 	err := emitAll(a, views, whole, func() error { return view.WriteMoves(a.stdout, results) })
@@ -126,9 +126,8 @@ func (u *unmovedCauses) add(cause *crusterv1.Error) {
 	}
 }
 
-// err says how many of all were not moved, and what helps: what does not fit needs
-// other code, and of the rest the first says what it needs. It is nil if all were
-// moved.
+// err says how many of all were not moved, and the remedy: misfits need other code, and the first
+// of the rest names its need. It is nil if all were moved.
 func (u *unmovedCauses) err(all int, what string) error {
 	if u.misfits+u.others == 0 {
 		return nil

@@ -55,7 +55,7 @@ it is not there: then start and signal are durable together, or neither is.`,
 			if err != nil {
 				return err
 			}
-			options.RequestId = "" // that of the signal is meant
+			options.RequestId = "" // the signal's type is meant
 			if options.GetIfFinished() != 0 && signal.GetRequestId() == "" {
 				signal.RequestId = rand.Text()
 			}

@@ -80,7 +80,7 @@ func (a *app) isPaused(ctx context.Context, c *client.Client, execution string) 
 	return err == nil && client.StateOf(resp.GetExecution().GetState()) == client.Paused
 }
 
-// looksAfterResume is for how long one that goes on in order to stop is looked at.
+// looksAfterResume is how long an execution resumed in order to stop is watched.
 const looksAfterResume = 2 * time.Second
 
 // warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get there: what paused it

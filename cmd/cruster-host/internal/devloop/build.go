@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// maxOutput is how much of what a compiler writes is kept. The first errors are
-	// those that explain the others.
+	// maxOutput bounds the kept output of a compiler. The first errors explain the others.
 	maxOutput = 64 << 10
 	// stopTimeout is how long a compiler may take to end once it was told to.
 	stopTimeout = 5 * time.Second
@@ -23,7 +22,7 @@ const (
 
 // A BuildError is a build that failed.
 type BuildError struct {
-	// Output is what the compiler wrote.
+	// Output is the compiler's output.
 	Output string
 	// Cause is how it ended.
 	Cause error
@@ -87,8 +86,8 @@ func builtModule(folder string, messages []byte) (string, error) {
 	return "", errors.New(`cargo has built no module: Cargo.toml needs crate-type = ["cdylib"] under [lib]`)
 }
 
-// run runs a compiler in the folder of a source, and returns what it wrote to standard
-// output. If ctx is done, the compiler and what it has started are told to end.
+// run runs a compiler in the folder of a source, and returns its standard output. If ctx is done,
+// the compiler and its child processes are told to end.
 func run(ctx context.Context, s Source, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = s.Folder, append(os.Environ(), env...)

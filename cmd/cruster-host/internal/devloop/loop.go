@@ -15,7 +15,7 @@ import (
 // look that finds nothing new, so that an editor or git has written all of its files.
 const LookEvery = 250 * time.Millisecond
 
-// What an [Event] tells.
+// Kinds of an [Event].
 const (
 	// Building tells that the compiler was started.
 	Building = "building"
@@ -79,8 +79,8 @@ type watcher struct {
 	loop *Loop
 
 	looked bool   // whether there was a look before
-	before tree   // what it found
-	read   tree   // what was read last
+	before tree   // its findings
+	read   tree   // the content read last
 	broken string // why the folder could not be listed
 	job    *job   // the last that was started; nil if there is none
 }
@@ -122,7 +122,7 @@ func (w *watcher) stop() {
 
 func (l *Loop) ignored() []string { return append([]string{l.Out}, l.Ignored...) }
 
-// A job is the build of one content, and the deployment of what it made.
+// A job is the build of one content, and the deployment of its binary.
 type job struct {
 	content content
 	cancel  context.CancelFunc
@@ -145,7 +145,7 @@ func (l *Loop) buildAndDeploy(ctx context.Context) {
 	began := l.Clock.Now()
 	file, binary, err := l.build(ctx)
 	if ctx.Err() != nil {
-		return // a newer build tells what comes of it
+		return // a newer build reports its outcome
 	}
 	e := Event{What: Built, Source: l.Source, File: file, Size: len(binary), Took: l.Clock.Since(began)}
 	switch {
@@ -158,7 +158,7 @@ func (l *Loop) buildAndDeploy(ctx context.Context) {
 	if e.What != Built {
 		return
 	}
-	l.deployed = nil // until it is known what came of it
+	l.deployed = nil // until its outcome is known
 	if l.Deploy(ctx, l.Source, file, binary) == nil {
 		l.deployed = binary
 	}

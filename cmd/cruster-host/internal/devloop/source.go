@@ -23,12 +23,11 @@ type Source struct {
 	Folder string
 	// Kind says what builds it.
 	Kind string
-	// Name is that of the deployment.
+	// Name is the deployment's name.
 	Name string
 }
 
-// ParseSource understands DIR and NAME=DIR. Without a name the deployment has that of
-// the folder.
+// ParseSource understands DIR and NAME=DIR. Without a name the deployment has the folder's.
 func ParseSource(text string) (Source, error) {
 	name, dir, named := strings.Cut(text, "=")
 	if !named {

@@ -20,7 +20,7 @@ const (
 	maxContent = 8 << 20
 )
 
-// A file is one that a build may read.
+// A file is a file that a build may read.
 type file struct {
 	path     string // below the folder
 	size     int64
@@ -48,7 +48,7 @@ func scan(folder string, ignored []string) (tree, error) {
 		case d.IsDir() || isNoise(d.Name()) || filepath.Ext(path) == ".wasm":
 			return nil
 		}
-		info, err := os.Stat(path) // what a link points to
+		info, err := os.Stat(path) // the target of a link
 		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}

@@ -19,7 +19,7 @@ const askTimeout = 10 * time.Second
 // defaultAddr is where a host listens that is not told otherwise.
 const defaultAddr = "127.0.0.1:7600"
 
-// What a [Finding] is.
+// Kinds of a [Finding].
 const (
 	// OK is as it should be.
 	OK = "ok"
@@ -29,7 +29,7 @@ const (
 	Problem = "problem"
 )
 
-// A Finding is what the doctor found out about one thing.
+// A Finding is the doctor's result for one thing.
 type Finding struct {
 	What   string `json:"what"`
 	Status string `json:"status"`
@@ -44,9 +44,9 @@ type Config struct {
 	Addr string
 	// GRPCAddr and HTTPAddr are where a host would listen.
 	GRPCAddr, HTTPAddr string
-	// Store is that of a host.
+	// Store is a host's store.
 	Store serve.StoreSpec
-	// Version is that of this binary.
+	// Version is this binary's.
 	Version string
 }
 
@@ -63,7 +63,8 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 		examineStore(ctx, cfg.Store, host.Status == OK))
 }
 
-// startCommand starts a host where commands look for it. What is not an address of this machine is not listened on.
+// startCommand starts a host where commands look for it. It does not listen on addresses of other
+// machines.
 func startCommand(cfg Config) string {
 	start := cfg.Store.StartCommand()
 	host, _, err := net.SplitHostPort(cfg.Addr)
@@ -74,8 +75,7 @@ func startCommand(cfg Config) string {
 	return start + " --grpc-addr " + cfg.Addr
 }
 
-// languages makes notes of what is missing in one language if the other is there: one is
-// enough.
+// languages makes notes of the missing tools of one language if the other is there: one is enough.
 func languages(golang Finding, rust []Finding) []Finding {
 	rustWorks := true
 	for _, f := range rust {
@@ -93,7 +93,7 @@ func languages(golang Finding, rust []Finding) []Finding {
 	return all
 }
 
-// ask runs a program and returns what it says; missing tells that there is none.
+// ask runs a program and returns its output; missing tells that there is none.
 func ask(ctx context.Context, name string, args ...string) (text string, missing bool, err error) {
 	if _, err := exec.LookPath(name); err != nil {
 		return "", true, nil

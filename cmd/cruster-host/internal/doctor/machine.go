@@ -74,8 +74,8 @@ func examineStore(ctx context.Context, store serve.StoreSpec, answers bool) Find
 	return judgeStore(p, answers, err)
 }
 
-// judgeStore makes a finding of what a look at a store found. One that is in use is worth a note if a host answers: it
-// may be that one.
+// judgeStore makes a finding of a store probe. A store in use is worth a note if a host answers: it
+// may be that host's.
 func judgeStore(p serve.StoreProbe, answers bool, err error) Finding {
 	f := Finding{What: "store", Status: Problem, Fix: p.Fix}
 	switch {

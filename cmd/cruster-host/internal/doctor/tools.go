@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// leastGo and leastRust are what the SDKs ask for.
+	// leastGo and leastRust are the minimum versions of the SDKs.
 	leastGo   = "1.26.0"
 	leastRust = "1.85.0"
 

@@ -8,13 +8,13 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-// A goModule is what a project in Go needs beside the SDK itself.
+// A goModule is a dependency of a project in Go beside the SDK itself.
 type goModule struct {
 	Path, Version string
 }
 
-// What the SDK and the tests of a project are built from; `go mod tidy` would
-// find the same, if it could ask the network.
+// The dependencies of the SDK and of a project's tests; `go mod tidy` would find the same, if it
+// could ask the network.
 var (
 	goTestModule      = "modernc.org/sqlite"
 	goIndirectModules = []string{
@@ -32,9 +32,8 @@ var (
 	}
 )
 
-// goDependencies are the versions and checksums of a clone. A project that has
-// them is complete: what the clone was built from builds it as well, and nothing
-// is asked of the network.
+// goDependencies are the versions and checksums of a clone. A project that has them is complete:
+// the dependencies of the clone build it as well, and nothing is fetched from the network.
 type goDependencies struct {
 	Test     goModule
 	Indirect []goModule

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-// Languages are those that there are templates for.
+// Languages are the languages with templates.
 var Languages = []string{"go", "rust"}
 
 // A Request says what project to make.
@@ -22,7 +22,7 @@ type Request struct {
 	Clone string
 	// Language is one of Languages.
 	Language string
-	// Name is that of the project and of its folder.
+	// Name is the name of the project and of its folder.
 	Name string
 	// Parent is the folder that the project's folder is made in. Defaults to the
 	// current folder.
@@ -45,7 +45,7 @@ type Project struct {
 	unreleased bool
 }
 
-// New checks what was asked for; it writes nothing.
+// New checks the request; it writes nothing.
 func New(req Request) (*Project, error) {
 	if err := checkName(req.Name); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	require.Contains(t, read(t, crate, "Cargo.toml"), `cruster = { path = "`+sdk+`/guest-sdk/rust/cruster" }`)
 	require.Contains(t, read(t, crate, "README.md"), `'`+sdk+`/scripts/rust.sh' cargo build`)
 
-	// By its repository: in the public registry the name is that of another's crate.
+	// By its repository: in the public registry the name belongs to another's crate.
 	tagged := filepath.Join(t.TempDir(), "p")
 	newIn(t, tagged, "rust", "")
 	require.Contains(t, read(t, tagged, "Cargo.toml"), `cruster = { git = "https://github.com/cruster/cruster", tag = "v`+unreleasedSDK+`" }`)

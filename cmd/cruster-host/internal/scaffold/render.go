@@ -20,7 +20,7 @@ var templates embed.FS
 type File struct {
 	// Name is its path inside the project, with slashes.
 	Name string
-	// Content is what it holds.
+	// Content is the file's content.
 	Content []byte
 }
 

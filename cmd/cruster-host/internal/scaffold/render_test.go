@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRender shows the files of projects that depend on what was asked for. The
-// commands:
+// TestRender shows the files of projects for several requests. The commands:
 //
 //	files lang=go|rust [sdk=PATH]            the names of the files
 //	file lang=go|rust name=FILE [sdk=PATH]   one file

@@ -33,8 +33,8 @@ var sdkFile = map[string]string{"go": "guest-sdk/go/go.mod", "rust": "guest-sdk/
 // findSDK checks the clone that --sdk names, and returns its path as the project
 // has to write it: as absolute or relative as it was given.
 func findSDK(sdk, folder, language string) (string, error) {
-	// The path goes into a go.mod, a Cargo.toml and a README: what is special in
-	// any of them is refused.
+	// The path goes into a go.mod, a Cargo.toml and a README: a character special in any of them is
+	// refused.
 	if strings.ContainsFunc(sdk, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune("\"\\`'", r) }) {
 		return "", usage.Inputf("--sdk: a path with quotes, backslashes or control characters cannot be written into a project: %q", sdk)
 	}

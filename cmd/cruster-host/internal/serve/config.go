@@ -43,7 +43,7 @@ type Config struct {
 	HTTPAddr string
 	// IdleTimeout is how long an instance stays warm without work.
 	IdleTimeout time.Duration
-	// Logger receives what the host, workflows and activities log. It is required.
+	// Logger receives the logs of the host, workflows and activities. It is required.
 	Logger *slog.Logger
 	// MaxEntries is how many entries a journal may have; 0 means the default. For tests.
 	MaxEntries uint64
@@ -58,7 +58,7 @@ type Config struct {
 	// Memory is what instances, replays, compilations, uploads and queued ops may take
 	// together, in bytes.
 	Memory int64
-	// Name is that of the host in the store. Defaults to machine and process.
+	// Name is the host's name in the store. Defaults to machine and process.
 	Name string
 	// Profiling serves /debug/pprof/ on HTTPAddr.
 	Profiling bool
@@ -66,7 +66,7 @@ type Config struct {
 	RequestWindow time.Duration
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
-	// Schema is that of Cruster's own tables in Postgres.
+	// Schema is the schema of Cruster's own tables in Postgres.
 	Schema string
 	// Store is "sqlite:DIR" or "postgres://USER@HOST/DATABASE". It is required.
 	Store string

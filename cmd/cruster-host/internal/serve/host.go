@@ -21,17 +21,16 @@ import (
 )
 
 const (
-	// lostInterval is how often the host asks its engine whether a write was
-	// fenced, and ownerInterval how often it asks the store which host owns it: a
-	// host without work writes nothing, yet it answers calls that wait for what the
-	// new owner does.
+	// lostInterval is how often the host asks its engine whether a write was fenced, and
+	// ownerInterval how often it asks the store which host owns it: a host without work writes
+	// nothing, yet it answers calls that wait for the new owner's results.
 	lostInterval  = 500 * time.Millisecond
 	ownerInterval = 5 * time.Second
 	// hangUpTimeout is how long calls may take to end when the host stops; the
 	// drain timeout of the engine comes on top.
 	hangUpTimeout = 5 * time.Second
-	// endTimeout is how long the host may take behind both, to say in the journal what it gives
-	// up and to close the store. Then it ends as it is.
+	// endTimeout is how long the host may take behind both, to journal the work it gives up and to
+	// close the store. Then it ends as it is.
 	endTimeout = 10 * time.Second
 )
 
@@ -61,8 +60,8 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
 		clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, endTimeout: endTimeout, log: cfg.Logger, lost: make(chan error, 1),
 	}
-	// The addresses come first: a host that cannot be reached must not take over
-	// the shards of one that can.
+	// The addresses come first: a host that cannot be reached must not take over the shards of a
+	// reachable host.
 	wait := newAddressWait(h.clock)
 	if h.grpc, err = wait.listen(ctx, "--grpc-addr", cfg.GRPCAddr); err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (h *Host) GRPCAddr() string { return h.grpc.Addr().String() }
 // HTTPAddr is where the host listens for probes and metrics.
 func (h *Host) HTTPAddr() string { return h.http.Addr().String() }
 
-// Deployments are the names of what is deployed in a namespace; none if that cannot be read.
+// Deployments returns the names of the deployments in a namespace; none if they cannot be read.
 func (h *Host) Deployments(ctx context.Context, namespace string) (names []string) {
 	all, _ := h.store.Deployments(ctx, namespace) // the store's failures show where it is needed
 	for i := range all {
@@ -170,9 +169,9 @@ func (h *Host) ready(ctx context.Context) error {
 	return h.engine.Ready(ctx)
 }
 
-// Stop ends the calls, then the engine, then the store: each needs the next. It returns
-// within the drain timeout and fifteen seconds, whatever hangs: what is acknowledged is
-// durable, so that the process can end at any moment.
+// Stop ends the calls, then the engine, then the store: each needs the next. It returns within the
+// drain timeout and fifteen seconds, whatever hangs: acknowledged work is durable, so that the
+// process can end at any moment.
 func (h *Host) Stop() error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.stop() }()

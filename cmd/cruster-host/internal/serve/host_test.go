@@ -115,8 +115,8 @@ func TestWaitReturnsWhatEndedAServer(t *testing.T) {
 	require.NoError(t, h.Stop())
 }
 
-// A host whose files were deleted is not ready, and ends by itself: what it would
-// acknowledge is gone after a restart.
+// A host whose files were deleted is not ready, and ends by itself: its acknowledged writes would
+// be gone after a restart.
 func TestHostEndsWhenItsFilesAreGone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// A StoreProbe is what a look at a store found.
+// A StoreProbe is the result of a look at a store.
 type StoreProbe struct {
 	// Text names the store for people.
 	Text string

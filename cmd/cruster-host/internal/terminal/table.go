@@ -24,8 +24,8 @@ func Table(w io.Writer, heading []string, rows [][]string) error {
 // A Line is a name with its value.
 type Line struct{ Name, Value string }
 
-// Lines writes aligned "name: value" lines, without those that have no value. The
-// further lines of a value stand below its first.
+// Lines writes aligned "name: value" lines, without lines that have no value. The further lines of
+// a value stand below its first.
 func Lines(w io.Writer, all ...Line) error {
 	width := 0
 	for _, l := range all {

@@ -5,12 +5,12 @@ import "fmt"
 // An Error is a mistake on the command line.
 type Error struct {
 	err error
-	// input is for what the command line names, as a file that is missing: no help
-	// text explains that.
+	// input is for errors in the inputs a command line names, such as a missing file: no help text
+	// explains those.
 	input bool
 }
 
-// Errorf is the mistake of a command line that does not say what a command needs.
+// Errorf is the mistake of a command line that lacks something a command needs.
 func Errorf(format string, args ...any) error {
 	return &Error{err: fmt.Errorf(format, args...)}
 }

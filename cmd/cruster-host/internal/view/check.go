@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Checked is the JSON of what a check found for one execution.
+// Checked is the JSON of a check's finding for one execution.
 type Checked struct {
 	Execution string       `json:"execution"`
 	State     client.State `json:"state"`
@@ -22,7 +22,7 @@ type Checked struct {
 	Diff      *Diff        `json:"diff,omitempty"`
 }
 
-// CheckedOf is the shape of what a check found for one execution.
+// CheckedOf returns the shape of a check's finding for one execution.
 func CheckedOf(r *crusterv1.CheckResponse) Checked {
 	return Checked{
 		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Fits: r.GetFits(), Reason: r.GetReason(), Diff: DiffOf(r.GetDiff()),
@@ -42,14 +42,14 @@ type Check struct {
 	Types string `json:"types,omitempty"`
 	// There counts those of Fit that are on the module already, if Digest is known.
 	There int `json:"there,omitempty"`
-	// Skipped counts those that were not tried: see Skip.
+	// Skipped counts the executions not tried: see Skip.
 	Skipped int `json:"skipped,omitempty"`
 
 	// Digest of the module; empty if it is not known.
 	Digest string `json:"-"`
 
 	misfits Misfits
-	// The first that runs and the first that is paused of those that differ; empty if there is none.
+	// The first running and the first paused misfit; empty if there is none.
 	running, paused string
 	pausedCode      abi.Code // what that one is paused with
 	skipped         string   // the first that was not tried
@@ -67,7 +67,7 @@ func NewCheck(deployment string) *Check {
 	return &Check{Deployment: deployment, Deployed: true, Workflows: []CheckWorkflow{}, Kinds: []*MisfitKind{}}
 }
 
-// Add counts what a check found for one execution.
+// Add counts a check's finding for one execution.
 func (c *Check) Add(r *crusterv1.CheckResponse) {
 	workflow := r.GetExecution().GetWorkflow()
 	i, found := slices.BinarySearchFunc(c.Workflows, workflow, func(w CheckWorkflow, name string) int { return strings.Compare(w.Workflow, name) })

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// The commands that the output suggests. addrFlag is what a command needs to reach
-// the same host: empty, or " --addr HOST:PORT".
+// The commands that the output suggests. addrFlag holds the flags a command needs to reach the same
+// host: empty, or " --addr HOST:PORT".
 
 // ResumeCommand continues a paused execution.
 func ResumeCommand(execution string) string {
@@ -31,10 +31,10 @@ func failCommand(execution string) string {
 	return "cruster-host workflow fail " + terminal.QuoteWord(terminal.OneLine(execution)) + " --reason WHY"
 }
 
-// RescueSteps is how a paused execution goes on or ends, by the code of its pause, one step a
-// line, to be pasted: what the code of the workflow caused ends with other code. A step that is sure to pause it
-// again is not among them. A request to stop is delivered after what was in hand when it was paused:
-// one whose code fails each time it runs does not get there.
+// RescueSteps is how a paused execution goes on or ends, by the code of its pause, one step a line,
+// to be pasted: a pause caused by the code of the workflow ends with other code. A step that is
+// sure to pause it again is not among them. A request to stop is delivered after the work in hand
+// at the pause: an execution whose code fails each time it runs does not get there.
 func RescueSteps(code abi.Code, execution, addrFlag string) []string {
 	return rescueSteps(code, execution, addrFlag, false)
 }
@@ -63,7 +63,7 @@ func rescueSteps(code abi.Code, execution, addrFlag string, stopTried bool) []st
 			return []string{fail}
 		}
 		return []string{stop, fail}
-	case abi.CodeTooManyOps, abi.CodeGuestMemory: // those that no host of this size can run
+	case abi.CodeTooManyOps, abi.CodeGuestMemory: // the executions that no host of this size can run
 		return []string{move, resume + "  # once the host has more memory", fail + " its cleanup"}
 	default:
 		if code.Info().Blame == abi.BlameGuest { // the code's own, each time it runs

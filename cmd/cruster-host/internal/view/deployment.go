@@ -27,7 +27,8 @@ type Deployment struct {
 	Activities []Activity `json:"activities"`
 	// Entities are the types of entities.
 	Entities []EntityType `json:"entities,omitempty"`
-	// Schedules are those that the module declares, as they are now; only 'module describe' has them.
+	// Schedules are the schedules that the module declares, as they are now; only 'module describe'
+	// has them.
 	Schedules []Schedule `json:"schedules,omitempty"`
 }
 
@@ -40,10 +41,10 @@ type Workflow struct {
 	Queries []Query  `json:"queries,omitempty"`
 	Signals []Signal `json:"signals,omitempty"`
 	Updates []Update `json:"updates,omitempty"`
-	// Deferreds are those that can be settled, unless AnyDeferred says that all can.
+	// Deferreds are the deferreds that can be settled, unless AnyDeferred says that all can.
 	Deferreds   []Deferred `json:"deferreds,omitempty"`
 	AnyDeferred bool       `json:"any_deferred,omitempty"`
-	// State is what executions publish, and Attributes what they are found by.
+	// State lists the values executions publish, and Attributes their search attributes.
 	State      []Signal    `json:"state,omitempty"`
 	Attributes []Attribute `json:"attributes,omitempty"`
 }
@@ -221,8 +222,8 @@ func workflowNames(d *crusterv1.Deployment) string {
 	return strings.Join(names, ", ")
 }
 
-// importNames names what a module can ask of Cruster; what its language's runtime
-// asks of WASI is the same for all.
+// importNames names a module's imports from Cruster; the WASI imports of its language's runtime are
+// the same for all.
 func importNames(imports []string) string {
 	var names []string
 	for _, name := range imports {
@@ -246,7 +247,7 @@ func keyText(key string) string {
 	}
 }
 
-// deferredName is the name of a deferred, or what the names of a dynamic one look like.
+// deferredName returns the name of a deferred, or the pattern of a dynamic one's names.
 func deferredName(d *crusterv1.DeferredInfo) string {
 	if d.GetDynamic() {
 		return d.GetName() + "*"

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Description is the JSON of an execution with what it waits for.
+// Description is the JSON of an execution with its waits.
 type Description struct {
 	Execution
 	Input     json.RawMessage   `json:"input,omitempty"`
@@ -40,7 +40,7 @@ type Description struct {
 	EarlierMore bool        `json:"earlier_more,omitempty"`
 }
 
-// Patch is the JSON of what an execution does about a change of the code.
+// Patch is the JSON of an execution's decision about a change of the code.
 type Patch struct {
 	ID    string `json:"id"`
 	Taken bool   `json:"taken"`
@@ -225,7 +225,7 @@ func writeOmitted(w io.Writer, n uint32) {
 	}
 }
 
-// writePending writes what an execution waits for. Other executions have columns if it waits for any;
+// writePending writes the waits of an execution. Other executions have columns if it waits for any;
 // their names are whole, for the next command.
 func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 	var rows [][]string

@@ -40,8 +40,8 @@ func DiffOf(d *crusterv1.Diff) *Diff {
 // diffText is how wide the side of the journal may be.
 const diffText = 60
 
-// WriteDiff writes the two sides of a diff in columns. A step that differs is
-// marked, and says what is wrong.
+// WriteDiff writes the two sides of a diff in columns. A step that differs is marked, and describes
+// the mistake.
 func WriteDiff(w io.Writer, d *crusterv1.Diff) error {
 	const heading = "journal"
 	width := len(heading)

@@ -1,5 +1,5 @@
-// Package view decides what the commands print about executions, journals and
-// deployments: the shapes of their JSON, and their text for people.
+// Package view decides the output of the commands about executions, journals and deployments: the
+// shapes of their JSON, and their text for people.
 //
 // The JSON is a contract with scripts: fields are added, never renamed. Payloads
 // stand in it as the JSON that they are. The functions ending in Of make a shape

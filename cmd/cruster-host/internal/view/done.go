@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Done is the JSON of what a command did to an execution, or to one of its
-// deferreds, or what it sent.
+// Done is the JSON of a command's effect on an execution or one of its deferreds, or of the message
+// it sent.
 type Done struct {
 	Deferred  string `json:"deferred,omitempty"`
 	Done      string `json:"done"`
@@ -18,7 +18,7 @@ type Done struct {
 	Signal string `json:"signal,omitempty"`
 }
 
-// WriteDone writes what was done, in the words of text.
+// WriteDone writes the effect, in the words of text.
 func WriteDone(w io.Writer, v Done, text string) error {
 	target := v.Execution
 	if v.Run != "" {

@@ -66,7 +66,7 @@ func WriteEntities(w io.Writer, entities []*crusterv1.Entity) error {
 	return terminal.Table(w, []string{"ENTITY", "VERSION", "CREATED", "UPDATED"}, rows)
 }
 
-// Outcome is the JSON of what an operation came to.
+// Outcome is the JSON of an operation's outcome.
 type Outcome struct {
 	Entity    string          `json:"entity"`
 	Operation string          `json:"operation"`
@@ -84,14 +84,14 @@ func WriteOutcome(w io.Writer, v Outcome) error {
 	return err
 }
 
-// EntityDone is the JSON of what a command did to an entity.
+// EntityDone is the JSON of a command's effect on an entity.
 type EntityDone struct {
 	Done      string `json:"done"`
 	Entity    string `json:"entity"`
 	Operation string `json:"operation,omitempty"`
 }
 
-// WriteEntityDone writes what was done, in the words of text.
+// WriteEntityDone writes the effect, in the words of text.
 func WriteEntityDone(w io.Writer, v EntityDone, text string) error {
 	target := v.Entity
 	if v.Operation != "" {

@@ -19,7 +19,7 @@ type Error struct {
 	Hint      string `json:"hint,omitempty"`
 	Type      string `json:"type,omitempty"`
 	Retryable bool   `json:"retryable"`
-	// Details are those of a host fault: what a bug report needs.
+	// Details are the details of a host fault, for a bug report.
 	Details any `json:"details,omitempty"`
 }
 
@@ -51,7 +51,8 @@ func (e *Error) Text() string {
 	return text
 }
 
-// cause is [Error.Text] for a column that has no room for it: of one that crashes each time it runs, how it crashed last.
+// cause is [Error.Text] for a column that has no room for it: for an execution that crashes each
+// time it runs, the last crash.
 func (e *Error) cause() string {
 	if e != nil && e.Code == string(abi.CodeCrashLoop) {
 		if _, last, ok := strings.Cut(e.Message, "; last: "); ok {
@@ -105,7 +106,7 @@ func failureOf(e *crusterv1.Error) *Error {
 	return v
 }
 
-// outcomeText is what an op yielded, for a column.
+// outcomeText returns the outcome of an op, for a column.
 func outcomeText(value json.RawMessage, e *Error, omitted uint64) string {
 	if e != nil {
 		return terminal.Clip(e.Text(), 80)

@@ -135,8 +135,8 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 	)
 }
 
-// ExistedNote tells who began to wait at a time that the outcome of an execution is not that of a start of theirs; empty if
-// it may be: a call that was repeated finds what it has started itself.
+// ExistedNote tells a caller that began to wait at a time that the outcome is not of its own start;
+// empty if it may be: a repeated call finds the execution it started itself.
 func ExistedNote(e *crusterv1.Execution, began time.Time, addrFlag string) string {
 	name, state := terminal.OneLine(e.GetName()), client.StateOf(e.GetState())
 	switch {
@@ -162,7 +162,8 @@ func WriteRestart(w io.Writer, v Execution, addrFlag string) error {
 	return terminal.Lines(w, append(lines, terminal.Line{Name: "next", Value: WaitCommand(v.Name, addrFlag)})...)
 }
 
-// WriteExecutions writes a table of executions. What they publish has columns if any does.
+// WriteExecutions writes a table of executions. Published values have columns if any execution has
+// them.
 func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	var rows [][]string
 	publish := slices.ContainsFunc(executions, func(e *crusterv1.Execution) bool { return e.GetProgress() != nil || len(e.GetAttributes()) > 0 })

@@ -19,7 +19,7 @@ type Followed struct {
 	Execution *Execution `json:"execution,omitempty"`
 }
 
-// LogLine is the JSON of what a workflow or an activity has logged.
+// LogLine is the JSON of a line logged by a workflow or an activity.
 type LogLine struct {
 	At       *time.Time `json:"at,omitempty"`
 	Level    string     `json:"level"`

@@ -51,7 +51,7 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 	return terminal.Table(w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
 }
 
-// entryText is what an entry records, for a column.
+// entryText returns the content of an entry, for a column.
 func entryText(v Entry) string {
 	var move struct {
 		From, To, Fork string

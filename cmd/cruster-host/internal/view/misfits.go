@@ -64,12 +64,12 @@ func (m *Misfits) Add(e *crusterv1.Execution, reason string, diff *crusterv1.Dif
 	m.kinds = append(m.kinds, &MisfitKind{Workflow: e.GetWorkflow(), Count: 1, First: e.GetName(), Reason: reason, Diff: DiffOf(diff), sign: sign, diff: diff})
 }
 
-// ownPart is what a step says of its execution alone: its place, and the hash of its
+// ownPart is the part of a step specific to its execution: its place, and the hash of its
 // arguments.
 var ownPart = regexp.MustCompile(`\b(entry|op) \d+|\barguments [0-9a-f]+`)
 
-// signOf is what executions that differ in the same way have in common: the first
-// row that differs, or else the reason, without what is of one execution alone.
+// signOf returns the common sign of executions that differ in the same way: the first row that
+// differs, or else the reason, without parts specific to one execution.
 func signOf(reason string, diff *crusterv1.Diff) string {
 	sign := reason
 	for _, r := range diff.GetRows() {

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Moved is the JSON of what became of an execution that was to be moved.
+// Moved is the JSON of the outcome of an execution's move.
 type Moved struct {
 	Execution string       `json:"execution"`
 	State     client.State `json:"state,omitempty"`
@@ -39,7 +39,7 @@ func UnmovedOf(execution string, m *rpcerror.Misfit) Moved {
 	return Moved{Execution: execution, Error: misfit.Error, Diff: misfit.Diff}
 }
 
-// WriteMoves writes a table of what became of executions, then what differs.
+// WriteMoves writes a table of the outcomes of moves, then the differences.
 func WriteMoves(w io.Writer, results []*crusterv1.MoveResult) error {
 	if len(results) == 0 {
 		_, err := io.WriteString(w, "there was nothing to move\n")

@@ -52,14 +52,14 @@ func WriteParked(w io.Writer, messages []*crusterv1.ParkedMessage) error {
 	return terminal.Table(w, []string{"ENTITY", "POSITION", "MESSAGE", "PARKED", "ATTEMPTS", "REASON"}, rows)
 }
 
-// Unparked is the JSON of what became of parked messages.
+// Unparked is the JSON of the outcome of parked messages.
 type Unparked struct {
 	Done     string `json:"done"`
 	Entity   string `json:"entity"`
 	Messages int32  `json:"messages"`
 }
 
-// WriteUnparked says what became of parked messages.
+// WriteUnparked writes the outcome of parked messages.
 func WriteUnparked(w io.Writer, v Unparked) error {
 	_, err := fmt.Fprintln(w, terminal.OneLine(fmt.Sprintf("%s: %d of %s", v.Done, v.Messages, v.Entity)))
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Published is the JSON of what an execution has published.
+// Published is the JSON of an execution's published values.
 type Published struct {
 	State      map[string]json.RawMessage `json:"state"`
 	Attributes map[string]any             `json:"attributes,omitempty"`
@@ -27,7 +27,7 @@ type Progress struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// PublishedOf is the shape of what an execution has published.
+// PublishedOf returns the shape of an execution's published values.
 func PublishedOf(p *crusterv1.GetStateResponse) Published {
 	return Published{State: stateOf(p.GetState()), Attributes: attributesOf(p.GetAttributes()), Progress: progressOf(p.GetProgress()), At: timeOf(p.GetAt())}
 }
@@ -101,7 +101,7 @@ func publishedLines(attributes []*crusterv1.Attribute, progress *crusterv1.Progr
 	}
 }
 
-// WritePublished writes what an execution has published.
+// WritePublished writes an execution's published values.
 func WritePublished(w io.Writer, p *crusterv1.GetStateResponse) error {
 	lines := append(publishedLines(p.GetAttributes(), p.GetProgress()), terminal.Line{Name: "changed", Value: timeText(p.GetAt())})
 	if err := terminal.Lines(w, lines...); err != nil {

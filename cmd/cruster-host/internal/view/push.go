@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Push is the JSON of a push: the deployment and, if open executions were to be
-// moved to it, what became of them.
+// Push is the JSON of a push: the deployment and, if open executions were to be moved to it, their
+// outcomes.
 type Push struct {
 	Deployment
 	Size         *ModuleSize `json:"size,omitempty"`
@@ -36,8 +36,8 @@ func PushOf(r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool) Push {
 	return v
 }
 
-// WritePush writes what was pushed, what became of open executions that were to be
-// moved, and a command that runs the first workflow.
+// WritePush writes the pushed deployment, the outcomes of the moves of open executions, and a
+// command that runs the first workflow.
 func WritePush(w io.Writer, r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool, addrFlag string) error {
 	d := r.GetDeployment()
 	all := []terminal.Line{

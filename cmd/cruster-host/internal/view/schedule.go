@@ -45,7 +45,7 @@ type Schedule struct {
 	Refused   int64           `json:"refused"`
 }
 
-// ScheduleRun is the JSON of what became of a start.
+// ScheduleRun is the JSON of the outcome of a start.
 type ScheduleRun struct {
 	At        *time.Time   `json:"at"`
 	Cause     string       `json:"cause"`
@@ -76,7 +76,7 @@ func ScheduleOf(s *crusterv1.Schedule) Schedule {
 	return v
 }
 
-// ScheduleRunOf is the shape of what became of a start.
+// ScheduleRunOf returns the shape of the outcome of a start.
 func ScheduleRunOf(run *crusterv1.ScheduleRun) ScheduleRun {
 	return ScheduleRun{
 		At: timeOf(run.GetAt()), Cause: lastWord(run.GetCause().String(), "START_CAUSE_"), Outcome: startText(run.GetOutcome()), Count: run.GetCount(),
@@ -84,7 +84,7 @@ func ScheduleRunOf(run *crusterv1.ScheduleRun) ScheduleRun {
 	}
 }
 
-// startText names what became of a start; one without an outcome waits.
+// startText names the outcome of a start; a start without an outcome waits.
 func startText(o crusterv1.ScheduleOutcome) string {
 	if o == crusterv1.ScheduleOutcome_SCHEDULE_OUTCOME_UNSPECIFIED {
 		return "waiting"
@@ -248,7 +248,7 @@ func WriteSchedules(w io.Writer, schedules []*crusterv1.Schedule) error {
 	return terminal.Table(w, []string{"SCHEDULE", "WORKFLOW", "TIMES", "ZONE", "NEXT", "LAST"}, rows)
 }
 
-// ScheduleDone is the JSON of what a command did to a schedule.
+// ScheduleDone is the JSON of a command's effect on a schedule.
 type ScheduleDone struct {
 	Done     string `json:"done"`
 	Schedule string `json:"schedule"`

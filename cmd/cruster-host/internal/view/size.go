@@ -31,7 +31,7 @@ type ModuleSize struct {
 func SizeOf(module []byte) *ModuleSize {
 	parsed, err := binary.Parse(module)
 	if err != nil {
-		return nil // the host says what is wrong with it
+		return nil // the host reports its mistake
 	}
 	sizes := parsed.Sizes()
 	s := &ModuleSize{Bytes: len(module), Code: sizes.Code, Data: sizes.Data}

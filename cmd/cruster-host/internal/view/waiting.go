@@ -16,7 +16,7 @@ const turnKind = "turn"
 // maxWaits is how many ops a line names.
 const maxWaits = 3
 
-// WaitsFor says in a line what an execution waits for; nothing if it waits for nothing.
+// WaitsFor describes in a line the waits of an execution; empty if it has none.
 func WaitsFor(d *crusterv1.DescribeResponse) string {
 	var named []string
 	others := int(d.GetPendingOmitted())
@@ -64,13 +64,13 @@ func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
 	return ""
 }
 
-// listens tells whether an op is one that every execution has, for interrupts and, if it takes any, for
-// updates: it does not wait for them.
+// listens tells whether an op is a listener that every execution has, for interrupts and, if it
+// takes any, for updates: it does not wait for them.
 func listens(p *crusterv1.PendingOp) bool {
 	return p.GetKind() == abi.OpInterrupted || p.GetKind() == abi.OpUpdate
 }
 
-// waitText is what an op waits for.
+// waitText describes the wait of an op.
 func waitText(p *crusterv1.PendingOp) string {
 	if p.GetKind() == turnKind {
 		return "its own code, which computes since " + timeText(p.GetSince())

@@ -22,8 +22,8 @@ type Watched struct {
 	Output     string  `json:"output,omitempty"`
 }
 
-// WriteOpenAfterChange says what a change of the code means for open executions, and what
-// to type. A check of nil found none.
+// WriteOpenAfterChange writes the effect of a code change on open executions, and the commands to
+// type. A check of nil found none.
 func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 	if c == nil {
 		return nil
@@ -50,7 +50,7 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 	return nil
 }
 
-// writeStep writes a command or an advice below what it is about.
+// writeStep writes a command or an advice below its subject.
 func writeStep(w io.Writer, label, step string) { fmt.Fprintf(w, "  %-28s%s\n", label+":", step) }
 
 // writeMisfitSteps writes what to do about executions that do not fit. One that is paused is not
@@ -76,7 +76,7 @@ func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
 	}
 }
 
-// WriteRedeployed says what was deployed and, the first time, a command that runs it.
+// WriteRedeployed writes the new deployment and, the first time, a command that runs it.
 func WriteRedeployed(w io.Writer, d *crusterv1.Deployment, first bool, addrFlag string) error {
 	return writeDeployed(w, d, fmt.Sprintf("deployed version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first, addrFlag)
 }

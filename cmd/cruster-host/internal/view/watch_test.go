@@ -48,7 +48,7 @@ shop: 1 of 2 open executions fit`)
   or without its cleanup:     cruster-host workflow fail shop/Buy/3 --reason WHY --addr HOST:1
 shop: 1 of 3 open executions fit`)
 
-	// The steps are those that end it.
+	// The steps are the ways to end it.
 	for code, steps := range map[string]string{
 		"CR-2009": "  to end a paused one:        cruster-host workflow fail shop/Buy/p --reason WHY\n",
 		"CR-4012": "  to end a paused one:        cruster-host workflow fail shop/Buy/p --reason WHY\n",
@@ -76,7 +76,8 @@ shop: 1 of 3 open executions fit`)
 `)
 }
 
-// Those that are on the module already do not stay where they are, and those that were not tried are told.
+// Executions on the module already do not count as staying where they are, and untried ones are
+// told.
 func TestWriteOpenOnTheModule(t *testing.T) {
 	t.Parallel()
 	c := NewCheck("shop")

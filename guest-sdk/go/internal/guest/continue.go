@@ -50,8 +50,8 @@ func (ex *Execution) unread() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return len(ex.KeptSignals(name)) == 0 })
 }
 
-// afterEnd takes a delivery that came together with the one that ended the workflow. A signal
-// is kept for the run that takes its place; nothing else matters any more.
+// afterEnd takes a delivery that came together with the delivery that ended the workflow. A signal
+// is kept for the run that takes its place; all else is dropped.
 func (ex *Execution) afterEnd(d *abi.Delivery) {
 	for _, q := range ex.signals {
 		if q.pending && q.op == d.Op && d.Error == nil {

@@ -68,7 +68,7 @@ func TestUnreadSignalsComeFirst(t *testing.T) {
 	require.Equal(t, uint32(5), host.ops, "it has asked for the next of each")
 }
 
-// TestUpdatesAreTakenFromTheStart: before the workflow says what it does about them.
+// TestUpdatesAreTakenFromTheStart: before the workflow sets a handler.
 func TestUpdatesAreTakenFromTheStart(t *testing.T) {
 	t.Parallel()
 	host := &silentHost{}

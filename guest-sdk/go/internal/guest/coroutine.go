@@ -29,13 +29,13 @@ type Coroutine struct {
 	wake   chan struct{}
 	// busy is set during a durable call.
 	busy atomic.Bool
-	// waiting is what the coroutine waits for: its wait, or nil while it runs.
+	// waiting is the coroutine's wait, or nil while it runs.
 	waiting *waiter
 	wait    waiter
 	// returned is set when its function has returned.
 	returned bool
-	// began is the stack of the call that started it, and at where it waits: see waits. If no
-	// call did, serves is what it was started for.
+	// began is the stack of the call that started it, and at where it waits: see waits. If no call
+	// did, serves names its purpose.
 	began  [8]uintptr
 	serves Label
 	at     string

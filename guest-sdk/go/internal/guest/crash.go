@@ -19,7 +19,7 @@ func Crash(code abi.Code, value any) (*abi.Error, string) {
 func panicPlace() (where, stack string) {
 	g, stack := stacks.Current()
 	if i := slices.IndexFunc(g.Frames, func(f stacks.Frame) bool { return f.Function == "panic" }); i >= 0 {
-		g.Frames = g.Frames[i+1:] // without what was called since
+		g.Frames = g.Frames[i+1:] // without later calls
 	}
 	return g.Where(), stack
 }
@@ -40,7 +40,7 @@ func panicChain() string {
 		call := stacks.Frame{Function: f.Function, Place: stacks.Place(f.File, f.Line)}
 		switch {
 		case f.Function == "runtime.gopanic":
-			panicking, calls = true, nil // without what was called since
+			panicking, calls = true, nil // without later calls
 		case panicking && call.IsRunner():
 			return stacks.Chain(calls)
 		case panicking:

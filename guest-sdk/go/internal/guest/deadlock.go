@@ -36,7 +36,7 @@ func (ex *Execution) failOnDeadlock() {
 	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock, "%s: %s", abi.CodeGuestDeadlock.Info().Title, strings.Join(waits, "; "))}
 }
 
-// waits says for each coroutine where it began, what it waits for and where, in the author's lines.
+// waits says for each coroutine where it began, its wait and where it waits, in the author's lines.
 //
 // Each is given control once more to look at its own stack, and gives control back. So a wait
 // costs nothing as long as there is no deadlock.
@@ -62,7 +62,7 @@ func (ex *Execution) waits() []string {
 	return lines
 }
 
-// describe says where a coroutine began and what it waits for, once it has looked where.
+// describe says where a coroutine began and where it waits for what, once it has found the lines.
 func (co *Coroutine) describe() string {
 	began := "the workflow itself"
 	switch {
@@ -74,7 +74,7 @@ func (co *Coroutine) describe() string {
 	return fmt.Sprintf("coroutine %d, %s, waits for %s at %s", co.id, began, co.waiting.describe(), co.at)
 }
 
-// describe says what is waited for.
+// describe names the awaited event.
 func (w *waiter) describe() string {
 	var whats []string
 	for i, p := range w.promises {

@@ -21,8 +21,8 @@ func (d Deferred) named() *abi.DeferredInfo {
 	return &abi.DeferredInfo{Dynamic: d.Dynamic, Name: d.Name}
 }
 
-// AcceptDeferred registers a deferred of a workflow. It panics if a name could be that of
-// another, too: each has one type.
+// AcceptDeferred registers a deferred of a workflow. It panics if a name could also match another
+// deferred: each has one type.
 func (w *Workflow) AcceptDeferred(d Deferred) {
 	for _, o := range w.Deferreds {
 		switch {
@@ -35,7 +35,7 @@ func (w *Workflow) AcceptDeferred(d Deferred) {
 	w.Deferreds = append(w.Deferreds, d)
 }
 
-// CheckDeferred panics unless the workflow accepts a deferred; does says what it does with it.
+// CheckDeferred panics unless the workflow accepts a deferred; does names the attempted use.
 func (s Scope) CheckDeferred(does, name string) {
 	if s.co == nil {
 		return // the call that follows says so

@@ -1,6 +1,6 @@
-// Package guest is the untyped core of the Go guest SDK: the registry of what a
-// module contains, the invocations that a host makes, and the deterministic
-// dispatcher that runs the coroutines of a workflow.
+// Package guest is the untyped core of the Go guest SDK: the registry of a module's definitions,
+// the invocations that a host makes, and the deterministic dispatcher that runs the coroutines of a
+// workflow.
 //
 // It uses neither WebAssembly nor generics. A [Host] is the other side of the
 // boundary: the SDK's wasip1 files implement it with the imports of the ABI,

@@ -35,7 +35,7 @@ type Operation struct {
 	Call func(a Attempt, input []byte) ([]byte, error)
 }
 
-// StateType describes what the entities of a type keep.
+// StateType describes the state that entities of a type keep.
 type StateType struct {
 	Type reflect.Type
 	// Begin tells the host which operation of a batch begins; nil if it is not told. In the wasip1
@@ -59,9 +59,9 @@ type StateMigration struct {
 
 // State is the state of one entity while operations run on it.
 type State interface {
-	// Decode takes over what an earlier invocation has encoded.
+	// Decode takes over the state encoded by an earlier invocation.
 	Decode(data []byte) error
-	// Assign takes over what the last migration returned.
+	// Assign takes over the result of the last migration.
 	Assign(migrated any)
 	// Create makes the state of a new entity.
 	Create(r *OperationRun) error

@@ -15,7 +15,7 @@ import (
 // ErrInterrupted is the error of a wait after the execution was asked to stop.
 var ErrInterrupted = errors.New("the execution was asked to stop")
 
-// ErrCanceled is the error of a wait for what was cancelled.
+// ErrCanceled is the error of a wait for cancelled work.
 var ErrCanceled = errors.New("it was cancelled")
 
 // Options adapt an execution to where it runs. The zero value is right inside
@@ -68,11 +68,11 @@ type Execution struct {
 	begin func()
 	// signals are where the signals of each name arrive; nil until one is asked for.
 	signals map[string]*signalQueue
-	// updates are what was asked of the workflow; nil if it takes none.
+	// updates are the updates sent to the workflow; nil if it takes none.
 	updates *updateQueue
-	// published is what the run has published; nil until it does.
+	// published holds the values the run has published; nil until it publishes.
 	published *publisher
-	// conditions are those that coroutines wait for, in the order in which they began.
+	// conditions are the conditions coroutines wait for, in the order in which they began.
 	conditions []condition
 	// queries are how the workflow answers; nil until it says so.
 	queries map[string]func(input []byte) ([]byte, error)
@@ -154,7 +154,7 @@ func (ex *Execution) outcomeOf(value []byte, err error) *abi.Outcome {
 	return &abi.Outcome{Error: ex.workflowError(err)}
 }
 
-// endTurn does what is left when all coroutines wait, or the workflow has ended.
+// endTurn does the remaining work when all coroutines wait, or the workflow has ended.
 func (ex *Execution) endTurn() {
 	if ex.published != nil {
 		ex.publish()

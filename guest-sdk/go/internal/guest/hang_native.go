@@ -35,8 +35,9 @@ func beside() []stacks.Goroutine {
 	})
 }
 
-// panicked is the outcome of a workflow whose code panics, while the stack is that of the panic. It says what a host
-// says of a module that panics. A host that wants the whole stack is given it.
+// panicked is the outcome of a workflow whose code panics, while the stack is still the panic's.
+// Its message is the host's for a module that panics. A host that wants the whole stack is given
+// it.
 func (ex *Execution) panicked(value any) *abi.Outcome {
 	problem, stack := Crash(abi.CodeGuestTrap, value)
 	if h, ok := ex.host.(interface{ Crashed(stack string) }); ok {

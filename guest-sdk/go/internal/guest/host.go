@@ -11,9 +11,9 @@ type Import func(ptr unsafe.Pointer, n uint32) int32
 
 // Call names one function of the host: a durable op or an immediate call.
 //
-// In the wasip1 build it also holds the import. Each SDK function refers only to
-// the Call that it needs, so the linker drops the imports that a module does not
-// use, and the imports of a module show what it can do.
+// In the wasip1 build it also holds the import. Each SDK function refers only to the Call that it
+// needs, so the linker drops the imports that a module does not use, and the imports of a module
+// show its capabilities.
 type Call struct {
 	Name   string
 	Import Import
@@ -27,11 +27,12 @@ type Host interface {
 	Cancel(op uint32)
 	// Do performs an immediate call and returns its reply.
 	Do(call *Call, body []byte) ([]byte, *abi.Error)
-	// Log writes one record; level is that of log/slog.
+	// Log writes one record; level is a log/slog level.
 	Log(level int32, text string)
 }
 
-// Locator is a host that shows where a record was logged: that of a test. pc is 0 if that is not known.
+// Locator is a host that shows where a record was logged: the host of a test. pc is 0 if that is
+// not known.
 type Locator interface {
 	LogAt(pc uintptr, level int32, text string)
 }

@@ -113,8 +113,8 @@ func CallError(err error) *abi.Error {
 	return out
 }
 
-// lackingError is the error of code that wanted what a sandbox does not have. The one about time zones
-// speaks of a file.
+// lackingError is the error of code that needs something missing in a sandbox. The error about time
+// zones names a file.
 func lackingError(lacking abi.Code, err error) *abi.Error {
 	if lacking == abi.CodeNoZones {
 		return abi.Errorf(lacking, "a time zone cannot be loaded: %v", err)
@@ -163,6 +163,6 @@ func Encode(what string, v any) ([]byte, error) {
 // in tests only, for crustertest, which cannot make one itself.
 var NewActivityContext func(Attempt) (ctx any, end func())
 
-// PackageOf is the package that registered what a value of the SDK stands for. The SDK sets it in tests only, for
-// crustertest.
+// PackageOf returns the package that registered the definition behind a value of the SDK. The SDK
+// sets it in tests only, for crustertest.
 var PackageOf func(handle any) string

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// lackingIn tells by an error what the code wanted that a module does not have. A test is in no sandbox: it is what the kit
-// refuses.
+// lackingIn tells by an error which capability the code wanted that a module lacks. A test has no
+// sandbox: the kit refuses it.
 func lackingIn(err error) abi.Code {
 	if errors.Is(err, ErrNoSockets) {
 		return abi.CodeNoSockets

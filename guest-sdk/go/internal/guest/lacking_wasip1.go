@@ -10,9 +10,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// lackingIn tells by an error what the code wanted that a sandbox does not have; empty if it is
-// something else. The language has words for it that mislead: "connection refused" where there
-// are no connections, "bad file number" where there are no files.
+// lackingIn tells by an error which capability the code wanted that a sandbox lacks; empty if it is
+// something else. The language has words for it that mislead: "connection refused" where there are
+// no connections, "bad file number" where there are no files.
 //
 // The words alone say nothing: a service may have sent them. So it is told by the types of the
 // errors, and by their names, because every module would have the packages that they are of.
@@ -34,7 +34,7 @@ func lackingIn(err error) abi.Code {
 	return ""
 }
 
-// has tells whether an error, or one that it wraps, is of a type.
+// has tells whether an error, or an error that it wraps, is of a type.
 func has(err error, name string) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if reflect.TypeOf(err).String() == name {

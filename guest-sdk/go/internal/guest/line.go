@@ -9,8 +9,8 @@ import (
 // Line is a queue of coroutines that wait for something that the workflow itself has: a slot, an
 // item, a turn. It is served in order, and costs nothing while nothing changes.
 //
-// What is true: who stands behind another is not served before it; and who gives up, because the
-// region of its wait has ended, was served nothing.
+// Invariants: a coroutine is not served before one in front of it; and a coroutine that gives up,
+// because the region of its wait has ended, was served nothing.
 type Line struct {
 	ex     *Execution
 	places []*place
@@ -22,8 +22,8 @@ type place struct {
 	take    func() bool
 }
 
-// bind refuses a line that another execution has used: what is shared among executions is
-// not the same on a replay.
+// bind refuses a line that another execution has used: a value shared among executions is not the
+// same on a replay.
 func (l *Line) bind(s Scope, what string) {
 	s.check(what)
 	if l.ex == nil {
@@ -34,7 +34,7 @@ func (l *Line) bind(s Scope, what string) {
 	}
 }
 
-// Stand waits until take, which is called when no coroutine stands in front, takes what it wants and
+// Stand waits until take, which is called when no coroutine stands in front, takes its share and
 // reports true.
 func (l *Line) Stand(s Scope, what string, take func() bool) error {
 	l.bind(s, what)

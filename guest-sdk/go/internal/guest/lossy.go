@@ -32,7 +32,7 @@ func CheckTypes(what string, types ...reflect.Type) {
 	}
 }
 
-// lossyType finds such a type in what a value of t contains; nil if there is none.
+// lossyType finds such a type among the types that t contains; nil if there is none.
 func lossyType(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if t == nil || t == timeType || seen[t] || selfEncoded(t) != nil {
 		return nil
@@ -75,8 +75,8 @@ func knowsJSON(t reflect.Type) bool {
 	return t.Implements(jsonType) || reflect.PointerTo(t).Implements(jsonType)
 }
 
-// unencodable finds a type in what every value of t contains that the codec has no form for; nil if
-// there is none. What is behind a pointer, in a slice or in a map may not be there.
+// unencodable finds a type without a codec form among the types in every value of t; nil if there
+// is none. Values behind a pointer, in a slice or in a map may be absent.
 func unencodable(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if t == nil || t == timeType || seen[t] || selfEncoded(t) != nil {
 		return nil

@@ -18,7 +18,7 @@ type coins struct{ cents int64 }
 func (c coins) MarshalJSON() ([]byte, error)  { return json.Marshal(c.cents) }
 func (c *coins) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &c.cents) }
 
-// labelled knows JSON, and has a field that the codec writes beside one that it does not.
+// labelled knows JSON, and has a field that the codec writes beside one that JSON does not.
 type labelled struct {
 	Label string
 	cents int64
@@ -28,7 +28,7 @@ func (l *labelled) MarshalJSON() ([]byte, error) { return json.Marshal(l.cents) 
 
 type secret struct{ value string } //nolint:unused // that is the point
 
-// locked is kept whole: what is not written has no value.
+// locked is kept whole: a field that is not written has no value.
 type locked struct {
 	sync.Mutex
 	secret //nolint:unused // see above

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// OperationRun is one run of an operation: what it asks for takes effect together with the
-// state that it leaves behind, if it does not fail.
+// OperationRun is one run of an operation: its messages take effect together with its resulting
+// state, if it does not fail.
 type OperationRun struct {
 	Host       Host
 	Invocation *abi.Invocation
@@ -61,20 +61,20 @@ func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 
 // batch runs operations on the state of an entity, one after the other.
 //
-// An operation that fails must leave the state as it was, and the state is what Go code has
-// made of a value: what is easy to copy is copied before each operation. Of anything else
-// there is an encoding from some operations ago. Encoding it before each operation would
-// make the most common case, in which all succeed, as slow as there are operations, for the
-// sake of one that is not. So when an operation fails, the batch goes back to the last
-// encoding, runs the operations since then again, encodes the state they leave, and tries
-// again from there. Nothing of a run that is repeated has left the batch.
+// An operation that fails must leave the state as it was, and the state is a value shaped by Go
+// code: a state that is easy to copy is copied before each operation. Of anything else there is an
+// encoding from some operations ago. Encoding it before each operation would make the most common
+// case, in which all succeed, as slow as there are operations, for the sake of one that fails. So
+// when an operation fails, the batch goes back to the last encoding, runs the operations since then
+// again, encodes the state they leave, and tries again from there. Nothing of a run that is
+// repeated has left the batch.
 type batch struct {
 	entity  *Entity
 	host    Host
 	inv     *abi.Invocation
 	request *abi.Operations
 	state   State
-	// exists says that there is an entity: if not, what is in state means nothing.
+	// exists says that there is an entity: if not, state is meaningless.
 	exists bool
 	// changed says that an operation has succeeded that may have changed the state.
 	changed bool
@@ -233,7 +233,7 @@ func (b *batch) encode() (state []byte, version uint32, err error) {
 	return state, version, nil
 }
 
-// outcome hands over what the operations did.
+// outcome hands over the results of the operations.
 func (b *batch) outcome() *abi.Outcome {
 	b.begin(len(b.request.Operations))
 	state, version, err := b.encode()

@@ -19,7 +19,7 @@ type Promise struct {
 	raw    []byte
 	value  any
 	err    error
-	// region is the one that its op was issued in; nil if it is none of the workflow's own.
+	// region is the region its op was issued in; nil if it is none of the workflow's own.
 	region *Region
 	// runs is the region of a coroutine; nil for others.
 	runs *Region

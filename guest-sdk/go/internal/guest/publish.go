@@ -61,8 +61,7 @@ func (w *Workflow) attributeInfo() []abi.AttributeInfo {
 	return all
 }
 
-// CheckPublish refuses what the workflow does not declare, and what is of another type, as a host
-// does.
+// CheckPublish refuses undeclared values and values of another type, as a host does.
 func (w *Workflow) CheckPublish(b *abi.Publish) error {
 	for _, p := range b.State {
 		i := slices.IndexFunc(w.State, func(v StateValue) bool { return v.Name == p.Name })
@@ -87,20 +86,20 @@ func (w *Workflow) CheckPublish(b *abi.Publish) error {
 	return nil
 }
 
-// publisher is what a run has published.
+// publisher holds the published values of a run.
 //
-// What a turn changes is published by one op, at the end of the turn.
+// One op at the end of the turn publishes its changes.
 type publisher struct {
 	call *Call
 	// state and attributes are what this run has set.
 	state, attributes map[string][]byte
 	progress          *abi.Progress
-	// changed is what was not published yet.
+	// changed holds the unpublished changes.
 	changed abi.Publish
 }
 
-// publisher is that of the execution, which is made when it is first asked for. It panics
-// unless the workflow declares what is published.
+// publisher returns the publisher of the execution, made on first use. It panics unless the
+// workflow declares the published values.
 func (s Scope) publisher(call *Call, what Label, declared func(*Workflow, string) bool) *publisher {
 	s.check(what.String())
 	s.co.beginCall(what)
@@ -165,7 +164,7 @@ func set(values map[string][]byte, changed *[]abi.Published, name string, value 
 	(*changed)[i].Value = value
 }
 
-// publish publishes what has changed.
+// publish publishes the changes.
 func (ex *Execution) publish() {
 	p := ex.published
 	if p.changed.Progress == nil && len(p.changed.State)+len(p.changed.Attributes) == 0 {

@@ -70,8 +70,8 @@ func (s Scope) HandleQuery(name string, answer func(input []byte) ([]byte, error
 	ex.queries[name] = answer
 }
 
-// Query answers a query while the workflow waits. What it panics with is the answer too: no
-// coroutine of the workflow is concerned.
+// Query answers a query while the workflow waits. Its panic is an answer too: no coroutine of the
+// workflow is concerned.
 func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
 	if q.Update {
 		return ex.validateUpdate(q)

@@ -9,7 +9,7 @@ import (
 // readyQueue holds coroutines in the order in which they became runnable.
 type readyQueue struct {
 	all  []*Coroutine
-	head int // of those that are still to run
+	head int // of coroutines still to run
 }
 
 func (q *readyQueue) empty() bool { return q.head == len(q.all) }

@@ -1,17 +1,17 @@
 package guest
 
-// Region is a part of what a workflow does whose waits end together: all of it when a client
-// asks the execution to stop, a part of it when the workflow itself gives that part up.
+// Region is a part of a workflow's work whose waits end together: all of it when a client asks the
+// execution to stop, a part of it when the workflow itself gives that part up.
 //
-// Regions are nested: the root is the execution, a shield has nothing around it. What is true:
+// Regions are nested: the root is the execution, a shield has nothing around it. Invariants:
 //
 //  1. When a region ends, the ops that were issued in it or in a region inside it are abandoned
 //     in the order in which they were issued, and then the waits in it end, those of the
 //     oldest coroutine first. What begins in it later ends at once. So a replay, which ends it
 //     at the same place of the code, does the same in the same order.
 //
-//  2. Nothing outside of the region is touched; what is awaited from there, and was issued in it,
-//     has its error.
+//  2. Nothing outside of the region is touched; an op awaited from there, and issued in it, has its
+//     error.
 //
 //  3. A coroutine is not killed. It goes on with the error, and may do something about it in a
 //     shield.
@@ -20,7 +20,7 @@ package guest
 //     a cancellation that came later.
 //
 // The root is more lenient: an interrupt abandons only ops that were awaited, so that a workflow
-// which cleans up can still have what it has begun.
+// that cleans up can still await ops it has begun.
 type Region struct {
 	parent *Region
 	// err is why the region ended; nil before.

@@ -25,8 +25,8 @@ type registration struct {
 	add func(*Registry)
 }
 
-// Register adds something for the package that calls the SDK, and returns its path. [Default] has what was first, if two
-// packages register the same.
+// Register adds something for the package that calls the SDK, and returns its path. [Default] keeps
+// the first, if two packages register the same.
 func Register(add func(*Registry)) (pkg string) {
 	pkg = registrant()
 	registered.mu.Lock()
@@ -80,7 +80,7 @@ func try(r *Registry, add func(*Registry)) (err error) {
 // sdk is the path of the package of the SDK.
 var sdk = strings.TrimSuffix(packageOf(callerOf(0)), "/internal/guest")
 
-// registrant is the package that is being initialised, or else the one that called the SDK.
+// registrant returns the package being initialised, or else the SDK's caller.
 func registrant() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

@@ -8,7 +8,7 @@ func Register(add func(*Registry)) (pkg string) {
 	return ""
 }
 
-// Packages lists those that tests tell apart.
+// Packages lists the packages that tests tell apart.
 func Packages() []string { return nil }
 
 // Module is the module.

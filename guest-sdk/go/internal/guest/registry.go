@@ -19,13 +19,13 @@ type Workflow struct {
 	KeyMode string
 	Input   reflect.Type
 	Output  reflect.Type
-	// Queries are those that it answers.
+	// Queries are the queries it answers.
 	Queries []Query
-	// Signals are those that it can be sent.
+	// Signals are the signals it accepts.
 	Signals []Signal
-	// Deferreds are those that can be settled.
+	// Deferreds are the deferreds that can be settled.
 	Deferreds []Deferred
-	// Updates are those that it takes, by the ops that UpdateOps names.
+	// Updates are the updates it takes, by the ops that UpdateOps names.
 	Updates   []Update
 	UpdateOps UpdateOps
 	// State and Attributes are what its runs publish.
@@ -53,8 +53,8 @@ type Activity struct {
 	Run func(a Attempt, body []byte) ([]byte, error)
 }
 
-// Registry holds what a module contains. It is filled while packages are
-// initialised and read-only from then on.
+// Registry holds the definitions of a module. It is filled while packages are initialised and
+// read-only from then on.
 type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity

@@ -8,9 +8,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Many steps take or return a number, a text or a yes and no. For these the functions of
-// this file do what abi's codec does, byte for byte, without reflection; what they do not
-// know they leave to it. A test compares the two.
+// Many steps take or return a number, a text or a yes and no. For these the functions of this file
+// produce the bytes of abi's codec without reflection, and leave unknown types to it. A test
+// compares the two.
 
 // maxScalar bounds the texts that are encoded here, in bytes: longer ones are held
 // against [abi.MaxPayload] elsewhere.

@@ -107,8 +107,8 @@ func TestSchemaOfEverything(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// The schema must describe what the encoder writes: exactly the required fields
-// for a zero value, exactly all fields for a full one.
+// The schema must describe the encoder's output: exactly the required fields for a zero value,
+// exactly all fields for a full one.
 func TestSchemaAgreesWithTheEncoder(t *testing.T) {
 	t.Parallel()
 	one, two := 1, "two"

@@ -108,7 +108,7 @@ func (s Scope) Cancel(p *Promise) {
 	p.abandon(ErrCanceled)
 }
 
-// Spawn runs fn in a new coroutine, in a region of its own inside that of s.
+// Spawn runs fn in a new coroutine, in a region of its own inside the region of s.
 func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.check("Go")
 	s.co.beginCall(Label{"Go", ""})

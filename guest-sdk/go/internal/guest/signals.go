@@ -181,10 +181,10 @@ func (w *waiter) parkForSignals() {
 
 func (p *Promise) isSettled() bool { return p.settled }
 
-// queue is that of a promise of a signal.
+// queue returns the queue of a signal's promise.
 func (p *Promise) queue() *signalQueue { return p.ex.signals[p.what.Name] }
 
-// takeKept settles a promise of a signal with the one that was kept, if there is one.
+// takeKept settles a promise of a signal with the kept signal, if there is one.
 func (p *Promise) takeKept() bool {
 	q := p.queue()
 	if q == nil || len(q.kept) == 0 {

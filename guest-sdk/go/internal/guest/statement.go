@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// MayWrite tells whether a statement may change something: all do that do not begin like one
-// that reads, behind comments.
+// MayWrite tells whether a statement may change something: it does unless it begins, behind
+// comments, like a read.
 func MayWrite(query string) bool {
 	query = skipComments(query)
 	end := strings.IndexFunc(query, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -20,7 +20,7 @@ func MayWrite(query string) bool {
 	return true
 }
 
-// skipComments skips what comes before the first word: comments, white space, parentheses.
+// skipComments skips everything before the first word: comments, white space, parentheses.
 func skipComments(query string) string {
 	for {
 		query = strings.TrimLeft(query, " \t\r\n(")

@@ -28,7 +28,7 @@ type thread struct {
 }
 
 var (
-	// spareThread is the one that is kept, if there is one.
+	// spareThread is the kept thread, if there is one.
 	spareThread atomic.Pointer[thread]
 	// threads counts them.
 	threads atomic.Int64

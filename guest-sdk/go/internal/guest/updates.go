@@ -21,7 +21,7 @@ type Update struct {
 // UpdateOps are the ops by which updates arrive and are answered.
 type UpdateOps struct{ Update, Answer *Call }
 
-// UpdateHandler is what a workflow does about an update.
+// UpdateHandler is a workflow's handler of an update.
 type UpdateHandler struct {
 	// Validate says why an input is refused; nil if the update is not validated.
 	Validate func(input []byte) error
@@ -153,8 +153,7 @@ func (h *UpdateHandler) refuses(input []byte) *abi.Error {
 	return nil
 }
 
-// HandleUpdate says what the workflow does about an update from now on, and does it about
-// those that wait for it.
+// HandleUpdate sets the handler of an update from now on, and runs it for the waiting updates.
 func (s Scope) HandleUpdate(name string, handler UpdateHandler) {
 	what := Label{"update", name}
 	s.check(what.String())

@@ -4,16 +4,14 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// warmUps is how often it is done: the second time, what the first has left behind is used
-// again.
+// warmUps is the number of rounds: the second reuses the leftovers of the first.
 const warmUps = 2
 
-// WarmUp runs a small workflow and an activity that are no part of the module. The host
-// takes an image of the module afterwards, and every instance begins with it: so it begins
-// with the tables of interfaces, the thread and its stack, and the memory spans that the
-// first call would otherwise have to make, each time anew. What the codec has to know
-// about the types of the module is found out, too. Nothing of the module's own code runs.
-// It reports whether all went as it should, which is for tests.
+// WarmUp runs a small workflow and an activity that are no part of the module. The host takes an
+// image of the module afterwards, and every instance begins with it: so it begins with the tables
+// of interfaces, the thread and its stack, and the memory spans that the first call would otherwise
+// have to make, each time anew. It also prepares the codec for the types of the module. Nothing of
+// the module's own code runs. It reports whether all went as it should, which is for tests.
 func WarmUp() bool {
 	before := otherGoroutines()
 	growStack()
@@ -105,7 +103,7 @@ func warmUpOnce() bool {
 	return true
 }
 
-// warmSQL encodes a statement, and decodes what a host would answer.
+// warmSQL encodes a statement, and decodes a host's answer.
 func warmSQL() error {
 	values := []any{int64(1), "warm", nil, true, 1.5, []byte{1}}
 	if _, err := EncodeSQL("SELECT", values); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
-// In a module [Running] says which attempt runs. A test runs many at a time, beside code of its own, so there the goroutine
-// says it: that of an attempt, and those that were started from it. This is for packages that must know it of code which hands on
-// no context.
+// In a module [Running] says which attempt runs. A test runs many at a time, beside code of its
+// own, so there the goroutine says it: the goroutine of an attempt, and those started from it. This
+// is for packages that must identify the attempt of code which passes no context.
 
 // whose has the goroutines whose attempt is known, also of attempts that are over: goroutines may be left of them. The numbers
 // of goroutines are not used twice.
@@ -21,7 +21,7 @@ var whose = struct {
 
 type attemptOf struct {
 	context any  // that the code was given; nil before that
-	stub    bool // the code is the test's, in place of that of the module
+	stub    bool // the code is the test's, in place of the module's
 }
 
 // AsAttempt calls act, which is an attempt, or a stub of one, on a goroutine that does nothing else.
@@ -35,7 +35,7 @@ func AsAttempt(stub bool, act func()) {
 		whose.Lock()
 		defer whose.Unlock()
 		whose.running--
-		whose.attempts[id] = &attemptOf{stub: stub} // without what the context holds
+		whose.attempts[id] = &attemptOf{stub: stub} // without the contents of the context
 	}()
 	act()
 }
@@ -54,7 +54,7 @@ func AsTest(act func()) {
 	act()
 }
 
-// NoteRunning says what the context of this goroutine's attempt is.
+// NoteRunning sets the context of this goroutine's attempt.
 func NoteRunning(context any) {
 	id := stacks.ID()
 	whose.Lock()
@@ -83,8 +83,8 @@ func RunningHere() (context any, inside bool) {
 	return contextOf(a)
 }
 
-// IsOfModule tells whether this goroutine runs code that runs in a module on a host: that of a workflow, or of an attempt that is no
-// stub. One of which it is not known is taken for one of the test.
+// IsOfModule tells whether this goroutine runs code that runs in a module on a host: a workflow, or
+// an attempt that is no stub. An unknown goroutine counts as the test's.
 func IsOfModule() bool {
 	if isOfWorkflow() {
 		return true
@@ -148,10 +148,11 @@ func contextOf(a *attemptOf) (context any, inAttempt bool) {
 	return a.context, true
 }
 
-// ErrNoSockets is what the test kit says where a module has no network.
+// ErrNoSockets is the test kit's error where a module has no network.
 var ErrNoSockets = errors.New("a module that does not import stdhttp has no network of its own")
 
-// kit is what is to be done if the test kit is part of the program, and whether it is. Both are set by init functions.
+// kit holds the work to do if the test kit is part of the program, and whether it is. Both are set
+// by init functions.
 var kit struct {
 	isHere bool
 	act    []func()

@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// DecodeInvocation decodes the input of cruster_start. What it returns shares the memory
-// of data, which must not change any more.
+// DecodeInvocation decodes the input of cruster_start. The result shares the memory of data, which
+// must not change any more.
 func DecodeInvocation(data []byte) (inv abi.Invocation, err error) {
 	d := wireReader{data: data}
 	for n := d.fields(); n > 0 && d.err == nil; n-- {
@@ -56,9 +56,8 @@ func (d *wireReader) unread() (all []string) {
 	return all
 }
 
-// DecodeResume decodes the input of cruster_resume. What it returns shares the memory of
-// data, which must not change any more, and the deliveries are appended to into, which
-// may be nil.
+// DecodeResume decodes the input of cruster_resume. The result shares the memory of data, which
+// must not change any more, and the deliveries are appended to into, which may be nil.
 func DecodeResume(data []byte, into []abi.Delivery) (r abi.Resume, err error) {
 	d := wireReader{data: data}
 	r.Deliveries = into
@@ -97,8 +96,8 @@ func (d *wireReader) delivery(out *abi.Delivery) {
 	}
 }
 
-// DecodeOperations decodes the body of an invocation of operations. What it returns shares
-// the memory of data, which must not change any more.
+// DecodeOperations decodes the body of an invocation of operations. The result shares the memory of
+// data, which must not change any more.
 func DecodeOperations(data []byte) (o abi.Operations, err error) {
 	d := wireReader{data: data}
 	for n := d.fields(); n > 0 && d.err == nil; n-- {
@@ -153,7 +152,7 @@ var errWire = errors.New("the body is malformed")
 // costs more than what most of them do.
 type wireReader struct {
 	data []byte
-	at   int // what comes next
+	at   int // the next value
 	err  error
 }
 

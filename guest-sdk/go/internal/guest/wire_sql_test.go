@@ -27,7 +27,7 @@ func sqlValues() []any {
 	}
 }
 
-// TestSQLAgreesWithABI compares the bodies of SQL with those that abi's codec makes and reads.
+// TestSQLAgreesWithABI compares the bodies of SQL with those of abi's codec.
 func TestSQLAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	all := sqlValues()

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Within is the key under which the context of an attempt is found in contexts that were
-// derived from it: libraries hand on a context.Context, and packages of the SDK find in it what
-// the attempt may do.
+// Within is the key under which the context of an attempt is found in contexts that were derived
+// from it: libraries hand on a context.Context, and packages of the SDK find in it the capabilities
+// of the attempt.
 type Within struct{}
 
 // Kept is the key under which a context of an attempt has its [Keep].
@@ -21,11 +21,11 @@ type Keep struct {
 	SQL io.Closer
 }
 
-// Close ends what was kept for an attempt that is over.
+// Close releases the resources of a finished attempt.
 func (k *Keep) Close() {
 	if k.SQL != nil {
-		// What is left open is undone. If the host cannot do that it repeats the attempt, and
-		// stores nothing of this one.
+		// Open work is undone. If the host cannot do that it repeats the attempt, and stores
+		// nothing of this one.
 		_ = k.SQL.Close()
 	}
 }

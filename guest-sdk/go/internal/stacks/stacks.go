@@ -15,13 +15,13 @@ import (
 // Goroutine is one of a snapshot.
 type Goroutine struct {
 	ID int
-	// State is what it does: "running", "chan receive", "sync.Mutex.Lock".
+	// State is its state: "running", "chan receive", "sync.Mutex.Lock".
 	State string
 	// Durable says that only its bubble of testing/synctest can wake it.
 	Durable bool
 	// Bubble is the number of that bubble; empty if it is in none.
 	Bubble string
-	// Parent is the one that has started it; 0 if that is not known.
+	// Parent is the goroutine that started it; 0 if unknown.
 	Parent int
 	// Frames are the calls that are under way, innermost first.
 	Frames []Frame
@@ -35,7 +35,7 @@ type Frame struct {
 	Place string
 }
 
-// Take takes a snapshot of all goroutines. The one that calls comes first.
+// Take takes a snapshot of all goroutines. The caller's comes first.
 func Take() []Goroutine { return Parse(text(true)) }
 
 // Current is the goroutine that calls, with its stack as Go writes it.
@@ -166,7 +166,7 @@ func Place(file string, line int) string { return short(file) + ":" + strconv.It
 
 func short(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }
 
-// Bounds of what is said, as on a host.
+// Bounds of messages, as on a host.
 const (
 	maxFrames   = 3
 	maxChain    = 6
@@ -220,14 +220,15 @@ func Chain(calls []Frame) string {
 	return " (in " + strings.Join(names, " < ") + ")"
 }
 
-// WhoWaits says at which of the author's lines each goroutine waits: ": goroutine 7, in main.f, waits (chan receive) at
-// a/main.go:12; goroutine 8, …". Those without such a line are left out, and the one that has made the bubble.
+// WhoWaits says at which of the author's lines each goroutine waits: ": goroutine 7, in main.f,
+// waits (chan receive) at a/main.go:12; goroutine 8, …". It leaves out goroutines without such a
+// line, and the creator of the bubble.
 func WhoWaits(all []Goroutine) string {
 	return listed(waits(all, func(string) bool { return true }), maxWaits)
 }
 
-// WhoSleeps says as [WhoWaits] does which goroutines wait for time: those that sleep, or else those that wait for what a timer
-// may do. Coroutines that wait for their turn do not.
+// WhoSleeps says as [WhoWaits] does which goroutines wait for time: sleeping ones, or else those
+// waiting for the effect of a timer. Coroutines that wait for their turn do not.
 func WhoSleeps(all []Goroutine) string {
 	asleep := waits(all, func(state string) bool { return state == "sleep" })
 	if len(asleep) == 0 {
@@ -236,7 +237,7 @@ func WhoSleeps(all []Goroutine) string {
 	return listed(asleep, maxSleepers)
 }
 
-// coroutine is the state of one that waits for the SDK, as a module's own stacks have it.
+// coroutine is the state of a goroutine that waits for the SDK, as a module's own stacks have it.
 const coroutine = "coroutine"
 
 // waits says where the goroutines wait whose state is asked for.

@@ -23,8 +23,7 @@ use crate::wire::{self, Wire};
 /// How long the key of a call may be.
 const MAX_KEY: usize = 512;
 
-/// A call of an activity. Await it for its result; the error is that of the
-/// last attempt.
+/// A call of an activity. Await it for its result; its error is the last attempt's.
 ///
 /// The activity is issued when the call is first polled. Until then the options of
 /// this one call can be changed:

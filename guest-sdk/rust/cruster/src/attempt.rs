@@ -29,7 +29,7 @@ impl Attempt {
         }))
     }
 
-    /// The id of the entity: what follows the second `/` of its name.
+    /// The id of the entity: the part after the second `/` of its name.
     pub(crate) fn entity_id(&self) -> &str {
         let name = &self.0.invocation.execution;
         name.splitn(3, '/').nth(2).unwrap_or(name)

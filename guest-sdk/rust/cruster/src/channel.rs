@@ -11,10 +11,10 @@ use crate::execution::Awaited;
 use crate::line::Line;
 
 /// Makes a channel between tasks of one execution, which keeps up to `capacity` values, in order.
-/// With none, a send is done when its value is received. It is part of what a replay restores, and
-/// costs no step of the journal.
+/// With none, a send is done when its value is received. A replay restores it, and it costs no step
+/// of the journal.
 ///
-/// Both ends can be cloned: each value goes to one receiver, and those who wait are served in the
+/// Both ends can be cloned: each value goes to one receiver, and waiting tasks are served in the
 /// order in which they came. The channel is closed when all senders are dropped, or all receivers.
 ///
 /// ```
@@ -108,7 +108,7 @@ impl<T> Sender<T> {
             (offer.number != 0 && inner.capacity > 0).then_some(true)
         });
         if sent.await? {
-            // What a channel keeps is not taken back.
+            // Values in a channel are not taken back.
             offer.number = 0;
             return Ok(());
         }

@@ -97,8 +97,8 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         }
     }
 
-    /// Uses the SHA-256 of `key` as the idempotency key, instead of what the
-    /// workflow derives from the request.
+    /// Uses the SHA-256 of `key` as the idempotency key, instead of the key derived from the
+    /// request.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
@@ -155,8 +155,8 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
     /// its own time. To wait for that, start it with [`start`](Client::start), interrupt it and
     /// wait for it with [`execute`](Client::execute) under its key.
     ///
-    /// One that was asked before is asked no more, and that is no error. The error of one that was
-    /// over before anyone asked has the code `CR-2012`.
+    /// Asking again has no effect and is no error. For an execution that ended before the first
+    /// request, the error has the code `CR-2012`.
     #[track_caller]
     pub fn interrupt(&self, execution: &str, reason: &str) -> Op<()> {
         let body = wire::Interrupt {

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 /// Waits for several futures at the same time: a future of a `Result` with the
 /// tuple of their results.
 ///
-/// They are polled in the order of the arguments. It waits for all of them even if
-/// one fails; the error is that of the first argument that failed.
+/// They are polled in the order of the arguments. It waits for all of them even if one fails; the
+/// error is the first in the order of the arguments.
 ///
 /// ```
 /// # use cruster::prelude::*;

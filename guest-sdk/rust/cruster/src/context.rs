@@ -243,9 +243,9 @@ impl<W> WorkflowContext<W> {
     /// the code asked: they go on as they began. The answer for an id stays the same
     /// for the rest of the run, and an interrupt does not end the wait for it.
     ///
-    /// Steps that were inserted, moved or removed before they ran need no `patched`: a
-    /// run finds its steps by what they are. Use it where the same steps mean something
-    /// else, or must run in another order than they did.
+    /// Steps that were inserted, moved or removed before they ran need no `patched`: a run finds
+    /// its steps by their kind and content. Use it where the same steps mean something else, or
+    /// must run in another order than they did.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -296,8 +296,8 @@ impl<W> WorkflowContext<W> {
         &self.core.0.invocation.namespace
     }
 
-    /// The journal time: that of the last delivery. It does not advance while the
-    /// workflow computes, and it is the same on every replay.
+    /// The journal time: the time of the last delivery. It does not advance while the workflow
+    /// computes, and it is the same on every replay.
     pub fn now(&self) -> Timestamp {
         self.core.now()
     }

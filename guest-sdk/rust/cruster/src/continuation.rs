@@ -66,10 +66,10 @@ impl<W: Workflow> WorkflowContext<W> {
     /// # }
     /// ```
     ///
-    /// So a workflow can run for years, while its journal stays short. Signals and updates that
-    /// it has not read are the new run's, and so is what it published; who waits for its result
-    /// goes on waiting. Tasks that still run are dropped, and [deferreds](crate::Deferred)
-    /// belong to a run. The new run has the code that the deployment has then.
+    /// So a workflow can run for years, while its journal stays short. Unread signals, unread
+    /// updates and published values pass to the new run; callers waiting for the result keep
+    /// waiting. Tasks that still run are dropped, and [deferreds](crate::Deferred) belong to a run.
+    /// The new run has the code that the deployment has then.
     pub fn continue_as_new<T>(&self, request: W::Request) -> Result<T> {
         let what = format_args!("the request of workflow {}", W::NAME);
         Err(Error::continue_as_new(payload::encode(what, &request)?))

@@ -42,8 +42,8 @@ pub struct Deferred<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// A name that was written in the code, or one that was made. It is copied, so that a
-/// deferred is used alike in both cases.
+/// A name written in the code, or made at run time. It is copied, so that a deferred is used alike
+/// in both cases.
 #[derive(Clone, Copy)]
 enum Name {
     Written(&'static str),
@@ -64,8 +64,8 @@ impl<T> Deferred<T> {
         }
     }
 
-    /// A promise whose name is known when the code runs, such as that of an execution of
-    /// another module. A workflow's own are declared: see [`DynamicDeferred`].
+    /// A promise whose name is known when the code runs, such as a deferred of another module's
+    /// execution. A workflow's own are declared: see [`DynamicDeferred`].
     ///
     /// # Panics
     ///

@@ -75,7 +75,7 @@ pub struct WorkflowDefinition {
 pub struct SignalDefinition {
     /// Its name.
     pub name: &'static str,
-    /// The shape of what it brings.
+    /// The shape of its value.
     pub value: fn() -> Shape,
     /// Describes it.
     pub info: fn(&SignalDefinition) -> Encoded,
@@ -133,7 +133,7 @@ impl DeferredDefinition {
 pub struct QueryDefinition {
     /// Its name.
     pub name: &'static str,
-    /// The shape of what it asks with.
+    /// The shape of its input.
     pub input: fn() -> Shape,
     /// The shape of the answer.
     pub output: fn() -> Shape,
@@ -157,7 +157,7 @@ impl QueryDefinition {
 pub struct UpdateDefinition {
     /// Its name.
     pub name: &'static str,
-    /// The shape of what it asks for.
+    /// The shape of its request.
     pub input: fn() -> Shape,
     /// The shape of the answer.
     pub output: fn() -> Shape,

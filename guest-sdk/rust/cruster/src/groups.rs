@@ -36,8 +36,8 @@ const fn has_method(list: &[ActivityDefinition], name: &[u8]) -> bool {
     false
 }
 
-/// The method name: what follows the last `::` of the origin. The name of the
-/// activity may differ.
+/// The method name: the part after the last `::` of the origin. The name of the activity may
+/// differ.
 const fn method(origin: &str) -> &[u8] {
     after_last(b':', origin)
 }

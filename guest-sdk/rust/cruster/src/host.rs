@@ -4,9 +4,9 @@ use crate::wire::Fault;
 
 /// One function of the host: a durable op or an immediate call.
 ///
-/// Inside a module it also holds the import. Each function of the SDK refers to the
-/// one it needs. So the linker drops the imports of functions that a module does
-/// not use, and the imports of a module show what it can do.
+/// Inside a module it also holds the import. Each function of the SDK refers to the one it needs.
+/// So the linker drops the imports of functions that a module does not use, and the imports of a
+/// module show its capabilities.
 pub struct Call {
     /// The name of the import.
     pub name: &'static str,

@@ -82,9 +82,9 @@ impl Http {
 }
 
 impl Http {
-    /// Makes several calls at the same time, and returns when each has its result. These are
-    /// in the order of the requests. There are at most 64, and the answers together are at most
-    /// as large as that of one call may be.
+    /// Makes several calls at the same time, and returns when each has its result. These are in the
+    /// order of the requests. There are at most 64, and the answers together have the size limit of
+    /// a single answer.
     ///
     /// ```
     /// # use cruster::prelude::*;

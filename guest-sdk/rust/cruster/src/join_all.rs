@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 /// Waits for all futures of a list, at the same time, and yields their results in its order.
 ///
-/// As [`join!`](crate::join) does, it waits for all of them even if one fails; the error is that
-/// of the first in the list that failed. [`try_join_all`] ends with the first failure.
+/// As [`join!`](crate::join) does, it waits for all of them even if one fails; the error is the
+/// first in the order of the list. [`try_join_all`] ends with the first failure.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -168,7 +168,7 @@ where
 }
 
 impl<F: Future, D: Future<Output = Result<()>>> Settle<F, D> {
-    /// The error of those that are open, if the deadline is over.
+    /// The error of the open ones, if the deadline has passed.
     fn over(&mut self, cx: &mut Context<'_>) -> Option<fn() -> Error> {
         match self.deadline.as_mut()?.as_mut().poll(cx) {
             Poll::Pending => None,
@@ -210,8 +210,8 @@ impl<F: Future> All<F> {
         self.limit = n;
     }
 
-    /// Polls those that were woken, and begins others as far as the limit allows. It is ready when
-    /// all are done, or when one is that `ends` it all: then it yields its index.
+    /// Polls the woken futures, and begins others as far as the limit allows. It is ready when all
+    /// are done, or when one is done that `ends` it all: then it yields its index.
     fn poll(&mut self, cx: &Context<'_>, ends: impl Fn(&F::Output) -> bool) -> Poll<Option<usize>> {
         self.woken.report_to(cx.waker());
         // Only the woken ones: a fan-out may be thousands wide. A child that is woken
@@ -236,7 +236,7 @@ impl<F: Future> All<F> {
         }
     }
 
-    /// Polls a future unless it is done; returns whether it has become one that ends it all.
+    /// Polls a future unless it is done; returns whether its result ends it all.
     fn poll_part(&mut self, at: usize, ends: impl Fn(&F::Output) -> bool) -> bool {
         let Some(Part::Open(future)) = self.parts.get_mut(at) else {
             return false;

@@ -1,4 +1,4 @@
-//! Tasks that end with what they were started for.
+//! Tasks that end with their owner.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::execution::{Awaited, ContextCore};
 use crate::task::Finish;
 
-/// A set of tasks that yields their results as they come, and that cancels those that are left
-/// when it is dropped. So no task outlives the part of the workflow that started it.
+/// A set of tasks that yields their results as they come, and that cancels the remaining ones when
+/// it is dropped. So no task outlives the part of the workflow that started it.
 ///
 /// ```
 /// # use cruster::prelude::*;

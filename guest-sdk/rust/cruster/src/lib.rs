@@ -69,8 +69,8 @@
 //! An **entity** is a thing with an id, reached by calls: from clients and from workflows.
 //! The first call creates it.
 //!
-//! One **with a state** is a struct. Its operations run one at a time; the state is saved
-//! together with the reply of an operation and with what it sent.
+//! One **with a state** is a struct. Its operations run one at a time; the state is saved together
+//! with the reply of an operation and its messages.
 //!
 //! ```
 //! use cruster::prelude::*;
@@ -110,8 +110,8 @@
 //! ```
 //!
 //! One **without** keeps its data in the database: see [`entity`](macro@entity) and
-//! [`entity_impl`](macro@entity_impl). Its `self` dereferences to an [`RpcContext`], which has
-//! what an activity has.
+//! [`entity_impl`](macro@entity_impl). Its `self` dereferences to an [`RpcContext`], which offers
+//! the calls of an activity.
 //!
 //! # Several things at once
 //!

@@ -11,9 +11,9 @@ use crate::execution::{Awaited, ContextCore};
 /// A queue of futures that wait for their turn. It costs no step of the journal.
 ///
 /// Only the first takes something, and only when it is polled. It is woken whenever there may be
-/// something to take, and whenever it has become the first. So no one is served before those who
-/// came earlier; and a future that is dropped, even after it was woken, has taken nothing and keeps
-/// no one behind it waiting.
+/// something to take, and whenever it has become the first. So futures are served in order of
+/// arrival; and a future that is dropped, even after it was woken, has taken nothing and keeps no
+/// one behind it waiting.
 pub(crate) struct Line {
     core: ContextCore,
     places: RefCell<VecDeque<(u64, u64)>>,
@@ -83,7 +83,7 @@ impl Place<'_> {
         first.is_none_or(|(number, _)| number == self.number)
     }
 
-    /// Takes a place at the end of the line, or keeps the one that it has.
+    /// Takes a place at the end of the line, or keeps its place.
     fn keep(&mut self, awaited: Awaited, cx: &Context<'_>) {
         let line = self.line;
         self.wait = line

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 /// Things that a workflow has set while it runs, by their names.
 pub(crate) type Named<T> = RefCell<Vec<(&'static str, T)>>;
 
-/// Puts something under a name, and returns what was there.
+/// Puts something under a name, and returns the previous entry.
 pub(crate) fn replace<T>(list: &Named<T>, name: &'static str, thing: T) -> Option<T> {
     let mut list = list.borrow_mut();
     match list.iter_mut().find(|(known, _)| *known == name) {
@@ -17,7 +17,7 @@ pub(crate) fn replace<T>(list: &Named<T>, name: &'static str, thing: T) -> Optio
     }
 }
 
-/// What is under a name.
+/// The entry under a name.
 pub(crate) fn find<T: Clone>(list: &Named<T>, name: &str) -> Option<T> {
     let list = list.borrow();
     let found = list.iter().find(|(known, _)| *known == name);

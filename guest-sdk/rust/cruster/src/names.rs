@@ -42,7 +42,7 @@ pub(crate) const fn goes_on(text: &str, beginning: &str) -> bool {
     text.len() > beginning.len() && equal(text.split_at(beginning.len()).0, beginning)
 }
 
-/// What follows the last of a mark, or all of it, in constants.
+/// The part after the last mark, or all of it, in constants.
 pub(crate) const fn after_last(mark: u8, text: &str) -> &[u8] {
     let mut rest = text.as_bytes();
     let mut after = rest;

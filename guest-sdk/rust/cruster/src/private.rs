@@ -1,4 +1,4 @@
-//! What the expanded macros use. It is not a public API.
+//! Items for the expanded macros. They are not a public API.
 //!
 //! `tests/expanded.rs` is the expansion of a workflow and a group, written out.
 //! Some of what that file relies on:
@@ -46,7 +46,7 @@ pub use crate::update::listen;
 pub use crate::wire;
 pub use crate::workflow::{derive_key, hashed_key, key_of, key_text, raw_key, run_workflow};
 
-// What the crate `cruster-client` uses.
+// Items for the crate `cruster-client`.
 pub use crate::codes::{
     BAD_CONFIG, BAD_INPUT, BAD_REQUEST, Code, DEADLINE, INTERNAL, OPERATION_INPUT,
     PAYLOAD_TOO_LARGE, UNREACHABLE,

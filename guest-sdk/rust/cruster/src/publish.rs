@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 256;
 /// A value that a workflow publishes, for others to read at any time, also after its end.
 /// Derive it beside serde's traits.
 ///
-/// A workflow lists what it [publishes](WorkflowContext::publish). To read it costs the
+/// A workflow lists the values it [publishes](WorkflowContext::publish). Reading them costs the
 /// workflow nothing, unlike a [query](crate::Query), which wakes it.
 ///
 /// ```
@@ -58,8 +58,8 @@ const MAX_TEXT: usize = 256;
 /// }
 /// ```
 ///
-/// Its name is that of the type in snake case, `stage` for `Stage`; `#[state(name = "…")]`
-/// gives it another.
+/// Its name is the type's in snake case, `stage` for `Stage`; `#[state(name = "…")]` gives it
+/// another.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a state of workflows",
     note = "derive it beside serde's traits: #[derive(Serialize, Deserialize, Schema, State)]"
@@ -89,13 +89,13 @@ pub trait State: Serialize + DeserializeOwned + Schema + Part + 'static {
 /// pub struct Amount(f64);
 /// ```
 ///
-/// Its name is that of the type in snake case; `#[attribute(name = "…")]` gives it another.
+/// Its name is the type's in snake case; `#[attribute(name = "…")]` gives it another.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an attribute of workflows",
     note = "derive it on a struct with one field: #[derive(Attribute)]"
 )]
 pub trait Attribute: Part + 'static {
-    /// What it holds.
+    /// Its value.
     type Value: AttributeValue;
     /// Its name.
     const NAME: &'static str;
@@ -118,7 +118,7 @@ pub trait Attribute: Part + 'static {
     note = "it holds a `String`, an integer of up to 64 bits, an `f64` or `f32`, a `bool` or a `Timestamp`"
 )]
 pub trait AttributeValue: Serialize {
-    /// What the manifest calls it.
+    /// Its name in the manifest.
     #[doc(hidden)]
     const TYPE: &'static str;
 }
@@ -189,7 +189,7 @@ impl Progress {
     note = "derive it: #[derive(Serialize, Deserialize, Schema, State)], or #[derive(Attribute)]"
 )]
 pub trait Part {
-    /// Adds it to what is published.
+    /// Adds it to the published values.
     #[doc(hidden)]
     fn add(&self, to: &mut Publication) -> Result<()>;
     /// Takes the name away.
@@ -220,7 +220,7 @@ pub trait Publishes<P>: Workflow {}
 
 impl<W: Workflow> Publishes<Progress> for W {}
 
-/// What is published with one step.
+/// The values published with one step.
 #[derive(Default)]
 pub struct Publication(wire::Publish);
 
@@ -284,9 +284,9 @@ macro_rules! tuples {
 tuples! { (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
 
 impl<W> WorkflowContext<W> {
-    /// Publishes a value, or several as a tuple: what others read of the execution, and what it
-    /// is found by. It does not wait: others see it once the workflow waits for something, or is
-    /// over. What changes until then is written together.
+    /// Publishes a value, or several as a tuple: state that others read of the execution, and
+    /// attributes it is found by. It does not wait: others see it once the workflow waits for
+    /// something, or has ended. Changes until then are written together.
     ///
     /// It fails, and publishes nothing, if a value does not encode, if all state together has
     /// more than 64 KiB, if a text or a note has more than 256 bytes or a control character, and
@@ -300,7 +300,7 @@ impl<W> WorkflowContext<W> {
         self.core().publish(&PUBLISH, publication.0)
     }
 
-    /// Takes back what was published, as if it had never been: `self.retract::<Stage>()?`.
+    /// Takes back a published value, as if it had never been: `self.retract::<Stage>()?`.
     pub fn retract<P: Part>(&self) -> Result<()>
     where
         W: Publishes<P>,
@@ -322,13 +322,13 @@ impl<W> WorkflowContext<W> {
     }
 }
 
-/// What a run has published. What a turn changes is published by one op, at its end.
+/// The published values of a run. One op at the end of a turn publishes its changes.
 pub(crate) struct Publisher {
     call: &'static Call,
     state: Vec<wire::Published>,
     attributes: Vec<wire::Published>,
     progress: Option<Box<wire::Progress>>,
-    /// What was not published yet.
+    /// The unpublished changes.
     changed: wire::Publish,
 }
 
@@ -349,7 +349,7 @@ impl ContextCore {
         publisher.merge(publication)
     }
 
-    /// Publishes what has changed in this turn.
+    /// Publishes the changes of this turn.
     pub(crate) fn publish_changes(&self) {
         let changed = match &mut *self.0.publisher.borrow_mut() {
             Some(publisher) => (publisher.call, std::mem::take(&mut publisher.changed)),
@@ -393,7 +393,7 @@ impl Publisher {
     }
 }
 
-/// Sets values, and returns those that were others before.
+/// Sets values, and returns the changed ones.
 fn changes(
     known: &mut Vec<wire::Published>,
     new: Option<Vec<wire::Published>>,
@@ -407,7 +407,7 @@ fn changes(
     changed
 }
 
-/// Refuses what the host refuses.
+/// Refuses the same values as the host.
 fn check(publication: &wire::Publish) -> Result<()> {
     for attribute in publication.attributes.iter().flatten() {
         let value = attribute.value.as_deref().map(Value::decode).transpose();

@@ -19,9 +19,9 @@ use crate::std_clock;
 use crate::wire::{self, Fault, Outcome, Settled};
 use crate::workflow::Workflow;
 
-/// A question that a running workflow answers at any time, also while it sleeps: how far it
-/// is, what it waits for. Derive it beside serde's traits; the value of the type is what the
-/// query asks with. It costs no step of the journal.
+/// A question that a running workflow answers at any time, also while it sleeps: its progress, its
+/// current wait. Derive it beside serde's traits; the value of the type is the query's input. It
+/// costs no step of the journal.
 ///
 /// A workflow lists the queries that it answers, and says early in `execute` how it answers
 /// each of them: see [`WorkflowContext::answer`].
@@ -60,8 +60,8 @@ use crate::workflow::Workflow;
 /// }
 /// ```
 ///
-/// Its name is that of the type in snake case, `get_progress` for `GetProgress`;
-/// `#[query(name = "…")]` gives it another.
+/// Its name is the type's in snake case, `get_progress` for `GetProgress`; `#[query(name = "…")]`
+/// gives it another.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query",
     note = "derive it beside serde's traits: #[derive(Serialize, Deserialize, Schema, Query)]"
@@ -93,7 +93,7 @@ pub trait Query: Serialize + DeserializeOwned + Schema + 'static {
 pub trait Answers<Q: Query>: Workflow {}
 
 /// A query that no client can ask. All workflows would answer it, so that the compiler never takes
-/// the one query of a workflow for the one that was meant, and complains about that.
+/// the one query of a workflow for the intended one, and complains about that.
 #[derive(Serialize, serde::Deserialize)]
 #[doc(hidden)]
 pub enum NoQuery {}
@@ -113,7 +113,7 @@ impl Query for NoQuery {
 #[diagnostic::do_not_recommend]
 impl<W: Workflow> Answers<NoQuery> for W {}
 
-/// What the answer to a query or an update may be: the value, or a [`Result`] with it.
+/// A possible answer to a query or an update: the value, or a [`Result`] with it.
 #[diagnostic::on_unimplemented(
     message = "the answer is of the type `{T}`, not `{Self}`",
     label = "return a `{T}`, or a `Result<{T}, Error>`",
@@ -144,9 +144,9 @@ impl<W> WorkflowContext<W> {
     /// `Cell` or a `RefCell`: it sees them as they are when it is asked. It returns the answer,
     /// or a [`Result`] with it; an error is the caller's, with the code `CR-2037`.
     ///
-    /// An answer only looks. A host asks a copy of the workflow, so that what the closure
-    /// changes is lost; and durable calls fail in it, with `CR-4002`. To have the workflow do
-    /// something, send it a [signal](crate::Signal).
+    /// An answer only looks. A host asks a copy of the workflow, so that the closure's changes are
+    /// lost; and durable calls fail in it, with `CR-4002`. To have the workflow do something, send
+    /// it a [signal](crate::Signal).
     ///
     /// ```
     /// # use cruster::prelude::*;

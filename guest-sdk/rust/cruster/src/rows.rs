@@ -327,7 +327,7 @@ impl<'de> Deserializer<'de> for Cell<'_> {
         }
     }
 
-    /// Times may come as text; all other newtypes are what they hold.
+    /// Times may come as text; all other newtypes are read as their content.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

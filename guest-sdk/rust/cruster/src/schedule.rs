@@ -53,7 +53,7 @@ pub struct Schedule {
     pub(crate) info: fn(&Schedule) -> Encoded,
 }
 
-/// What a schedule does if the run before is not over.
+/// The policy of a schedule if the previous run has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlap {
     /// It leaves this one out.

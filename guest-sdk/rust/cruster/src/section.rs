@@ -13,7 +13,7 @@ use crate::op::{Op, RawOp};
 use crate::task::Shield;
 use crate::wire::{self, Wire};
 
-/// Which entity a workflow [locks](WorkflowContext::lock): `Account::id("ada")`, or that of
+/// Which entity a workflow [locks](WorkflowContext::lock): `Account::id("ada")`, or an entity of
 /// another deployment, [`RemoteEntity::id`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityId {
@@ -51,7 +51,7 @@ impl<C> RemoteEntity<'_, C> {
     }
 }
 
-/// What a workflow can [lock](WorkflowContext::lock): an [`EntityId`], or a tuple, an array or
+/// A target a workflow can [lock](WorkflowContext::lock): an [`EntityId`], or a tuple, an array or
 /// a vector of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name entities to lock",
@@ -99,8 +99,8 @@ macro_rules! tuples {
 tuples! { (a) (a b) (a b c) (a b c d) (a b c d e) (a b c d e f) (a b c d e f g) (a b c d e f g h) }
 
 impl<W> WorkflowContext<W> {
-    /// Begins a critical section: entities that no one else reaches until it is over. The
-    /// calls of others wait, those that only read as well.
+    /// Begins a critical section: entities that no one else reaches until it ends. The calls of
+    /// others wait, reads included.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -205,9 +205,9 @@ impl Drop for Lock {
 
 /// A critical section; see [`WorkflowContext::lock`].
 ///
-/// Dropping it ends the section too, without a wait: what the workflow does next takes effect
-/// only after that. To keep entities locked to the end of the execution, keep the section in a
-/// variable; `let _ = …` would drop it at once.
+/// Dropping it ends the section too, without a wait: the workflow's next steps take effect only
+/// after that. To keep entities locked to the end of the execution, keep the section in a variable;
+/// `let _ = …` would drop it at once.
 #[must_use = "the section is over when this is dropped: keep it in a variable, and release it"]
 pub struct Section {
     core: ContextCore,

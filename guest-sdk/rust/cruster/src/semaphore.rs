@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::execution::Awaited;
 use crate::line::Line;
 
-/// Bounds what the tasks of one execution do at the same time. Those that wait for it get it in
-/// the order in which they came. It is part of what a replay restores, and costs no step of the
-/// journal. A clone is the same semaphore.
+/// Bounds the concurrent work of the tasks of one execution. Waiting tasks get it in the order in
+/// which they came. A replay restores it, and it costs no step of the journal. A clone is the same
+/// semaphore.
 ///
 /// ```
 /// # use cruster::prelude::*;

@@ -20,13 +20,13 @@ use crate::schema::Schema;
 use crate::wire::{self, Wire};
 use crate::workflow::Workflow;
 
-/// A message that a workflow can be sent while it runs. Derive it beside serde's traits;
-/// the value of the type is what the signal brings.
+/// A message that a workflow can be sent while it runs. Derive it beside serde's traits; the value
+/// of the type is the signal's payload.
 ///
-/// A workflow lists the signals that it accepts, and [receives](WorkflowContext::receive)
-/// them one after the other. Clients send them through the API, other workflows with
-/// [`WorkflowContext::signal`]. No signal is lost: one that comes before the workflow asks
-/// for it waits.
+/// A workflow lists the signals that it accepts, and [receives](WorkflowContext::receive) them one
+/// after the other. Clients send them through the API, other workflows with
+/// [`WorkflowContext::signal`]. No signal is lost: a signal that comes before the workflow asks for
+/// it waits.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -59,8 +59,8 @@ use crate::workflow::Workflow;
 /// }
 /// ```
 ///
-/// Its name is that of the type in snake case, `paid` for `Paid`; `#[signal(name = "…")]`
-/// gives it another.
+/// Its name is the type's in snake case, `paid` for `Paid`; `#[signal(name = "…")]` gives it
+/// another.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a signal",
     note = "derive it beside serde's traits: #[derive(Serialize, Deserialize, Schema, Signal)]"
@@ -145,10 +145,10 @@ impl<W> WorkflowContext<W> {
         }
     }
 
-    /// Takes the next signal of a type, if it has arrived. It does not wait: a signal arrives
-    /// while the workflow waits for something, and only if it has asked for one before, with
-    /// this or with [`receive`](WorkflowContext::receive). So use it between two waits, to take
-    /// what has come meanwhile: one each time.
+    /// Takes the next signal of a type, if it has arrived. It does not wait: a signal arrives while
+    /// the workflow waits for something, and only if it has asked for one before, with this or with
+    /// [`receive`](WorkflowContext::receive). So use it between two waits, to take signals that
+    /// have arrived meanwhile: one each time.
     ///
     /// ```
     /// # use cruster::prelude::*;

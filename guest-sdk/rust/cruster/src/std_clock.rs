@@ -1,11 +1,10 @@
 //! The clock of the standard library in tests, with the feature `std-clock`.
 //!
 //! On a host `SystemTime::now()` and `Instant::now()` of a workflow are journal time: the sandbox
-//! says so. A test has no sandbox, and the standard library asks the C library for the time. What
-//! a program defines itself the linker does not take from a shared library, so this module defines
-//! the one function that the standard library calls. While a workflow takes a turn, it
-//! answers its thread with the time of that turn; everyone else gets what the kernel says,
-//! as without it.
+//! says so. A test has no sandbox, and the standard library asks the C library for the time. What a
+//! program defines itself the linker does not take from a shared library, so this module defines
+//! the one function that the standard library calls. While a workflow takes a turn, it answers its
+//! thread with the time of that turn; everyone else gets the kernel's time, as without it.
 //!
 //! It is a feature, and for tests, because a library that replaces a function of the C library
 //! should be asked to.
@@ -68,7 +67,7 @@ unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
             unsafe { time.write(read) };
             0
         }
-        // SAFETY: the kernel checks what it is handed.
+        // SAFETY: the kernel checks its arguments.
         _ => unsafe { syscall(SYS_CLOCK_GETTIME, c_long::from(clock), time) as c_int },
     }
 }

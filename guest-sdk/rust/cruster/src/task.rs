@@ -63,7 +63,7 @@ pub(crate) fn spawn<T: 'static>(
     }
 }
 
-/// Tells the result of a task once: that of its future, or that it was cancelled if it is dropped
+/// Tells the result of a task once: its future's result, or that it was cancelled if it is dropped
 /// before.
 pub(crate) struct Finish<T, D: FnOnce(Result<T>)> {
     done: Option<D>,
@@ -103,8 +103,8 @@ impl<T> JoinHandle<T> {
     /// Cancels the task: its future is dropped where it waits, which cancels its durable calls, and
     /// the handle yields [`Error::canceled`]. A task that is over stays as it is.
     ///
-    /// What a task does within a [shield](crate::WorkflowContext::shield) is finished before. So
-    /// await the handle to be sure that the task has ended:
+    /// A task finishes its work within a [shield](crate::WorkflowContext::shield) first. So await
+    /// the handle to be sure that the task has ended:
     ///
     /// ```
     /// # use cruster::prelude::*;

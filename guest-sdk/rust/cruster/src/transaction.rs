@@ -29,9 +29,9 @@ impl Transaction {
         Ok(u64::try_from(reply.rows_affected).unwrap_or(0))
     }
 
-    /// Undoes what the statements so far have done. The activity goes on: it may return a
-    /// result, make HTTP calls, or begin another transaction with the next statement. An
-    /// activity that returns an error needs no rollback.
+    /// Undoes the statements so far. The activity goes on: it may return a result, make HTTP calls,
+    /// or begin another transaction with the next statement. An activity that returns an error
+    /// needs no rollback.
     pub fn rollback(&self) -> Result<()> {
         let _: Value = self.attempt.perform(&TX_ROLLBACK, &TxRollback {})?;
         Ok(())

@@ -21,8 +21,8 @@ use crate::schema::Schema;
 use crate::wire::{self, Delivery, Fault, NIL, Outcome, Settled, UpdateRequest, Wire};
 use crate::workflow::Workflow;
 
-/// A request that changes a running workflow, and is answered. Derive it beside serde's
-/// traits; the value of the type is what the update asks for.
+/// A request that changes a running workflow, and is answered. Derive it beside serde's traits; the
+/// value of the type is the update's request.
 ///
 /// A workflow lists the updates that it takes, and says early in `execute` how it
 /// [handles](WorkflowContext::on_update) each of them. A client waits for the answer. An update
@@ -77,8 +77,7 @@ use crate::workflow::Workflow;
 /// }
 /// ```
 ///
-/// Its name is that of the type in snake case, `add` for `Add`; `#[update(name = "…")]`
-/// gives it another.
+/// Its name is the type's in snake case, `add` for `Add`; `#[update(name = "…")]` gives it another.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an update",
     note = "derive it beside serde's traits: #[derive(Serialize, Deserialize, Schema, Update)]"
@@ -138,12 +137,11 @@ impl<W> WorkflowContext<W> {
     /// Says how the workflow handles an update from here on. Those that came before wait for
     /// it, so call it early in `execute`.
     ///
-    /// Each update is a task of the workflow, which may await durable calls. The tasks begin
-    /// in the order in which the updates were sent. Share variables with them in an `Rc`, of
-    /// a `Cell` or a `RefCell`; to wait for what they do, use
-    /// [`until`](WorkflowContext::until). A handler returns the answer, or a [`Result`] with
-    /// it; an error is the caller's. If `execute` returns while a handler is under way, its
-    /// caller gets `CR-2040`.
+    /// Each update is a task of the workflow, which may await durable calls. The tasks begin in the
+    /// order in which the updates were sent. Share variables with them in an `Rc`, of a `Cell` or a
+    /// `RefCell`; to wait for their effects, use [`until`](WorkflowContext::until). A handler
+    /// returns the answer, or a [`Result`] with it; an error is the caller's. If `execute` returns
+    /// while a handler is under way, its caller gets `CR-2040`.
     pub fn on_update<U: Update, A, F>(&self, handler: impl Fn(U) -> F + 'static)
     where
         W: Takes<U>,
@@ -181,7 +179,7 @@ impl<W> WorkflowContext<W> {
     /// before an update is sent: nothing is written then. It is looked at again when the
     /// update is delivered, before it is handled.
     ///
-    /// The closure only looks, as one that [answers](WorkflowContext::answer) a query. Call
+    /// The closure only looks, as a closure that [answers](WorkflowContext::answer) a query. Call
     /// it before [`on_update`](WorkflowContext::on_update).
     pub fn check_update<U: Validated>(&self, validator: impl Fn(&U) -> Result<()> + 'static)
     where
@@ -219,8 +217,8 @@ pub(crate) struct Updating {
 }
 
 impl Updating {
-    /// Whether an update can come that a handler would take. What the handler wakes, no one
-    /// can tell: tasks may wait for whatever they like.
+    /// Whether an update can come that a handler would take. The waits it would wake are unknown:
+    /// tasks may wait for whatever they like.
     pub(crate) fn waits(&self) -> bool {
         self.op.get() != 0 && !self.handlers.borrow().is_empty()
     }

@@ -39,7 +39,7 @@ mod place {
         }
     }
 
-    /// The order of the fields is that of the ABI.
+    /// The fields are in the order of the ABI.
     #[repr(C)]
     pub struct Where {
         task: AtomicU32,
@@ -50,7 +50,7 @@ mod place {
         file: Text,
     }
 
-    /// Its address is what the module exports.
+    /// The module exports its address.
     #[unsafe(export_name = "cruster_where")]
     pub static WHERE: Where = Where {
         task: AtomicU32::new(0),

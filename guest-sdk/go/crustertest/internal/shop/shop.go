@@ -1,4 +1,4 @@
-// Package shop is a module of tests, which calls that of package billing.
+// Package shop is a module of tests, which calls the module of package billing.
 package shop
 
 import (

@@ -37,7 +37,7 @@ func TestTwoModules(t *testing.T) {
 	require.False(t, found)
 }
 
-// A stub replaces what it names, and not what has the same name in the other module.
+// A stub replaces only its own target, not the same name in the other module.
 func TestStubsOfOneModule(t *testing.T) {
 	t.Parallel()
 	stubbed := func(*cruster.ActivityContext, int) (string, error) { return "a stub", nil }
@@ -56,7 +56,7 @@ func TestStubsOfOneModule(t *testing.T) {
 	require.Equal(t, "noted by me", named)
 }
 
-// What a test leaves open is said, with what there is.
+// An ambiguous name is reported, with the choices.
 func TestModulesThatAreNotClear(t *testing.T) {
 	t.Parallel()
 	_, err := crustertest.Run(t, shop.Process, 5)

@@ -1,8 +1,8 @@
 //! MessagePack for serde.
 //!
-//! It differs from the usual decoders in three ways. An empty map reads as nothing. Nil reads as an empty list or
-//! map, because other languages write that for one that was never filled. And
-//! errors say where in the value they are.
+//! It differs from the usual decoders in three ways. An empty map reads as nothing. Nil reads as an
+//! empty list or map, because other languages write nil for one never filled. And errors say where
+//! in the value they are.
 //!
 //! A function that takes a visitor is compiled once for each type of a module. To
 //! keep modules small, those for structs accept only a map, and build the error for

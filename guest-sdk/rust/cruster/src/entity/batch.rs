@@ -1,7 +1,7 @@
 //! Runs operations of an entity with a state, one after the other.
 //!
-//! The state is decoded once and encoded once, however many operations there are. An
-//! operation that fails has changed nothing: the state is again what it was before.
+//! The state is decoded once and encoded once, however many operations there are. An operation that
+//! fails has changed nothing: the state is restored.
 
 use std::fmt;
 
@@ -41,11 +41,11 @@ struct Batch<'a, S> {
     changed: bool,
 }
 
-/// What the state was before an operation.
+/// The state before an operation.
 enum Before<S> {
     /// There was no entity.
     Nothing,
-    /// What the host gave.
+    /// The host's input.
     Given,
     Copy(S),
     Encoded(Vec<u8>),
@@ -80,7 +80,7 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
         Ok(reply)
     }
 
-    /// The state for the host: what it gave, if no operation has changed it.
+    /// The state for the host: its own input, if no operation has changed it.
     fn end(&self) -> Result<(Binary, u32)> {
         if !self.changed {
             return Ok((self.given.state.clone(), self.given.version));
@@ -128,8 +128,7 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
         Ok(cx.reply(value))
     }
 
-    /// Runs an operation that is read-only. One of an entity that is not there sees what
-    /// it would begin with.
+    /// Runs a read-only operation. For an entity that does not exist it sees the initial state.
     fn read(&mut self, operation: &OperationDefinition, input: &[u8]) -> Result<OperationReply> {
         let cx = EntityContext::new(self.attempt, true);
         let value = match &mut self.state {
@@ -146,7 +145,7 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
         Ok(cx.reply(value))
     }
 
-    /// Remembers the state. The first operation needs no copy: what the host gave is one.
+    /// Remembers the state. The first operation needs no copy: the host's input is one.
     fn before(&self) -> Result<Before<S>> {
         Ok(match &self.state {
             None => Before::Nothing,

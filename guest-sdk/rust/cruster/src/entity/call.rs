@@ -217,8 +217,8 @@ pub struct RemoteEntity<'a, C> {
 }
 
 impl<C: CallsEntities> RemoteEntity<'_, C> {
-    /// Calls an operation. Its input is what the operation takes: its one parameter, a
-    /// struct of several, or `()`.
+    /// Calls an operation. Its input is the operation's: its one parameter, a struct of several, or
+    /// `()`.
     #[track_caller]
     pub fn call<In: Serialize, Out: DeserializeOwned>(
         &self,

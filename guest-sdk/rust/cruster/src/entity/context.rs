@@ -14,12 +14,12 @@ use crate::timestamp::Timestamp;
 use crate::wire::{self, EntityMessage, OperationReply};
 use crate::workflow::Workflow;
 
-/// What an operation of an entity with a state can do besides changing it. An operation
+/// The capabilities of an operation of an entity with a state, besides changing it. An operation
 /// that takes a `&EntityContext` as its first parameter is given one.
 ///
-/// What it sends and starts is done once the operation is durable, and not at all if the
-/// operation fails. It cannot wait for anything: entities that waited for each other could
-/// stop each other for ever. What has to wait is a workflow, which the operation starts.
+/// Messages and starts take effect once the operation is durable, and not at all if the operation
+/// fails. It cannot wait for anything: entities that waited for each other could stop each other
+/// for ever. To wait, let the operation start a workflow.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -54,7 +54,7 @@ pub struct EntityContext(Rc<Shared>);
 
 struct Shared {
     attempt: Attempt,
-    /// Nothing of what it does is kept.
+    /// None of its effects are kept.
     read_only: bool,
     sent: RefCell<Vec<EntityMessage>>,
     started: RefCell<Vec<wire::Call>>,
@@ -144,7 +144,7 @@ impl EntityContext {
         }
     }
 
-    /// Refuses what an operation that is read-only cannot do.
+    /// Refuses the effects forbidden to a read-only operation.
     fn check(&self, what: &str) -> Result<()> {
         if !self.0.read_only {
             return Ok(());
@@ -184,8 +184,8 @@ pub struct WorkflowStarter<'a, W> {
 }
 
 impl<W: Workflow> WorkflowStarter<'_, W> {
-    /// Uses the SHA-256 of `key` as the idempotency key, instead of what the workflow
-    /// derives from the request.
+    /// Uses the SHA-256 of `key` as the idempotency key, instead of the key derived from the
+    /// request.
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = key.into();
         self.mode = "hashed";

@@ -33,7 +33,7 @@ const fn has_method(list: &[OperationDefinition], name: &[u8]) -> bool {
     false
 }
 
-/// The method name: what follows the group's name and the dot behind it.
+/// The method name: the part after the group's name and the dot behind it.
 const fn method(operation: &str) -> &[u8] {
     after_last(b'.', operation)
 }

@@ -96,7 +96,7 @@ impl<E> RpcContext<E> {
     note = "mark the struct with #[entity]"
 )]
 pub trait EntityType: 'static {
-    /// What the attribute says.
+    /// The arguments of the attribute.
     const OPTIONS: EntityOptions;
 }
 

@@ -19,7 +19,7 @@ use crate::section::EntityId;
     note = "mark the struct with #[stateful_entity]"
 )]
 pub trait EntityState: Default + Serialize + DeserializeOwned + Schema + 'static {
-    /// What the attribute says.
+    /// The arguments of the attribute.
     #[doc(hidden)]
     const OPTIONS: EntityOptions;
     /// How many shapes the state had before.
@@ -57,7 +57,7 @@ pub fn decode_state<T: DeserializeOwned>(of: &str, raw: &[u8], version: u32) -> 
     codec::decode(raw).map_err(|e| unfit(of, version, &e))
 }
 
-/// The hint on a state of another shape than the code has: that of the code is about states of
+/// The hint on a state of another shape than the code has: the code's own hint is about states of
 /// newer code. The SDK for Go has the same.
 const UNFIT: &str = "A change of the shape of a state needs a migration, migrate(...) of #[stateful_entity]; for a new field #[serde(default)] will do.";
 

@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     ready: Arc<Ready>,
     tasks: RefCell<Numbered<Task>>,
     spawned: Cell<u64>,
-    /// The task that runs, and whether interrupts reach what it does now.
+    /// The running task, and whether interrupts reach its current work.
     running: Cell<u64>,
     shielded: Cell<bool>,
     waits: RefCell<Numbered<Wait>>,
@@ -80,17 +80,17 @@ pub(crate) struct Shared {
     interrupt_op: Cell<u32>,
     /// The op that began the critical section; 0 if there is none.
     pub(crate) section: Cell<u32>,
-    /// The changes of the code that the run takes, and those that it does not.
+    /// The changes of the code that the run takes, and the changes it does not.
     patches: RefCell<Vec<(String, bool)>>,
     /// What tasks wait for that is no op.
     conditions: RefCell<Vec<Condition>>,
-    /// What the workflow has of the signals that it asked for.
+    /// The state of the signals the workflow has asked for.
     pub(crate) inboxes: RefCell<Vec<Inbox>>,
     /// How the workflow answers queries.
     pub(crate) answering: Answering,
     /// How the workflow handles updates.
     pub(crate) updating: Updating,
-    /// What the workflow has published.
+    /// The published values of the workflow.
     pub(crate) publisher: RefCell<Option<Publisher>>,
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
@@ -116,7 +116,7 @@ struct Op {
 }
 
 impl ContextCore {
-    /// Panics unless the workflow lists a deferred; `does` says what it does with it.
+    /// Panics unless the workflow lists a deferred; `does` names the attempted use.
     #[track_caller]
     pub(crate) fn must_accept(&self, does: &str, deferred: &str) {
         let accepted = self.0.deferreds.iter().any(|d| d.has(deferred));
@@ -208,7 +208,7 @@ impl Execution {
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
-    /// Where each task began, what it waits for and where, in lines of the author's.
+    /// Where each task began, its wait and where it waits, in the author's lines.
     pub(crate) fn waits(&self) -> Vec<String> {
         self.core.0.waits_of_tasks()
     }
@@ -236,7 +236,7 @@ impl Drop for Execution {
 }
 
 impl ContextCore {
-    /// What is known about a change of the code.
+    /// The known state of a change of the code.
     pub(crate) fn patch(&self, id: &str) -> Option<bool> {
         let patches = self.0.patches.borrow();
         patches.iter().find(|p| p.0 == id).map(|p| p.1)
@@ -250,7 +250,7 @@ impl ContextCore {
         })
     }
 
-    /// Does what is left when all tasks wait, or the workflow is over.
+    /// Does the remaining work when all tasks wait, or the workflow has ended.
     fn end_turn(&self) {
         self.publish_changes();
         let mut outcome = self.0.outcome.borrow_mut();
@@ -320,7 +320,7 @@ impl ContextCore {
         self.0.shielded.get()
     }
 
-    /// Sets the shield and returns what it was.
+    /// Sets the shield and returns its previous value.
     pub(crate) fn set_shielded(&self, on: bool) -> bool {
         self.0.shielded.replace(on)
     }

@@ -49,7 +49,7 @@ impl ContextCore {
         Ok(())
     }
 
-    /// Whether the execution is over: what is dropped now has no effects.
+    /// Whether the execution has ended: drops from now on have no effects.
     pub(crate) fn closed(&self) -> bool {
         self.0.closed.get()
     }
@@ -137,8 +137,8 @@ impl ContextCore {
         None
     }
 
-    /// Has the wait of an op be that of another future, or of none (0). An op that has
-    /// its result wakes the future.
+    /// Assigns the wait of an op to another future, or to none (0). An op that has its result wakes
+    /// the future.
     pub(crate) fn hand_op(&self, op: u32, wait: u64) {
         let ready = match self.0.ops.borrow_mut().get_mut(u64::from(op)) {
             None => false,

@@ -1,4 +1,4 @@
-//! The author's lines: where tasks begin, what they wait for and where. They are shown when a
+//! The author's lines: where tasks begin, their waits and where they wait. They are shown when a
 //! workflow hangs.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::where_it_is;
 /// A line of the author's.
 pub(crate) type Site = &'static Location<'static>;
 
-/// What a future waits for.
+/// The wait of a future.
 #[derive(Clone, Copy)]
 pub(crate) enum Awaited {
     /// Something of a kind, with a name or without, and the line that asks for it.
@@ -41,7 +41,8 @@ impl ContextCore {
 }
 
 impl Shared {
-    /// A task begins to wait for something, or does not wait for it any more. Only what has a line counts.
+    /// A task begins to wait for something, or does not wait for it any more. Only waits with a
+    /// line count.
     pub(super) fn reached(&self, task: u64, awaited: Awaited) {
         if !matches!(awaited, Awaited::Thing(..)) {
             return;
@@ -54,7 +55,7 @@ impl Shared {
         }
     }
 
-    /// For each task where it began, what it waits for and where.
+    /// For each task where it began, its wait and where it waits.
     pub(crate) fn waits_of_tasks(&self) -> Vec<String> {
         let tasks = self.tasks.borrow();
         let listed = tasks.iter().take(MAX_TASKS);
@@ -75,7 +76,7 @@ impl Shared {
         lines
     }
 
-    /// What a task waits for.
+    /// The wait of a task.
     fn things_of(&self, task: u64) -> String {
         let waits = self.waits.borrow();
         let own = |wait: &&Wait| wait.task == task && !matches!(wait.awaited, Awaited::Hidden);
@@ -93,8 +94,8 @@ impl Shared {
         things.join(" or ")
     }
 
-    /// A future that the SDK knows nothing of, and what is nearest to it: the last durable call of the
-    /// task, or where the workflow begins.
+    /// A future that the SDK knows nothing of, and the nearest known place: the last durable call
+    /// of the task, or where the workflow begins.
     fn foreign(&self, task: u64) -> String {
         let tasks = self.tasks.borrow();
         let known = tasks.get(task).map(|task| (task.last.get(), task.began));

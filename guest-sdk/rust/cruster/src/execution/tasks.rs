@@ -15,7 +15,7 @@ pub(super) struct Task {
     future: Option<LocalFuture<()>>,
     /// The line that started it, or where the workflow begins; none if the author's code did not.
     pub(super) began: Option<Site>,
-    /// What it has waited for last.
+    /// Its last wait.
     pub(super) last: Cell<Option<Awaited>>,
     waker: Arc<TaskWaker>,
     shielded: bool,
@@ -115,7 +115,7 @@ impl Shared {
             Some(_) => tasks.remove(id),
             None => None,
         };
-        // What is dropped with it has code of its own.
+        // Values dropped with it run code of their own.
         drop(tasks);
         drop(task);
     }

@@ -23,7 +23,7 @@ impl<'kvs> VisitSource<'kvs> for Attrs {
     }
 }
 
-/// What a visit has found.
+/// The findings of a visit.
 struct Found(Value);
 
 impl<'v> VisitValue<'v> for Found {

@@ -11,7 +11,7 @@ thread_local! {
 /// How long one record is at most, in bytes.
 const MAX_RECORD: usize = 64 << 10;
 
-/// What a record costs besides its text.
+/// The overhead of a record besides its text.
 const RECORD_COST: usize = 16;
 
 /// What runs now.
@@ -24,7 +24,7 @@ struct Current {
 }
 
 impl Current {
-    /// What a host keeps of a record; none if it drops it.
+    /// The part of a record a host keeps; none if it drops it.
     fn admit<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let mut end = text.len().min(MAX_RECORD);
         while !text.is_char_boundary(end) {

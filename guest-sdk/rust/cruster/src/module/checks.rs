@@ -1,4 +1,4 @@
-//! What is checked about a module while it is compiled.
+//! Checks of a module while it is compiled.
 
 use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::entity::EntityDefinition;

@@ -97,9 +97,9 @@ impl Given {
 }
 
 thread_local! {
-    /// What was made when the module was loaded, in the order in which it was given. All instances
-    /// begin with it. In a test nothing is loaded: each invocation makes what it needs, and so finds
-    /// what an instance finds.
+    /// Values made when the module was loaded, in the order in which they were given. All instances
+    /// begin with them. In a test nothing is loaded: each invocation makes the values it needs, and
+    /// so finds the same as an instance.
     static MADE: RefCell<Vec<Option<Rc<dyn Any>>>> = const { RefCell::new(Vec::new()) };
 }
 

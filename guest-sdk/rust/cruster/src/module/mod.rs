@@ -26,7 +26,7 @@ use checks::{
     check_activities, check_entities, check_migrations, check_schedules, check_workflows,
 };
 
-/// What the manifest calls this SDK.
+/// The name of this SDK in the manifest.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
 
 /// Everything that a module contains; [`module!`](crate::module) makes it.
@@ -250,7 +250,7 @@ fn migration_info(m: &Migration) -> wire::Migration {
     }
 }
 
-/// Declares what a module contains, and exports it to the host.
+/// Declares the contents of a module, and exports them to the host.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -314,8 +314,8 @@ fn migration_info(m: &Migration) -> wire::Migration {
 /// ```
 ///
 /// The expression runs when the host loads the module, once, and all instances begin with the
-/// value: it may take its time. It runs in the sandbox, and cannot ask for configuration. What an
-/// invocation changes in it, in a `Cell` for instance, is gone with the invocation.
+/// value: it may take its time. It runs in the sandbox, and cannot ask for configuration. Changes
+/// by an invocation, in a `Cell` for instance, are gone with the invocation.
 #[macro_export]
 macro_rules! module {
     (entities: $($rest:tt)*) => {

@@ -112,7 +112,8 @@ pub(super) fn limit_of(timeout: i64) -> Duration {
     }
 }
 
-/// How long an attempt has by what it is told, which is a little less: code that stops by then can say what it has.
+/// The time an attempt is told it has, which is a little less: code that stops by then can still
+/// report its outcome.
 pub(super) fn told_of(limit: Duration) -> Duration {
     limit - (limit / 10).min(Duration::from_millis(100))
 }
@@ -270,7 +271,7 @@ impl AttemptHost {
         Ok(answer)
     }
 
-    /// The calls are made one after the other: what a test answers is the same either way.
+    /// The calls are made one after the other: the answers of a test are the same either way.
     fn http_all(&self, all: wire::HTTPAll) -> Result<Vec<u8>, Box<Fault>> {
         if self.world.config.http.is_none() {
             return Err(self.missing("HTTP", "Test::http"));
@@ -372,7 +373,7 @@ impl AttemptHost {
         .encode())
     }
 
-    /// The error for what a test does not provide.
+    /// The error for something a test does not provide.
     fn missing(&self, what: &str, option: &str) -> Box<Fault> {
         let message = format!("{} uses {what}, which the test does not provide", self.what);
         let mut fault = codes::WRONG_CONTEXT.fault(message);

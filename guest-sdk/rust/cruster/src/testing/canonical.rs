@@ -1,4 +1,4 @@
-//! The canonical form of a value: what the host hashes and compares.
+//! The canonical form of a value: the form the host hashes and compares.
 
 use std::cmp::Ordering;
 use std::fmt;

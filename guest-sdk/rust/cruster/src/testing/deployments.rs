@@ -1,4 +1,4 @@
-//! The deployments of a test: the module under test, and those that it works with.
+//! The deployments of a test: the module under test, and the deployments that it works with.
 
 use crate::codes;
 use crate::definition::WorkflowDefinition;
@@ -12,9 +12,8 @@ use crate::wire::Fault;
 
 impl Test {
     /// Adds a module under the name of its deployment, for workflows and entities that call it:
-    /// they name it `deployment/Name`, as on a host. The stub of an activity of that module
-    /// is that of `deployment/activity`. Database, HTTP and configuration of the test serve all
-    /// modules.
+    /// they name it `deployment/Name`, as on a host. An activity of that module is stubbed as
+    /// `deployment/activity`. Database, HTTP and configuration of the test serve all modules.
     ///
     /// ```
     /// use cruster::prelude::*;

@@ -9,7 +9,7 @@ use crate::wire::{self, Malformed, Outcome, Wire};
 /// How much of the arguments of an op is shown, in characters.
 const MOST: usize = 300;
 
-/// The name of an op: that of an activity, the time of a sleep and so on.
+/// The name of an op: the name of an activity, the time of a sleep and so on.
 pub(crate) fn name(kind: &str, body: &[u8]) -> Result<String, Malformed> {
     Ok(match kind {
         "sleep" => format!("{:?}", time_of(&wire::Sleep::decode(body)?)),

@@ -9,7 +9,7 @@ use crate::wire::{Fault, HTTPRequest, HTTPResponse, Header};
 /// How large the body of a request or of an answer may be, in bytes.
 pub(crate) const MAX_BODY: usize = (4 << 20) - (512 << 10);
 
-/// Bounds on what a module may send besides the body.
+/// Bounds on the parts of a request besides the body.
 const MAX_URL: usize = 8 << 10;
 const MAX_METHOD: usize = 32;
 const MAX_HEADERS: usize = 100;
@@ -51,7 +51,7 @@ pub(crate) fn check(request: &HTTPRequest) -> Result<(), Box<Fault>> {
     check_headers(&request.headers)
 }
 
-/// Checks the answer of a test's handler as a host checks that of a server.
+/// Checks the answer of a test's handler as a host checks a server's.
 pub(crate) fn check_answer(request: &HTTPRequest, answer: &HTTPResponse) -> Result<(), Box<Fault>> {
     match answer.body.as_ref().map_or(0, Vec::len) > MAX_BODY {
         false => Ok(()),
@@ -68,7 +68,7 @@ pub(crate) fn take_room(
     request: &HTTPRequest,
     answer: &HTTPResponse,
 ) -> Result<(), Box<Fault>> {
-    const EACH: usize = 32; // what the form takes
+    const EACH: usize = 32; // the overhead of the form
     let headers = answer.headers.iter();
     let size = EACH
         + answer.body.as_ref().map_or(0, Vec::len)
@@ -286,7 +286,8 @@ mod tests {
         format!("{} {}", fault.code, fault.message)
     }
 
-    /// Several answers share the room of one. What they take besides their bodies is in abi/ABI.md.
+    /// Several answers share the size limit of one. Their overhead besides the bodies is in
+    /// abi/ABI.md.
     #[test]
     fn answers_share_room() {
         const BESIDES: usize = 32 + "X-A".len() + "1".len() + 32; // the answer and its header

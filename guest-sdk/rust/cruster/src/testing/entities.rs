@@ -61,7 +61,7 @@ pub(crate) struct Posted {
     then: Box<dyn FnOnce(Settled)>,
 }
 
-/// What an entity is asked for.
+/// A request to an entity.
 pub(crate) enum Work {
     Operation(Target),
     Lock { entity: String, by: Holder },
@@ -109,7 +109,7 @@ impl World {
         })
     }
 
-    /// Lets a call run after those that were posted before.
+    /// Lets a call run after the calls posted before.
     fn post(self: &Rc<Self>, target: Target, then: impl FnOnce(Settled) + 'static) {
         self.post_work(Work::Operation(target), None, then);
     }
@@ -157,7 +157,7 @@ impl World {
         true
     }
 
-    /// Runs one operation now, and posts what it sent.
+    /// Runs one operation now, and posts its messages.
     pub(crate) fn operate(self: &Rc<Self>, target: &Target) -> Settled {
         let from = target.name.split('/').next().unwrap_or_default();
         let reply = operation::run(self, target)?;

@@ -36,7 +36,7 @@ pub struct Event {
     pub time: Timestamp,
     /// The op it is about.
     pub op: u32,
-    /// What happened.
+    /// The events.
     pub what: Happening,
 }
 

@@ -56,18 +56,16 @@
 //! - Other workflows of the module run as separate executions; those of
 //!   other deployments need their [module](Test::module) or a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
-//!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
-//!   settle deferreds, send signals and interrupt the execution at a virtual time, and
-//!   [`query_after`](Test::query_after) asks it a question,
-//!   [`update_after`](Test::update_after) sends it an update, and
-//!   [`look_after`](Test::look_after) looks at what it has published.
+//!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after) settle
+//!   deferreds, send signals and interrupt the execution at a virtual time, and
+//!   [`query_after`](Test::query_after) asks it a question, [`update_after`](Test::update_after)
+//!   sends it an update, and [`look_after`](Test::look_after) looks at its published values.
 //!   [`when`](Test::when) has all of them happen at a place of the workflow instead.
-//!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
-//!   act as clients while the execution runs.
+//!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that act as
+//!   clients while the execution runs.
 //!
-//! What the kit says is what a host does: it passes the same table of cases,
-//! `tests/conformance/table`. So it also refuses the requests, statements,
-//! addresses and sizes that a host refuses.
+//! The kit behaves as a host does: it passes the same table of cases, `tests/conformance/table`. So
+//! it also refuses the requests, statements, addresses and sizes that a host refuses.
 //!
 //! A test has no sandbox, though. Two things that a host repeats are those of the
 //! process:
@@ -78,9 +76,9 @@
 //! - The order of a `HashMap` or `HashSet` differs from run to run. Iterate over a
 //!   `BTreeMap`, or sort.
 //!
-//! A [`History`] records what happened. Assert on it, and call
-//! [`History::replay`] to check that the workflow is deterministic: it runs the
-//! workflow again and fails if it does anything else.
+//! A [`History`] records the events of a run. Assert on it, and call [`History::replay`] to check
+//! that the workflow is deterministic: it runs the workflow again and fails if it does anything
+//! else.
 
 mod attempt;
 pub(crate) mod canonical;
@@ -157,16 +155,16 @@ pub struct Finished<T> {
     /// The result, or the error that a client would see. If the execution was
     /// interrupted, [`Error::is_interrupted`] is true.
     pub result: Result<T>,
-    /// What happened.
+    /// The events of the execution.
     pub history: History,
     /// The signals that it was sent and had not received by its end.
     pub unread: Vec<Unread>,
     /// The entities, as they are at the end.
     pub entities: Entities,
-    /// What it has published.
+    /// Its published values.
     pub published: Published,
-    /// What happened in the runs that it [continued](crate::WorkflowContext::continue_as_new),
-    /// the first one first.
+    /// The events of the runs that it [continued](crate::WorkflowContext::continue_as_new), the
+    /// first one first.
     pub earlier: Vec<History>,
 }
 
@@ -391,20 +389,21 @@ impl Test {
         self
     }
 
-    /// How long the transaction of an activity, or of a call of an entity without a state, may be open, from its
-    /// first statement on, in real time. As on a host it is rolled back after that time, and what follows,
-    /// its commit too, fails with `CR-3103`, which is tried again if the activity has retries. Defaults
-    /// to 2 seconds, as on the embedded store; Postgres has 5 seconds. `Duration::MAX` is for a debugger.
+    /// How long the transaction of an activity, or of a call of an entity without a state, may be
+    /// open, from its first statement on, in real time. As on a host it is rolled back after that
+    /// time, and later calls on it, its commit included, fail with `CR-3103`, which is retried if
+    /// the activity has retries. Defaults to 2 seconds, as on the embedded store; Postgres has 5
+    /// seconds. `Duration::MAX` is for a debugger.
     pub fn transaction_limit(mut self, limit: Duration) -> Self {
         self.config.transaction_limit = limit;
         self
     }
 
-    /// Bounds the real time that the workflow may run without waiting for a durable call, and that of an
-    /// operation. Defaults to ten seconds; an attempt of an activity has its timeout if that is longer.
-    /// Code that does not come back cannot be stopped: the kit says which it is, and where a workflow was, in
-    /// the words of a host, and ends the process of the tests. `Duration::MAX` waits for as long as
-    /// it takes, in a debugger for instance.
+    /// Bounds the real time that the workflow may run without waiting for a durable call, and the
+    /// real time of an operation. Defaults to ten seconds; an attempt of an activity has its
+    /// timeout if that is longer. Code that does not come back cannot be stopped: the kit says
+    /// which it is, and where a workflow was, in the words of a host, and ends the process of the
+    /// tests. `Duration::MAX` waits for as long as it takes, in a debugger for instance.
     pub fn turn_limit(mut self, limit: Duration) -> Self {
         self.config.turn_limit = limit;
         self

@@ -61,7 +61,7 @@ fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fau
     Ok(first)
 }
 
-/// Checks what an operation sends. A mistake is the operation's: it fails, and has changed and
+/// Checks the messages of an operation. A mistake is the operation's: it fails, and has changed and
 /// sent nothing.
 fn check_messages(
     world: &World,

@@ -131,7 +131,7 @@ impl Test {
         self.plan(when, apply, false)
     }
 
-    /// Plans a question. It is put again after the end, for those that were not put before.
+    /// Plans a question. It is put again after the end, if it was not put before.
     pub(crate) fn question(self, when: Moment, ask: impl Fn(&run::Run) + 'static) -> Self {
         self.plan(when, ask, true)
     }

@@ -20,7 +20,7 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Notes the places of panics from now on. What the hook did before, it does still.
+/// Notes the places of panics from now on. The previous hook still runs.
 fn watch() {
     static WATCHING: Once = Once::new();
     WATCHING.call_once(|| {

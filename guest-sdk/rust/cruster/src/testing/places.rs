@@ -26,7 +26,7 @@ pub(crate) enum Moment {
     At { place: String, nth: usize },
 }
 
-/// The places that the execution under test has reached, and what is to happen at others.
+/// The places that the execution under test has reached, and the events planned at others.
 #[derive(Default)]
 pub(crate) struct Places {
     /// The ops that were issued, as kind and name.
@@ -101,10 +101,10 @@ impl Places {
 }
 
 impl Test {
-    /// What happens when the execution reaches a place: an op that it issues. The place is what
-    /// [`History::steps`](super::History::steps) shows of it, such as `activity charge`; or its
-    /// kind alone, such as `sleep`; or its name alone, such as that of a deferred. It happens once
-    /// the workflow waits, at the time of the op and before anything is delivered.
+    /// What happens when the execution reaches a place: an op that it issues. The place is its form
+    /// in [`History::steps`](super::History::steps), such as `activity charge`; or its kind alone,
+    /// such as `sleep`; or its name alone, such as a deferred's. It happens once the workflow
+    /// waits, at the time of the op and before anything is delivered.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -137,8 +137,8 @@ impl Test {
     ///
     /// # Panics
     ///
-    /// The run panics if the execution ends without having reached the place, and says what it
-    /// has reached.
+    /// The run panics if the execution ends without having reached the place, and lists the places
+    /// it reached.
     pub fn when(self, place: &str) -> When {
         When {
             test: self,
@@ -214,7 +214,7 @@ impl When {
         test.update_at(moment, update, tell)
     }
 
-    /// Looks at what the execution has published; see [`Test::look_after`].
+    /// Looks at the published values of the execution; see [`Test::look_after`].
     pub fn look(self, look: impl Fn(&Published) + 'static) -> Test {
         let (test, moment) = self.at();
         test.look_at(moment, look)

@@ -1,4 +1,4 @@
-//! What the executions of a test publish.
+//! The published values of the executions of a test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::testing::signals::Api;
 use crate::value::Value;
 use crate::wire::{self, Wire};
 
-/// What an execution has published.
+/// The published values of an execution.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Published {
@@ -67,7 +67,7 @@ impl Run {
 }
 
 impl Test {
-    /// Looks at what the execution has published, at a virtual time after its start.
+    /// Looks at the published values of the execution, at a virtual time after its start.
     pub fn look_after(self, time: Duration, look: impl Fn(&Published) + 'static) -> Self {
         self.look_at(Moment::After(time), look)
     }
@@ -78,7 +78,7 @@ impl Test {
 }
 
 impl Api {
-    /// What an execution has published, which is named by its id.
+    /// The published values of an execution, which is named by its id.
     pub fn published(&self, execution: &str) -> Result<Published> {
         let run = self.world()?.run(execution);
         let run = run.ok_or_else(|| Error::from_fault(no_execution(execution)))?;

@@ -42,7 +42,7 @@ pub(crate) struct OpLimits {
     /// Whether one of them waits for an interrupt. The first of those does not count: the SDK
     /// issues one for every workflow.
     watched: Cell<bool>,
-    /// The sizes of those that are open.
+    /// The sizes of the open ones.
     open: RefCell<BTreeMap<u32, usize>>,
     bytes: Cell<usize>,
     /// The deliveries, and the attempts that failed and are repeated: a journal has an entry for
@@ -98,7 +98,7 @@ impl OpLimits {
     /// Counts an op that was issued.
     pub(crate) fn add(&self, op: u32, kind: &str, size: usize) {
         if kind == "interrupted" && !self.watched.replace(true) {
-            // It is the one that does not count.
+            // This one does not count.
         } else {
             self.issued.set(self.issued.get() + 1);
         }
@@ -133,7 +133,7 @@ pub(crate) fn in_execute(call: &Call) -> Box<Fault> {
     hinted(codes::WRONG_CONTEXT.fault(message), hint)
 }
 
-/// Checks the size of what a module hands to the host.
+/// Checks the size of a value passed to the host.
 pub(crate) fn check_size(call: &str, body: &[u8]) -> Checked {
     let size = body.len();
     match size > MAX_BODY {
@@ -300,7 +300,7 @@ fn check_retry(retry: &wire::Retry) -> Checked {
     })
 }
 
-/// Refuses what is too large, and what is not one value that has a canonical form.
+/// Refuses oversized bytes, and bytes other than one value with a canonical form.
 fn check_value(what: &str, value: &Binary) -> Checked {
     let value = value.as_deref().unwrap_or_default();
     let size = value.len();

@@ -279,7 +279,7 @@ fn issued(op: u32, kind: &str, body: &[u8]) -> String {
     format!("issued {op} {}", described::op(kind, body))
 }
 
-/// What a workflow does that has nothing more to do.
+/// The step of a workflow that has nothing more to do.
 const WAITS: &str = "waits";
 
 /// What makes a workflow differ here and not on a host, where the sandbox repeats it.

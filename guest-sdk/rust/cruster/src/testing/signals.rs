@@ -40,7 +40,7 @@ impl Mailbox {
 pub struct Unread {
     /// The name of the signal.
     pub name: String,
-    /// What it would have brought.
+    /// Its payload.
     pub value: Value,
 }
 
@@ -162,8 +162,7 @@ impl Run {
         self.resume(Delivery { error, op, value });
     }
 
-    /// The signals that the workflow has not looked at: those that were delivered to no
-    /// one, and those that were never delivered.
+    /// The signals that the workflow has not read: delivered to no one, or never delivered.
     pub(crate) fn unread(&self) -> Vec<Unread> {
         let kept = self.kept_signals().into_iter().map(Unread::kept);
         kept.chain(self.mailbox.borrow().unread.iter().cloned())

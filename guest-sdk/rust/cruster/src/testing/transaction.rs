@@ -1,7 +1,7 @@
 //! How long the transaction of an attempt is open.
 //!
-//! A host rolls back one that is open for too long. A test does so when the attempt uses it the next time: no one
-//! else waits for it. The time is real, as the code of an attempt sees it.
+//! A host rolls back a transaction open for too long. A test does so when the attempt uses it the
+//! next time: no one else waits for it. The time is real, as the code of an attempt sees it.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

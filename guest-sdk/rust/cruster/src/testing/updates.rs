@@ -143,7 +143,7 @@ impl Run {
         }
     }
 
-    /// Tells those who wait that there will be no answer.
+    /// Tells waiting callers that there will be no answer.
     pub(crate) fn leave_updates_unanswered(&self) {
         let Updates { inbox, held, .. } = self.updates.take();
         for sent in held.into_iter().chain(inbox) {

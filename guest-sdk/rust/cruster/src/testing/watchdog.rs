@@ -102,7 +102,7 @@ fn entries() -> MutexGuard<'static, BTreeMap<u64, Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks for what has not come back, for as long as there are tests.
+/// Looks for code that has not returned, for as long as there are tests.
 fn look() {
     loop {
         thread::sleep(LOOKS);
@@ -126,7 +126,7 @@ fn look() {
 }
 
 impl What {
-    /// What the hint of a host need not say: there a lock that is taken twice is a crash.
+    /// Advice that the hint of a host lacks: there a lock that is taken twice is a crash.
     fn more_to_look_for(&self) -> &'static str {
         match self {
             What::Late(_) => "",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::codes::Code;
 use crate::wire::Fault;
 
-/// A failure with advice of its own in the place of that of its code.
+/// A failure with advice of its own in place of its code's.
 pub(crate) fn hinted(mut fault: Box<Fault>, hint: impl Into<String>) -> Box<Fault> {
     fault.hint = hint.into();
     fault
@@ -79,7 +79,7 @@ pub(crate) fn names<'a>(declared: impl Iterator<Item = &'a str>) -> Vec<String> 
 }
 
 /// The failure of a message that a workflow does not declare: a `signal`, a `query` and so on.
-/// `near` are names that are no declared ones and yet may be meant, each with what is declared of it.
+/// `near` are undeclared names that may be meant, each with its declaration.
 pub(crate) fn undeclared(
     code: &Code,
     workflow: &str,

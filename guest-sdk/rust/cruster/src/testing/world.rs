@@ -32,9 +32,9 @@ type Planned = Box<dyn FnOnce()>;
 /// How many events a test lets happen before it counts as one without an end.
 const MAX_EVENTS: usize = 100_000;
 
-/// When an event happens. What is due at the same time happens first and is
-/// delivered afterwards: work in the order in which it was planned, deliveries in
-/// the order in which their ops were issued. A host does the same.
+/// When an event happens. Events due at the same time all happen first and are delivered
+/// afterwards: work in the order in which it was planned, deliveries in the order in which their
+/// ops were issued. A host does the same.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Timestamp,
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Lets those that were given up clean up.
+    /// Lets abandoned ones clean up.
     fn let_callees_stop(&self) {
         while self.runs_that_are_not_over().any(|run| run.is_stopping()) {
             let next = self.queue.borrow_mut().pop_first();
@@ -316,7 +316,7 @@ impl World {
         })
     }
 
-    /// What the test has in the place of a workflow.
+    /// The test's replacement of a workflow.
     fn stub_of(&self, deployment: &str, name: &str) -> Option<Rc<RefCell<WorkflowStub>>> {
         let stubs = &self.config.workflows;
         stubs

@@ -218,11 +218,11 @@ body! {
     HTTPAll { requests: Vec<HTTPRequest> }
 }
 body! {
-    /// What became of several HTTP calls.
+    /// The outcomes of several HTTP calls.
     HTTPAllReply { results: Vec<HTTPResult> }
 }
 body! {
-    /// What became of one of several HTTP calls.
+    /// The outcome of one of several HTTP calls.
     HTTPResult { error: Option<Box<Fault>>, response: Option<Box<HTTPResponse>> }
 }
 body! {

@@ -14,7 +14,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// That they are nested deeper.
 pub(crate) const TOO_DEEP: Malformed = Malformed("it is nested too deep");
 
-/// Why bytes are not what they should be.
+/// The reason why bytes are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 

@@ -8,8 +8,8 @@ use crate::testing::run::Run;
 use crate::wire::{Continue, Outcome};
 
 impl Run {
-    /// Begins the next run of the execution. Ops are counted on, so that what was planned for
-    /// the run before does not reach this one.
+    /// Begins the next run of the execution. Ops are counted on, so that events planned for the run
+    /// before do not reach this one.
     pub(super) fn continue_as_new(&self, outcome: &Outcome, next: Continue) {
         let world = self.world();
         let checked = match self.definition() {

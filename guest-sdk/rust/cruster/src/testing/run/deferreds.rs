@@ -138,9 +138,8 @@ fn check_room(
     Err(hinted(codes::EXECUTION_TOO_LONG.fault(message), hint))
 }
 
-/// What a name would be if a beginning of it about as long as the one that is declared were
-/// spelt like that, each with what is declared. Where the beginning ends is not known, so the
-/// rest is not guessed.
+/// The names that result if a beginning about as long as a declared one were spelt like it, each
+/// with its declaration. Where the beginning ends is not known, so the rest is not guessed.
 fn misspelt(beginning: &str, name: &str) -> Vec<(String, String)> {
     if name.len() > MAX_NAME {
         return Vec::new();

@@ -37,7 +37,7 @@ use crate::wire::{Delivery, Fault, Interruption, Malformed, Outcome, Resume, Set
 
 use deferreds::Promise;
 
-/// What a run is a run of.
+/// The subject of a run.
 pub(crate) struct RunKind {
     pub(crate) deployment: String,
     /// The name of the workflow, without the deployment.
@@ -97,7 +97,7 @@ pub(crate) struct Run {
 type Listener = Box<dyn FnOnce(&Outcome)>;
 
 struct PendingOp {
-    /// What it is called.
+    /// Its name.
     what: Arc<str>,
     kind: &'static str,
     /// Its number among the ops of all executions, and when it was issued.
@@ -187,7 +187,7 @@ impl Run {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
         }
-        // A request to stop is also that of the next run.
+        // A request to stop passes to the next run.
         let stop = self.stop.borrow().clone();
         if let Some(reason) = stop {
             self.interrupt(&reason);
@@ -233,7 +233,7 @@ impl Run {
         self.execution.borrow().is_some()
     }
 
-    /// What has happened by now.
+    /// The events so far.
     pub(crate) fn history_so_far(&self) -> History {
         self.history.borrow().clone()
     }
@@ -292,9 +292,9 @@ impl Run {
 
     /// Makes a delivery due after some time.
     ///
-    /// What is due at the same time comes in the order of issue. A host takes its time for what it has
-    /// to do, however short that is: of what is there as soon as it is issued, such an op comes
-    /// behind all others of its turn.
+    /// Ops due at the same time come in the order of issue. A host takes time for its own work,
+    /// however short: an op that needs such work comes behind all ops of its turn that are ready as
+    /// soon as they are issued.
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
         let Outcome { error, value, .. } = result.into();
         let delivery = Delivery { error, op, value };
@@ -311,7 +311,7 @@ impl Run {
         });
     }
 
-    /// Makes a delivery due, at a place among those that are due at the same time.
+    /// Makes a delivery due, at a place among the deliveries due at the same time.
     fn deliver_as(&self, place: u64, delay: Duration, delivery: Delivery) {
         let run = self.me();
         self.world()
@@ -328,7 +328,7 @@ impl Run {
         }
     }
 
-    /// Has happen what the test wants to happen at a place.
+    /// Runs the events the test planned at a place.
     fn reach(&self, kind: &str, name: &str) {
         if AT_THE_START.contains(&kind) {
             return;

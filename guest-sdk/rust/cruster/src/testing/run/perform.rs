@@ -1,4 +1,4 @@
-//! What the host does about each kind of op.
+//! The host's part of each kind of op.
 
 use std::time::Duration;
 
@@ -72,9 +72,9 @@ impl Run {
         Ok(())
     }
 
-    /// Names a step of the execution by what it is and by how many alike came before
-    /// it, as the host does, so that a change of the code that inserts other steps
-    /// leaves the name as it is.
+    /// Names a step of the execution by its kind and content and the number of equal steps before
+    /// it, as the host does, so that a change of the code that inserts other steps leaves the name
+    /// as it is.
     fn step(&self, activity: &wire::Activity) -> String {
         let identity = match activity.key.as_str() {
             "" => {

@@ -1,4 +1,4 @@
-//! What a run waits for, in words.
+//! The waits of a run, in words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(in crate::testing) struct Pending {
     more: usize,
 }
 
-/// What a message adds on ops that are pending when a limit has ended the run.
+/// The part of a message about the pending ops when a limit has ended the run.
 impl fmt::Display for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = "; pending: ";
@@ -32,7 +32,7 @@ impl fmt::Display for Pending {
 }
 
 impl Run {
-    /// What the workflow waits for, for a message.
+    /// The waits of the workflow, for a message.
     pub(crate) fn waits_for(&self) -> String {
         let pending = self.pending.borrow();
         let names: Vec<String> = pending
@@ -46,7 +46,7 @@ impl Run {
         }
     }
 
-    /// What is pending, for the message of a limit.
+    /// The pending ops, for the message of a limit.
     pub(super) fn pending(&self) -> Pending {
         let pending = self.pending.borrow();
         let interrupt = self.interrupt_op.get();
@@ -63,7 +63,7 @@ impl Run {
         }
     }
 
-    /// What a host says of a deadlock.
+    /// A host's message about a deadlock.
     pub(crate) fn deadlock(&self) -> String {
         format!(
             "deadlock: every task waits and nothing is pending: {}",
