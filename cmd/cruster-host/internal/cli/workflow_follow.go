@@ -45,7 +45,7 @@ const (
 	lookTimeout = 2 * time.Second
 )
 
-// follow prints events until the execution is over.
+// follow prints events until the execution ends.
 func (a *app) follow(cmd *cobra.Command, c *client.Client, req client.FollowRequest) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
