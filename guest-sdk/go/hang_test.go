@@ -60,7 +60,7 @@ func TestChildrenThatHang(t *testing.T) { //nolint:paralleltest // as above
 }
 
 // Tests that hang beside each other do not wait for each other.
-func TestWorkflowsThatHangBesideEachOther(t *testing.T) { //nolint:paralleltest,tparallel // as above; the ones below are alone
+func TestWorkflowsThatHangBesideEachOther(t *testing.T) { //nolint:paralleltest,tparallel // as above; those below are alone
 	for _, name := range []string{"one", "other"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
