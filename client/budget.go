@@ -31,7 +31,7 @@ func (r retrier) newBudget() budget { return budget{whole: r.budget, spare: r.bu
 
 type budgetKey struct{}
 
-// withBudget has those behind the retrier know the budget of a call.
+// withBudget passes the budget of a call to the interceptors behind the retrier.
 func withBudget(ctx context.Context, b *budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }

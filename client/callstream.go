@@ -155,7 +155,7 @@ func (s *callStream) notify() {
 	}
 }
 
-// run opens the stream and sends calls until it is over.
+// run opens the stream and sends calls until it ends.
 func (s *callStream) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -325,9 +325,9 @@ func (s *callStream) end(err error, lastTaken *uint64) {
 	s.queue = nil
 }
 
-// isRefusal tells whether an error, the first that was heard of a stream, says that there is to be no such
-// stream: it comes before anything of the stream is looked at. What holds for a single call is for
-// the host to say.
+// isRefusal tells whether an error, the first that was heard of a stream, says that there is to be
+// no such stream: it comes before anything of the stream is looked at. Errors of a single call are
+// the host's to report.
 func isRefusal(err error) bool {
 	switch status.Code(err) {
 	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied, codes.ResourceExhausted:
@@ -338,7 +338,7 @@ func isRefusal(err error) bool {
 }
 
 // lostWith is the error of a call that may have arrived and has no answer because its stream ended:
-// whatever the reason was, it is no answer to the call.
+// the reason is no answer to the call.
 func (s *callStream) lostWith(err error) error {
 	switch {
 	case s.conn.GetState() == connectivity.Shutdown:

@@ -17,8 +17,8 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// TestStreamsAreNotKept if they are idle or old: later calls find another one, those under way
-// keep theirs.
+// TestStreamsAreNotKept if they are idle or old: later calls find another one, calls in flight keep
+// theirs.
 func TestStreamsAreNotKept(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

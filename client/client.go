@@ -43,7 +43,7 @@ type options struct {
 	shares    *bool // nil if it was not said
 }
 
-// An Option changes what [Dial] does.
+// An Option configures [Dial].
 type Option func(*options)
 
 // WithNamespace sets the tenant of all calls of the client. Defaults to the host's
@@ -61,8 +61,9 @@ func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }
 
-// WithNotice has told be called by each call that finds no host and goes on trying, once each time that a
-// host was there before, with the time that it tries for at most: a person who waits wants to know what for. It must not block.
+// WithNotice has told be called by each call that finds no host and goes on trying, once each time
+// that a host was there before, with the time that it tries for at most: a waiting person wants to
+// know the reason. It must not block.
 func WithNotice(told func(forAtMost time.Duration)) Option {
 	return func(o *options) { o.waits = told }
 }
@@ -142,32 +143,27 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Namespace is the tenant of the client's calls; empty means the default one.
 func (c *Client) Namespace() string { return c.namespace }
 
-// Modules is the generated client of the module service. Its errors are those of
-// this package.
+// Modules is the generated client of the module service. It returns the errors of this package.
 func (c *Client) Modules() crusterv1.ModuleServiceClient {
 	return crusterv1.NewModuleServiceClient(c.conn)
 }
 
-// Workflows is the generated client of the workflow service. Its errors are
-// those of this package.
+// Workflows is the generated client of the workflow service. It returns the errors of this package.
 func (c *Client) Workflows() crusterv1.WorkflowServiceClient {
 	return crusterv1.NewWorkflowServiceClient(c.conn)
 }
 
-// Deferreds is the generated client of the deferred service. Its errors are
-// those of this package.
+// Deferreds is the generated client of the deferred service. It returns the errors of this package.
 func (c *Client) Deferreds() crusterv1.DeferredServiceClient {
 	return crusterv1.NewDeferredServiceClient(c.conn)
 }
 
-// Schedules is the generated client of the schedule service. Its errors are those
-// of this package.
+// Schedules is the generated client of the schedule service. It returns the errors of this package.
 func (c *Client) Schedules() crusterv1.ScheduleServiceClient {
 	return crusterv1.NewScheduleServiceClient(c.conn)
 }
 
-// Entities is the generated client of the entity service. Its errors are those of this
-// package.
+// Entities is the generated client of the entity service. It returns the errors of this package.
 func (c *Client) Entities() crusterv1.EntityServiceClient {
 	return crusterv1.NewEntityServiceClient(c.conn)
 }

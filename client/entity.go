@@ -40,10 +40,10 @@ type EntityOf[In, Out any] struct {
 	requestID string
 }
 
-// WithRequestID returns a copy whose requests have an id of the caller's, so that it is safe
-// to make one again after a lost answer, also from another process: those with the same id
-// are performed once, and answered the same. Use an id for one request only. Without it the
-// client draws one for each, and repeats the request itself.
+// WithRequestID returns a copy whose requests have an id of the caller's, so that it is safe to
+// make one again after a lost answer, also from another process: requests with the same id are
+// performed once, and answered the same. Use an id for one request only. Without it the client
+// draws one for each, and repeats the request itself.
 func (e EntityOf[In, Out]) WithRequestID(id string) EntityOf[In, Out] {
 	e.requestID = id
 	return e
@@ -117,16 +117,16 @@ func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string
 	return resp.GetHolder(), err
 }
 
-// RetryParked has parked messages of an entity, "deployment/Type/id", performed: those at some positions, which
-// [crusterv1.EntityServiceClient.ListParked] tells, or all if there are none. It returns how many, once they are in the
-// inbox of the entity.
+// RetryParked has parked messages of an entity, "deployment/Type/id", performed: the messages at
+// some positions, which [crusterv1.EntityServiceClient.ListParked] tells, or all if there are none.
+// It returns how many, once they are in the inbox of the entity.
 func (c *Client) RetryParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
 	resp, err := c.Entities().RetryParked(ctx, &crusterv1.RetryParkedRequest{Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0})
 	return int(resp.GetMessages()), err
 }
 
-// DropParked gives parked messages of an entity, "deployment/Type/id", up for good: those at some positions, or all if
-// there are none. It returns how many.
+// DropParked gives parked messages of an entity, "deployment/Type/id", up for good: the messages at
+// some positions, or all if there are none. It returns how many.
 func (c *Client) DropParked(ctx context.Context, entity string, positions ...uint64) (int, error) {
 	resp, err := c.Entities().DropParked(ctx, &crusterv1.DropParkedRequest{Namespace: c.namespace, Entity: entity, Positions: positions, All: len(positions) == 0})
 	return int(resp.GetMessages()), err

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/api/rpcerror"
 )
 
-// FollowRequest says what to follow.
+// FollowRequest selects the execution to follow.
 type FollowRequest struct {
 	// After is the sequence number of the last entry seen. Defaults to the beginning.
 	After uint64
@@ -23,10 +23,10 @@ type FollowRequest struct {
 	Run string
 }
 
-// Follow yields what happens to an execution, as it happens, until the execution is over:
-// entries of its journal, what its workflow and its activities log, and the execution
-// itself, which is the first message, comes again when its state or its run is another, and
-// is the last. An error is the last that it yields.
+// Follow yields the events of an execution, as they happen, until the execution ends: entries of
+// its journal, log lines of its workflow and its activities, and the execution itself, which is the
+// first message, comes again when its state or its run is another, and is the last. An error is the
+// last it yields.
 //
 // If the host goes away, Follow looks for it as long as a call is repeated, and goes on behind the
 // last entry that it yielded. Lines logged meanwhile are lost. It stays with its first run and the

@@ -16,8 +16,8 @@ type PublishedOf[T any] struct {
 // Published binds a value that executions publish to its type.
 func Published[T any](name string) PublishedOf[T] { return PublishedOf[T]{name: name} }
 
-// Of reads the value of an execution, "deployment/Workflow/key", also if that is over. It
-// reports false if the execution has not published it, or has taken it back.
+// Of reads the value of an execution, "deployment/Workflow/key", also of a finished one. It reports
+// false if the execution has not published it, or has taken it back.
 func (p PublishedOf[T]) Of(ctx context.Context, c *Client, execution string) (value T, there bool, err error) {
 	resp, err := c.Workflows().GetState(ctx, &crusterv1.GetStateRequest{
 		Namespace: c.namespace, Execution: execution, Name: p.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,

@@ -39,9 +39,9 @@ type PushRequest struct {
 	// Sent, if set, is called with the number of bytes that were sent so far. Once all are,
 	// the host compiles the module.
 	Sent func(bytes int)
-	// TakeAway takes settings away also if the deployment has open executions, which may use
-	// them, and deploys code that does not fit the states of entities that there are, or what
-	// open executions may send them or read of them. Without it such a push is refused with CR-1013, or CR-1014.
+	// TakeAway takes settings away also if the deployment has open executions, which may use them,
+	// and deploys code that does not fit the states of entities that there are, or the messages and
+	// reads of open executions. Without it such a push is refused with CR-1013, or CR-1014.
 	TakeAway bool
 	// UnsetConfig names values that are taken away.
 	UnsetConfig []string

@@ -16,8 +16,8 @@ type QueryOf[In, Out any] struct {
 // Query binds a query to the types of its input and of the answer.
 func Query[In, Out any](name string) QueryOf[In, Out] { return QueryOf[In, Out]{name: name} }
 
-// Ask asks a running execution, "deployment/Workflow/key", and returns what its workflow
-// says at this moment.
+// Ask asks a running execution, "deployment/Workflow/key", and returns its workflow's answer at
+// this moment.
 func (q QueryOf[In, Out]) Ask(ctx context.Context, c *Client, execution string, input In) (out Out, err error) {
 	b, err := abi.Marshal(input)
 	if err != nil {

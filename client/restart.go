@@ -14,14 +14,14 @@ type RestartRequest struct {
 	Input any
 	// To is the module, as in [Client.Move]. Defaults to [Latest].
 	To string
-	// RequestID makes it safe to repeat the request, also from another process: those with the same
-	// id start one run. Without it the client draws one, and repeats the request itself.
+	// RequestID makes it safe to repeat the request, also from another process: requests with the
+	// same id start one run. Without it the client draws one, and repeats the request itself.
 	RequestID string
 }
 
-// Restart starts a new run of an execution whose run is over, under the same key. The run that is
-// over stays to be read, by its run id, until retention deletes it. If another caller restarts it
-// at the same time, existed is true and the run is that one's.
+// Restart starts a new run of an execution whose run has ended, under the same key. The finished
+// run stays readable, by its run id, until retention deletes it. If another caller restarts it at
+// the same time, existed is true and the run is that caller's.
 func (c *Client) Restart(ctx context.Context, execution string, req RestartRequest) (exec *crusterv1.Execution, existed bool, err error) {
 	wire := &crusterv1.RestartRequest{Namespace: c.namespace, Execution: execution, To: req.To, RequestId: req.RequestID}
 	if wire.RequestId == "" {
@@ -41,7 +41,7 @@ func (c *Client) Restart(ctx context.Context, execution string, req RestartReque
 	return resp.GetExecution(), resp.GetExisted(), nil
 }
 
-// Delete deletes an execution whose run is over, with all of its earlier runs; or one run, by its
+// Delete deletes an execution whose run has ended, with all of its earlier runs; or one run, by its
 // id.
 func (c *Client) Delete(ctx context.Context, execution, runID string) error {
 	_, err := c.Workflows().Delete(ctx, &crusterv1.DeleteRequest{Namespace: c.namespace, Execution: execution, RunId: runID})

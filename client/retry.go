@@ -39,7 +39,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_Query_FullMethodName:     true,
 	crusterv1.WorkflowService_GetState_FullMethodName:  true,
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
-	crusterv1.EntityService_Calls_FullMethodName:       true, // by what makes the calls
+	crusterv1.EntityService_Calls_FullMethodName:       true, // by the maker of the calls
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
 	crusterv1.EntityService_ListLocks_FullMethodName:   true,

@@ -150,7 +150,8 @@ func TestSettlementsAreNotRepeated(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load(), "the first may have arrived")
 }
 
-// onceOnly are calls that must not be made a second time. Each counts what reaches the host.
+// onceOnly are calls that must not be made a second time. Each counts the calls that reach the
+// host.
 var onceOnly = map[string]func(ctx context.Context, b *testBundle, calls *atomic.Int32) error{
 	"Resolve": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
 		b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {

@@ -12,7 +12,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// Times are the times of a schedule: those of [Cron], [Every] or [Always].
+// Times are the times of a schedule, made with [Cron], [Every] or [Always].
 type Times struct{ set func(*crusterv1.ScheduleSpec) }
 
 // Cron are the times of a cron expression in a time zone with an IANA name; an empty one
@@ -30,8 +30,8 @@ func Every(interval, offset time.Duration) Times {
 	}}
 }
 
-// Always has no times: the next run begins when the one before is over, after a pause
-// that doubles with each failure. Zero pauses are the host's defaults.
+// Always has no times: the next run begins when the one before has ended, after a pause that
+// doubles with each failure. Zero pauses are the host's defaults.
 func Always(minPause, maxPause time.Duration) Times {
 	return Times{func(s *crusterv1.ScheduleSpec) {
 		s.Times = &crusterv1.ScheduleSpec_Always{Always: &crusterv1.Always{MinPause: durationpb.New(minPause), MaxPause: durationpb.New(maxPause)}}
@@ -53,8 +53,7 @@ type ScheduleOptions struct {
 	// NotAfter and NotBefore bound the times, if they are set.
 	NotAfter  time.Time
 	NotBefore time.Time
-	// Overlap is what happens to a tick while an earlier run is not over. Defaults to
-	// skip.
+	// Overlap is the policy for a tick while an earlier run is still running. Defaults to skip.
 	Overlap crusterv1.Overlap
 }
 

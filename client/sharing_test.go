@@ -292,7 +292,8 @@ func TestCallsThatDoNotEncodeAreNoMatterOfOthers(t *testing.T) {
 	require.Empty(t, c.alone)
 }
 
-// TestRequestsAreTheirCallersAgain once a call is over, also if it was given up before it was sent.
+// TestRequestsAreTheirCallersAgain once a call has ended, also if it was given up before it was
+// sent.
 func TestRequestsAreTheirCallersAgain(t *testing.T) {
 	t.Parallel()
 	c := withCompany(t)

@@ -20,9 +20,9 @@ func Signal[T any](name string) SignalOf[T] { return SignalOf[T]{name: name} }
 // SignalOption is an option of [SignalOf.Send].
 type SignalOption func(*crusterv1.SignalOptions)
 
-// WithRequestID names the request, so that it is safe to send the signal again after a lost
-// answer, also from another process: those with the same id are received once. Without it the
-// client draws one, and repeats the request itself.
+// WithRequestID names the request, so that it is safe to send the signal again after a lost answer,
+// also from another process: signals with the same id are received once. Without it the client
+// draws one, and repeats the request itself.
 func WithRequestID(id string) SignalOption {
 	return func(o *crusterv1.SignalOptions) { o.RequestId = id }
 }

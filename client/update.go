@@ -19,19 +19,19 @@ type UpdateOf[In, Out any] struct {
 // Update binds an update to the types of its input and of the answer.
 func Update[In, Out any](name string) UpdateOf[In, Out] { return UpdateOf[In, Out]{name: name} }
 
-// WithRequestID returns a copy whose requests have an id of the caller's, so that it is safe
-// to make one again after a lost answer, also from another process: those with the same id
-// take effect once, and are answered the same. Use an id for one request only. Without it the
-// client draws one for each, and repeats the request itself.
+// WithRequestID returns a copy whose requests have an id of the caller's, so that it is safe to
+// make one again after a lost answer, also from another process: requests with the same id take
+// effect once, and are answered the same. Use an id for one request only. Without it the client
+// draws one for each, and repeats the request itself.
 func (u UpdateOf[In, Out]) WithRequestID(id string) UpdateOf[In, Out] {
 	u.requestID = id
 	return u
 }
 
-// Call sends the update to an execution, "deployment/Workflow/key", and returns what its
-// workflow answers; that is durable by then. An update that is refused, or fails, yields an
-// [*abi.Error]. If the error is abi.CodeDeadline, its message says whether the update was
-// accepted: then it takes effect, and a request with the same id returns its answer.
+// Call sends the update to an execution, "deployment/Workflow/key", and returns its workflow's
+// answer, which is durable by then. An update that is refused, or fails, yields an [*abi.Error]. If
+// the error is abi.CodeDeadline, its message says whether the update was accepted: then it takes
+// effect, and a request with the same id returns its answer.
 func (u UpdateOf[In, Out]) Call(ctx context.Context, c *Client, execution string, input In) (out Out, err error) {
 	b, err := abi.Marshal(input)
 	if err != nil {

@@ -15,7 +15,7 @@ type WorkflowOf[Req, Res any] struct {
 	name   string
 	key    string
 	mode   string
-	// ifFinished and requestID are those of starts.
+	// ifFinished and requestID apply to starts.
 	ifFinished IfFinished
 	requestID  string
 }
@@ -26,7 +26,7 @@ type IfFinished = abi.IfFinished
 
 // Policies of a start for a finished run.
 const (
-	// ReturnFinished answers with the run that is over: the default.
+	// ReturnFinished answers with the finished run: the default.
 	ReturnFinished = abi.ReturnFinished
 	// RestartFinished starts a new run.
 	RestartFinished = abi.RestartFinished
@@ -63,7 +63,8 @@ func (w WorkflowOf[Req, Res]) WithKeyRaw(key string) WorkflowOf[Req, Res] {
 	return w
 }
 
-// IfFinished returns a copy whose starts do this if there is a run under their key that is over.
+// IfFinished returns a copy whose starts follow this policy if the run under their key has
+// finished.
 func (w WorkflowOf[Req, Res]) IfFinished(do IfFinished) WorkflowOf[Req, Res] {
 	w.ifFinished = do
 	return w

@@ -23,9 +23,9 @@ import (
 //     when the one before it is durable.
 //  4. A message that its sender may repeat leaves a receipt when it is taken. While there
 //     is a message or a receipt of an origin, another one of that origin takes no effect.
-//  5. An inbox is bounded, in messages and in bytes; a full one refuses. What steps and
-//     entities send was accepted from them before, and may overfill it, up to a second
-//     bound, at which it refuses them as well.
+//  5. An inbox is bounded, in messages and in bytes; a full one refuses. Messages of
+//     steps and entities were accepted from them before, and may overfill it, up to a
+//     second bound, at which it refuses them as well.
 //  6. A message of an entity that cannot be performed is parked, and not in the inbox any more:
 //     see parked.go.
 //
@@ -34,7 +34,7 @@ import (
 // one by one, by position, and never "all up to here".
 //
 // A callee sends its result to its caller in the commit by which it ends, so that a caller that
-// waits need not be in memory. Its receiver is in another shard, and may be over: then the
+// waits need not be in memory. Its receiver is in another shard, and may have ended: then the
 // result is garbage, which is purged with its receiver, or for itself if that is gone. A result is
 // not refused, however full the inbox of the caller is: the end of the callee does not depend on it.
 // An entity sends the answer to a step in the same way, if the run of the step has left memory.
@@ -128,7 +128,7 @@ func (l InboxLimit) Exceeded(messages, bytes int64, more int) bool {
 	return messages >= l.Messages || bytes+int64(more) > l.Bytes
 }
 
-// Receiver names an inbox: an entity's, or that of an execution's chain of runs. A run that
+// Receiver names an inbox: an entity's, or an execution's chain of runs'. A run that
 // supersedes another has an inbox of its own; one that continues another shares it. Settlements of
 // deferreds have another one, for each run: see [SettlementsOf].
 type Receiver struct {

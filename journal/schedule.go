@@ -145,7 +145,7 @@ type ScheduleState struct {
 	// Waiting are the starts that wait, in order.
 	Waiting []WaitingStart `msgpack:"waiting"`
 
-	// Counts of the outcomes of starts; Ticks are the ticks among those that started.
+	// Counts of the outcomes of starts; Ticks counts the started ticks.
 	Missed  int64 `msgpack:"missed"`
 	Refused int64 `msgpack:"refused"`
 	Skipped int64 `msgpack:"skipped"`

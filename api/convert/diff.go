@@ -6,7 +6,7 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// Diff makes a message of what differs; nil stays nil.
+// Diff makes a message of a difference; nil stays nil.
 func Diff(d *host.Diff) *crusterv1.Diff {
 	if d == nil {
 		return nil

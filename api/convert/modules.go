@@ -19,8 +19,8 @@ func DeploymentName(name string) error {
 	return nil
 }
 
-// ModuleReference checks what names a module: host.Latest, a digest or the beginning
-// of one; an empty one is otherwise.
+// ModuleReference checks a module reference: host.Latest, a digest or the beginning of one; an
+// empty one is otherwise.
 func ModuleReference(to, otherwise string) (string, error) {
 	switch {
 	case to == "":
@@ -33,8 +33,8 @@ func ModuleReference(to, otherwise string) (string, error) {
 	}
 }
 
-// WorkflowGroup checks what names one workflow, "deployment/Workflow", or all of a
-// deployment, "deployment/".
+// WorkflowGroup checks a reference to one workflow, "deployment/Workflow", or all of a deployment,
+// "deployment/".
 func WorkflowGroup(workflow string) error {
 	deployment, name, ok := strings.Cut(workflow, "/")
 	if !ok || !lowerName.MatchString(deployment) || len(name) > abi.MaxName || strings.Contains(name, "/") {

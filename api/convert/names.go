@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// lowerName is what namespaces and deployments are named like.
+// lowerName is the form of names of namespaces and deployments.
 var lowerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // Namespace checks the name of a tenant; an empty one is the default tenant.

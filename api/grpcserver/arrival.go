@@ -80,7 +80,7 @@ func (a *arrival) arrived() {
 	a.stopLocked()
 }
 
-// letGo says that no one has the message any more.
+// letGo marks the message as unused.
 func (a *arrival) letGo() {
 	a.conn.mu.Lock()
 	defer a.conn.mu.Unlock()
@@ -106,7 +106,7 @@ func (a *arrival) letGoMessageLocked() {
 	}
 }
 
-// overLocked says that the call is over on the wire.
+// overLocked marks the call as ended on the wire.
 func (a *arrival) overLocked() {
 	a.over = true
 	a.stopLocked()
@@ -197,8 +197,8 @@ func (a *arrival) limitSend() (end func()) {
 	return func() { late.Stop() }
 }
 
-// handle says that a handler begins, which has the message until it calls done. A call that is over already is not
-// handled: nothing is paid for it any more.
+// handle marks the begin of a handler, which holds the message until it calls done. A call that has
+// already ended is not handled: its memory is given back.
 func (a *arrival) handle() (done func(), err error) {
 	if a == nil {
 		return func() {}, nil

@@ -66,7 +66,7 @@ type RequestMemory interface {
 // AnswerPermit is the memory of an answer.
 type AnswerPermit = host.AnswerPermit
 
-// arrivals looks after what arrives on all connections.
+// arrivals tracks the arriving calls of all connections.
 type arrivals struct {
 	max         int64 // of a message of any method; the transport refuses larger ones itself
 	limits      limits

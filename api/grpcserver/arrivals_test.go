@@ -210,7 +210,7 @@ func TestCallsAreRefusedForThemselves(t *testing.T) {
 	require.NoError(t, err, "the refusal of the other is under way")
 }
 
-// TestLargeHeadersPay: headers beyond those of a usual call are paid for, or the call is refused.
+// TestLargeHeadersPay: headers beyond the usual size are paid for, or the call is refused.
 func TestLargeHeadersPay(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, callCost+32<<10)

@@ -38,8 +38,8 @@ const (
 // callStream serves the calls that one client makes over one stream.
 //
 // Each of them is handled as a Call: it has its own goroutine, deadline, guard and metrics, and may
-// end in any order. Only the transport is shared: all answers that are there when one is about to
-// be sent go in one message with it.
+// end in any order. Only the transport is shared: when an answer is sent, all pending answers go in
+// the same message.
 //
 // Invariants: a call that was taken is answered once, unless its caller gave it up or is gone.
 // It counts as under way until its answer was handed to the transport. So a client that does not
@@ -59,7 +59,7 @@ type callStream struct {
 	unsent  int                           // guarded by mu; the bytes of answers that are not sent
 	sent    sync.Cond                     // on mu; unsent fell, or the stream is closed
 	open    map[uint64]context.CancelFunc // guarded by mu; to be answered
-	taken   int                           // guarded by mu; those under way
+	taken   int                           // guarded by mu; the calls in flight
 	last    uint64                        // guarded by mu; the id of the last one taken
 }
 

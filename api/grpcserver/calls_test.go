@@ -255,7 +255,8 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStreamedCallsBeyondTheLimitAreRefused, each by itself and with a delay: those under way go on.
+// TestStreamedCallsBeyondTheLimitAreRefused, each by itself and with a delay: calls in flight go
+// on.
 func TestStreamedCallsBeyondTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,9 +18,9 @@ const (
 	warnEvery = time.Minute
 )
 
-// connections counts the connections of a server. One has buffers, goroutines and windows before its first call: what calls pay does not
-// bound them. Those beyond the limit, or beyond the memory for them, are closed as soon as they are made; clients try again with a
-// growing delay.
+// connections counts the connections of a server. One has buffers, goroutines and windows before
+// its first call: the memory budget of calls does not bound them. Connections beyond the limit, or
+// beyond the memory for them, are closed at once; clients try again with a growing delay.
 type connections struct {
 	limit   int
 	clock   clockwork.Clock
@@ -28,7 +28,7 @@ type connections struct {
 	refused prometheus.Counter
 
 	mu       sync.Mutex
-	open     int       // guarded by mu; those of local among them
+	open     int       // guarded by mu; the connections of local among them
 	local    int       // guarded by mu; that have one of the localPlaces
 	unlogged int       // guarded by mu; were refused since the last line
 	warned   time.Time // guarded by mu; when that was

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// keptForAnswer is what of a caller's time is kept for the way of the answer, at most.
+// keptForAnswer bounds the part of a caller's time reserved for the way of the answer.
 const keptForAnswer = 100 * time.Millisecond
 
 // ahead derives the context of a call that says at its deadline whether it was accepted, or

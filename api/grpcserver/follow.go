@@ -13,9 +13,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// followEngine is what Follow uses of an engine.
+// followEngine is the part of an engine that Follow uses.
 type followEngine interface {
-	// Follow tells what happens to an execution until it is over.
+	// Follow streams the events of an execution until it ends.
 	Follow(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error
 }
 

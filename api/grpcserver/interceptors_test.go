@@ -53,7 +53,7 @@ func TestSizesOfRequests(t *testing.T) {
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(checkSize(&crusterv1.PollRequest{Execution: large})))
 }
 
-// The log of a host shows its own faults, and keeps quiet about those of callers.
+// The log of a host shows its own faults, and keeps quiet about callers' faults.
 func TestCallsAreLoggedByTheirStatus(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[codes.Code]string{

@@ -97,8 +97,8 @@ func (c *rawCaller) answered() map[uint32]string {
 	}
 }
 
-// TestCallsBeyondTheMemoryAreRefused: callers begin calls and send nothing of them. Those that there is no memory for are
-// refused, and so are those of others, for as long as the calls are open.
+// TestCallsBeyondTheMemoryAreRefused: callers begin calls and send nothing of them. Calls without
+// memory for them are refused, and so are calls of others, for as long as the calls are open.
 func TestCallsBeyondTheMemoryAreRefused(t *testing.T) {
 	t.Parallel()
 	const callCost, places, calls = 8 << 10, 4, 50
@@ -166,8 +166,8 @@ func TestMessagesOfNamesAreSmall(t *testing.T) {
 	require.Contains(t, rpcerror.From(err).Error(), "this method")
 }
 
-// TestPagesArePaidForBeforeTheyAreRead: a history waits for the memory of a page, and what of it is not needed is free for others while
-// the answer is on its way.
+// TestPagesArePaidForBeforeTheyAreRead: a history waits for the memory of a page, and the unneeded
+// part is free for others while the answer is on its way.
 func TestPagesArePaidForBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	memory := requestMemory{budget.New(16 << 20)}

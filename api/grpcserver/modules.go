@@ -18,7 +18,7 @@ type deploymentEngine interface {
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	// Check tells which open executions of a deployment fit a module.
 	Check(ctx context.Context, req host.CheckRequest, report func(result host.CheckResult, done, total int) error) error
-	// UploadMemory is what one upload takes its memory out of.
+	// UploadMemory is the memory budget of one upload.
 	UploadMemory() host.Permit
 	rolloutEngine
 }

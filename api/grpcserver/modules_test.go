@@ -111,8 +111,8 @@ func TestListAndDescribeModules(t *testing.T) {
 	require.EqualValues(t, 2, one.GetDeployment().GetVersion())
 }
 
-// TestUploadsAreAdmitted uploads to a host that has hardly any memory for it: what there
-// is no room for is refused, and nothing is kept of it.
+// TestUploadsAreAdmitted uploads to a host that has hardly any memory for it: an upload without
+// room is refused, and nothing is kept of it.
 func TestUploadsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

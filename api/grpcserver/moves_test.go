@@ -61,7 +61,7 @@ func TestMove(t *testing.T) {
 	require.Equal(t, []string{"default", "shop/Buy/k", digest}, asked)
 }
 
-// What does not fit is told in words and as rows.
+// A misfit is told in words and as rows.
 func TestMoveThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -40,7 +40,7 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 		left, _ := room.Left()
 		if entries, more, err = w.engine.HistoryRun(ctx, ns, req.GetExecution(), req.GetRunId(), after, left); err != nil {
 			if abi.CodeOf(err) == abi.CodeHostFault && len(resp.GetEntries()) > 0 {
-				resp.Next = after // those before the damage are a page; the next tells of it
+				resp.Next = after // entries before the damage are a page; the next tells of it
 				return resp, nil
 			}
 			return nil, err

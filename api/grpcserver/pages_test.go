@@ -57,8 +57,8 @@ func TestDamagedHistory(t *testing.T) {
 	require.ErrorContains(t, err, "entry 2,")
 }
 
-// TestLargeHistory pages through journals of large entries with a client that takes
-// what gRPC clients take by default: 4 MiB a message.
+// TestLargeHistory pages through journals of large entries with a client with the default limit of
+// gRPC clients: 4 MiB a message.
 func TestLargeHistory(t *testing.T) {
 	t.Parallel()
 	largest := abi.MustMarshal(make([]byte, abi.MaxPayload-5))

@@ -122,7 +122,7 @@ func TestListsAreSelectedByAttributes(t *testing.T) {
 	require.Equal(t, abi.CodeUnknownState, abi.CodeOf(err))
 }
 
-// TestAListReadsWhatIsPublishedOnce: whatever the page has.
+// TestAListReadsWhatIsPublishedOnce: for any page.
 func TestAListReadsWhatIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	b := publishing(t)

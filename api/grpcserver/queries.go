@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// queryEngine is what queries use of an engine.
+// queryEngine is the part of an engine that queries use.
 type queryEngine interface {
 	// Query returns the workflow's answer.
 	Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)

@@ -18,9 +18,9 @@ type runEngine interface {
 	WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
 	DescribeRun(ctx context.Context, namespace, execution, run string) (*host.Description, error)
 	HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
-	// Restart starts a new run of an execution whose run is over.
+	// Restart starts a new run of an execution whose run has ended.
 	Restart(ctx context.Context, namespace, execution string, req host.RestartRequest) (exec *journal.Execution, existed bool, err error)
-	// Delete deletes a run that is over, or all of an execution.
+	// Delete deletes a finished run, or all of an execution.
 	Delete(ctx context.Context, namespace, execution, run string) error
 }
 
@@ -58,7 +58,7 @@ func explainRestart(req *crusterv1.RestartRequest, err error) error {
 }
 
 // inputOf is the type of the input of a new run of an execution: as it is deployed, or, if the
-// caller names a module, as the run that is over has it. The engine checks it with the module.
+// caller names a module, as the finished run has it. The engine checks it with the module.
 func (w *workflowService) inputOf(ctx context.Context, namespace, execution, to string) (*abi.Schema, error) {
 	if to != host.Latest {
 		info, err := w.engine.WorkflowOf(ctx, namespace, execution)

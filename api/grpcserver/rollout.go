@@ -23,7 +23,7 @@ const (
 	rolloutWidth = 4
 )
 
-// rolloutEngine is what moving many executions uses of an engine.
+// rolloutEngine is the part of an engine used to move many executions.
 type rolloutEngine interface {
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)

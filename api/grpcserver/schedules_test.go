@@ -138,7 +138,7 @@ func TestSchedules(t *testing.T) {
 	require.Equal(t, codes.NotFound, status.Code(err))
 }
 
-// TestHostileSchedules hands the service what no client of ours would.
+// TestHostileSchedules sends requests that no client of ours would.
 func TestHostileSchedules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -45,8 +45,8 @@ const (
 	callWindow = 64 << 10
 	// handshakeTimeout is how long a new connection may take for its handshake.
 	handshakeTimeout = 10 * time.Second
-	// maxHeaders bounds the metadata of a call, and maxCalls the calls that one
-	// connection has open at a time: those beyond it wait at the client.
+	// maxHeaders bounds the metadata of a call, and maxCalls the calls that one connection has open
+	// at a time: further calls wait at the client.
 	maxHeaders = 64 << 10
 	maxCalls   = 10_000
 )
@@ -66,8 +66,8 @@ type Config struct {
 	MaxModuleSize int64
 	// Registerer takes the metrics of the services. Defaults to none.
 	Registerer prometheus.Registerer
-	// RequestMemory is what calls and their messages take their memory from. Nil means that they
-	// are not counted.
+	// RequestMemory is the memory budget of calls and their messages. Nil means that they are not
+	// counted.
 	RequestMemory RequestMemory
 }
 

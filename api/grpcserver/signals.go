@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// signalEngine is what signals use of an engine.
+// signalEngine is the part of an engine that signals use.
 type signalEngine interface {
 	// Signal answers when the signal is durable.
 	Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error

@@ -54,7 +54,7 @@ func explainMisfit(opts *crusterv1.StartOptions, err error) error {
 	return explainInputOf(opts.GetWorkflow(), "the input of %.150s: %s", err)
 }
 
-// explainInputOf is explainMisfit in words for the name of the workflow and what does not fit.
+// explainInputOf is explainMisfit in words for the name of the workflow and the misfit.
 func explainInputOf(workflow, words string, err error) error {
 	var misfit *abi.Error
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// updateEngine is what updates use of an engine.
+// updateEngine is the part of an engine that updates use.
 type updateEngine interface {
 	// Update returns the workflow's answer, once it is durable.
 	Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)

@@ -93,8 +93,8 @@ type uploadPart[Meta any] interface {
 // An uploadStream is where the messages of an upload come from.
 type uploadStream[Part any] interface{ Recv() (Part, error) }
 
-// receive collects an upload. The stream's own reads cannot be given up, so they
-// happen beside: when the time is over, returning ends the stream and the read.
+// receive collects an upload. The stream's own reads cannot be given up, so they happen beside:
+// when the time has passed, returning ends the stream and the read.
 func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, memory host.Permit, stream uploadStream[Part]) (*Meta, []byte, error) {
 	type upload struct {
 		meta   *Meta

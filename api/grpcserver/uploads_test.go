@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/host/budget"
 )
 
-// drip is an upload of which a piece arrives every now and then.
+// drip is an upload with a piece arriving every now and then.
 type drip struct {
 	grpc.ServerStream
 	ctx   context.Context
@@ -145,7 +145,7 @@ func TestMessagesThatStall(t *testing.T) {
 	})
 }
 
-// silent is an upload of which nothing arrives.
+// silent is an upload that sends nothing.
 type silent struct {
 	grpc.ServerStream
 	ctx context.Context

@@ -28,9 +28,9 @@ const MaxJSON = 4 * abi.MaxBody
 // nil schema takes every value. Errors are [abi.CodeBadInput] or
 // [abi.CodePayloadTooLarge].
 //
-// The conversion only adapts what JSON cannot express (floats without a point,
-// bytes, times). The schema then checks the result, so that JSON and msgpack are
-// refused with the same words.
+// The conversion only adapts values that JSON cannot express (floats without a point, bytes,
+// times). The schema then checks the result, so that JSON and msgpack are refused with the same
+// words.
 func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 	if len(text) > MaxJSON {
 		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a JSON text of %d bytes is over the limit of %d", len(text), MaxJSON)

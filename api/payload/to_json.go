@@ -208,8 +208,8 @@ func (w *writer) extension() error {
 	return nil
 }
 
-// timestamp decodes the three sizes of msgpack's timestamp, and refuses what
-// RFC 3339 cannot write: years beyond 9999.
+// timestamp decodes the three sizes of msgpack's timestamp, and refuses times that RFC 3339 cannot
+// write: years beyond 9999.
 func timestamp(raw []byte) (time.Time, bool) {
 	var at time.Time
 	switch len(raw) {

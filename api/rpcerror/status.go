@@ -108,7 +108,7 @@ const (
 	TooLargeLength = math.MaxUint32 - 1
 )
 
-// refusedFor is when to send again what there was no memory for.
+// refusedFor is the delay before resending a message refused for lack of memory.
 const refusedFor = 250 * time.Millisecond
 
 // isRefused tells a message refused for lack of memory from an oversized one.

@@ -7,7 +7,7 @@
 //	cli        the commands: flags, calls, choice of the output, exit codes
 //	serve      runs a host: store, engine and the two servers
 //	scaffold   `new`: the project of a new module
-//	view       what the commands print: JSON shapes and their text for people
+//	view       the output of the commands: JSON shapes and their text for people
 //	terminal   tables, aligned lines, words of a shell
 //	usage      mistakes on the command line
 //

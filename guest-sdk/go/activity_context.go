@@ -7,9 +7,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// ActivityContext gives an activity access to SQL, HTTP and configuration. It is
-// also a context.Context, for libraries that need one: its deadline is a little before the host ends the
-// attempt, and it is cancelled when the attempt is over.
+// ActivityContext gives an activity access to SQL, HTTP and configuration. It is also a
+// context.Context, for libraries that need one: its deadline is a little before the host ends the
+// attempt, and it is cancelled when the attempt ends.
 //
 // In an activity time.Now is real time and goroutines are unrestricted.
 type ActivityContext struct {

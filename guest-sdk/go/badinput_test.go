@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// colour is text of which some does not decode: a host cannot know.
+// colour is text, some values of which do not decode: a host cannot know.
 type colour string
 
 func (c colour) MarshalText() ([]byte, error) { return []byte(c), nil }

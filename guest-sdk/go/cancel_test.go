@@ -117,7 +117,7 @@ var late = cruster.NewWorkflow("test.late", func(ctx cruster.Context, _ int) (in
 	return 0, nil
 })
 
-// An interrupt that came first is what ends a part, also when its time is up later.
+// An interrupt that came first ends a part, also when its time is up later.
 var interruptedInTime = cruster.NewWorkflow("test.interruptedInTime", func(ctx cruster.Context, _ int) (int, error) {
 	part, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(10*time.Minute))
 	defer cancel()

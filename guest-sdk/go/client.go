@@ -17,9 +17,9 @@ type Client[Req, Res any] struct {
 	onCancel OnCancel
 }
 
-// OnCancel is what becomes of a workflow that [Client.Execute] or [Client.Go] has started when its
-// caller does not wait for it any more: the call was cancelled, or the caller has ended, however
-// it ended. A workflow that was running under its key already is left alone.
+// OnCancel is the fate of a workflow started by [Client.Execute] or [Client.Go] when its caller
+// does not wait for it any more: the call was cancelled, or the caller has ended, however it ended.
+// A workflow that was running under its key already is left alone.
 type OnCancel string
 
 const (
@@ -53,7 +53,7 @@ func (c Client[Req, Res]) WithKeyRaw(key string) Client[Req, Res] {
 	return c
 }
 
-// OnCancel says what becomes of the workflow when its caller gives up waiting for it:
+// OnCancel sets the fate of the workflow when its caller gives up waiting for it:
 //
 //	report := Report.Client().OnCancel(cruster.AbandonChild).Go(ctx, month)
 //
@@ -121,7 +121,7 @@ func (c Client[Req, Res]) Interrupt(ctx Context, executionID, reason string) err
 	return err
 }
 
-// Status is what [Client.Poll] sees of an execution.
+// Status is the state of an execution as seen by [Client.Poll].
 type Status[Res any] struct {
 	// State is the host's name for the state: "running", "completed", …
 	State string

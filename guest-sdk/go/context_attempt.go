@@ -20,7 +20,7 @@ type attemptContext struct {
 
 	mu     sync.Mutex
 	over   bool               // guarded by mu; the attempt is
-	waited context.Context    // guarded by mu; what ends with the attempt, nil as long as no one waits for that
+	waited context.Context    // guarded by mu; closed at the end of the attempt, nil as long as no one waits for it
 	cancel context.CancelFunc // guarded by mu; of waited
 }
 
@@ -35,7 +35,7 @@ func newAttemptContext(of any, deadline int64) *attemptContext {
 	return c
 }
 
-// end says that the attempt is over.
+// end marks the attempt as ended.
 func (c *attemptContext) end() {
 	c.keep.Close()
 	c.mu.Lock()

@@ -16,7 +16,7 @@ import (
 //go:embed deadlock_test.go
 var deadlockSource []byte
 
-// deadlocks has a coroutine for each way to wait for what never comes.
+// deadlocks has a coroutine for each way to wait for ever.
 var deadlocks = cruster.NewWorkflow("test.deadlocks", func(ctx cruster.Context, _ int) (int, error) {
 	channel, full, busy, held := cruster.NewChannel[int](0), cruster.NewChannel[int](0), cruster.NewSemaphore(1), &cruster.WaitGroup{}
 	if err := busy.Acquire(ctx, 1); err != nil {

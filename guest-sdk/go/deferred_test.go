@@ -87,7 +87,7 @@ func TestDeferredOfAnotherExecution(t *testing.T) {
 	require.Equal(t, "from another "+string(abi.CodeExecutionNotFound), got)
 }
 
-// ruling is what approvals are resolved with.
+// ruling is the result of approvals.
 type ruling struct {
 	Approved bool   `json:"approved"`
 	Level    int8   `json:"level"`
@@ -99,7 +99,7 @@ var (
 	approvals = cruster.NewDynamicDeferred[ruling]("approve-")
 )
 
-// committee waits for what all of its members say, by names that it is given.
+// committee waits for the answers of all its members, by given names.
 var committee = cruster.NewWorkflow("test.committee", func(ctx cruster.Context, members []string) (int, error) {
 	votes := 0
 	for _, m := range members {

@@ -63,10 +63,10 @@
 // commits together with the activity's result, HTTP to granted hosts,
 // configuration, real time, and an idempotency key for everything else.
 //
-// An entity is called by its id, through a mailbox. One with a state
-// ([StatefulEntity]) keeps it: its operations run one after the other, and each is a
-// function of the state, without SQL, HTTP or anything to wait for. One without
-// ([Entity]) keeps nothing, and its operations may do what activities do.
+// An entity is called by its id, through a mailbox. An entity with a state ([StatefulEntity]) keeps
+// it: its operations run one after the other, and each is a function of the state, without SQL,
+// HTTP or anything to wait for. One without ([Entity]) keeps nothing, and its operations have the
+// capabilities of activities.
 //
 // # Long lives
 //
@@ -76,7 +76,7 @@
 // now and then ([ContinueAsNew]), so that its journal stays short. [NewSchedule] starts workflows
 // by the clock.
 //
-// # What does not compile
+// # Mistakes that do not compile
 //
 // Each kind of code is given a context of its own, and a context offers only the operations
 // possible there. So the compiler finds most mistakes that a host would refuse:
@@ -133,7 +133,7 @@
 // Package crustertest, beside this one, runs workflows in a plain "go test"
 // with virtual time and stubs.
 //
-// The package imports only abi, msgpack and the standard library. The untyped
-// core is in internal/guest. The files ending in _wasip1 connect it to the host;
-// those ending in _native take their place in tests.
+// The package imports only abi, msgpack and the standard library. The untyped core is in
+// internal/guest. The files ending in _wasip1 connect it to the host; the files ending in _native
+// take their place in tests.
 package cruster

@@ -32,7 +32,7 @@ func (e effects) do(call *guest.Call, body, reply any) error {
 	return undecoded(call, abi.Unmarshal(raw, reply))
 }
 
-// undecoded says of which call the host's answer did not decode; nil if it did.
+// undecoded names the call whose answer from the host did not decode; nil if it did.
 func undecoded(call *guest.Call, err error) error {
 	if err == nil {
 		return nil

@@ -62,8 +62,7 @@ func MaxIdleTime(d time.Duration) EntityOption {
 	return func(e *guest.Entity) { e.IdleTime = int64(d) }
 }
 
-// ShardGroup names the hosts that serve the entities. Defaults to those of the default
-// group.
+// ShardGroup names the hosts that serve the entities. Defaults to the hosts of the default group.
 func ShardGroup(name string) EntityOption {
 	guest.CheckName("shard group", name)
 	return func(e *guest.Entity) { e.ShardGroup = name }

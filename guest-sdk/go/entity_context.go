@@ -28,9 +28,9 @@ func (c *ReadContext) Config(name string) (string, bool) {
 // Logger writes records of this entity to the host's log.
 func (c *ReadContext) Logger() *slog.Logger { return slog.New(&logHandler{to: c.run}) }
 
-// EntityContext gives an operation of an entity access to what may leave it: messages to
-// entities ([Target.Send]) and starts of workflows ([Client.StartFrom]). They take effect
-// together with the new state, once; if the operation fails there are none.
+// EntityContext gives an operation of an entity access to its outgoing effects: messages to
+// entities ([Target.Send]) and starts of workflows ([Client.StartFrom]). They take effect together
+// with the new state, once; if the operation fails there are none.
 //
 // There is nothing to wait for in an operation, no SQL and no HTTP: the entity would
 // answer no one else meanwhile. Let a workflow do that, and tell the entity the result. In

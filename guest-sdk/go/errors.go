@@ -40,8 +40,8 @@ func Errorf(typ, format string, args ...any) *Error {
 	return &Error{Type: typ, Message: fmt.Sprintf(format, args...), Retryable: true}
 }
 
-// NonRetryable marks the error of an activity as final: the host makes no further
-// attempt, whatever the retry policy says.
+// NonRetryable marks the error of an activity as final: the host makes no further attempt,
+// regardless of the retry policy.
 func NonRetryable(err error) error {
 	if err == nil {
 		return nil

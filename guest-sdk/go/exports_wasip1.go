@@ -12,7 +12,7 @@ import (
 // instance for one invocation only.
 var running *guest.Execution
 
-// deliveries is room for those of a turn, which seldom has more.
+// deliveries is room for the deliveries of a turn, which seldom has more.
 var deliveries [4]abi.Delivery
 
 // The host asks for the version last, before it takes an image of the module.

@@ -19,8 +19,8 @@ func NewGroup(name string, opts ...ActivityOption) Group {
 	return Group{name: name, opts: opts}
 }
 
-// NewGroupActivity registers an activity of a group, under the name
-// "group.name". Its own options override those of the group.
+// NewGroupActivity registers an activity of a group, under the name "group.name". Its own options
+// override the group's.
 func NewGroupActivity[In, Out any](g Group, name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
 	all := append(append([]ActivityOption{}, g.opts...), opts...)
 	return NewActivity(g.name+"."+name, fn, all...)

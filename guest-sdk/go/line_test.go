@@ -23,7 +23,7 @@ var semaphored = cruster.NewWorkflow("test.semaphored", func(ctx cruster.Context
 	var group cruster.WaitGroup
 	for i := range 6 {
 		group.Go(ctx, func(ctx cruster.Context) {
-			// The third asks for both, and those behind it wait for it.
+			// The third asks for both, and coroutines behind it wait for it.
 			n := 1
 			if i == 2 {
 				n = 2
@@ -129,7 +129,7 @@ func TestChannelTakesBack(t *testing.T) {
 	require.Equal(t, []string{"timed out", "in time"}, got)
 }
 
-// A send whose value was received is over, also if another one follows it.
+// A send has ended once its value was received, also if another one follows it.
 var overtaken = cruster.NewWorkflow("test.overtaken", func(ctx cruster.Context, _ int) ([]string, error) {
 	var trace []string
 	values := cruster.NewChannel[string](0)
@@ -162,7 +162,7 @@ func TestChannelSendIsOverWhenReceived(t *testing.T) {
 	require.ElementsMatch(t, []string{"got a <nil>", "got c <nil>", "a <nil>", "c <nil>"}, got)
 }
 
-// Those who wait for each other are told so, as others are.
+// A deadlock of coroutines waiting for each other is reported, as others are.
 var stuck = cruster.NewWorkflow("test.stuck", func(ctx cruster.Context, _ int) (int, error) {
 	v, _, err := cruster.NewChannel[int](0).Receive(ctx)
 	return v, err

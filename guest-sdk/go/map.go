@@ -8,7 +8,7 @@ import "github.com/cruster/cruster/abi"
 //
 //	sizes, err := cruster.Map(ctx, pages, 10, Fetch.Call)
 //
-// For the outcome of each item, whatever becomes of the others, see [MapSettled].
+// For the outcome of each item, regardless of the others, see [MapSettled].
 func Map[In, Out any](ctx Context, items []In, n int, fn func(Context, In) (Out, error)) ([]Out, error) {
 	out := make([]Out, len(items))
 	inner, cancel := WithCancel(ctx)
@@ -38,9 +38,9 @@ type Settled[T any] struct {
 	Err   error
 }
 
-// MapSettled calls fn for each item, for at most n of them at the same time, and returns the outcome
-// of each. Items for which fn was not called because ctx ended have the error of that: so
-// with a deadline there are those results that were there in time.
+// MapSettled calls fn for each item, for at most n of them at the same time, and returns the
+// outcome of each. Items for which fn was not called because ctx ended have ctx's error: so with a
+// deadline you get the results that were there in time.
 //
 //	ctx, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(time.Minute))
 //	defer cancel()

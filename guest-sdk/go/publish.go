@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// State is a value that a run publishes: others read it at any time, also when the run is over,
+// State is a value that a run publishes: others read it at any time, also after the run has ended,
 // and without waking it.
 //
 //	var Stage = cruster.NewState[string]("stage")
@@ -52,8 +52,8 @@ func (s State[T]) publish(w *guest.Workflow) {
 	w.PublishState(guest.StateValue{Name: s.name, Type: reflect.TypeFor[T]()})
 }
 
-// Set publishes a value. It does not wait: the value can be seen once the workflow next waits,
-// or is over. What changes until then is written together.
+// Set publishes a value. It does not wait: the value can be seen once the workflow next waits, or
+// has ended. Changes until then are written together.
 //
 // It fails, and publishes nothing, if the value does not encode, and if all state together has
 // more than 64 KiB. It panics if the workflow does not publish the value.

@@ -52,9 +52,9 @@ func newRPC[In, Out any](name string, fn func(*RPCContext, In) (Out, error), opt
 	return op
 }
 
-// RPCContext gives an operation of an entity without a state access to SQL, HTTP and
-// configuration. It is also a context.Context, for libraries that need one: its deadline is
-// a little before the host ends the call, and it is cancelled when the call is over.
+// RPCContext gives an operation of an entity without a state access to SQL, HTTP and configuration.
+// It is also a context.Context, for libraries that need one: its deadline is a little before the
+// host ends the call, and it is cancelled when the call ends.
 type RPCContext struct {
 	context.Context
 	attempt guest.Attempt

@@ -37,7 +37,7 @@ func Every(d time.Duration) Ticks {
 	return Ticks{func(s *abi.ScheduleInfo) { s.Every = int64(d) }}
 }
 
-// Always starts the workflow whenever the run before is over: there is one at any time, on one
+// Always starts the workflow whenever the run before has ended: there is one at any time, on one
 // host.
 func Always() Ticks { return Ticks{func(s *abi.ScheduleInfo) { s.Always = true }} }
 
@@ -47,13 +47,13 @@ type ScheduleOption func(*abi.ScheduleInfo)
 // Zone is the time zone of a [Cron], by its IANA name: "Europe/Zurich". Defaults to UTC.
 func Zone(name string) ScheduleOption { return func(s *abi.ScheduleInfo) { s.Zone = name } }
 
-// OverlapPolicy says what happens at a tick while a run of the schedule is under way.
+// OverlapPolicy is the policy for a tick while a run of the schedule is still running.
 type OverlapPolicy string
 
 const (
 	// OverlapSkip skips the tick.
 	OverlapSkip OverlapPolicy = "skip"
-	// OverlapQueue starts one run when the one under way is over.
+	// OverlapQueue starts one run when the current one has ended.
 	OverlapQueue OverlapPolicy = "queue"
 	// OverlapCancel asks the run under way to stop, and then starts the next.
 	OverlapCancel OverlapPolicy = "cancel"
@@ -61,7 +61,7 @@ const (
 	OverlapAllow OverlapPolicy = "allow"
 )
 
-// Overlap says what happens at a tick while a run of the schedule is under way. Defaults to
+// Overlap sets the policy for a tick while a run of the schedule is still running. Defaults to
 // [OverlapSkip].
 func Overlap(p OverlapPolicy) ScheduleOption {
 	switch p {

@@ -5,8 +5,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Semaphore bounds what coroutines of one execution do at the same time. Coroutines that wait for
-// it get it in the order in which they came. It is part of the workflow's own state, which a replay
+// Semaphore bounds the concurrent work of coroutines of one execution. Coroutines that wait for it
+// get it in the order in which they came. It is part of the workflow's own state, which a replay
 // restores: make it in the function of the workflow, not in a variable of the package.
 //
 //	slots := cruster.NewSemaphore(10)

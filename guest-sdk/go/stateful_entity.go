@@ -56,9 +56,9 @@ func NewStatefulEntity[S any](name string, opts ...EntityOption) *StatefulEntity
 // Name is the name the type of entity was registered under.
 func (e *StatefulEntity[S]) Name() string { return e.registered.Name }
 
-// OnCreate sets what happens to the state of a new entity before its first operation.
-// Without it the state begins as the zero value of its type. If fn fails, so does the
-// operation, and there is no entity. Call it where the entity is made:
+// OnCreate initialises the state of a new entity before its first operation. Without it
+// the state begins as the zero value of its type. If fn fails, so does the operation, and there is
+// no entity. Call it where the entity is made:
 //
 //	var Accounts = cruster.NewStatefulEntity[Account]("Account").OnCreate(
 //		func(ctx *cruster.EntityContext, a *Account) error {

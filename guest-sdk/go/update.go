@@ -42,8 +42,8 @@ type UpdateOf[In, Out any] interface {
 	types(In) Out
 }
 
-// NewUpdate names an update with an In, which is answered with an Out. Use [None] for what
-// there is not.
+// NewUpdate names an update with an In, which is answered with an Out. Use [None] for a missing
+// one.
 //
 // It panics if the name is invalid.
 func NewUpdate[In, Out any](name string) Update[In, Out] {

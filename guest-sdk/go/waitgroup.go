@@ -37,7 +37,7 @@ func (g *WaitGroup) Add(n int) {
 	})
 }
 
-// Done says that one of those is done.
+// Done decrements the counter of the group.
 func (g *WaitGroup) Done() { g.Add(-1) }
 
 // Wait waits until all are done. The error says that the wait ended before; the coroutines go on.

@@ -59,7 +59,7 @@ func (k kind) serial() bool { return k != read && k != stateless }
 func (k kind) alone() bool { return k == destroy || k == lock || k == unlock }
 
 // call is a pending operation. It belongs to the actor of its entity, except for the fields set at
-// its creation and those that the task performing it may use.
+// its creation and the fields open to the task performing it.
 type call struct {
 	ref       Ref
 	kind      kind

@@ -72,7 +72,7 @@ func (x *Entities) tookEffect(ctx context.Context, w *journal.Write) (bool, erro
 	return same(found, ours), nil
 }
 
-// same tells whether a receipt in the store equals the one that was to be written.
+// same reports whether a receipt in the store equals ours.
 func same(found, ours *journal.Receipt) bool {
 	return found.At == ours.At && bytes.Equal(found.Value, ours.Value)
 }

@@ -8,14 +8,14 @@
 //     all of the other, or nothing.
 //  2. Nothing that an operation causes is seen before that commit: no answer, no message to
 //     another entity, no start of a workflow, no read of the new state.
-//  3. A message that was sent is in the inbox, or parked, or what it caused is durable: the commit
+//  3. A message that was sent is in the inbox, or parked, or its effects are durable: the commit
 //     that takes it out is the one of invariant 1.
 //  4. Two calls of one origin (a request id, a step of a workflow) are one operation, whether
 //     they come together, one after the other or on two sides of a crash, for as long as
 //     receipts are kept.
 //  5. A read sees every operation that was acknowledged before it began.
-//  6. An operation that crashes fails alone. Those that ran beside it are not affected.
-//  7. What is in memory is a cache of the row in the store. An entity that is not in memory
+//  6. An operation that crashes fails alone. Operations beside it are not affected.
+//  7. The state in memory is a cache of the row in the store. An entity that is not in memory
 //     takes none.
 //  8. From the commit of a lock until the end of the section that it belongs to, no operation
 //     of anyone else begins on the entity, changes or reads, on whatever host.

@@ -216,7 +216,7 @@ func (e *entity) takeFetched(m fetched) {
 	e.see(&m.page)
 }
 
-// see records what a page tells about the order of positions.
+// see records the facts of a page about the order of positions.
 func (e *entity) see(p *page) {
 	e.seen = max(e.seen, p.last)
 	if !p.more {

@@ -26,9 +26,9 @@ import (
 //  3. Message and request are one operation, whichever comes first: they have one origin. The message of a lock leaves no
 //     receipt, as it may be performed twice: what counts is whether its step is in its section.
 //  4. The answer to a lock says no more than that the workflow is to ask again: it has the lock by then. So it locks
-//     the next one in its own time, and what is locked is decided as ever. Each answer is a message of its own, and one too
+//     the next one in its own time, and the lock is decided as ever. Each answer is a message of its own, and one too
 //     many does no harm.
-//  5. What is called in a critical section is never left behind: a message waits for the end of the section that
+//  5. A call in a critical section is never left behind: a message waits for the end of the section that
 //     holds the entity, and the section for its answer.
 //
 // The naive way, to send each request through the inbox, costs each call another commit.

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// pageWriter writes to the page, of those that the kernel knows, whose number is the length
-// of its input.
+// pageWriter writes to the page, among the ones known to the kernel, whose number is the length of
+// its input.
 func pageWriter() []byte {
 	write := wasmtest.Join([]byte{0x20, 0}, wasmtest.I32Const(4<<10), []byte{0x6c}, wasmtest.I32Const(7), []byte{0x36, 0, 0})
 	return wasmtest.Module{

@@ -72,10 +72,11 @@ func product(sizes []int) [][]int {
 	return all
 }
 
-// pairwise takes, again and again, the first combination that has the most pairs which none before it has, and
-// among those the pairs that were taken least: otherwise whatever is free to choose would be the first value
-// throughout, and few combinations of three settings would occur. The same candidates make the same choice, so
-// that a test has the same name in each run. To look for the fewest would be slow, and spare few.
+// pairwise takes, again and again, the first combination that has the most pairs which none before
+// it has, and among those the pairs that were taken least: otherwise every free choice would be the
+// first value throughout, and few combinations of three settings would occur. The same candidates
+// make the same choice, so that a test has the same name in each run. To look for the fewest would
+// be slow, and spare few.
 func pairwise(candidates [][]int) [][]int {
 	if len(candidates) == 0 || len(candidates[0]) < 2 {
 		return candidates // there are no pairs

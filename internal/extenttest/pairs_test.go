@@ -53,8 +53,8 @@ func requirePairs(t *testing.T, candidates, chosen [][]int) {
 	}
 }
 
-// TestPairwiseIsEven: what no pair decides is not the same throughout. Of the settings besides the first, all
-// combinations occur, and equally often.
+// TestPairwiseIsEven: a choice that no pair decides is not the same throughout. Of the settings
+// besides the first, all combinations occur, and equally often.
 func TestPairwiseIsEven(t *testing.T) {
 	t.Parallel()
 	seen := map[[3]int]int{}

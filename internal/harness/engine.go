@@ -78,8 +78,8 @@ func sharedRuntime(t testing.TB, cfg wasm.Config) *wasm.Runtime {
 	return shared.runtime
 }
 
-// switchOff takes away what only makes a host faster: whatever guests do, they do it without as
-// well. CRUSTER_TEST_WITHOUT is "images", "pools" or "hibernation".
+// switchOff takes away optimisations of a host: guests behave the same without them.
+// CRUSTER_TEST_WITHOUT is "images", "pools" or "hibernation".
 func switchOff(t testing.TB, cfg *host.Config) {
 	switch part := os.Getenv("CRUSTER_TEST_WITHOUT"); part {
 	case "":

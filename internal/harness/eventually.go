@@ -34,9 +34,10 @@ const (
 	mostTries = 200
 )
 
-// TryUntil calls try, with numbers from 0 on, until it returns true. It is for what depends on how busy the machine
-// is: a try that comes to something else must be as good, and be made again. However slow the machine is, there are 20
-// tries; within five minutes there are more, and at most 200. If it took more than one, the log says how many.
+// TryUntil calls try, with numbers from 0 on, until it returns true. It is for outcomes that depend
+// on the load of the machine: a try with another outcome must be harmless, and is made again. There
+// are at least 20 tries, however slow the machine is; within five minutes there are more, and at
+// most 200. If it took more than one, the log says how many.
 func TryUntil(t testing.TB, what string, try func(n int) bool) {
 	t.Helper()
 	n, begun := 0, time.Now()

@@ -14,7 +14,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience bounds the wait for goroutines that are about to end: those of a connection that was closed, say.
+// patience bounds the wait for goroutines that are about to end, of a closed connection for
+// example.
 const patience = 2 * time.Minute
 
 // Main runs the tests of a package, and returns its exit code. Goroutines that the tests have left are a failure.

@@ -56,9 +56,8 @@ func DSN(t testing.TB) string {
 	return private.server.dsn
 }
 
-// Schema makes up the name of a schema for one test. When the test ends the
-// schema is dropped, with the schemas and roles of its guests (those whose names
-// begin with "NAME__").
+// Schema makes up the name of a schema for one test. When the test ends the schema is dropped, with
+// the schemas and roles of its guests (whose names begin with "NAME__").
 func Schema(t testing.TB) string {
 	t.Helper()
 	var b [6]byte

@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/journal/postgres/guestsql"
 )
 
-// maxGuestMessage bounds what the server may send in one message: a wider row ends the connection
+// maxGuestMessage bounds one message of the server: a wider row ends the connection
 // before it fills the host's memory.
 const maxGuestMessage = 2 * abi.MaxBody
 

@@ -182,7 +182,7 @@ var journalStatements = map[string]string{
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
 
-	// It is another statement than that of the starts, so that it sees the deletion of the row
+	// It is another statement than the starts', so that it sees the deletion of the row
 	// which a start waited for.
 	stmtFresh: `
 	SELECT {expect}(count(*), 0, {taken}) FROM unnest($1::int2[], $2::bytea[]) AS n (shard, run)

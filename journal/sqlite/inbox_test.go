@@ -217,8 +217,8 @@ func TestTallies(t *testing.T) {
 	}), errNoMessage)
 	commit(receive())
 
-	// An inbox fuller than its bound, as it may be since before there was a bound, is counted again
-	// when enough was taken.
+	// An inbox beyond mostCounted, as it may be since before there was a bound, is counted again when
+	// enough was taken.
 	require.NoError(t, store.write(t.Context(), func(conn *sqlite.Conn) error {
 		b := newBatch(conn, &store.mail)
 		for range mostCounted + 500 {

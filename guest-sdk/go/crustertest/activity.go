@@ -52,8 +52,7 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	r.world.after(took+a.Retry.Delay(uint32(n)), func() { r.attempt(op, a, n+1) })
 }
 
-// limitOf is how long an attempt may take: as the activity says, or what hosts have unless they
-// are told otherwise.
+// limitOf returns the time limit of an attempt: the activity's, or the default of hosts.
 func limitOf(timeout int64) time.Duration {
 	if timeout <= 0 {
 		return time.Minute
@@ -90,8 +89,8 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	return out, took
 }
 
-// hung is the error of an attempt that did not come back in the real time of its limit. It is tried again as on a host, but
-// not for ever: the next one is likely to hang as well.
+// hung is the error of an attempt that did not come back in the real time of its limit. It is
+// retried as on a host, but not for ever: the next one is likely to hang as well.
 func (r *run) hung(err *abi.Error, limit time.Duration) *abi.Error {
 	if r.world.hung += limit; r.world.hung > r.world.cfg.turnLimit {
 		err.Retryable = false

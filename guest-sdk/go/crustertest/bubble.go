@@ -15,10 +15,10 @@ import (
 // bubble is where the code of one execution runs, with a clock of its own: time.Now and all
 // that goes by it show the time of the execution, and stand still during a turn.
 //
-// It is a bubble of testing/synctest. Only the code of a workflow is inside, which has nothing
-// to do with the world. The simulated host, activities, stubs, databases and handlers of HTTP are outside, where time is
-// real and goroutines may wait for sockets: one of those inside would keep the clock from going on. The two sides
-// meet in channels that were made outside.
+// It is a bubble of testing/synctest. Only the code of a workflow is inside, which has nothing to
+// do with the world. The simulated host, activities, stubs, databases and handlers of HTTP are
+// outside, where time is real and goroutines may wait for sockets: a goroutine inside waiting for
+// one would stop the clock. The two sides meet in channels that were made outside.
 //
 // A test that is in a bubble itself cannot make another one. Its executions run in the bubble of the
 // test, and move its clock.

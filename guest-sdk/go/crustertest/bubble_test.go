@@ -136,7 +136,7 @@ var sleepy = cruster.NewWorkflow("bubbleSleepy", func(ctx cruster.Context, where
 
 var sleepyQuery = cruster.NewQuery[cruster.None, int]("sleepy")
 
-// What must not wait for the clock is refused, as by a host, which says where it is.
+// Code that must not wait for the clock is refused, as by a host, which says where it is.
 func TestBlockingSleep(t *testing.T) {
 	t.Parallel()
 	at := func(state, mark string) string {

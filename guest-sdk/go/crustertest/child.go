@@ -19,10 +19,10 @@ func (r *run) giveUp(op uint32) {
 	r.stopCallees(func(by caller) bool { return by.op == op })
 }
 
-// giveUpAll says that the run is over, and waits for nothing any more.
+// giveUpAll marks the run as ended: it waits for nothing any more.
 func (r *run) giveUpAll() { r.stopCallees(func(caller) bool { return true }) }
 
-// stopCallees does to callees of the run what their calls say, once the turn is over.
+// stopCallees applies the OnCancel of calls to callees of the run, once the turn has ended.
 func (r *run) stopCallees(given func(by caller) bool) {
 	reason := r.id + " does not wait for it any more"
 	if r.stop != nil && r.stop.Reason != "" {

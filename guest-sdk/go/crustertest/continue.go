@@ -28,7 +28,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	r.close()
 }
 
-// recorded is the history of a run that is over.
+// recorded is the history of a finished run.
 func (r *run) recorded() History {
 	h := r.history
 	h.Outcome, h.Unread, h.Published = *r.outcome, r.unread(), r.published.clone()

@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// difference is the first place at which a replay does something else. Both sides are rendered by the
-// same functions, so that what looks different is.
+// difference is the first place at which a replay does something else. Both sides are rendered by
+// the same functions, so that a visible difference is a real one.
 type difference struct {
 	recorded, now string
 	// where names the first part of a value that differs, if both sides ask for the same.
@@ -48,8 +48,8 @@ func (r *replayer) differ(d difference) {
 	r.problem = abi.Errorf(abi.CodeNondeterminism, "%s%s", text.String(), d.advice())
 }
 
-// advice says what to look for. In a test the order of a map and the choice of a select differ from run to
-// run; on a host they follow the run.
+// advice returns a hint at the likely cause. In a test the order of a map and the choice of a
+// select differ from run to run; on a host they follow the run.
 func (d *difference) advice() string {
 	if d.moved {
 		return "The same comes in another order: does the code range over a map, or select among channels? Sort the keys first (slices.Sorted(maps.Keys(m)))."
@@ -171,7 +171,7 @@ func showWhole(v any) string {
 	return fmt.Sprint(v)
 }
 
-// firstDifference names the first part in which two values differ, with what each has there.
+// firstDifference names the first part in which two values differ, with the content of each there.
 func firstDifference(path string, a, b any) string {
 	if one, ok := a.(map[string]any); ok {
 		if two, ok := b.(map[string]any); ok {

@@ -23,22 +23,21 @@
 //     database ([SQLite]), HTTP needs a handler ([HandleHTTP]); without them such
 //     calls fail with an error that says so. A transaction is open for two seconds at most
 //     ([TransactionLimit]). Calls by http.DefaultTransport fail as in a module, unless stdhttp is imported.
-//   - Other workflows of the module run as separate executions; those of other
-//     deployments need a [StubWorkflow], or their module in the binary of the test ([Deploy]).
+//   - Other workflows of the module run as separate executions; workflows of other deployments need
+//     a [StubWorkflow], or their module in the binary of the test ([Deploy]).
 //   - Entities of the module run for real, and have their states for as long as the run, or as the
 //     [Entities] of the test. Operations of other deployments need a [StubOperation]. Messages to
 //     an entity take effect before the run ends.
-//   - Deferreds, signals and interrupts come from outside at the virtual times that
-//     [ResolveAfter], [RejectAfter], [SignalAfter] and [InterruptAfter] say; a [Signal]
-//     is there before the workflow starts. [Unread] lists those that were not read. [When] lets
-//     all of them happen at a place in the workflow instead.
+//   - Deferreds, signals and interrupts come from outside at the virtual times that [ResolveAfter],
+//     [RejectAfter], [SignalAfter] and [InterruptAfter] say; a [Signal] is there before the
+//     workflow starts. [Unread] lists the unread ones. [When] lets all of them happen at a place in
+//     the workflow instead.
 //   - Updates come before the start or at a virtual time ([Update], [UpdateAfter]), questions at a
 //     time ([QueryAfter]). Published values can be read at a time ([PublishedAfter]) and at the end
 //     ([History]).
-//   - Locks are taken in one order. What others want of an entity that is locked waits, in
-//     virtual time.
+//   - Locks are taken in one order. Calls of others to a locked entity wait, in virtual time.
 //   - A workflow that continues as new goes on, in the same test; [History] has all its runs.
-//     [Schedules] lists what the module declares.
+//     [Schedules] lists the module's declared schedules.
 //
 // The kit behaves as a host does: it passes the same table of cases, tests/conformance/table. So it
 // also refuses the requests, statements and addresses that a host refuses.

@@ -32,7 +32,7 @@ type storedState struct {
 	version uint32
 }
 
-// NewEntities makes entities of which none exists. The options are those of the host on
+// NewEntities makes a set of entities, none of which exists yet. The options apply to the host on
 // which [Call] runs. Logs go to t, which may be nil.
 func NewEntities(t testing.TB, opts ...Option) *Entities {
 	if t != nil {
@@ -134,13 +134,13 @@ func StubOperation[In, Out any](op *cruster.Operation[In, Out], fn func(id strin
 	}
 }
 
-// stubbedOperation is what replaces an operation of an entity.
+// stubbedOperation replaces an operation of an entity.
 type stubbedOperation struct {
 	entity, name, pkg string
 	run               func(id string, input []byte) ([]byte, error)
 }
 
-// stubOf is what replaces an operation; nil if nothing does. The last one stands.
+// stubOf returns the stub of an operation; nil if there is none. The last one wins.
 func (c *config) stubOf(deployment, entity, operation string) func(id string, input []byte) ([]byte, error) {
 	for _, s := range slices.Backward(c.operations) {
 		full := s.entity

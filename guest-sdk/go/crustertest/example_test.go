@@ -97,7 +97,7 @@ func ExampleInterruptAfter() {
 	// activity refund
 }
 
-// Errors of a stub are retried like those of the real activity, in virtual time.
+// Errors of a stub are retried as with the real activity, in virtual time.
 func ExampleStub_retries() {
 	var h crustertest.History
 	_, err := crustertest.Execute(processOrder, order{ID: "42"},

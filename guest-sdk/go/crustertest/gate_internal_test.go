@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// A gate that is closed lets no one in. One who is in is waited for, though not for ever.
+// A gate that is closed lets no one in. It waits for code inside, though not for ever.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	why := abi.Errorf(abi.CodeGuestTimeout, "late")

@@ -40,7 +40,7 @@ type History struct {
 	// the last of them has their histories, in Before.
 	Run    int
 	Before []History
-	// Published is what can be seen of the execution.
+	// Published is the published state of the execution.
 	Published Published
 	// code is the module of the execution; nil in a history that no execution has recorded.
 	code *guest.Registry

@@ -20,7 +20,7 @@ const (
 
 // opened counts the open requests of a run, as a host does.
 type opened struct {
-	// ops are those of the turn; the first wait for an interrupt is not counted.
+	// ops are the ops of the turn; the first wait for an interrupt is not counted.
 	ops     int
 	bytes   int // of all ops that are pending
 	entries int // of the journal: deliveries, and attempts that failed and are repeated

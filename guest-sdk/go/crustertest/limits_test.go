@@ -84,7 +84,8 @@ var strayed = cruster.NewOperation(hoards, "strayed", func(ctx *cruster.EntityCo
 	return 0, absent.On("x\n").Send(ctx, 1)
 })
 
-// An operation that leaves behind too much, or sends what cannot be sent, fails and has done nothing.
+// An operation that leaves behind too much, or sends an invalid message, fails and has done
+// nothing.
 func TestOperationsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	e := crustertest.NewEntities(t)

@@ -15,8 +15,8 @@ import (
 //
 //	crustertest.Run(t, shop.Order, req, crustertest.Deploy("billing", "example.com/shop/billing"))
 //
-// What no Deploy names is the module of the deployment under test ([Deployment]). Without Deploy that is all that the binary of the test
-// registers.
+// Packages named by no Deploy are the module of the deployment under test ([Deployment]). Without
+// Deploy it holds all that the binary of the test registers.
 func Deploy(name string, packages ...string) Option {
 	return func(c *config) { c.deployed[name] = append(c.deployed[name], packages...) }
 }

@@ -211,7 +211,7 @@ func (w *world) entityInvocation(o *operation, kind string, body []byte) abi.Inv
 // operationHost is the host of an operation of an entity with a state.
 type operationHost struct{ attemptHost }
 
-// Do refuses what would keep the entity from its other callers.
+// Do refuses waits that would block other callers of the entity.
 func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 	if call.Name != abi.ImportConfig {
 		return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in an operation of an entity with a state", call.Name).

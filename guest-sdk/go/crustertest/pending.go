@@ -16,7 +16,7 @@ const mostPending = 10
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string { return cmp.Or(r.pendingOps(math.MaxInt), "its own coroutines") }
 
-// pendingOps names the ops that are pending, and counts those beyond the first ones.
+// pendingOps names the first pending ops, and counts the others.
 func (r *run) pendingOps(most int) string {
 	var ops []uint32
 	for op := range r.pending {

@@ -8,8 +8,8 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Published is what can be seen of an execution from outside: see [PublishedAfter], and
-// [History]. Read it with [ReadState] and [ReadAttribute].
+// Published is the state of an execution visible from outside: see [PublishedAfter], and [History].
+// Read it with [ReadState] and [ReadAttribute].
 type Published struct {
 	State      map[string][]byte // msgpack
 	Attributes map[string][]byte // msgpack
@@ -17,7 +17,7 @@ type Published struct {
 	Progress *abi.Progress
 }
 
-// PublishedAfter hands fn what can be seen of the execution at a virtual time after its start.
+// PublishedAfter hands fn the published state of the execution at a virtual time after its start.
 func PublishedAfter(d time.Duration, fn func(*Published)) Option {
 	return outside(d, func(r *run) { p := r.published.clone(); fn(&p) })
 }

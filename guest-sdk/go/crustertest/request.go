@@ -23,7 +23,7 @@ const (
 // refusedHeaders frame a message, or belong to a connection.
 const refusedHeaders = " Connection Content-Length Expect Host Http2-Settings Keep-Alive Proxy-Connection Te Trailer Transfer-Encoding Upgrade "
 
-// checkHTTP refuses the HTTP calls that a host refuses, whatever the deployment was granted.
+// checkHTTP refuses the HTTP calls that a host refuses, regardless of the deployment's grants.
 func checkHTTP(b *abi.HTTPRequest) *abi.Error {
 	u, err := checkURL(b.URL)
 	if err != nil {

@@ -43,9 +43,9 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	return res, nil
 }
 
-// ExecuteNamed is [Execute] for a workflow that is known by its name, with that of its deployment or without, and a request
-// that need not have its type: for tables of cases, and for requests that a host
-// has recorded. The request is checked as a host checks it.
+// ExecuteNamed is [Execute] for a workflow known by its name, with or without its deployment's, and
+// a request that need not have its type: for tables of cases, and for requests that a host has
+// recorded. The request is checked as a host checks it.
 func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
 	body, err := abi.Marshal(request)
 	if err != nil {
@@ -178,10 +178,9 @@ func Namespace(name string) Option {
 	return func(c *config) { c.namespace = name }
 }
 
-// Downtime says that the host is away from one virtual time after the start to
-// another: stopped, or too busy. What becomes due meanwhile is delivered when the
-// host is back, in the order in which it became due. Clients reach it then too, and
-// activities that are under way go on.
+// Downtime says that the host is away from one virtual time after the start to another: stopped, or
+// too busy. Ops that become due meanwhile are delivered when the host is back, in the order in
+// which they became due. Clients reach it then too, and running activities go on.
 func Downtime(from, to time.Duration) Option {
 	return func(c *config) { c.down = append(c.down, downtime{from: from, to: to}) }
 }

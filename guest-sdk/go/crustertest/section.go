@@ -51,7 +51,7 @@ func (r *run) lock(op uint32, names []string) {
 // lockNext locks the next entity of a section.
 func (r *run) lockNext(s *section) {
 	if s == nil || r.section != s {
-		return // it is over
+		return // it has ended
 	}
 	if s.held == len(s.entities) {
 		r.deliver(0, s.op, abi.Delivery{Value: abi.Nil})

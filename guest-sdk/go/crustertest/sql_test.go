@@ -49,7 +49,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// countingDB is a database whose transactions count what becomes of them.
+// countingDB is a database whose transactions count their outcomes.
 type countingDB struct {
 	begun, committed, rolledBack int
 	failing                      error // of Begin and Exec

@@ -37,8 +37,8 @@ func checkStatement(sql string) *abi.Error {
 	return nil
 }
 
-// statements takes a text apart at its semicolons. Comments become blank, and what
-// holds nothing is left out.
+// statements takes a text apart at its semicolons. Comments become blank, and empty statements are
+// left out.
 func statements(sql string) []string {
 	var parts []string
 	var part strings.Builder
@@ -64,7 +64,8 @@ func statements(sql string) []string {
 	return parts
 }
 
-// token is the length of what sql begins with: a comment, a quoted text, a word, a parameter or a byte.
+// token returns the length of the first token of sql: a comment, a quoted text, a word, a parameter
+// or a byte.
 func token(sql string) int {
 	for _, q := range quotes {
 		if !strings.HasPrefix(sql, q.open) {

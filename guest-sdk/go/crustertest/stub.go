@@ -9,11 +9,11 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// stepOf names an activity among those of all modules.
+// stepOf names an activity among the activities of all modules.
 type stepOf struct{ pkg, name string }
 
-// Stub replaces an activity. Input and result still pass through msgpack, and
-// errors are retried like those of the real activity.
+// Stub replaces an activity. Input and result still pass through msgpack, and errors are retried as
+// with the real activity.
 func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityContext, In) (Out, error)) Option {
 	stub := &guest.Activity{
 		Name: a.Name(),

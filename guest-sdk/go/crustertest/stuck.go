@@ -14,11 +14,13 @@ import (
 
 // watch looks at the goroutines of a bubble whose turn has not come back, to tell whether it ever will.
 //
-// testing/synctest tells at once when all of a bubble wait for each other, except for what goroutines outside may let go
-// of: locks, and channels and wait groups that were not made in the bubble. On a host there is no outside. In a test there
-// may be: a test beside it that has the same lock, an activity, a goroutine of the test. So it is a deadlock if all that is in
-// the bubble waits and no goroutine outside could let go of anything: none runs, sleeps or waits in code of the author,
-// except in turns that are stuck alike. If one does, the turn is waited for as long as [TurnLimit] says.
+// testing/synctest tells at once when all of a bubble wait for each other, except for things
+// goroutines outside may release: locks, and channels and wait groups that were not made in the
+// bubble. On a host there is no outside. In a test there may be: a test beside it that has the same
+// lock, an activity, a goroutine of the test. So it is a deadlock if all that is in the bubble
+// waits and no goroutine outside could release anything: none runs, sleeps or waits in code of the
+// author, except in turns that are stuck alike. If one does, the turn is waited for as long as
+// [TurnLimit] says.
 //
 // A snapshot of the goroutines is of one moment, since Go stops all of them for it. A deadlock must
 // be seen twice, so that a short timer of the test (time.AfterFunc), which is no goroutine, has its
@@ -103,8 +105,8 @@ func mayWake(outside []stacks.Goroutine) bool {
 	return false
 }
 
-// mayAct tells whether a goroutine may go on by itself, in code of the author. waitsOn says that what waits in its bubble
-// waits until someone outside lets go of something.
+// mayAct tells whether a goroutine may go on by itself, in code of the author. waitsOn says that
+// the waits in its bubble last until a release from outside.
 func mayAct(g stacks.Goroutine, waitsOn bool) bool {
 	switch {
 	case len(g.Frames) == 0, g.In("os/signal.signal_recv"):

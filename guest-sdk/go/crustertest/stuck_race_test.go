@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// busyEnds tells those of the test to end.
+// busyEnds tells the test's goroutines to end.
 var busyEnds atomic.Pointer[atomic.Bool]
 
 // busy issues ops, cancels them, logs and computes until it is told to end.

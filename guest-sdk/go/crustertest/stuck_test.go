@@ -38,7 +38,7 @@ func stuckLine(t *testing.T, mark string) string {
 	return lineOf(t, "stuck_test.go", mark)
 }
 
-// What blocks workflows; the tests let go of them.
+// Blockers of workflows; the tests release them.
 var (
 	stuckLock    sync.Mutex
 	stuckReaders sync.RWMutex
@@ -65,7 +65,8 @@ var hangs = cruster.NewWorkflow("stuckHangs", func(ctx cruster.Context, on strin
 	return on, nil
 })
 
-// A workflow that waits for what no one lets go of fails long before its limit, and says which lines wait.
+// A workflow that waits for something no one releases fails long before its limit, and says which
+// lines wait.
 func TestHangingWorkflows(t *testing.T) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
 	stuckLock.Lock()
 	stuckReaders.Lock()
@@ -213,7 +214,7 @@ func keyOf(how string) string {
 	panic("no key")
 }
 
-// What hangs in a key function, or in the answer to a query, is found out as well, and the test goes on.
+// A hang in a key function, or in the answer to a query, is detected as well, and the test goes on.
 func TestHangingKeysAndAnswers(t *testing.T) { //nolint:paralleltest // as above
 	lockAnew(t)
 	_, err := crustertest.Run(t, stuckKey, "lock")

@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// ledgerDB notes what becomes of transactions.
+// ledgerDB records the outcomes of transactions.
 type ledgerDB struct{ did []string }
 
 func (d *ledgerDB) note(what string) error {

@@ -27,7 +27,7 @@ type world struct {
 	modules      map[string]*module // by the deployment
 	broken       error              // why the test has no modules
 	entities     *Entities
-	// locks are those of entities that are held, or were.
+	// locks are the locks of entities that are held, or were.
 	locks map[string]*lock
 	// unsettled counts the messages of entities that are under way.
 	unsettled int
@@ -85,8 +85,7 @@ func (w *world) after(d time.Duration, apply func()) {
 	w.plan(event{at: w.now.Add(max(d, 0)), apply: apply})
 }
 
-// deliverAfter plans a delivery after d; issued numbers its op among those of all
-// executions.
+// deliverAfter plans a delivery after d; issued numbers its op among the ops of all executions.
 func (w *world) deliverAfter(d time.Duration, issued int, apply func()) {
 	w.plan(event{at: w.now.Add(max(d, 0)), issued: issued, apply: apply})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// In a test, calls of activities go to the kit as they go to the host in a module, and those of workflows are refused. Those of the test itself
-// have the network.
+// In a test, calls of activities go to the kit as they go to the host in a module, and calls of
+// workflows are refused. Calls of the test itself use the network.
 func init() { guest.WithKit(func() { defaulthttp.AnswerInTest(inTest{}) }) }
 
 // inTest makes the calls of attempts.
@@ -34,7 +34,7 @@ func runningHere(ctx context.Context) (of any, inside bool) {
 	return guest.RunningHere()
 }
 
-// do makes a call. A test has threads enough for those of several goroutines.
+// do makes a call. A test has threads enough for the calls of several goroutines.
 func do(_ any, by *cruster.HTTPClient, r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 	return by.Do(r)
 }

@@ -46,7 +46,7 @@ func started(n int, fn func()) {
 	<-done
 }
 
-// TestDefaultTransport: calls of activities go to the kit, those of the test to the network.
+// TestDefaultTransport: calls of activities go to the kit, calls of the test to the network.
 func TestDefaultTransport(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32

@@ -22,7 +22,7 @@ func runningHere(ctx context.Context) (of any, inside bool) {
 
 var together = gatherer{yield: runtime.Gosched}
 
-// do makes a call, together with those of other goroutines.
+// do makes a call, together with the calls of other goroutines.
 func do(attempt any, by *cruster.HTTPClient, r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 	return together.do(attempt, by, r)
 }

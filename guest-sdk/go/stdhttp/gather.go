@@ -19,8 +19,9 @@ type caller interface {
 // stops it: goroutines that each made a call of their own would wait for one another. So the first that wants one lets
 // the others run, as long as that brings further calls, and then makes all of them.
 //
-// Only calls that read are gathered. The responses share the room that each has to itself alone, and what does not fit
-// is asked for again, which must not be done to a call that changes something.
+// Only calls that read are gathered. The responses share the room that each has to itself alone,
+// and a call whose response does not fit is repeated, which must not happen to a call that changes
+// something.
 //
 // A gathered batch belongs to one attempt: another attempt may leave goroutines that never run
 // again.

@@ -107,7 +107,7 @@ func TestGathererMakesOneCallByItself(t *testing.T) {
 	require.Empty(t, g.waiting)
 }
 
-// Calls go on to be gathered as long as there come more; those of another attempt are not among them.
+// Calls go on to be gathered as long as more come, except calls of another attempt.
 func TestGathererWaitsForMore(t *testing.T) {
 	t.Parallel()
 	by, other := &answering{}, &gathered{}
@@ -181,7 +181,7 @@ func TestGathererWhenResponsesAreTooLargeTogether(t *testing.T) {
 	}
 }
 
-// What may change something on the server is made alone: it could not be asked for again.
+// A call that may change something on the server is made alone: it could not be asked for again.
 func TestGathererLeavesOtherCallsAlone(t *testing.T) {
 	t.Parallel()
 	by, all := &answering{room: 1}, requestsTo("a", "b")

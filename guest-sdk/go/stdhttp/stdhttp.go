@@ -22,8 +22,8 @@ func Client(ctx context.Context) *http.Client { return &http.Client{Transport: T
 // Transport makes calls for the activity, or the call of an entity, that ctx is of.
 func Transport(ctx context.Context) http.RoundTripper { return transport{of: ctx} }
 
-// transport has the host make calls. The zero transport makes them for whatever the context of
-// a request is of.
+// transport has the host make calls. The zero transport makes them for the attempt of a request's
+// context.
 type transport struct {
 	of context.Context
 }
@@ -67,7 +67,7 @@ func isLate(ctx context.Context, timeout time.Duration, err error) bool {
 	return has && abi.CodeOf(err) == abi.CodeHTTPFailed && time.Until(deadline) < timeout/10
 }
 
-// caller is the attempt that the call is of, and what makes it.
+// caller is the attempt of the call, and its transport function.
 func (t transport) caller(ctx context.Context) (attempt any, by *cruster.HTTPClient, err error) {
 	if t.of != nil {
 		attempt = t.of.Value(guest.Within{})

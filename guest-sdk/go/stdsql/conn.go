@@ -11,7 +11,7 @@ import (
 // conn is a connection as database/sql has them.
 type conn struct {
 	session *session
-	part    *part // that it has begun; nil if there is none, or it is over
+	part    *part // that it has begun; nil if there is none, or it has ended
 }
 
 var (

@@ -7,7 +7,7 @@
 //	}
 //
 // An activity has one transaction, which begins with its first statement and commits with its
-// result: either both are stored, or neither. So what database/sql does means:
+// result: either both are stored, or neither. So the calls of database/sql mean:
 //
 //   - A statement of the sql.DB runs in that transaction. Nothing is committed behind it.
 //   - Begin begins a part of it, Commit ends that part, and Rollback undoes it. There is one

@@ -10,9 +10,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// session is how far an attempt is with its transaction. All databases that are opened in an
-// attempt share it. The SDK knows whether statements of the attempt, also those of its Tx, may
-// have changed something (guest.Keep).
+// session is the progress of an attempt with its transaction. All databases that are opened in an
+// attempt share it. The SDK knows whether statements of the attempt, also those of its Tx, may have
+// changed something (guest.Keep).
 //
 // Invariants: a Rollback undoes the work since its Begin and nothing before it, and a Commit that
 // succeeded is of a part that is stored with the result. There is one transaction: statements of

@@ -96,7 +96,7 @@ func TestStatements(t *testing.T) {
 	require.Equal(t, []string{"begin", "UPDATE a SET n = $1 [5]", "SELECT * FROM a WHERE n = $1 [x]", "commit"}, told)
 }
 
-// TestTransactions: what database/sql means by a transaction is what happens, or it is refused.
+// TestTransactions: a transaction behaves as database/sql defines, or is refused.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T, ctx context.Context) *sql.Tx {
@@ -176,7 +176,8 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// TestMisuse: what no attempt could do is tried once, and the hint is not about the database.
+// TestMisuse: a call that no attempt could make is tried once, and the hint is not about the
+// database.
 func TestMisuse(t *testing.T) {
 	t.Parallel()
 	attempts := 0
@@ -195,8 +196,8 @@ func TestMisuse(t *testing.T) {
 	require.Equal(t, 1, attempts)
 }
 
-// TestElsewhere: a context that is of no activity has no database, and one of an activity that is
-// over has none any more.
+// TestElsewhere: a context that is of no activity has no database, and one of a finished activity
+// has none any more.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	nowhere := stdsql.Open(t.Context())

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// askFlags are those of commands that ask an execution something and print the answer.
+// askFlags are the flags of commands that ask an execution something and print the answer.
 type askFlags struct {
 	input   string
 	timeout time.Duration

@@ -116,8 +116,8 @@ func (a *app) completes(root *cobra.Command) {
 	}
 }
 
-// completeFixed has the shell complete the values of flags that are known, of a command and of those
-// below it.
+// completeFixed has the shell complete the values of flags that are known, of a command and its
+// subcommands.
 func completeFixed(cmd *cobra.Command, flags *pflag.FlagSet) {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -182,7 +182,8 @@ func namesOf[T interface{ GetName() string }](list func(*crusterv1.WorkflowInfo)
 	}
 }
 
-// deferredNames are those of the deferreds of a workflow. Of a dynamic one only the beginning is known.
+// deferredNames returns the names of the deferreds of a workflow, of a dynamic one only the
+// beginning.
 func deferredNames(w *crusterv1.WorkflowInfo, word string) (names []string, how cobra.ShellCompDirective) {
 	for _, d := range w.GetDeferreds() {
 		names = append(names, d.GetName())

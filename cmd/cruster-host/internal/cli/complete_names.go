@@ -15,7 +15,7 @@ import (
 // following is the completion of an argument behind others.
 type following func(before []string) completion
 
-// always completes an argument whatever is before it.
+// always completes an argument independent of earlier ones.
 func always(complete completion) following { return func([]string) completion { return complete } }
 
 // inOrder completes the arguments of a command, one by one; nil ones cannot be completed.

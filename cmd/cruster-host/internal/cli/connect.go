@@ -53,7 +53,7 @@ func (a *app) whereUnreachable(err error) error {
 	}
 	at := *coded
 	at.Message = strings.Replace(at.Message, "no host answers", "no host answers at "+a.addr, 1)
-	// The words are those of the client of gRPC.
+	// The words are the gRPC client's.
 	switch _, cause, other := strings.Cut(at.Message, "error reading server preface: "); {
 	case strings.Contains(cause, "looked like an HTTP/1.1 header"):
 		at.Message = fmt.Sprintf("no host answers at %s: what listens there speaks HTTP, not gRPC", a.addr)

@@ -14,8 +14,9 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 )
 
-// underTest reads what tests tell a host. CRUSTER_EVICT_ALWAYS=1 drops every instance
-// after each turn. CRUSTER_MAX_ENTRIES=N bounds journals. CRUSTER_FAULT=POINT@N has the process kill itself at that passing.
+// underTest reads the test settings of a host. CRUSTER_EVICT_ALWAYS=1 drops every instance after
+// each turn. CRUSTER_MAX_ENTRIES=N bounds journals. CRUSTER_FAULT=POINT@N has the process kill
+// itself at that passing.
 //
 // Only a binary that was built with the tag crashpoints has this code: see
 // nocrashpoints.go.

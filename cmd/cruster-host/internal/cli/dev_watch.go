@@ -49,8 +49,7 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 	})
 }
 
-// A watchScreen tells people what becomes of the sources. Each message is on the
-// screen as a whole.
+// A watchScreen shows people the state of the sources. Each message is on the screen as a whole.
 type watchScreen struct {
 	app    *app
 	anyway bool // --yes
@@ -114,7 +113,7 @@ func (w *watchScreen) report(e devloop.Event) {
 	})
 }
 
-// writeBuilt says how large the module is, and what makes a large one so.
+// writeBuilt says how large the module is, and why a large one is large.
 func (w *watchScreen) writeBuilt(e devloop.Event) error {
 	module, err := readModule(e.File)
 	size := view.SizeOf(module)

@@ -22,7 +22,7 @@ there from its first operation on.`,
 		a.entityParked(), a.entityRetry(), a.entityDrop())
 }
 
-// operationFlags are those of commands that have an operation performed.
+// operationFlags are the flags of commands that perform an operation.
 type operationFlags struct{ input, inputFile, requestID string }
 
 func (f *operationFlags) add(cmd *cobra.Command) {

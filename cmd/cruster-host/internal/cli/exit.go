@@ -31,7 +31,7 @@ const (
 	exitPrivilege   = 13
 	exitStoreGone   = 14
 	exitMisfit      = 15
-	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
+	exitSignal      = 130 // the exit code of shells for a program ended by Ctrl-C
 )
 
 // exits is the one table of exit codes: the help is made of it, and a test holds
@@ -39,7 +39,7 @@ const (
 var exits = []struct {
 	code    int
 	meaning string
-	// host says that a host exits with it; the others are those of commands.
+	// host says that a host exits with it; the others belong to commands.
 	host bool
 }{
 	{exitOK, "done", true},
@@ -77,7 +77,7 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeHostFault:   exitPaused,
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
-	// Those of operations and updates are outcomes, as those of workflows are.
+	// Failures of operations and updates are outcomes, as failures of workflows are.
 	abi.CodeDropped:          exitFailed,
 	abi.CodeInterrupted:      exitFailed,
 	abi.CodeOperationCrashed: exitFailed,
@@ -147,7 +147,7 @@ func report(w io.Writer, err error, addrFlag string) {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		// Not "interrupted": that is what executions can be, and none was.
+		// Not "interrupted": executions can be interrupted, and none was.
 		fmt.Fprintln(w, "error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.")
 		return
 	}

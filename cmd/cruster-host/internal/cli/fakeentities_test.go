@@ -10,7 +10,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// fakeEntities has accounts. Their ids say what becomes of a request.
+// fakeEntities has accounts. Their ids determine the outcome of a request.
 type fakeEntities struct {
 	crusterv1.UnimplementedEntityServiceServer
 	host *fakeHost

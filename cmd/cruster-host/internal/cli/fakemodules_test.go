@@ -130,8 +130,7 @@ func unmoved(key string) *crusterv1.MoveResult {
 	}
 }
 
-// pausedThere is what becomes of an execution that is paused on the module that it is
-// to be moved to.
+// pausedThere is the outcome for an execution paused on the module it is to be moved to.
 func pausedThere() *crusterv1.MoveResult {
 	e, _ := execution("shop/Buy/paused")
 	return &crusterv1.MoveResult{

@@ -98,8 +98,8 @@ code that has no place any more for a field of the states of entities.
 	return cmd
 }
 
-// unmovedBy is the error of a push that was to move open executions, and did not move
-// all of them. The answer has the first of those alone.
+// unmovedBy is the error of a push that was to move open executions, and did not move all of them.
+// The answer has only the first unmoved one.
 func unmovedBy(resp *crusterv1.PushResponse) error {
 	if resp.GetUnmoved() == 0 {
 		return nil

@@ -20,8 +20,7 @@ func (a *app) emit(v any, table func() error) error {
 	}
 }
 
-// showMisfit prints an error that shows what does not fit as JSON, if that is wanted,
-// and returns it.
+// showMisfit prints an error with a misfit as JSON, if that is wanted, and returns it.
 func (a *app) showMisfit(err error) error {
 	var misfit *client.Misfit
 	if a.output == "table" || !errors.As(err, &misfit) {

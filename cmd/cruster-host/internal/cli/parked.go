@@ -135,7 +135,8 @@ slash at its end, to give those of all of its entities up.`,
 	})
 }
 
-// unpark does something to parked messages of an entity: those at some places, or all if there are none.
+// unpark does something to parked messages of an entity: the messages at some places, or all if
+// there are none.
 type unpark func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error)
 
 // unparkCommand completes a command that does something to parked messages.

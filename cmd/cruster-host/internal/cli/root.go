@@ -24,8 +24,8 @@ const (
 	defaultHTTPAddr  = "127.0.0.1:8600"
 
 	defaultRetryFor = 5 * time.Second
-	// waitingRetryFor is the default of commands that wait for an execution: who is ready to
-	// wait for that can also wait for a host that starts again.
+	// waitingRetryFor is the default of commands that wait for an execution: a caller that waits
+	// for that can also wait for a host that restarts.
 	waitingRetryFor = 30 * time.Second
 )
 
@@ -61,8 +61,8 @@ func Run(ctx context.Context, p Process) int {
 	return exitCode(err)
 }
 
-// app is what all commands share: the streams, the environment, and the flags of
-// the root command.
+// app is the shared state of all commands: the streams, the environment, and the flags of the root
+// command.
 type app struct {
 	stdin     io.Reader
 	stdout    io.Writer

@@ -130,8 +130,7 @@ func nextCommand(deployed []string) string {
 	}
 }
 
-// firstScreen says where everything is and, if the modules come from people, what to type
-// next.
+// firstScreen says where everything is and, if the modules come from people, the next command.
 func (a *app) firstScreen(grpc, http, store, next string) {
 	a.addr = grpc
 	// The screen is for people; a host goes on without it.

@@ -16,8 +16,8 @@ import (
 //
 //	config [env=(NAME=VALUE, …)]
 //
-// its input the flags; it prints the fields of the configuration that differ from
-// those of a host without flags, or the error.
+// its input the flags; it prints the fields of the configuration that differ from a host without
+// flags, or the error.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	plain, err := settingsOf(nil)

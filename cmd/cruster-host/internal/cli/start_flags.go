@@ -52,7 +52,7 @@ func (a *app) startOptions(f *startFlags, cmd *cobra.Command, workflow string) (
 		if start.IfFinished, err = parseIfFinished(f.ifFinished); err != nil {
 			return nil, err
 		}
-		start.RequestId = rand.Text() // the client repeats what got no answer
+		start.RequestId = rand.Text() // the client repeats unanswered requests
 	}
 	if f.requestID != "" {
 		start.RequestId = f.requestID

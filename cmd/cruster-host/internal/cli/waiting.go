@@ -61,7 +61,7 @@ func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Co
 	}
 }
 
-// lookAtLock says who has locked an entity, if it is among the first that are locked.
+// lookAtLock names the holder of an entity's lock, if it is among the first that are locked.
 func (a *app) lookAtLock(c *client.Client, entity string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
 		resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{Namespace: a.namespace, PageSize: pageLimit})

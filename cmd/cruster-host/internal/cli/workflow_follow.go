@@ -45,7 +45,7 @@ const (
 	lookTimeout = 2 * time.Second
 )
 
-// follow prints events until the execution is over.
+// follow prints events until the execution ends.
 func (a *app) follow(cmd *cobra.Command, c *client.Client, req client.FollowRequest) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -135,7 +135,7 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 	defer cancel()
 	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm})
 	if err != nil {
-		return nil //nolint:nilerr // the stream of events reports the error
+		return nil //nolint:nilerr // the stream of events tells what is wrong
 	}
 	waits := view.WaitsFor(d)
 	if waits == f.waits || waits == "" {

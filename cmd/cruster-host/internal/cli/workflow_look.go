@@ -70,7 +70,7 @@ not the arguments; 'workflow describe' shows the request of a child.`,
 	return cmd
 }
 
-// history reads up to limit entries, page by page. If one of them does not decode, those
+// history reads up to limit entries, page by page. If one of them does not decode, the entries
 // before it come with the error.
 func (a *app) history(cmd *cobra.Command, c *client.Client, req *crusterv1.HistoryRequest, limit int) ([]*crusterv1.HistoryEntry, uint64, error) {
 	var entries []*crusterv1.HistoryEntry

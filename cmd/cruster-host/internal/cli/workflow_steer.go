@@ -83,8 +83,8 @@ func (a *app) isPaused(ctx context.Context, c *client.Client, execution string) 
 // looksAfterResume is how long an execution resumed in order to stop is watched.
 const looksAfterResume = 2 * time.Second
 
-// warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get there: what paused it
-// pauses it again, mostly at once.
+// warnPausedAgain tells of an execution that went on in order to stop, and whose code did not get
+// there: the same cause pauses it again, mostly at once.
 func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) {
 	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
 	defer cancel()
@@ -97,7 +97,7 @@ func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution s
 	a.suggest(view.RescueStepsAfterStop(abi.Code(again.GetCode()), execution, a.addrFlag()))
 }
 
-// suggest shows what to do next.
+// suggest shows the next command.
 func (a *app) suggest(steps []string) {
 	for _, step := range steps {
 		fmt.Fprintf(a.stderr, "next: %s\n", step)

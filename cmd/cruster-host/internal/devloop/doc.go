@@ -10,7 +10,7 @@
 //   - Files that are touched and keep their content build nothing, and a build that makes
 //     the same binary again deploys nothing.
 //
-// source.go says which folders there are and how each is built, tree.go what counts as a
-// change, build.go runs compilers, and loop.go puts them together. The package imports
-// usage and abi only, and takes its time from a clock. Start reading at loop.go.
+// source.go says which folders there are and how each is built, tree.go which differences count as
+// a change, build.go runs compilers, and loop.go puts them together. The package imports usage and
+// abi only, and takes its time from a clock. Start reading at loop.go.
 package devloop

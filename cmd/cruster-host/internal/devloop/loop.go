@@ -27,7 +27,7 @@ const (
 	Unchanged = "unchanged"
 )
 
-// An Event is what happens to a source.
+// An Event is an event of a source.
 type Event struct {
 	What   string
 	Source Source
@@ -51,7 +51,7 @@ type Loop struct {
 	Ignored []string
 	// Out is the folder that modules are written to.
 	Out string
-	// Report is told what happens, by one goroutine at a time.
+	// Report receives the events, by one goroutine at a time.
 	Report func(Event)
 	Source Source
 
@@ -74,7 +74,7 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-// A watcher is what Run knows between two looks.
+// A watcher is the state of Run between two looks.
 type watcher struct {
 	loop *Loop
 

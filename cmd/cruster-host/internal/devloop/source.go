@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-// Kinds of folders, by what builds them.
+// Kinds of folders, by their build tool.
 const (
 	KindGo     = "go"
 	KindRust   = "rust"
@@ -21,7 +21,7 @@ const (
 type Source struct {
 	// Folder is its path, absolute and without links.
 	Folder string
-	// Kind says what builds it.
+	// Kind is its build tool.
 	Kind string
 	// Name is the deployment's name.
 	Name string
@@ -74,8 +74,8 @@ func ParseSources(texts []string) ([]Source, error) {
 	return all, nil
 }
 
-// kindOf looks for what builds a folder. A script comes first: a project that has one
-// says with it that the usual command is not enough.
+// kindOf finds the build tool of a folder. A script comes first: a project that has one says with
+// it that the usual command is not enough.
 func kindOf(folder string) (string, error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {

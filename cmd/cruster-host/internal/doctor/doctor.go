@@ -25,7 +25,7 @@ const (
 	OK = "ok"
 	// Note is something that is not there and need not be.
 	Note = "note"
-	// Problem is what keeps modules from being built, or hosts from running.
+	// Problem keeps modules from being built, or hosts from running.
 	Problem = "problem"
 )
 
@@ -38,7 +38,7 @@ type Finding struct {
 	Fix string `json:"fix,omitempty"`
 }
 
-// Config says what to look at.
+// Config selects the things to examine.
 type Config struct {
 	// Addr is where commands look for a host.
 	Addr string

@@ -27,7 +27,7 @@ func examineGo(ctx context.Context) Finding {
 	return judgeGo(ask(ctx, "go", "env", "GOVERSION"))
 }
 
-// judgeGo makes a finding of what `go env GOVERSION` says.
+// judgeGo makes a finding of the output of `go env GOVERSION`.
 func judgeGo(text string, missing bool, err error) Finding {
 	f := Finding{What: "Go", Status: Problem, Fix: installGo()}
 	switch {
@@ -60,7 +60,7 @@ func examineRust(ctx context.Context) []Finding {
 	return []Finding{compiler, judgeTarget(err == nil && len(found) > 0, noRustup)}
 }
 
-// judgeRust makes a finding of what `rustc --version` says.
+// judgeRust makes a finding of the output of `rustc --version`.
 func judgeRust(text string, missing bool, err error) Finding {
 	f := Finding{What: "Rust", Status: Problem, Fix: "rustup update stable"}
 	switch {

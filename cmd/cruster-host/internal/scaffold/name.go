@@ -10,9 +10,8 @@ import (
 // maxName leaves room for the names that are made of it.
 const maxName = 40
 
-// reservedNames cannot be those of a crate: Cargo refuses them, or they would
-// hide a crate that every module needs. They are refused in every language, so
-// that a name does not depend on it.
+// reservedNames cannot name a crate: Cargo refuses them, or they would hide a crate that every
+// module needs. They are refused in every language, so that a name does not depend on it.
 var reservedNames = strings.Fields(`abstract alloc as async await become box break build const continue core crate cruster
 	deps do dyn else enum examples extern false final fn for gen if impl in incremental let log loop macro main match mod move
 	mut override priv proc-macro pub ref return self serde static std struct super test trait true try type typeof

@@ -15,7 +15,7 @@ import (
 // Languages are the languages with templates.
 var Languages = []string{"go", "rust"}
 
-// A Request says what project to make.
+// A Request describes the project to make.
 type Request struct {
 	// Clone is the path of a clone of Cruster's source to take the SDK from; empty
 	// means the SDK of the release.
@@ -31,7 +31,7 @@ type Request struct {
 	Release string
 }
 
-// A Project is what `new` writes, and what its templates see.
+// A Project is the output of `new`, and the data of its templates.
 type Project struct {
 	Name     string   `json:"name"`
 	Language string   `json:"language"`
@@ -39,7 +39,7 @@ type Project struct {
 	Version  string   `json:"sdk_version"`
 	SDK      string   `json:"sdk,omitempty"` // a clone to take the SDK from, as seen from the folder
 	Files    []string `json:"files"`
-	// GoDependencies are those of the clone; nil without one.
+	// GoDependencies are the clone's dependencies; nil without one.
 	GoDependencies *goDependencies `json:"-"`
 
 	unreleased bool
@@ -105,8 +105,8 @@ func (p *Project) Crate() string { return strings.ReplaceAll(p.Name, "-", "_") }
 // Go is the version for go.mod.
 func (p *Project) Go() string { return sdkGo }
 
-// GoReplacement is the path of one of the clone's modules as go.mod takes it:
-// paths begin with a slash or dots, and those with special characters are quoted.
+// GoReplacement is the path of one of the clone's modules as go.mod takes it: paths begin with a
+// slash or dots, and paths with special characters are quoted.
 func (p *Project) GoReplacement(module string) string {
 	at := path.Join(p.SDK, module)
 	if !path.IsAbs(at) && !strings.HasPrefix(at, "../") && at != ".." {

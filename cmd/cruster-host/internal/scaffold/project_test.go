@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clone is a folder with what `new` looks for in a clone of the source.
+// clone is a folder with the files that `new` looks for in a clone of the source.
 func clone(t *testing.T, name string) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), name)

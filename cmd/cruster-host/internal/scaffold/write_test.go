@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A name that is taken, by whatever it is, stays as it was.
+// A name taken by anything stays as it was.
 func TestWriteReplacesNothing(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(path string) error{

@@ -55,7 +55,7 @@ type Config struct {
 	MaxExecutions int
 	// MaxModuleSize is how large a module may be, in bytes.
 	MaxModuleSize int64
-	// Memory is what instances, replays, compilations, uploads and queued ops may take
+	// Memory bounds the memory of instances, replays, compilations, uploads and queued ops
 	// together, in bytes.
 	Memory int64
 	// Name is the host's name in the store. Defaults to machine and process.

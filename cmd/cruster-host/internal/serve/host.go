@@ -44,7 +44,7 @@ type Host struct {
 	grpc         net.Listener
 	http         net.Listener
 	log          *slog.Logger
-	lost         chan error // what ended a server
+	lost         chan error // the error that ended a server
 	probes       *probes.Server
 	rpc          *grpcserver.Server
 	servers      sync.WaitGroup // of the goroutines that serve
@@ -126,7 +126,7 @@ func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// fail reports what ended a server; the first report counts.
+// fail reports the error that ended a server; the first report counts.
 func (h *Host) fail(err error) {
 	select {
 	case h.lost <- err:

@@ -71,7 +71,8 @@ func TestListenIsStopped(t *testing.T) {
 	require.Equal(t, context.Canceled, (<-result).err)
 }
 
-// TestAddressesShareTheWait: a host gives up once the time is over, however many addresses it has.
+// TestAddressesShareTheWait: a host gives up once the time has passed, however many addresses it
+// has.
 func TestAddressesShareTheWait(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,10 +16,10 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// StoreUsage says what --store takes.
+// StoreUsage describes the values of --store.
 const StoreUsage = "where to keep everything: sqlite:DIR or postgres://USER@HOST/DATABASE"
 
-// A StoreSpec is what --store names; make one with [ParseStore].
+// A StoreSpec is the store that --store names; make one with [ParseStore].
 type StoreSpec struct {
 	// AcceptLostLog opens an embedded store whose log is missing.
 	AcceptLostLog bool
@@ -46,7 +46,7 @@ func ParseStore(text, schema string) (StoreSpec, error) {
 	return StoreSpec{}, usage.Errorf("--store is not understood: it says %s", StoreUsage)
 }
 
-// String names the store for people, without what may be secret.
+// String names the store for people, without possible secrets.
 func (s StoreSpec) String() string {
 	if s.Dialect == abi.DialectPostgres {
 		return "postgres, schema " + s.schema

@@ -40,7 +40,7 @@ type Check struct {
 	Kinds      []*MisfitKind   `json:"kinds"`
 	// Types says why a push would be refused because of the types of entities; empty if it would not be.
 	Types string `json:"types,omitempty"`
-	// There counts those of Fit that are on the module already, if Digest is known.
+	// There counts the executions in Fit that are on the module already, if Digest is known.
 	There int `json:"there,omitempty"`
 	// Skipped counts the executions not tried: see Skip.
 	Skipped int `json:"skipped,omitempty"`
@@ -51,7 +51,7 @@ type Check struct {
 	misfits Misfits
 	// The first running and the first paused misfit; empty if there is none.
 	running, paused string
-	pausedCode      abi.Code // what that one is paused with
+	pausedCode      abi.Code // the code it is paused with
 	skipped         string   // the first that was not tried
 }
 
@@ -103,7 +103,7 @@ func (c *Check) Skip(execution string) {
 // Open is how many open executions the check knows of.
 func (c *Check) Open() int { return c.Fit + c.Differ + c.Skipped }
 
-// WriteCheck writes a table of workflows, then what differs.
+// WriteCheck writes a table of workflows, then the differences.
 func WriteCheck(w io.Writer, c *Check) error {
 	var rows [][]string
 	for _, f := range c.Workflows {

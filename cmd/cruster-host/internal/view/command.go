@@ -73,8 +73,8 @@ func rescueSteps(code abi.Code, execution, addrFlag string, stopTried bool) []st
 	}
 }
 
-// canStop tells whether a request to stop ends an execution that is paused with the code, and
-// what may be in the way.
+// canStop tells whether a request to stop ends an execution that is paused with the code, and the
+// possible obstacle.
 func canStop(code abi.Code) (can bool, unless string) {
 	switch code {
 	case abi.CodeNondeterminism, abi.CodeWorkflowManifestLie, abi.CodeUnknownInvoke:
@@ -91,7 +91,7 @@ func WaitCommand(execution, addrFlag string) string {
 	return "cruster-host workflow wait " + terminal.QuoteWord(execution) + addrFlag
 }
 
-// restartCommand starts a new run of an execution that is over.
+// restartCommand starts a new run of a finished execution.
 func restartCommand(execution, addrFlag string) string {
 	return "cruster-host workflow restart " + terminal.QuoteWord(execution) + addrFlag
 }

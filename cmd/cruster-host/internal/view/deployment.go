@@ -76,7 +76,8 @@ type Signal struct {
 	Value *Schema `json:"value"`
 }
 
-// Deferred is the JSON of a deferred of a workflow. The name of a dynamic one is how names begin.
+// Deferred is the JSON of a deferred of a workflow. The name of a dynamic one is the prefix of its
+// names.
 type Deferred struct {
 	Name    string  `json:"name"`
 	Value   *Schema `json:"value"`

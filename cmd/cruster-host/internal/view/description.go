@@ -129,8 +129,8 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	return v
 }
 
-// journal says how long the journal is and, unless the execution is over, that it comes near its limit
-// or is there.
+// journal says how long the journal is and, unless the execution has ended, that it comes near its
+// limit or is there.
 func (v *Description) journal() string {
 	text := strconv.FormatUint(v.Entries, 10) + " entries"
 	if v.State.Final() || v.Limit == 0 || !abi.IsLong(v.Entries, v.Limit) {
@@ -189,7 +189,7 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	return nil
 }
 
-// circleText says who waits for whom, back to the first.
+// circleText lists the waits of a circle, back to the first.
 func circleText(circle []string) string {
 	path := ""
 	for _, name := range circle {

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Diff is the JSON of what differs between a journal and the code.
+// Diff is the JSON of the differences between a journal and the code.
 type Diff struct {
 	Rows   []DiffRow `json:"rows"`
 	Before uint32    `json:"left_out_before,omitempty"`

@@ -62,8 +62,8 @@ func (e *Error) cause() string {
 	return e.Text()
 }
 
-// FirstLine is the first line of a message. The further ones show both sides of what
-// does not fit, and are written from the rows.
+// FirstLine is the first line of a message. The further ones show both sides of the misfit, and are
+// written from the rows.
 func FirstLine(message string) string {
 	first, _, _ := strings.Cut(message, "\n")
 	return first
@@ -85,10 +85,10 @@ func (e *Error) lines() string {
 var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
 
 // FailureHint is the advice on a workflow that ended or was paused with an error. If it is not the
-// general one of the code, it was made for this failure. Otherwise, if the message names the code of a cause, the advice on that cause helps more
-// than the advice on failed workflows in general. It does not once an operator has
-// failed the execution: then the cause is history. And of a plain crash the code around it
-// knows more: what crashed, and how that goes on.
+// general one of the code, it was made for this failure. Otherwise, if the message names the code
+// of a cause, the advice on that cause helps more than the advice on failed workflows in general.
+// It does not once an operator has failed the execution: then the cause is history. And of a plain
+// crash the code around it knows more: what crashed, and how the execution goes on.
 func FailureHint(code abi.Code, message, hint string) string {
 	cause := abi.Code(codeInText.FindString(message))
 	if hint != "" && hint != code.Info().Hint || code == abi.CodeFailedByOperator || cause == abi.CodeGuestTrap {

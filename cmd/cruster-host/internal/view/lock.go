@@ -38,7 +38,7 @@ func LockOf(l *crusterv1.EntityLock) Lock {
 	return v
 }
 
-// WriteLocks writes a list of locks, with the first who waits for each.
+// WriteLocks writes a list of locks, with the first waiter of each.
 func WriteLocks(w io.Writer, locks []*crusterv1.EntityLock) error {
 	var rows [][]string
 	for _, l := range locks {

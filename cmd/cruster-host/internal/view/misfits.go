@@ -16,15 +16,15 @@ import (
 // maxKinds bounds how many kinds of misfits are kept apart.
 const maxKinds = 20
 
-// Misfits groups executions that a module does not fit by what differs, for
-// thousands may differ in the same way. The zero value is empty.
+// Misfits groups executions that a module does not fit by their differences, for thousands may
+// differ in the same way. The zero value is empty.
 type Misfits struct {
 	kinds []*MisfitKind
-	// other counts those of kinds beyond maxKinds.
+	// other counts the executions of kinds beyond maxKinds.
 	other int
 }
 
-// Misfit is the JSON of an error that shows what does not fit.
+// Misfit is the JSON of an error that shows the misfit.
 type Misfit struct {
 	Error *Error `json:"error"`
 	Diff  *Diff  `json:"diff,omitempty"`

@@ -172,7 +172,7 @@ func SchedulesOf(schedules []*crusterv1.Schedule) (all []Schedule) {
 	return all
 }
 
-// WriteDeclared writes the schedules of a deployment below what its module contains.
+// WriteDeclared writes the schedules of a deployment below the contents of its module.
 func WriteDeclared(w io.Writer, schedules []*crusterv1.Schedule) error {
 	for _, s := range schedules {
 		v := ScheduleOf(s)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// largeModule is the size from which on a hint says what to do about it. The SDK in Go
-	// alone takes half of it.
+	// largeModule is the size from which on a hint gives a remedy. The SDK in Go alone takes half
+	// of it.
 	largeModule = 9_000_000
 	// shownParts is how many causes are shown.
 	shownParts = 3
 )
 
-// ModuleSize is the JSON of what makes a module large.
+// ModuleSize is the JSON of the large parts of a module.
 type ModuleSize struct {
 	Bytes int `json:"bytes"`
 	Code  int `json:"code"`
@@ -27,7 +27,7 @@ type ModuleSize struct {
 	Hint    string        `json:"hint,omitempty"`
 }
 
-// SizeOf is what makes a module large; nil if it is no module.
+// SizeOf returns the large parts of a module; nil if it is no module.
 func SizeOf(module []byte) *ModuleSize {
 	parsed, err := binary.Parse(module)
 	if err != nil {
@@ -49,7 +49,7 @@ func SizeOf(module []byte) *ModuleSize {
 	return s
 }
 
-// sizeHint says what to do about a module that is large.
+// sizeHint returns the remedy for a large module.
 func sizeHint(uses map[string]bool, named bool) string {
 	switch {
 	case !named:
@@ -76,7 +76,7 @@ func (s *ModuleSize) String() string {
 	return text + ": " + strings.Join(causes, ", ")
 }
 
-// lines are those of a table of names and values.
+// lines are the lines of a table of names and values.
 func (s *ModuleSize) lines() []terminal.Line {
 	if s == nil {
 		return nil

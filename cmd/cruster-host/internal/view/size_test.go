@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// A module in Go names its functions whatever its linker was told.
+// A module in Go names its functions with any linker flags.
 func TestSizeOfAModuleInGo(t *testing.T) {
 	t.Parallel()
 	s := SizeOf(harness.Module(t, "modules/examples/libraries"))

@@ -16,9 +16,9 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// runViews shows messages the way the commands print them. The input is a message
-// of the contract as JSON; the command names what to print, and its argument
-// "json" asks for the shape for scripts instead of the text for people.
+// runViews shows messages the way the commands print them. The input is a message of the contract
+// as JSON; the command names the output, and its argument "json" asks for the shape for scripts
+// instead of the text for people.
 func runViews(t *testing.T, path string) {
 	t.Helper()
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Watched is the JSON of what becomes of a folder that `dev` watches.
+// Watched is the JSON of the state of a folder that `dev` watches.
 type Watched struct {
 	Deployment string  `json:"deployment"`
 	Event      string  `json:"event"`
@@ -53,8 +53,8 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 // writeStep writes a command or an advice below its subject.
 func writeStep(w io.Writer, label, step string) { fmt.Fprintf(w, "  %-28s%s\n", label+":", step) }
 
-// writeMisfitSteps writes what to do about executions that do not fit. One that is paused is not
-// ended by a request to stop alone.
+// writeMisfitSteps writes the remedies for executions that do not fit. A request to stop alone does
+// not end a paused one.
 func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
 	if c.running != "" {
 		writeStep(w, "to have them fit", "keep the steps that have run, or guard the change with Patched, and save")

@@ -28,7 +28,8 @@ func register(standard *http.Transport, scheme string, by http.RoundTripper) (do
 	return true
 }
 
-// inTest makes the calls in a test. Its fields are set by init functions, of which no two run at a time.
+// inTest makes the calls in a test. Its fields are set by init functions, no two of which run at a
+// time.
 var inTest struct {
 	answers, refuses http.RoundTripper
 	taken            bool

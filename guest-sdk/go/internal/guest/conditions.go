@@ -32,7 +32,7 @@ func (s Scope) When(holds func() bool) *Promise {
 	return p
 }
 
-// checkConditions settles what waits for conditions that hold now.
+// checkConditions settles the waits for conditions that hold now.
 func (ex *Execution) checkConditions() {
 	if ex.opts.RecoverPanics {
 		defer func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// leave asks for a signal and for a timer, and continues when the timer is over.
+// leave asks for a signal and for a timer, and continues when the timer has fired.
 func leave(s Scope, _ []byte) ([]byte, error) {
 	s.TryReceive(receive, "s")
 	timer := s.Issue(&Call{Name: abi.OpSleep}, Label{"Sleep", ""}, EncodeBody(abi.Sleep{}))
@@ -38,8 +38,8 @@ func TestAnUnreadSignalGoesOn(t *testing.T) {
 	}
 }
 
-// TestUnreadSignalsComeFirst: a run begins when those are here that the run before has not looked
-// at, and finds them at once.
+// TestUnreadSignalsComeFirst: a run begins once the signals left unread by the run before are here,
+// and finds them at once.
 func TestUnreadSignalsComeFirst(t *testing.T) {
 	t.Parallel()
 	host := &silentHost{}

@@ -9,12 +9,11 @@ import (
 
 // Coroutine is one thread of control of a workflow.
 //
-// Coroutines are goroutines of which exactly one runs at a time. The dispatcher
-// takes the first coroutine of the ready queue, hands control to it and waits
-// until the coroutine gives control back, because it waits for a promise or has
-// ended. A coroutine that becomes runnable goes to the end of the queue. So the
-// order in which coroutines run depends only on the order of deliveries, not on
-// the Go scheduler or on time.
+// Coroutines are goroutines; exactly one of them runs at a time. The dispatcher takes the first
+// coroutine of the ready queue, hands control to it and waits until the coroutine gives control
+// back, because it waits for a promise or has ended. A coroutine that becomes runnable goes to the
+// end of the queue. So the order in which coroutines run depends only on the order of deliveries,
+// not on the Go scheduler or on time.
 //
 // A goroutine that the SDK did not start is not part of this order, so its
 // durable calls are refused. There are two cases: another coroutine has control

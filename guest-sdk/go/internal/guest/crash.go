@@ -14,8 +14,8 @@ func Crash(code abi.Code, value any) (*abi.Error, string) {
 	return abi.Errorf(code, "the module crashed: panic: %v%s", value, where), stack
 }
 
-// panicPlace says where code panicked, in the author's lines, and has the whole stack. It is called by a deferred function, or by
-// what that calls.
+// panicPlace says where code panicked, in the author's lines, and has the whole stack. It is called
+// by a deferred function, directly or not.
 func panicPlace() (where, stack string) {
 	g, stack := stacks.Current()
 	if i := slices.IndexFunc(g.Frames, func(f stacks.Frame) bool { return f.Function == "panic" }); i >= 0 {
@@ -27,8 +27,9 @@ func panicPlace() (where, stack string) {
 // maxDepth bounds how much of a stack is read for [panicChain].
 const maxDepth = 256
 
-// panicChain says who called what panicked, up to the SDK: " (in strings.Repeat strings/strings.go:628 < main.pad shop/main.go:13)".
-// It is called by the deferred function that recovered the panic.
+// panicChain lists the callers of the panicking function, up to the SDK: " (in strings.Repeat
+// strings/strings.go:628 < main.pad shop/main.go:13)". It is called by the deferred function that
+// recovered the panic.
 func panicChain() string {
 	var pcs [maxDepth]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])

@@ -62,7 +62,7 @@ func (ex *Execution) waits() []string {
 	return lines
 }
 
-// describe says where a coroutine began and where it waits for what, once it has found the lines.
+// describe says where a coroutine began and its wait, once it has found the lines.
 func (co *Coroutine) describe() string {
 	began := "the workflow itself"
 	switch {
@@ -122,7 +122,7 @@ func authorLine(pcs []uintptr) string {
 	}
 }
 
-// inSDK tells whether a frame is of the SDK, or of what runs its coroutines.
+// inSDK tells whether a frame is of the SDK, or of the runner of its coroutines.
 func inSDK(f runtime.Frame) bool {
 	const sdk = "github.com/cruster/cruster/guest-sdk/go"
 	rest, ok := strings.CutPrefix(f.Function, sdk)

@@ -9,14 +9,14 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Deferred is a promise that a workflow accepts, or all those whose names begin alike.
+// Deferred is a promise that a workflow accepts, or all promises whose names begin alike.
 type Deferred struct {
 	Name    string
 	Dynamic bool
 	Value   reflect.Type
 }
 
-// named is what names say of a deferred; its type is left out.
+// named holds the name part of a deferred, without its type.
 func (d Deferred) named() *abi.DeferredInfo {
 	return &abi.DeferredInfo{Dynamic: d.Dynamic, Name: d.Name}
 }
@@ -47,9 +47,9 @@ func (s Scope) CheckDeferred(does, name string) {
 	}
 }
 
-// MustFit has a promise refuse a value that code of a type could decode only by making up a
-// part of it. The host has checked what settles a deferred, but it may have done so for
-// other code, which the execution was then moved from.
+// MustFit has a promise refuse a value that code of a type could decode only by making up a part of
+// it. The host has checked the value that settles a deferred, but maybe for other code, from which
+// the execution was then moved.
 func (p *Promise) MustFit(t reflect.Type) {
 	p.misfit = func(raw []byte) error {
 		schema := SchemaOf(t)

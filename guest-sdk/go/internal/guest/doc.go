@@ -7,8 +7,7 @@
 // crustertest implements it in memory. So a plain "go test" uses the same
 // dispatcher that runs inside a module.
 //
-// Start reading at execution.go (a workflow from its start to its outcome),
-// then coroutine.go (the order in which coroutines run) and promise.go (what
-// coroutines wait for). The package imports abi, msgpack and the standard
-// library.
+// Start reading at execution.go (a workflow from its start to its outcome), then coroutine.go (the
+// order in which coroutines run) and promise.go (the waits of coroutines). The package imports abi,
+// msgpack and the standard library.
 package guest

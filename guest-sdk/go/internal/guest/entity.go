@@ -17,7 +17,7 @@ type Entity struct {
 	IdleTime    int64
 	Mailbox     uint32
 	ShardGroup  string
-	// State is what its entities keep; nil if they keep nothing.
+	// State is the state of its entities; nil if they keep none.
 	State      *StateType
 	operations map[string]*Operation
 }
@@ -70,7 +70,7 @@ type State interface {
 	// Keep remembers the state for Restore, if it is a copy that makes it. If not, it
 	// returns false.
 	Keep() bool
-	// Restore goes back to what Keep remembered.
+	// Restore goes back to the state remembered by Keep.
 	Restore()
 }
 

@@ -21,9 +21,9 @@ var ErrCanceled = errors.New("it was cancelled")
 // Options adapt an execution to where it runs. The zero value is right inside
 // a module.
 type Options struct {
-	// RecoverPanics turns panics of workflow code into the outcome of the
-	// execution. Inside a module a panic must crash instead: the host then sees
-	// the message and the whole stack, and decides what to do.
+	// RecoverPanics turns panics of workflow code into the outcome of the execution. Inside a
+	// module a panic must crash instead: the host then sees the message and the whole stack, and
+	// decides the next step.
 	RecoverPanics bool
 	// StallLimit bounds how long a coroutine may run without waiting for a
 	// durable call; zero means no limit. Inside a module the host has its own
@@ -106,8 +106,8 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 
 		goroutinesBefore: otherGoroutines(),
 	}
-	// The wait for an interrupt is the first op of every workflow, whatever its
-	// code does, so that an interrupt can be delivered at any time.
+	// The wait for an interrupt is the first op of every workflow, independent of its code, so that
+	// an interrupt can be delivered at any time.
 	op, refused := h.Issue(wf.Interrupted, EncodeBody(abi.Interrupted{}))
 	if refused != nil {
 		ex.outcome = &abi.Outcome{Error: refused}

@@ -26,8 +26,8 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 	}
 }
 
-// beside are the other goroutines of the bubble of testing/synctest that this one is in. Outside of one they cannot be
-// told from those of others, so they are all that run coroutines.
+// beside are the other goroutines of the bubble of testing/synctest that this one is in. Outside of
+// one they cannot be told from other goroutines, so they are all that run coroutines.
 func beside() []stacks.Goroutine {
 	all := stacks.Take()
 	return slices.DeleteFunc(all[1:], func(g stacks.Goroutine) bool {

@@ -49,13 +49,13 @@ func (l *Line) Stand(s Scope, what string, take func() bool) error {
 	l.places = append(l.places, at)
 	if _, err := s.Await(what, at.promise); err != nil && !taken {
 		l.places = slices.DeleteFunc(l.places, func(o *place) bool { return o == at })
-		l.Serve() // those behind it may want less
+		l.Serve() // coroutines behind it may want less
 		return err
 	}
 	return nil
 }
 
-// Serve serves those in front for as long as there is something to take.
+// Serve serves the coroutines in front for as long as there is something to take.
 func (l *Line) Serve() {
 	served := 0
 	for _, at := range l.places {
@@ -69,8 +69,8 @@ func (l *Line) Serve() {
 	l.places = l.places[served:]
 }
 
-// Change makes a change that may let those in the line go on. A coroutine of the execution that
-// stands in the line has control; if none ever stood there, there is no one to serve.
+// Change makes a change that may let coroutines in the line go on. A coroutine of the execution
+// that stands in the line has control; if none ever stood there, there is no one to serve.
 func (l *Line) Change(what string, change func()) {
 	if l.ex == nil || l.ex.closed.Load() {
 		change()

@@ -8,18 +8,18 @@ import (
 
 // # Types whose values would be lost
 //
-// The codec writes the exported fields of a struct, or what methods of msgpack and encoding return.
-// A struct that keeps its value in fields of its own and knows JSON alone would be written as an
-// empty map and read as zero, and nothing would fail. Methods for JSON are not called: a module that
-// does not use encoding/json is not linked with it, and JSON has no bytes and no large numbers. So
-// such a type is refused when what uses it is declared. A struct that does not know JSON either, such
-// as a mutex, has nothing to say.
+// The codec writes the exported fields of a struct, or the results of its msgpack and encoding
+// methods. A struct that keeps its value in fields of its own and knows JSON alone would be written
+// as an empty map and read as zero, and nothing would fail. Methods for JSON are not called: a
+// module that does not use encoding/json is not linked with it, and JSON has no bytes and no large
+// numbers. So such a type is refused when its user is declared. A struct that does not know JSON
+// either, such as a mutex, has nothing to say.
 
 // jsonType has the methods of a type that knows JSON. It is not spelled with encoding/json: see above.
 var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 
 // CheckTypes panics if values of one of the types would not be kept whole, or could not be encoded
-// at all. What says who has them.
+// at all. what names their owner.
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
 		if none := unencodable(t, map[reflect.Type]bool{}); none != nil {

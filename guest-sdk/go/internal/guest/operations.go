@@ -31,7 +31,7 @@ type logRecord struct {
 	text  string
 }
 
-// Log keeps a record until the batch is over: the operation may run again before that.
+// Log keeps a record until the batch ends: the operation may run again before that.
 func (r *OperationRun) Log(level int32, text string) { r.LogAt(0, level, text) }
 
 // LogAt is Log of a record whose place is known.

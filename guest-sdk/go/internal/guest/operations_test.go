@@ -108,8 +108,8 @@ func call(operation string, n int) abi.EntityCall {
 	return abi.EntityCall{Input: abi.MustMarshal(n), Operation: operation}
 }
 
-// TestABatchIsTheOperationsOneByOne: whatever fails, a batch does what its operations do if
-// each is an invocation of its own.
+// TestABatchIsTheOperationsOneByOne: whatever fails, a batch has the effect of its operations in
+// invocations of their own.
 func TestABatchIsTheOperationsOneByOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

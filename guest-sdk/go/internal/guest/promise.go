@@ -115,14 +115,13 @@ func (p *Promise) abandon(err error) {
 	p.settle(nil, nil, err)
 }
 
-// waiter is one coroutine waiting for the first of some promises. A coroutine waits once
-// at a time, and no promise refers to its waiter when the wait is over: so it has one.
+// waiter is one coroutine waiting for the first of some promises. A coroutine waits once at a time,
+// and no promise refers to its waiter when the wait has ended: so it has one.
 type waiter struct {
 	co       *Coroutine
 	promises []*Promise
 	region   *Region
-	// woken says that the wait is over: its region has ended, or the promise at
-	// index is settled.
+	// woken says that the wait has ended: its region has ended, or the promise at index is settled.
 	woken bool
 	ended error
 	index int

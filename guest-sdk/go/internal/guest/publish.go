@@ -91,7 +91,7 @@ func (w *Workflow) CheckPublish(b *abi.Publish) error {
 // One op at the end of the turn publishes its changes.
 type publisher struct {
 	call *Call
-	// state and attributes are what this run has set.
+	// state and attributes are the values set by this run.
 	state, attributes map[string][]byte
 	progress          *abi.Progress
 	// changed holds the unpublished changes.

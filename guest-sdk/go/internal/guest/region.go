@@ -5,10 +5,10 @@ package guest
 //
 // Regions are nested: the root is the execution, a shield has nothing around it. Invariants:
 //
-//  1. When a region ends, the ops that were issued in it or in a region inside it are abandoned
-//     in the order in which they were issued, and then the waits in it end, those of the
-//     oldest coroutine first. What begins in it later ends at once. So a replay, which ends it
-//     at the same place of the code, does the same in the same order.
+//  1. When a region ends, the ops that were issued in it or in a region inside it are abandoned in
+//     the order in which they were issued, and then the waits in it end, the oldest coroutine's
+//     first. A wait begun in it later ends at once. So a replay, which ends it at the same place of
+//     the code, does the same in the same order.
 //
 //  2. Nothing outside of the region is touched; an op awaited from there, and issued in it, has its
 //     error.

@@ -11,8 +11,9 @@ import (
 	"sync"
 )
 
-// In a module the registry is the module's. The binary of a test may have the packages of several, with the same names in
-// them, so there it is also kept who registered what, and each test says which packages are a module.
+// In a module the registry is the module's. The binary of a test may have the packages of several,
+// with the same names in them, so there the registry also records the registering package, and each
+// test names the packages of a module.
 var registered struct {
 	mu  sync.Mutex
 	all []registration // guarded by mu
@@ -50,7 +51,8 @@ func Packages() []string {
 	return slices.Sorted(maps.Keys(registered.own))
 }
 
-// Module is what some packages have registered. It is an error if two of them have registered the same.
+// Module holds the definitions registered by some packages. It is an error if two of them have
+// registered the same.
 func Module(in func(pkg string) bool) (*Registry, error) {
 	registered.mu.Lock()
 	defer registered.mu.Unlock()

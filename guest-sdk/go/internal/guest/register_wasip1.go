@@ -1,6 +1,6 @@
 package guest
 
-// Inside a module there is one registry, whatever package adds to it.
+// Inside a module there is one registry, shared by all packages.
 
 // Register adds something to the module.
 func Register(add func(*Registry)) (pkg string) {

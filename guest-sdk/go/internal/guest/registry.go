@@ -28,7 +28,7 @@ type Workflow struct {
 	// Updates are the updates it takes, by the ops that UpdateOps names.
 	Updates   []Update
 	UpdateOps UpdateOps
-	// State and Attributes are what its runs publish.
+	// State and Attributes are the values its runs publish.
 	State      []StateValue
 	Attributes []abi.AttributeInfo
 	// Interrupted is the op that waits for an interrupt.

@@ -39,7 +39,7 @@ func TestAppendScalarAgreesWithABI(t *testing.T) {
 	})
 }
 
-// Whatever is decoded is what abi's codec makes of it; what that refuses is not decoded.
+// Decoding agrees with abi's codec; input refused there is not decoded.
 func TestDecodeScalarAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	some := rapid.OneOf(

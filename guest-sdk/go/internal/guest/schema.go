@@ -190,8 +190,8 @@ func FieldName(f reflect.StructField) string {
 	return name
 }
 
-// Unrelated is the error of a struct of which nothing was decoded, though the value has fields: it is of
-// another type. A field that one of the two lacks is no error, because code changes.
+// Unrelated is the error of a struct in which no field was decoded, though the value has fields: it
+// is of another type. A field that one of the two lacks is no error, because code changes.
 func Unrelated(decoded any, raw []byte) error {
 	const fixmap, map16, map32 = 0x80, 0xde, 0xdf
 	if len(raw) == 0 || raw[0]&0xf0 != fixmap && raw[0] != map16 && raw[0] != map32 {

@@ -40,7 +40,7 @@ func TestThreadParksBetweenTurns(t *testing.T) {
 	require.Equal(t, abi.Nil, out.Value)
 }
 
-// The stack of a panic begins with what panicked, and has all of its callers.
+// The stack of a panic begins with the panicking function, and has all of its callers.
 func TestPanicStack(t *testing.T) {
 	t.Parallel()
 	var stack string

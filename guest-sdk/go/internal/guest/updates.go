@@ -68,10 +68,10 @@ func (w *Workflow) UpdateInfo(name string) (*abi.UpdateInfo, error) {
 
 // updateQueue is where updates arrive.
 //
-// An update that was delivered is the workflow's to answer. There is one op at a time that
-// takes the next of them, from the start of the workflow to its end, and it is never
-// cancelled. Each update runs in a coroutine of its own, in the order in which they came;
-// those whose handler is not known yet wait for it.
+// An update that was delivered is the workflow's to answer. There is one op at a time that takes
+// the next of them, from the start of the workflow to its end, and it is never cancelled. Each
+// update runs in a coroutine of its own, in the order in which they came; updates without a handler
+// yet wait for it.
 type updateQueue struct {
 	handlers map[string]UpdateHandler
 	waiting  []abi.UpdateRequest

@@ -38,7 +38,7 @@ func (r *Registry) warmTypes() {
 	}
 }
 
-// ofCalls are the bodies of what activities ask the host for, and of its answers.
+// ofCalls are the bodies of activities' calls to the host, and of its answers.
 var ofCalls = []reflect.Type{
 	reflect.TypeFor[abi.ConfigRequest](), reflect.TypeFor[abi.ConfigReply](),
 	reflect.TypeFor[abi.HTTPRequest](), reflect.TypeFor[abi.HTTPResponse](),

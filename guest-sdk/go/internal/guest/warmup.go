@@ -25,8 +25,8 @@ func WarmUp() bool {
 	return otherGoroutines() == before
 }
 
-// growStack makes the stack of the goroutine large enough for most of what runs on it: it
-// would be copied, frame by frame, when it has to grow.
+// growStack makes the stack of the goroutine large enough for most code that runs on it: it would
+// be copied, frame by frame, when it has to grow.
 //
 //go:noinline
 func growStack() { _ = useStack([12 << 10]byte{}) }
@@ -34,7 +34,7 @@ func growStack() { _ = useStack([12 << 10]byte{}) }
 //go:noinline
 func useStack(room [12 << 10]byte) byte { return room[len(room)-1] }
 
-// spans keeps the compiler from leaving out what fillSpans does.
+// spans keeps the compiler from leaving out the work of fillSpans.
 var spans struct {
 	bytes    []byte
 	pointers []*byte

@@ -11,8 +11,8 @@ import (
 // own, so there the goroutine says it: the goroutine of an attempt, and those started from it. This
 // is for packages that must identify the attempt of code which passes no context.
 
-// whose has the goroutines whose attempt is known, also of attempts that are over: goroutines may be left of them. The numbers
-// of goroutines are not used twice.
+// whose has the goroutines whose attempt is known, also of finished attempts, which may leave
+// goroutines behind. The numbers of goroutines are not used twice.
 var whose = struct {
 	sync.Mutex
 	attempts map[int]*attemptOf // guarded by it; by goroutine. A nil one is the test's.
@@ -64,7 +64,8 @@ func NoteRunning(context any) {
 	}
 }
 
-// IsWorkflows tells whether the goroutines of a bubble of testing/synctest are those of a workflow. The test kit sets it.
+// IsWorkflows tells whether the goroutines of a bubble of testing/synctest belong to a workflow.
+// The test kit sets it.
 var IsWorkflows = func(_ string) bool { return false }
 
 // RunningHere is the context of the attempt that this goroutine is of. inside is false if it is of the test; a workflow is inside

@@ -84,7 +84,7 @@ func EncodeOutcome(o *abi.Outcome) []byte {
 	return appendBytes(append(out, "\xa5value"...), o.Value)
 }
 
-// EncodeOperationsReply encodes what operations of an entity did.
+// EncodeOperationsReply encodes the results of operations of an entity.
 func EncodeOperationsReply(r *abi.OperationsReply) []byte {
 	size := 48 + len(r.State)
 	for i := range r.Replies {

@@ -13,7 +13,7 @@ type Within struct{}
 // Kept is the key under which a context of an attempt has its [Keep].
 type Kept struct{}
 
-// Keep has what packages of the SDK know of one attempt.
+// Keep holds the SDK packages' data about one attempt.
 type Keep struct {
 	// Wrote says that statements of the transaction may have changed something.
 	Wrote atomic.Bool

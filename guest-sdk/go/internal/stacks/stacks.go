@@ -145,7 +145,7 @@ var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.",
 // sdk is the guest SDK.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"
 
-// IsAuthors tells whether a frame is the author's: neither of the SDK nor of what runs it.
+// IsAuthors tells whether a frame is the author's: neither of the SDK nor of its runner.
 func (f Frame) IsAuthors() bool {
 	if rest, ok := strings.CutPrefix(f.Function, sdk); ok && rest != "" && (rest[0] == '.' || rest[0] == '/' || rest[0] == '_') {
 		return strings.Contains(f.Place, "_test.go:")
@@ -153,7 +153,7 @@ func (f Frame) IsAuthors() bool {
 	return !slices.ContainsFunc(notAuthors, func(p string) bool { return strings.HasPrefix(f.Function, p) })
 }
 
-// IsRunner tells whether a frame is of what runs the author's functions.
+// IsRunner tells whether a frame is of the runner of the author's functions.
 func (f Frame) IsRunner() bool {
 	return strings.HasPrefix(f.Function, sdk+"/internal/guest.") && !f.IsAuthors()
 }
@@ -189,9 +189,10 @@ func (g *Goroutine) Where() string {
 	return " (in " + strings.Join(names, " < ") + ")"
 }
 
-// Chain says as [Goroutine.Where] does which of the author's functions, and of those of libraries, call each other, the innermost
-// first. Libraries may call each other deeply: the innermost call of the package main is always shown, or else the
-// outermost of all, as the last if need be. A call that repeats the one before is left out.
+// Chain says as [Goroutine.Where] does which functions of the author and of libraries call each
+// other, the innermost first. Libraries may call each other deeply: the innermost call of the
+// package main is always shown, or else the outermost of all, as the last if need be. A call that
+// repeats the one before is left out.
 func Chain(calls []Frame) string {
 	var names []string
 	inMain := -1

@@ -51,9 +51,9 @@ pub struct Client<Req, Res> {
     types: PhantomData<fn(Req) -> Res>,
 }
 
-/// What becomes of a workflow that [`Client::execute`] has started when its caller does not wait
-/// for it any more: the call was dropped, or the caller has ended, however it ended. A workflow
-/// that was running under its key already is left alone.
+/// The fate of a workflow started by [`Client::execute`] when its caller does not wait for it any
+/// more: the call was dropped, or the caller has ended, however it ended. A workflow that was
+/// running under its key already is left alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnCancel {
@@ -114,7 +114,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         self
     }
 
-    /// Says what becomes of the workflow when its caller gives up waiting for it.
+    /// Sets the fate of the workflow when its caller gives up waiting for it.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -214,7 +214,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
     }
 }
 
-/// What [`Client::poll`] sees of an execution.
+/// The state of an execution as seen by [`Client::poll`].
 #[derive(Debug)]
 pub struct Poll<Res> {
     /// `running`, `paused`, `completed`, `failed` or `interrupted`.

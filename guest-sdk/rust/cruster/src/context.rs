@@ -315,8 +315,7 @@ impl<W> WorkflowContext<W> {
     /// Runs a future as a task. The tasks of a workflow take turns in an order that
     /// every replay repeats; each runs until it waits.
     ///
-    /// The workflow is over when `execute` returns, so await the tasks that have to
-    /// finish.
+    /// The workflow ends when `execute` returns, so await the tasks that have to finish.
     ///
     /// ```
     /// # use cruster::prelude::*;

@@ -62,9 +62,9 @@ pub struct WorkflowDefinition {
     pub queries: &'static [QueryDefinition],
     /// The updates that it takes.
     pub updates: &'static [UpdateDefinition],
-    /// What its runs publish.
+    /// The values its runs publish.
     pub state: &'static [StateDefinition],
-    /// What its runs are found by.
+    /// The attributes its runs are found by.
     pub attributes: &'static [AttributeDefinition],
     /// Begins to take updates; `None` if it takes none.
     pub listen: Option<Listen>,
@@ -91,14 +91,14 @@ impl SignalDefinition {
     }
 }
 
-/// A deferred of a workflow, or all those whose names begin alike.
+/// A deferred of a workflow, or all deferreds whose names begin alike.
 #[derive(Clone, Copy)]
 pub struct DeferredDefinition {
     /// Its name, or how names begin.
     pub name: &'static str,
     /// Names are made while the workflow runs.
     pub dynamic: bool,
-    /// The shape of what resolves it.
+    /// The shape of its resolution.
     pub value: fn() -> Shape,
     /// Describes it.
     pub info: fn(&DeferredDefinition) -> Encoded,
@@ -241,7 +241,7 @@ pub struct ActivityDefinition {
     pub run: fn(Attempt) -> Outcome,
 }
 
-/// What happens after a failed attempt of an activity.
+/// The policy after a failed attempt of an activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryPolicy {
     /// How many attempts may follow the first.

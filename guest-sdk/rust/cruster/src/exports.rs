@@ -29,7 +29,7 @@ thread_local! {
     static RUNNING: RefCell<Option<Execution>> = const { RefCell::new(None) };
 }
 
-/// Makes what all instances begin with, and returns the version of the ABI.
+/// Makes the values all instances begin with, and returns the version of the ABI.
 pub fn abi(module: &Module) -> i32 {
     logging::init();
     make_early(module.given());
@@ -87,7 +87,7 @@ pub fn no_queries() -> i32 {
     ))
 }
 
-/// Keeps the workflow for its next turn, unless it is over.
+/// Keeps the workflow for its next turn, unless it has ended.
 fn proceed(execution: Execution) -> i32 {
     if let Some(outcome) = execution.outcome() {
         // The instance goes away as a whole: nothing needs to be dropped.

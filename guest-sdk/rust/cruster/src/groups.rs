@@ -1,9 +1,9 @@
 //! Checks that the activity groups of a workflow have distinct method names.
 //!
-//! A workflow finds its own methods first, then those of its groups, in order. Of two
-//! methods with one name the second would never be called, so this does not compile.
-//! A bound reports it, not a panic in a constant, because the error of a bound names
-//! the author's types and their place in the source.
+//! A workflow finds its own methods first, then its groups' methods, in order. Of two methods with
+//! one name the second would never be called, so this does not compile. A bound reports it, not a
+//! panic in a constant, because the error of a bound names the author's types and their place in
+//! the source.
 
 use crate::definition::ActivityDefinition;
 use crate::names::{after_last, equal};

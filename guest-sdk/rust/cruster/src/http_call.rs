@@ -188,7 +188,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// The first value of a header, whatever its case.
+    /// The first value of a header, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
@@ -218,7 +218,7 @@ impl HttpRequest {
     }
 }
 
-/// The answer to a request, whatever its status.
+/// The answer to a request, of any status.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttpResponse {
     /// 200 and so on.
@@ -239,7 +239,7 @@ impl HttpResponse {
         }
     }
 
-    /// The first value of a header, whatever its case.
+    /// The first value of a header, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }

@@ -76,7 +76,7 @@ impl<T, F: Future<Output = Result<T>>> JoinAll<F> {
         self
     }
 
-    /// Yields the result of each future, whatever becomes of the others.
+    /// Yields the result of each future, regardless of the others.
     pub fn settled(self) -> Settle<F> {
         Settle {
             all: self.0,
@@ -84,9 +84,9 @@ impl<T, F: Future<Output = Result<T>>> JoinAll<F> {
         }
     }
 
-    /// Yields what there is at a deadline, which is a [sleep](crate::WorkflowContext::sleep) or
-    /// something else to wait for. It begins first. Futures that are not done by then are dropped,
-    /// which cancels their durable calls, and have [`Error::timeout`].
+    /// Yields the results so far at a deadline, which is a [sleep](crate::WorkflowContext::sleep)
+    /// or something else to wait for. It begins first. Futures that are not done by then are
+    /// dropped, which cancels their durable calls, and have [`Error::timeout`].
     pub fn settled_by<D: Future<Output = Result<()>>>(self, deadline: D) -> Settle<F, D> {
         Settle {
             all: self.0,
@@ -153,7 +153,7 @@ where
         if over.is_none() {
             match this.all.poll(cx, |_| false) {
                 Poll::Ready(_) => over = Some(Error::canceled),
-                // It was polled before, and wakes the task when it is over.
+                // It was polled before, and wakes the task when it fires.
                 Poll::Pending if first => return Poll::Pending,
                 Poll::Pending => over = this.over(cx),
             }

@@ -51,11 +51,12 @@
 //!
 //! # Two kinds of code
 //!
-//! A **workflow** decides what happens. Its `self` dereferences to a
-//! [`WorkflowContext`]: it calls activities, [sleeps](WorkflowContext::sleep), waits
-//! for [deferreds](WorkflowContext::await_deferred) and [signals](Signal), and calls
-//! other workflows through a [`Client`]. While it waits, it answers [queries](Query). It has no other effects: a module has no files and no
-//! network, its clock shows journal time, and its random numbers are seeded.
+//! A **workflow** decides the steps. Its `self` dereferences to a [`WorkflowContext`]: it calls
+//! activities, [sleeps](WorkflowContext::sleep), waits for
+//! [deferreds](WorkflowContext::await_deferred) and [signals](Signal), and calls other workflows
+//! through a [`Client`]. While it waits, it answers [queries](Query). It has no other effects: a
+//! module has no files and no network, its clock shows journal time, and its random numbers are
+//! seeded.
 //!
 //! An **activity** has effects. Its `self` dereferences to an [`ActivityContext`]:
 //! SQL in a [`Transaction`] that commits together with the activity's result,
@@ -123,8 +124,8 @@
 //! deterministic. Dropping a future cancels its durable call, and
 //! [`JoinHandle::cancel`] a task.
 //!
-//! [`JoinAll::limit`] bounds how many are under way, and [`JoinAll::settled_by`] yields what
-//! there is at a deadline. Tasks share a [`Semaphore`] and talk over a [`channel`].
+//! [`JoinAll::limit`] bounds how many run at once, and [`JoinAll::settled_by`] yields the results
+//! so far at a deadline. Tasks share a [`Semaphore`] and talk over a [`channel`].
 //!
 //! # Errors and interrupts
 //!
@@ -300,7 +301,7 @@ pub mod prelude {
     pub use std::time::Duration;
 }
 
-/// The examples of the README are compiled with those of the documentation.
+/// The examples of the README are compiled with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

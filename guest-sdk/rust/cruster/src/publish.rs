@@ -1,4 +1,4 @@
-//! What can be seen of a workflow from outside: its state, its attributes, its progress.
+//! The state of a workflow visible from outside: its state, its attributes, its progress.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

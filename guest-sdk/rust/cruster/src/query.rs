@@ -201,7 +201,7 @@ pub(crate) struct Answering {
     now: Cell<Now>,
 }
 
-/// What happens now.
+/// The current state of the workflow.
 #[derive(Default, Clone, Copy, PartialEq)]
 enum Now {
     /// The workflow runs, or waits.

@@ -1,7 +1,7 @@
 //! Rows of a query as values of a type.
 //!
-//! This is not the decoder of `codec`: databases disagree about types, so a cell
-//! converts what can be converted without loss.
+//! This is not the decoder of `codec`: databases disagree about types, so a cell makes every
+//! conversion without loss.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};

@@ -35,8 +35,8 @@ use crate::workflow::Workflow;
 /// # fn main() {}
 /// ```
 ///
-/// The host makes them when the module is deployed, and takes those away that the next module
-/// does not have.
+/// The host makes them when the module is deployed, and removes the ones missing from the next
+/// module.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct Schedule {
@@ -59,7 +59,7 @@ pub enum Overlap {
     /// It leaves this one out.
     #[default]
     Skip,
-    /// It starts when the run before is over.
+    /// It starts when the run before has ended.
     Queue,
     /// It asks the run before to stop, and starts.
     Cancel,
@@ -101,7 +101,7 @@ impl Schedule {
     /// # Panics
     ///
     /// If the expression is empty; in [`module!`](crate::module) that is a compile error, as are
-    /// those below.
+    /// the panics below.
     pub const fn cron(name: &'static str, expression: &'static str) -> Self {
         if expression.is_empty() {
             fail(&["the schedule `", name, "` has an empty cron expression"]);
@@ -127,7 +127,7 @@ impl Schedule {
         }
     }
 
-    /// Starts whenever the run before is over: there is one at any time, on one host.
+    /// Starts whenever the run before has ended: there is one at any time, on one host.
     pub const fn always(name: &'static str) -> Self {
         Schedule {
             always: true,
@@ -151,7 +151,7 @@ impl Schedule {
         Schedule { zone: name, ..self }
     }
 
-    /// What happens if the run before is not over. Defaults to [`Overlap::Skip`].
+    /// The policy if the run before has not ended. Defaults to [`Overlap::Skip`].
     pub const fn overlap(self, overlap: Overlap) -> Self {
         Schedule { overlap, ..self }
     }

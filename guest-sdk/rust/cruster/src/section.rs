@@ -143,8 +143,8 @@ impl<W> WorkflowContext<W> {
     /// workflows never wait for each other. Activities and sleeps are possible; remember that
     /// others wait.
     ///
-    /// The section is over when it is [released](Section::release), when the [`Section`] is
-    /// dropped, and at the latest with the execution, however that ends.
+    /// The section ends when it is [released](Section::release), when the [`Section`] is dropped,
+    /// and at the latest with the execution, however that ends.
     #[track_caller]
     pub fn lock(&self, entities: impl Lockable) -> Lock {
         let core = self.core();
@@ -195,8 +195,8 @@ impl Future for Lock {
     }
 }
 
-/// The host may have delivered the lock together with what ended the wait for it; then it is
-/// too late to cancel it.
+/// The host may have delivered the lock together with the delivery that ended the wait for it; then
+/// it is too late to cancel it.
 impl Drop for Lock {
     fn drop(&mut self) {
         self.core.unlock(self.number);
@@ -211,7 +211,7 @@ impl Drop for Lock {
 #[must_use = "the section is over when this is dropped: keep it in a variable, and release it"]
 pub struct Section {
     core: ContextCore,
-    /// The number of the op that began it; 0 once it is over.
+    /// The number of the op that began it; 0 once it has ended.
     number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Bounds on what tasks do at the same time.
+//! Bounds on the concurrent work of tasks.
 
 use std::cell::Cell;
 use std::fmt;

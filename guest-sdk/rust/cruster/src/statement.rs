@@ -35,8 +35,8 @@ pub fn query(sql: impl Into<String>) -> Statement {
     }
 }
 
-/// A query for rows that are a `T`, as those of [`Transaction::query`] are: a struct that is
-/// `Deserialize`, a tuple, or a single value.
+/// A query for rows that are a `T`, as for [`Transaction::query`]: a struct that is `Deserialize`,
+/// a tuple, or a single value.
 ///
 /// ```
 /// # use cruster::prelude::*;

@@ -1,10 +1,11 @@
 //! The clock of the standard library in tests, with the feature `std-clock`.
 //!
 //! On a host `SystemTime::now()` and `Instant::now()` of a workflow are journal time: the sandbox
-//! says so. A test has no sandbox, and the standard library asks the C library for the time. What a
-//! program defines itself the linker does not take from a shared library, so this module defines
-//! the one function that the standard library calls. While a workflow takes a turn, it answers its
-//! thread with the time of that turn; everyone else gets the kernel's time, as without it.
+//! says so. A test has no sandbox, and the standard library asks the C library for the time. The
+//! linker does not take functions that a program defines from a shared library, so this module
+//! defines the one function that the standard library calls. While a workflow takes a turn, it
+//! answers its thread with the time of that turn; everyone else gets the kernel's time, as without
+//! it.
 //!
 //! It is a feature, and for tests, because a library that replaces a function of the C library
 //! should be asked to.

@@ -14,9 +14,9 @@ use crate::execution::{Awaited, ContextCore};
 /// The result of a task; see
 /// [`WorkflowContext::spawn`](crate::WorkflowContext::spawn).
 ///
-/// Dropping it does not end the task; [`cancel`](Self::cancel) does. The workflow is over when
-/// `execute` returns, so await the tasks that have to finish. Tasks that end with the part of the
-/// workflow that started them are those of a [`JoinSet`](crate::JoinSet).
+/// Dropping it does not end the task; [`cancel`](Self::cancel) does. The workflow ends when
+/// `execute` returns, so await the tasks that have to finish. For tasks that end with the part of
+/// the workflow that started them, use a [`JoinSet`](crate::JoinSet).
 #[must_use = "await the handle, or detach the task with `drop`"]
 pub struct JoinHandle<T> {
     core: ContextCore,
@@ -101,7 +101,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Cancels the task: its future is dropped where it waits, which cancels its durable calls, and
-    /// the handle yields [`Error::canceled`]. A task that is over stays as it is.
+    /// the handle yields [`Error::canceled`]. A finished task stays as it is.
     ///
     /// A task finishes its work within a [shield](crate::WorkflowContext::shield) first. So await
     /// the handle to be sure that the task has ended:

@@ -218,7 +218,7 @@ pub(crate) struct Updating {
 
 impl Updating {
     /// Whether an update can come that a handler would take. The waits it would wake are unknown:
-    /// tasks may wait for whatever they like.
+    /// tasks may wait for anything.
     pub(crate) fn waits(&self) -> bool {
         self.op.get() != 0 && !self.handlers.borrow().is_empty()
     }

@@ -156,7 +156,7 @@ fn malformed_bodies_are_refused() {
     assert!(Value::decode(&[0xc6, 0xff, 0xff, 0xff, 0xff]).is_err());
 }
 
-/// What hosts say to bodies that they refuse, the test kit says too.
+/// The test kit refuses bodies with the hosts' messages.
 #[test]
 fn the_kit_refuses_as_published() {
     let text = std::fs::read_to_string(repository().join("abi/testdata/refusals.json")).unwrap();

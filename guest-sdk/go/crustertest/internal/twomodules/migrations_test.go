@@ -26,7 +26,7 @@ func (n *noting) Exec(query string, _ []driver.Value) (driver.Result, error) {
 	return driver.RowsAffected(0), nil
 }
 
-// The migrations of each module are applied, once, whatever numbers they have.
+// The migrations of each module are applied, once, regardless of their numbers.
 func TestMigrationsOfTwoModules(t *testing.T) {
 	t.Parallel()
 	database := &noting{}

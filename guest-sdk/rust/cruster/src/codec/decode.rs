@@ -4,9 +4,9 @@
 //! empty list or map, because other languages write nil for one never filled. And errors say where
 //! in the value they are.
 //!
-//! A function that takes a visitor is compiled once for each type of a module. To
-//! keep modules small, those for structs accept only a map, and build the error for
-//! anything else in code that is not generic.
+//! A function that takes a visitor is compiled once for each type of a module. To keep modules
+//! small, the ones for structs accept only a map, and build the error for anything else in code
+//! that is not generic.
 
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess,

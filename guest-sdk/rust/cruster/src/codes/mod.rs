@@ -3,11 +3,11 @@
 
 use crate::wire::Fault;
 
-/// A code, what to do about it, and whether another attempt may help.
+/// A code, its remedy, and whether another attempt may help.
 pub struct Code {
     /// `CR-2001`.
     pub code: &'static str,
-    /// What to do about it.
+    /// Its remedy.
     pub hint: &'static str,
     /// Another attempt may help.
     pub retryable: bool,

@@ -186,7 +186,7 @@ fn each_operation_sees_what_the_one_before_left() {
         ("bad", "not this one")
     );
     assert_eq!(fault.details, Some(vec![7]));
-    // The first has sent what on_create sent; the others nothing.
+    // The first has sent the messages of on_create; the others nothing.
     let sent: Vec<usize> = reply
         .replies
         .iter()

@@ -9,7 +9,7 @@ use crate::wire::{self, Encoded, EntityInfo, OperationInfo, Outcome};
 /// An entity of a module. `#[operations]` and `#[entity_impl]` make it.
 #[derive(Clone, Copy)]
 pub struct EntityDefinition {
-    /// What its struct says.
+    /// The options of its struct.
     pub options: EntityOptions,
     /// Its state, if it has one.
     pub state: Option<StateDefinition>,

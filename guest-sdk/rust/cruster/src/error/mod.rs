@@ -170,8 +170,8 @@ impl Error {
         error
     }
 
-    /// Marks the error of an activity as final: the host makes no further attempt,
-    /// whatever the retry policy is.
+    /// Marks the error of an activity as final: the host makes no further attempt, regardless of
+    /// the retry policy.
     #[must_use]
     pub fn non_retryable(mut self) -> Self {
         self.0.last = true;
@@ -240,7 +240,7 @@ impl Error {
         }
     }
 
-    /// Advice on what to do; empty if there is none.
+    /// Advice; empty if there is none.
     pub fn hint(&self) -> &str {
         self.fault().map_or("", |f| &f.hint)
     }
@@ -303,7 +303,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Writes an error and those of its sources that its own text does not repeat.
+/// Writes an error and its sources, except sources that its own text repeats.
 fn write_chain(f: &mut fmt::Formatter<'_>, e: &dyn std::error::Error) -> fmt::Result {
     let mut text = e.to_string();
     f.write_str(&text)?;

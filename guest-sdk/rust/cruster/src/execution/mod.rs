@@ -82,7 +82,7 @@ pub(crate) struct Shared {
     pub(crate) section: Cell<u32>,
     /// The changes of the code that the run takes, and the changes it does not.
     patches: RefCell<Vec<(String, bool)>>,
-    /// What tasks wait for that is no op.
+    /// Waits of tasks for something other than an op.
     conditions: RefCell<Vec<Condition>>,
     /// The state of the signals the workflow has asked for.
     pub(crate) inboxes: RefCell<Vec<Inbox>>,
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
-    /// The execution is over: dropping a future no longer cancels its op.
+    /// The execution has ended: dropping a future no longer cancels its op.
     closed: Cell<bool>,
 }
 
@@ -437,7 +437,7 @@ impl Shared {
         }
     }
 
-    /// Wakes every wait that is not shielded, those of the oldest task first.
+    /// Wakes every wait that is not shielded, the oldest task's first.
     fn interrupt(&self, raw: &[u8]) {
         let reason = Interruption::decode(raw)
             .map(|i| i.reason)

@@ -120,7 +120,7 @@ impl Shared {
         drop(task);
     }
 
-    /// Runs tasks until all of them wait or the workflow is over.
+    /// Runs tasks until all of them wait or the workflow has ended.
     pub(super) fn dispatch(&self) {
         while self.outcome.borrow().is_none() {
             let Some(id) = self.ready.pop() else { return };

@@ -14,7 +14,7 @@ const MAX_RECORD: usize = 64 << 10;
 /// The overhead of a record besides its text.
 const RECORD_COST: usize = 16;
 
-/// What runs now.
+/// The running code.
 struct Current {
     /// Its virtual time.
     now: Timestamp,

@@ -147,8 +147,7 @@ impl Module {
         }
     }
 
-    /// Begins an invocation. A workflow may wait and be resumed later; anything else is
-    /// over at once.
+    /// Begins an invocation. A workflow may wait and be resumed later; anything else ends at once.
     pub(crate) fn start(&self, host: Rc<dyn Host>, invocation: Invocation) -> Started {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
@@ -329,7 +328,7 @@ macro_rules! module {
         $(, migrations: [$($migration:expr),* $(,)?])?
         $(,)?
     ) => {
-        /// What this module contains.
+        /// The contents of this module.
         pub static MODULE: $crate::Module = $crate::Module::new(
             &[$(&<$workflow as $crate::Workflow>::DEFINITION),*],
             &[$($(&<$entity as $crate::Entity>::DEFINITION),*)?],

@@ -40,7 +40,7 @@ pub(crate) struct Step {
 pub(crate) fn attempt(run: &Rc<Run>, step: Step, n: u32) {
     let op = step.op;
     if !run.waits(op) {
-        return; // the op was cancelled, or the workflow is over
+        return; // the op was cancelled, or the workflow has ended
     }
     let (outcome, took) = try_once(run, &step, n);
     let outcome = received(outcome);
@@ -103,8 +103,7 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
     (host.end(outcome), took)
 }
 
-/// How long an attempt may take: as the activity says, or what hosts have unless they are told
-/// otherwise.
+/// The time limit of an attempt: the activity's, or the default of hosts.
 pub(super) fn limit_of(timeout: i64) -> Duration {
     match u64::try_from(timeout) {
         Ok(nanos) if nanos > 0 => Duration::from_nanos(nanos),
@@ -158,7 +157,7 @@ const MAX_HTTP_ALL: usize = 64;
 /// The host of one attempt of an activity, or of one operation of an entity.
 pub(crate) struct AttemptHost {
     world: Rc<World>,
-    /// What runs, for messages.
+    /// The running code, for messages.
     what: String,
     /// Whether it is an operation of an entity.
     of_entity: bool,

@@ -1,4 +1,4 @@
-//! HTTP calls that a host refuses, whatever the deployment was granted.
+//! HTTP calls that a host refuses, regardless of the deployment's grants.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -133,7 +133,7 @@ fn check_url(url: &str) -> Result<(), Box<Fault>> {
 }
 
 fn check_authority(authority: &str) -> Result<(), String> {
-    // The colons of an address in brackets are not those of a port.
+    // The colons of an address in brackets precede no port.
     let after = authority.rfind(']').map_or(0, |end| end + 1);
     let (host, port) = match authority[after..].find(':') {
         Some(colon) => (

@@ -53,7 +53,7 @@ pub(crate) struct Target {
     pub(crate) input: Vec<u8>,
 }
 
-/// A call that waits, and who is told its outcome.
+/// A waiting call, and the receiver of its outcome.
 pub(crate) struct Posted {
     pub(crate) work: Work,
     /// The execution that waits for it.

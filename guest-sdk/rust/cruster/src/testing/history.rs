@@ -40,7 +40,7 @@ pub struct Event {
     pub what: Happening,
 }
 
-/// What can happen to an op.
+/// The events of an op.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Happening {

@@ -1,4 +1,4 @@
-//! Critical sections of a test: who has locked which entity, and who waits.
+//! Critical sections of a test: the holder of each lock, and its waiters.
 
 use std::rc::Rc;
 use std::time::Duration;

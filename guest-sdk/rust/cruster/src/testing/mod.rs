@@ -44,17 +44,17 @@
 //! The workflow runs on the same executor as inside a module. Its surroundings are
 //! simulated:
 //!
-//! - Time is virtual. It jumps to the next event, so a workflow that sleeps for a
-//!   month finishes at once. What becomes due at the same time is delivered in the
-//!   order in which it was issued.
+//! - Time is virtual. It jumps to the next event, so a workflow that sleeps for a month finishes at
+//!   once. Ops that become due at the same time are delivered in the order in which they were
+//!   issued.
 //! - Activities run for real, in the test's process, unless a
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
 //! - Entities run for real, and their states are kept by id. A test can also call them
 //!   [directly](Test::entities).
-//! - Other workflows of the module run as separate executions; those of
-//!   other deployments need their [module](Test::module) or a [stub](Test::stub_workflow).
+//! - Other workflows of the module run as separate executions; workflows of other deployments need
+//!   their [module](Test::module) or a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
 //!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after) settle
 //!   deferreds, send signals and interrupt the execution at a virtual time, and
@@ -67,8 +67,7 @@
 //! The kit behaves as a host does: it passes the same table of cases, `tests/conformance/table`. So
 //! it also refuses the requests, statements, addresses and sizes that a host refuses.
 //!
-//! A test has no sandbox, though. Two things that a host repeats are those of the
-//! process:
+//! A test has no sandbox, though. Two things that a host repeats come from the process:
 //!
 //! - `SystemTime::now()` and `Instant::now()` of a workflow are real time, unless the
 //!   crate has the feature `std-clock`; with it they are virtual time, on Linux. The SDK's
@@ -142,7 +141,7 @@ pub use signals::{Api, Unread};
 pub use statement::question_marks;
 use world::World;
 
-/// A test of a workflow: its surroundings, and what happens to it.
+/// A test of a workflow: its surroundings, and its events.
 #[must_use = "a test does nothing before `run`"]
 pub struct Test {
     module: &'static Module,
@@ -380,10 +379,9 @@ impl Test {
         self
     }
 
-    /// Says that the host is away from one virtual time after the start to another:
-    /// stopped, or too busy. What becomes due meanwhile is delivered when the host is
-    /// back, in the order in which it became due. Clients reach it then too, and
-    /// activities that are under way go on.
+    /// Says that the host is away from one virtual time after the start to another: stopped, or too
+    /// busy. Ops that become due meanwhile are delivered when the host is back, in the order in
+    /// which they became due. Clients reach it then too, and running activities go on.
     pub fn downtime(mut self, from: Duration, to: Duration) -> Self {
         self.config.down.push(from..to);
         self

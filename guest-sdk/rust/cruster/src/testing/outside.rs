@@ -1,4 +1,4 @@
-//! What happens to an execution from outside.
+//! Events of an execution from outside.
 
 use std::rc::Rc;
 use std::time::Duration;

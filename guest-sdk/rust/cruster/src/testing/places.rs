@@ -1,4 +1,4 @@
-//! Events at a place of the workflow, in contrast to those at a time.
+//! Events at a place of the workflow, in contrast to events at a time.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::testing::published::Published;
 use crate::testing::run::Run;
 use crate::update::Update;
 
-/// What happens to an execution.
+/// An event of an execution.
 pub(crate) type Apply = Rc<dyn Fn(&Run)>;
 
 /// When something happens to the execution under test.
@@ -53,7 +53,7 @@ impl Places {
         });
     }
 
-    /// Says that an op was issued; returns what happens now.
+    /// Notes an issued op; returns the events due now.
     pub(crate) fn reach(&self, kind: &str, name: &str) -> Vec<Apply> {
         let mut happens = Vec::new();
         let is_here = |place: &str| {
@@ -101,8 +101,8 @@ impl Places {
 }
 
 impl Test {
-    /// What happens when the execution reaches a place: an op that it issues. The place is its form
-    /// in [`History::steps`](super::History::steps), such as `activity charge`; or its kind alone,
+    /// An event when the execution reaches a place: an op that it issues. The place is its form in
+    /// [`History::steps`](super::History::steps), such as `activity charge`; or its kind alone,
     /// such as `sleep`; or its name alone, such as a deferred's. It happens once the workflow
     /// waits, at the time of the op and before anything is delivered.
     ///

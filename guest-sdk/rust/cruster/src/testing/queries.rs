@@ -78,9 +78,9 @@ fn input_of<Q: Query>(query: &Q) -> Vec<u8> {
 }
 
 impl Test {
-    /// Asks the execution a question at a virtual time after its start, and hands the answer to
-    /// a closure, or the error that a host would answer with. If the execution is over by then,
-    /// that is `CR-2012`.
+    /// Asks the execution a question at a virtual time after its start, and hands the answer to a
+    /// closure, or the error that a host would answer with. If the execution has ended by then, the
+    /// error is `CR-2012`.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -140,7 +140,7 @@ impl Test {
 }
 
 impl Api {
-    /// Asks an execution a question, which is named by its id. The errors are those of a host.
+    /// Asks an execution a question, which is named by its id. The errors are a host's.
     pub fn query<Q: Query>(&self, execution: &str, query: Q) -> Result<Q::Answer> {
         let run = self.world()?.run(execution);
         let run = run.ok_or_else(|| Error::from_fault(no_execution(execution)))?;

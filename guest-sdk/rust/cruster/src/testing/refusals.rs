@@ -39,8 +39,8 @@ type Checked = Result<(), Box<Fault>>;
 pub(crate) struct OpLimits {
     /// The ops of this turn.
     issued: Cell<u32>,
-    /// Whether one of them waits for an interrupt. The first of those does not count: the SDK
-    /// issues one for every workflow.
+    /// Whether one of them waits for an interrupt. The first wait for an interrupt does not count:
+    /// the SDK issues one for every workflow.
     watched: Cell<bool>,
     /// The sizes of the open ones.
     open: RefCell<BTreeMap<u32, usize>>,
@@ -113,7 +113,7 @@ impl OpLimits {
         }
     }
 
-    /// Forgets all ops, as the run is over.
+    /// Forgets all ops, as the run has ended.
     pub(crate) fn clear(&self) {
         self.open.borrow_mut().clear();
         self.bytes.set(0);

@@ -282,5 +282,5 @@ fn issued(op: u32, kind: &str, body: &[u8]) -> String {
 /// The step of a workflow that has nothing more to do.
 const WAITS: &str = "waits";
 
-/// What makes a workflow differ here and not on a host, where the sandbox repeats it.
+/// The likely cause of a difference here and not on a host, where the sandbox repeats it.
 const HINT: &str = "  A test has no sandbox: the random state of a HashMap or HashSet and random numbers of other crates differ from run to run here, while a host repeats them. Iterate over a BTreeMap, or sort; use self.random().";

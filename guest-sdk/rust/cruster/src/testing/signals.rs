@@ -22,13 +22,13 @@ const MAX_UNREAD_BYTES: usize = 64 << 20;
 #[derive(Default)]
 pub(crate) struct Mailbox {
     unread: VecDeque<Unread>,
-    /// The size of those, encoded.
+    /// Their encoded size.
     bytes: usize,
     waiting: VecDeque<(u32, String)>,
 }
 
 impl Mailbox {
-    /// Forgets who waits, as the run is over.
+    /// Forgets the waiters, as the run has ended.
     pub(crate) fn forget_ops(&mut self) {
         self.waiting.clear();
     }
@@ -181,10 +181,9 @@ impl World {
     }
 }
 
-/// The API of the simulated host, for what happens outside of a workflow while it runs. A
-/// [stub](super::Test::stub), or a handler of [HTTP](super::Test::http) or
-/// [SQL](super::Test::sql), uses it to act as a client. Get it from
-/// [`Test::api`](super::Test::api).
+/// The API of the simulated host, for events outside of a workflow while it runs. A
+/// [stub](super::Test::stub), or a handler of [HTTP](super::Test::http) or [SQL](super::Test::sql),
+/// uses it to act as a client. Get it from [`Test::api`](super::Test::api).
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -241,8 +240,7 @@ impl Api {
         })
     }
 
-    /// Sends a signal to an execution, which is named by its id. The errors are those of a
-    /// host.
+    /// Sends a signal to an execution, which is named by its id. The errors are a host's.
     pub fn signal<S: Signal>(&self, execution: &str, value: S) -> Result<()> {
         let body = wire::Signal {
             execution: execution.to_owned(),

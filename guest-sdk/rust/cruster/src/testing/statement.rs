@@ -1,4 +1,4 @@
-//! Statements that a host refuses whatever the database is.
+//! Statements that a host refuses for any database.
 
 use crate::codes;
 use crate::testing::words::{closest, hinted};
@@ -72,7 +72,7 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// What begins with a dollar sign.
+    /// A token that begins with a dollar sign.
     fn dollar(&mut self) -> Piece<'a> {
         let after = &self.rest[1..];
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
@@ -113,8 +113,8 @@ fn dollar_quoted(sql: &str) -> Option<usize> {
     Some(end.map_or(sql.len(), |i| i + 2 * tag.len()))
 }
 
-/// A statement with `?1` in the place of `$1`: SQLite takes `$1` for the name of a parameter. What
-/// stands in quotes or in comments is left alone.
+/// A statement with `?1` in the place of `$1`: SQLite takes `$1` for the name of a parameter.
+/// Quotes and comments are left alone.
 ///
 /// ```
 /// use cruster::testing::question_marks;
@@ -187,8 +187,7 @@ pub(crate) fn check(sql: &str) -> Result<(), Box<Fault>> {
     }
 }
 
-/// Takes a text apart at its semicolons. Comments become blank, and what holds
-/// nothing is left out.
+/// Takes a text apart at its semicolons. Comments become blank, and empty statements are left out.
 fn statements(sql: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for piece in pieces(sql) {

@@ -28,7 +28,7 @@ pub(crate) struct Updates {
     sent: u64,
 }
 
-/// An update, and who waits for its answer.
+/// An update, and the receiver of its answer.
 struct Sent {
     request: UpdateRequest,
     tell: Box<dyn FnOnce(Settled)>,
@@ -237,8 +237,8 @@ impl Test {
 }
 
 impl Api {
-    /// Sends an update to an execution, which is named by its id, and hands the answer to a
-    /// closure once it is there. The errors are those of a host.
+    /// Sends an update to an execution, which is named by its id, and hands the answer to a closure
+    /// once it is there. The errors are a host's.
     pub fn update<U: Update>(
         &self,
         execution: &str,

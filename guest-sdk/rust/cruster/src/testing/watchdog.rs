@@ -1,10 +1,10 @@
 //! Ends a test whose code does not come back.
 //!
-//! A host stops a turn that does not end, and an attempt at its timeout. In a test the author's code runs on
-//! the test's own thread, which cannot be stopped from outside: the test would hang until someone ends the
-//! process, without a word about where. So one thread watches what all tests of the process do. If
-//! something takes longer than it may, it says so in the words of a host, and ends the process; the
-//! other tests end with it.
+//! A host stops a turn that does not end, and an attempt at its timeout. In a test the author's
+//! code runs on the test's own thread, which cannot be stopped from outside: the test would hang
+//! until someone ends the process, without a word about where. So one thread watches all tests of
+//! the process. If something takes longer than it may, it says so in the words of a host, and ends
+//! the process; the other tests end with it.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -53,7 +53,7 @@ static ENTRIES: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
 /// A turn of a workflow begins on this thread, while these ops are pending.
 pub(super) fn turn(limit: Duration, pending: Pending) -> Watched {
-    where_it_is::runs(0, None); // what ran here before is another's
+    where_it_is::runs(0, None); // earlier code here is another's
     watch(limit, What::Turn { pending })
 }
 

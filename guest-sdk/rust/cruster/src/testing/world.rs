@@ -109,12 +109,12 @@ impl World {
         self.queue.borrow_mut().insert(due, Box::new(apply));
     }
 
-    /// The number of the next op, among those of all executions.
+    /// The number of the next op, among the ops of all executions.
     pub(crate) fn number_op(&self) -> u64 {
         next(&self.issued)
     }
 
-    /// The number of the last op, among those of all executions.
+    /// The number of the last op, among the ops of all executions.
     pub(crate) fn last_op(&self) -> u64 {
         self.issued.get()
     }
@@ -189,10 +189,10 @@ impl World {
         }
     }
 
-    /// Lets time pass until the execution is over.
+    /// Lets time pass until the execution ends.
     fn turn(&self, root: &Run) {
         while root.outcome().is_none() {
-            // A module would end here too, whatever the test has planned.
+            // A module would end here too, regardless of the test's plans.
             let next = match root.stuck() {
                 true => None,
                 false => self.queue.borrow_mut().pop_first(),

@@ -150,7 +150,7 @@ body! {
     Answer { error: Option<Box<Fault>>, id: String, value: Binary }
 }
 body! {
-    /// Changes what can be seen of a run from outside.
+    /// Changes the published state of a run.
     Publish {
         attributes: Option<Vec<Published>>,
         progress: Option<Box<Progress>>,
@@ -345,7 +345,7 @@ body! {
     Operations { operations: Vec<EntityCall>, state: Binary, version: u32 }
 }
 body! {
-    /// What operations left behind.
+    /// The results of operations.
     OperationsReply { replies: Vec<OperationReply>, state: Binary, version: u32 }
 }
 body! {

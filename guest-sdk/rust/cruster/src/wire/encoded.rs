@@ -8,7 +8,7 @@ use crate::value::Value;
 /// body is part of the modules alone that have definitions of the kind.
 #[derive(Debug, Clone)]
 pub struct Encoded {
-    /// What lists are sorted by, until they are encoded.
+    /// The sort key of lists, until they are encoded.
     name: &'static str,
     raw: Vec<u8>,
 }

@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(Token::Ext(kind, self.bytes(n)?))
     }
 
-    /// A list of n elements, each of which takes a byte at least.
+    /// A list of n elements, each at least a byte long.
     fn array_of(&self, n: usize) -> Take<Token<'a>> {
         if n > self.rest.len() {
             Err(Malformed("a list is longer than the body"))

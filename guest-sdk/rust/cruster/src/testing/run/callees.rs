@@ -1,4 +1,4 @@
-//! What becomes of workflows whose caller does not wait for them any more.
+//! The fate of workflows whose caller does not wait for them any more.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(crate) struct Caller {
     /// The execution of the op.
     pub(crate) execution: String,
     pub(crate) op: u32,
-    /// What becomes of the run.
+    /// The fate of the run.
     pub(crate) policy: String,
 }
 
@@ -23,12 +23,12 @@ impl Run {
         self.stop_callees(|caller| caller.op == op);
     }
 
-    /// Says that the run is over, and waits for nothing any more.
+    /// Marks the run as ended: it waits for nothing any more.
     pub(super) fn give_up_all(&self) {
         self.stop_callees(|_| true);
     }
 
-    /// Does to callees of the run what their calls say, once the turn is over.
+    /// Applies the policy of calls to callees of the run, once the turn has ended.
     fn stop_callees(&self, given: impl Fn(&Caller) -> bool) {
         let mut reason = format!("{} does not wait for it any more", self.id);
         if let Some(why) = self.stop.borrow().as_ref().filter(|why| !why.is_empty()) {

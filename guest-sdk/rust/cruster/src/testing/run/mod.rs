@@ -194,7 +194,7 @@ impl Run {
         }
     }
 
-    /// Keeps the workflow for its next turn, unless it is over.
+    /// Keeps the workflow for its next turn, unless it has ended.
     fn keep(&self, execution: Execution) {
         let outcome = execution.outcome();
         if let Some(next) = outcome.as_ref().and_then(|o| o.next.clone()) {
@@ -250,7 +250,7 @@ impl Run {
         self.outcome.borrow().clone()
     }
 
-    /// Calls `tell` when the execution is over, or now if it is.
+    /// Calls `tell` when the execution ends, or now if it has ended.
     fn on_end(&self, tell: impl FnOnce(&Outcome) + 'static) {
         match self.outcome() {
             Some(outcome) => tell(&outcome),
@@ -275,7 +275,7 @@ impl Run {
         self.outcome.borrow().is_none() && self.pending.borrow().contains_key(&op)
     }
 
-    /// The number of an op among those of all executions.
+    /// The number of an op among the ops of all executions.
     pub(crate) fn issued(&self, op: u32) -> u64 {
         self.pending.borrow().get(&op).map_or(0, |p| p.issued)
     }

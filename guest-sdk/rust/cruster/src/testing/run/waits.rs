@@ -71,7 +71,7 @@ impl Run {
         )
     }
 
-    /// What each task waits for.
+    /// The wait of each task.
     fn tasks(&self) -> String {
         let execution = self.execution.borrow();
         let waits = execution.as_ref().map(Execution::waits);
