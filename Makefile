@@ -60,7 +60,7 @@ check: ## Before each commit: words, lint, and the tests on SQLite, of what has 
 # What is built once gains nothing from what Cargo keeps to build the next time faster.
 .PHONY: test
 test: export CARGO_INCREMENTAL = 0
-test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race where the host is in their process
+test: ## Everything that CI runs: lint and verify, then all tests on both stores, with -race in the rooms of the host
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts tools
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust test-clients
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh

@@ -20,8 +20,8 @@ const (
 )
 
 // shared makes concurrent calls of entities share a stream: several travel in one message, which
-// costs both sides a fraction of as many RPCs. A call that is alone is an RPC of its own, and so is
-// one that is large or needs something of the transport (metadata, options). For the caller, the
+// costs both sides a fraction of as many RPCs. A single call is an RPC of its own, and so is
+// a large call, or a call with metadata or options of its own. For the caller, the
 // retrier and other interceptors there is no difference.
 //
 // Invariants: a call is not taken (errNotTaken) only if no host has performed it; then it is made

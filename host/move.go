@@ -36,8 +36,8 @@ func (e *Engine) Move(ctx context.Context, namespace, name, to string) (*journal
 }
 
 // RequireWorkflow refuses a name of neither a workflow, "deployment/Workflow", nor a deployment,
-// "deployment/". One that the deployed module does not have any more is known for as long as there
-// are executions of it.
+// "deployment/". A workflow that the deployed module does not have any more is known for as long
+// as there are executions of it.
 func (e *Engine) RequireWorkflow(ctx context.Context, namespace, workflow string) error {
 	namespace = namespaceOf(namespace)
 	page, err := e.List(ctx, journal.Filter{Namespace: namespace, Workflow: workflow, Limit: 1})

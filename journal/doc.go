@@ -2,7 +2,7 @@
 // store ([Store]), and the group committer that turns the writes of many executions into few
 // transactions ([Committer]).
 //
-// The journal of an execution is the ordered record of what was *delivered* to it. Feeding the same
+// The journal of an execution is the ordered record of its *deliveries*. Feeding the same
 // deliveries to the same module yields the same execution: recovery, eviction and migration rest on
 // that alone.
 //

@@ -129,8 +129,8 @@ func (l InboxLimit) Exceeded(messages, bytes int64, more int) bool {
 }
 
 // Receiver names an inbox: an entity's, or an execution's chain of runs'. A run that
-// supersedes another has an inbox of its own; one that continues another shares it. Settlements of
-// deferreds have another one, for each run: see [SettlementsOf].
+// supersedes another has an inbox of its own; a run that continues another shares it. Settlements
+// of deferreds have another inbox, for each run: see [SettlementsOf].
 type Receiver struct {
 	ID ID
 	// Chain is zero for an entity.

@@ -5,8 +5,8 @@
 #
 # Words and documentation; golangci-lint, which remembers the packages that have not changed; rustfmt and clippy if code in
 # Rust has changed since the last commit on main; and tests of Go packages, of which Go repeats those that something they depend on
-# has changed for. They run without the race detector, and without Postgres: subtests on it, and the packages whose
-# tests start processes or need it, are in `make test`.
+# has changed for. They run without the race detector, and for the most part without Postgres: subtests on it, and the
+# packages whose tests start processes or need it, are left to `make test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests on both stores, with the race detector where the host is in their process. What many packages need is
+# Runs tests on both stores, in the rooms of the host with the race detector. What many packages need is
 # done once for all of them: one Postgres server is started, and all guests are
 # compiled into a cache on disk. What `make test` has built before is in CRUSTER_TEST_MODULES
 # (the examples) and CRUSTER_TEST_BINARY. All guests are handed on in CRUSTER_TEST_GUESTS and

@@ -60,7 +60,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsStay: a push changes what it names. Settings that open executions may use are removed
+// TestSettingsStay: a push changes the settings that it names. Settings that open executions may use are removed
 // only if the caller says so.
 func TestSettingsStay(t *testing.T) {
 	t.Parallel()

@@ -222,7 +222,7 @@ func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
 	return turn
 }
 
-// world is what is outside of the executions of a random life, and the observations of them. It
+// world is the surroundings of the executions of a random life, and the observations of them. It
 // performs activities. The outcome of an attempt depends on the seed, the step and how often it was
 // begun, and on nothing else.
 type world struct {

@@ -43,7 +43,7 @@ func (s slots) remove(at int64) {
 	}
 }
 
-// postponeLocked has an announcement wait for a quiet period after what was due, and reports
+// postponeLocked has an announcement wait for a quiet period after the last fired item, and reports
 // whether it does.
 func (h *Heap) postponeLocked(it *item, now int64) bool {
 	until := h.firedAt + int64(quietPeriod)

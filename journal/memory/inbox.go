@@ -112,7 +112,7 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 
 // boxesLocked are the boxes that the Write changes, once it has received, taken, held, left
 // receipts and sent, or the error of that. The zero Result is success. The messages that the Write
-// takes do not matter to the one that it receives. Position is the position of the next message.
+// takes do not matter to the message that it receives. Position is the position of the next message.
 func (s *Store) boxesLocked(w *journal.Write) (after map[journal.Receiver]*box, position uint64, res journal.Result) {
 	own := s.boxes[w.Receiver()].clone()
 	after = map[journal.Receiver]*box{w.Receiver(): own}

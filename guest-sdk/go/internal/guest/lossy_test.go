@@ -18,7 +18,7 @@ type coins struct{ cents int64 }
 func (c coins) MarshalJSON() ([]byte, error)  { return json.Marshal(c.cents) }
 func (c *coins) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &c.cents) }
 
-// labelled knows JSON, and has a field that the codec writes beside one that JSON does not.
+// labelled has a field that both codecs write, and a field that JSON leaves out.
 type labelled struct {
 	Label string
 	cents int64

@@ -64,7 +64,7 @@ func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 // An operation that fails must leave the state as it was, and the state is a value shaped by Go
 // code: a state that is easy to copy is copied before each operation. Of anything else there is an
 // encoding from some operations ago. Encoding it before each operation would make the most common
-// case, in which all succeed, as slow as there are operations, for the sake of one that fails. So
+// case, a batch without failures, slower with each operation. So
 // when an operation fails, the batch goes back to the last encoding, runs the operations since then
 // again, encodes the state they leave, and tries again from there. Nothing of a run that is
 // repeated has left the batch.

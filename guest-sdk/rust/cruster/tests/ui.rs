@@ -127,7 +127,7 @@ impl Work {
             .unwrap()
     }
 
-    /// Compiles a case, and tells how what the compiler says differs from what is expected.
+    /// Compiles a case, and returns the difference of its messages from the expected messages.
     fn check(&self, case: &Path) -> Result<(), String> {
         let output = self.compile(case);
         let says = told(&String::from_utf8(output.stderr).unwrap());
