@@ -1,4 +1,4 @@
-//! What a client sees of a host that is killed and started again: nothing. `tests/clients` does
+//! A client sees nothing of a host that is killed and started again. `tests/clients` does
 //! that to the host whenever this program says so.
 
 use approval_rust::{APPROVED, ApprovalRequest, Decision, RequestApproval};
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Error> {
     let total = cart.add(item.clone()).with_request_id("tea-1").await?;
     println!("existed: {}, total: {total}", first.existed());
 
-    // No host is there: calls are repeated until one is, and find what the first ones did.
+    // No host is there: calls are repeated until one is, and find the effects of the first ones.
     say("kill").await;
     say("start").await;
     let again = approvals.start(request).await?;
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Says what is wanted, and waits until it was taken up.
+/// Tells the wish, and waits until it was taken up.
 async fn say(wanted: &'static str) {
     let asked = tokio::task::spawn_blocking(move || {
         println!("> {wanted}");

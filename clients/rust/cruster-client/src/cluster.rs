@@ -11,7 +11,6 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::Channel;
 
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::proto;
 use crate::proto::deferred_service_client::DeferredServiceClient;
 use crate::proto::entity_service_client::EntityServiceClient;
@@ -48,17 +47,6 @@ impl Cluster {
         }
     }
 
-    /// The deployment of a module on the host at an address, `127.0.0.1:7600`. It does not
-    /// connect: the first call does. It is to be called in a tokio runtime.
-    pub fn connect(address: impl Into<String>, deployment: impl Into<String>) -> Result<Self> {
-        Options::new(address, deployment).connect()
-    }
-
-    /// [`connect`](Cluster::connect) with options.
-    pub fn options(address: impl Into<String>, deployment: impl Into<String>) -> Options {
-        Options::new(address, deployment)
-    }
-
     /// Another deployment on the same connection.
     #[must_use]
     pub fn with_deployment(&self, deployment: impl Into<String>) -> Self {
@@ -68,7 +56,7 @@ impl Cluster {
         }
     }
 
-    /// The same, with another limit of time for each call: see [`Options::timeout`].
+    /// The same, with another limit of time for each call: see [`timeout`](crate::Options::timeout).
     #[must_use]
     pub fn with_timeout(&self, time: Duration) -> Self {
         Cluster {

@@ -66,7 +66,7 @@ impl Cluster {
 /// A call of an entity that yields a `T`: `Cart::client(&cluster, "ada").add(item)` makes one.
 /// Await it for the result of the operation, or [send](EntityCall::send) it.
 ///
-/// A call whose answer was lost is repeated, unless it could run twice: that of an operation of an
+/// A call whose answer was lost is repeated, unless it could run twice: a call of an operation of an
 /// entity without a state that is not persisted is `CR-6014` then.
 #[must_use = "an entity is not called unless its call is awaited or sent"]
 pub struct EntityCall<T> {

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! The errors of calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 
 use crate::proto;
-use crate::run::State;
+use crate::state::State;
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -62,7 +62,7 @@ impl Error {
         Error::of(&UNREACHABLE, message)
     }
 
-    /// What a host, or gRPC itself, has answered.
+    /// The answer of a host, or of gRPC itself.
     pub(crate) fn from_status(status: &tonic::Status) -> Self {
         for detail in details(status) {
             if detail.type_url.ends_with("/cruster.v1.Error") {
@@ -90,7 +90,7 @@ impl Error {
         &self.0.wire.code
     }
 
-    /// What happened to what, without the code.
+    /// The event and its subject, without the code.
     pub fn message(&self) -> &str {
         &self.0.wire.message
     }
@@ -185,7 +185,7 @@ fn caused_by<E: std::error::Error + 'static>(status: &tonic::Status) -> bool {
 }
 
 /// Whether a call was lost because nothing came from its host, not even the answer to a keep-alive.
-/// Of what the transport says itself, only this and [`unsent`] are UNAVAILABLE.
+/// Of the transport's own statuses, only this and [`unsent`] are UNAVAILABLE.
 pub(crate) fn silent(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::Unavailable
         && std::error::Error::source(status).is_some()

@@ -21,7 +21,7 @@
 //! repeated, for as long as [`Options::retry_for`] allows. Settling a deferred is not: a second
 //! settlement is refused, also if the first was this client's own.
 //!
-//! What goes wrong is an [`Error`] with a stable code and a hint. That of a workflow that did not
+//! Failures are an [`Error`] with a stable code and a hint. The error of a workflow that did not
 //! complete has its [state](Error::state) too.
 
 #![deny(missing_docs)]
@@ -34,14 +34,16 @@ pub mod proto;
 mod retry;
 mod run;
 mod start;
+mod state;
 mod workflow;
 
 pub use cluster::Cluster;
 pub use entity::{EntityCall, EntityRef};
 pub use error::{Error, Result};
 pub use options::Options;
-pub use run::{Run, State, Status};
+pub use run::{Run, Status};
 pub use start::IfFinished;
+pub use state::State;
 pub use workflow::WorkflowClient;
 
 /// The examples of the README are compiled with those of the documentation.

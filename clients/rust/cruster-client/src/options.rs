@@ -9,7 +9,7 @@ use tonic::transport::Endpoint;
 use crate::cluster::{Cluster, Shared};
 use crate::error::{Error, Result};
 
-/// How much a host may send ahead of what was read.
+/// How much a host may send ahead of the reader.
 const WINDOW: u32 = 1 << 20;
 /// How often a silent connection is tried. A call that waits for an execution may be silent for
 /// days; without it the call would not notice that its host is gone.
@@ -80,7 +80,7 @@ impl Options {
         self
     }
 
-    /// A token that each call carries, for what is in front of the host: `authorization: Bearer
+    /// A token that each call carries, for a proxy in front of the host: `authorization: Bearer
     /// TOKEN`. Use it over an encrypted connection.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
@@ -151,6 +151,19 @@ impl Options {
             return "https";
         }
         "http"
+    }
+}
+
+impl Cluster {
+    /// The deployment of a module on the host at an address, `127.0.0.1:7600`. It does not
+    /// connect: the first call does. It is to be called in a tokio runtime.
+    pub fn connect(address: impl Into<String>, deployment: impl Into<String>) -> Result<Self> {
+        Options::new(address, deployment).connect()
+    }
+
+    /// [`connect`](Cluster::connect) with options.
+    pub fn options(address: impl Into<String>, deployment: impl Into<String>) -> Options {
+        Options::new(address, deployment)
     }
 }
 

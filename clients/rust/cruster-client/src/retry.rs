@@ -54,7 +54,7 @@ impl Attempt<'_> {
 const HAD_BY_HOST: Duration = Duration::from_secs(10);
 
 /// Bounds how long one call is without a host. When a host has had the call, it is whole again: a
-/// call that waits for long outlives any number of restarts, and one that is refused, at once or
+/// call that waits for long outlives any number of restarts, and a refused call, at once or
 /// after a while, does not.
 struct Budget {
     whole: Duration,

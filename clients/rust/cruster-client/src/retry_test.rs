@@ -34,7 +34,7 @@ async fn attempts(
 
 const LONG: Duration = Duration::from_secs(30);
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lost_call_is_repeated_and_marked() {
     let lost = || Status::unavailable("gone");
     for retry_for in [LONG, Duration::MAX] {
@@ -43,7 +43,7 @@ async fn a_lost_call_is_repeated_and_marked() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_that_must_not_be_repeated_is_not() {
     let lost = || Status::unavailable("gone");
     let (made, _, outcome) = attempts(&nowhere(LONG), Repeat::No, 1, lost).await;
@@ -51,10 +51,10 @@ async fn a_call_that_must_not_be_repeated_is_not() {
     assert_eq!(outcome.expect_err("no host answers").code(), "CR-5010");
 }
 
-/// What has not left can be made again, whatever it is.
+/// A call that has not left can be made again, whatever it is.
 #[tokio::test]
 async fn a_call_that_found_no_connection_is_repeated() {
-    let cluster = nowhere(LONG);
+    let cluster = nowhere(FOREVER);
     let marks = std::cell::RefCell::new(Vec::new());
     let outcome = cluster.call(Repeat::No, |attempt| {
         marks.borrow_mut().push(attempt.again);
@@ -71,7 +71,7 @@ async fn a_call_that_found_no_connection_is_repeated() {
     assert_eq!(marks.into_inner(), [false, false, false]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_host_refuses_is_not_repeated() {
     let refused = || Status::invalid_argument("no");
     let (made, _, outcome) = attempts(&nowhere(LONG), Repeat::Yes, 1, refused).await;
@@ -79,7 +79,7 @@ async fn what_a_host_refuses_is_not_repeated() {
     assert_eq!(outcome.expect_err("it is refused").code(), "CR-2015");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn repetitions_have_a_budget() {
     let lost = || Status::unavailable("gone");
     let (made, _, outcome) = attempts(&nowhere(Duration::ZERO), Repeat::Yes, 1, lost).await;
@@ -90,26 +90,22 @@ async fn repetitions_have_a_budget() {
 }
 
 /// Of what found no connection by the deadline the caller learns that it was not sent.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deadline_says_what_has_left() {
-    let request = proto::ResolveRequest::default();
-    let refused = nowhere(LONG).deferreds().resolve(request).await;
-    let refused = refused.expect_err("nothing listens there");
-    let gone = Status::unavailable("gone");
     for timeout in [Duration::ZERO, Duration::from_millis(1)] {
         let hurried = nowhere(LONG).with_timeout(timeout);
-        let (made, _, outcome) = attempts(&hurried, Repeat::No, 1, || refused.clone()).await;
+        let (made, _, outcome) = attempts(&hurried, Repeat::No, 1, refused).await;
         let error = outcome.expect_err("the deadline passes");
         assert_eq!((made, error.code()), (1, "CR-5010"));
         assert!(error.message().ends_with("; it was not sent"), "{error}");
     }
     let late = nowhere(LONG).with_timeout(Duration::ZERO);
-    let (_, _, outcome) = attempts(&late, Repeat::Yes, 1, || gone.clone()).await;
+    let (_, _, outcome) = attempts(&late, Repeat::Yes, 1, gone).await;
     assert_eq!(outcome.expect_err("it may have left").code(), "CR-5008");
 }
 
-/// How a call ends whose attempts take some time and then fail, and for how long it was made. A
-/// later attempt than those is answered.
+/// How a call ends whose attempts take some time and then fail, and its virtual time. A later
+/// attempt is answered.
 async fn attempts_that_take(
     retry_for: Duration,
     failures: impl IntoIterator<Item = (Duration, Status)>,
@@ -134,13 +130,13 @@ fn gone() -> Status {
     Status::unavailable("gone")
 }
 
-/// What the transport says if there is no connection.
+/// The transport's status if there is no connection.
 fn refused() -> Status {
     let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
     Status::from_error(Box::new(tonic::ConnectError(Box::new(error))))
 }
 
-/// What the transport says if nothing has come from the host since the last keep-alive.
+/// The transport's status if nothing has come from the host since the last keep-alive.
 fn silent() -> Status {
     let mut status = gone();
     status.set_source(std::sync::Arc::new(std::io::Error::other("timed out")));

@@ -10,50 +10,7 @@ use crate::cluster::{Cluster, decode, encode, request_id};
 use crate::error::{Error, Result};
 use crate::proto;
 use crate::retry::Repeat;
-
-/// How far an execution is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum State {
-    /// It is at work, or waits for something.
-    Running,
-    /// It cannot go on until an operator resumes it.
-    Paused,
-    /// It has returned a result.
-    Completed,
-    /// It has returned an error.
-    Failed,
-    /// It was asked to stop, and did.
-    Interrupted,
-    /// The host says something that this version does not know.
-    Unknown,
-}
-
-impl State {
-    fn of(execution: &proto::Execution) -> Self {
-        match execution.state() {
-            proto::State::Running => State::Running,
-            proto::State::Paused => State::Paused,
-            proto::State::Completed => State::Completed,
-            proto::State::Failed => State::Failed,
-            proto::State::Interrupted => State::Interrupted,
-            proto::State::Unspecified => State::Unknown,
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            State::Running => "running",
-            State::Paused => "paused",
-            State::Completed => "completed",
-            State::Failed => "failed",
-            State::Interrupted => "interrupted",
-            State::Unknown => "unknown",
-        })
-    }
-}
+use crate::state::State;
 
 /// What [`Run::poll`] sees of an execution.
 #[derive(Debug)]
@@ -159,7 +116,7 @@ impl<W: Workflow> Run<W> {
     }
 
     /// Sends it a signal. It is done when the signal is durable; the workflow receives it when it
-    /// asks for it. One that the workflow does not list does not compile:
+    /// asks for it. A signal that the workflow does not list does not compile:
     ///
     /// ```compile_fail,E0277
     /// # use cruster_client::Run;
@@ -246,7 +203,7 @@ impl<W: Workflow> Run<W> {
         }
     }
 
-    /// Reads a value that it has published, also if it is over. `None` if it has not published
+    /// Reads a value that it has published, also if it has ended. `None` if it has not published
     /// it, or has taken it back.
     pub async fn published<P: cruster::State>(&self) -> Result<Option<P>>
     where
@@ -269,7 +226,7 @@ impl<W: Workflow> Run<W> {
         }
     }
 
-    /// Settles one of its deferreds with a value. The error of one that was settled before has
+    /// Settles one of its deferreds with a value. The error of a deferred that was settled before has
     /// the code `CR-2013`.
     pub async fn resolve<T: Serialize>(&self, deferred: Deferred<T>, value: T) -> Result<()> {
         let request = proto::ResolveRequest {

@@ -1,19 +1,19 @@
-//! What a start says beside its request.
+//! The options of a start, beside its request.
 
 use crate::cluster::request_id;
 use crate::proto;
 
-/// What a start does if there is a run under its key that is over. One that is not over is
+/// The effect of a start if a run under its key has ended. An open run is
 /// found, whatever it says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IfFinished {
-    /// It answers with the run that is over.
+    /// It answers with the ended run.
     #[default]
     Return,
     /// It starts a new run.
     Restart,
-    /// It starts a new run, unless the one that is over has completed.
+    /// It starts a new run, unless the ended run has completed.
     RestartFailed,
     /// It fails with `CR-2044`.
     Refuse,
@@ -45,7 +45,7 @@ impl Start {
         workflow: String,
         input: Option<proto::Payload>,
     ) -> proto::StartOptions {
-        // One that finds what there is is known again by its key.
+        // A start that finds a run is known again by its key.
         let request_id = match self.if_finished {
             IfFinished::Return => self.request_id.clone().unwrap_or_default(),
             _ => request_id(self.request_id.as_deref()),

@@ -42,7 +42,7 @@ impl<W> Clone for WorkflowClient<W> {
 }
 
 impl<W: Workflow> WorkflowClient<W> {
-    /// A copy whose starts use the SHA-256 of `key` as the idempotency key, instead of what the
+    /// A copy whose starts use the SHA-256 of `key` as the idempotency key, instead of the key that the
     /// workflow derives from the request.
     #[must_use]
     pub fn with_key(&self, key: impl Into<String>) -> Self {
@@ -61,7 +61,7 @@ impl<W: Workflow> WorkflowClient<W> {
         copy
     }
 
-    /// A copy whose starts do this if there is a run under their key that is over.
+    /// A copy whose starts do this if a run under their key has ended.
     #[must_use]
     pub fn if_finished(&self, then: IfFinished) -> Self {
         let mut copy = self.clone();
@@ -69,8 +69,8 @@ impl<W: Workflow> WorkflowClient<W> {
         copy
     }
 
-    /// A copy whose starts have this request id: those that start a new run in place of a
-    /// finished one start one run, however often they are repeated, also from another process.
+    /// A copy whose starts have this request id: all starts of a new run in place of a
+    /// finished run start one run, however often they are repeated, also from another process.
     /// Without it each call draws one.
     #[must_use]
     pub fn with_request_id(&self, id: impl Into<String>) -> Self {
@@ -79,7 +79,7 @@ impl<W: Workflow> WorkflowClient<W> {
         copy
     }
 
-    /// Starts an execution, or finds the one that was started with the same key, and waits for
+    /// Starts an execution, or finds the execution with the same key, and waits for
     /// its result.
     pub async fn execute(&self, request: W::Request) -> Result<W::Response> {
         let request = proto::ExecuteRequest {
@@ -94,7 +94,7 @@ impl<W: Workflow> WorkflowClient<W> {
         result_of(call.await?.execution.unwrap_or_default())
     }
 
-    /// Starts an execution, or finds the one that was started with the same key. It is done as
+    /// Starts an execution, or finds the execution with the same key. It is done as
     /// soon as the start is durable.
     pub async fn start(&self, request: W::Request) -> Result<Run<W>> {
         let request = proto::StartRequest {

@@ -1,4 +1,4 @@
-//! Clients have the types of what they call: it is the compiler that tests this.
+//! Clients have the types of their callees: it is the compiler that tests this.
 
 use std::future::IntoFuture;
 

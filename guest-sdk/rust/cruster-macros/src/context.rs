@@ -58,7 +58,7 @@ const IMMEDIATE: [&str; 6] = [
 /// The methods that `self` always has.
 const EVERYWHERE: [&str; 3] = ["execution_id", "namespace", "now"];
 
-/// Whether a method of this name would hide one that `self` has.
+/// Whether a method of this name would hide a method of `self`.
 pub(crate) fn is_reserved(name: &str) -> bool {
     DURABLE.contains(&name) || IMMEDIATE.contains(&name) || EVERYWHERE.contains(&name)
 }
@@ -218,7 +218,7 @@ enum Call {
     WithSelf,
     /// `std::thread::sleep(…)`.
     ThreadSleep,
-    /// `std::thread::spawn(…)`, or that of an async runtime.
+    /// `std::thread::spawn(…)`, or the `spawn` of an async runtime.
     Spawn,
 }
 
@@ -364,7 +364,7 @@ mod tests {
     use proc_macro2::TokenStream;
     use quote::quote;
 
-    /// What is said about the body of an activity, or else of `execute`.
+    /// The errors about the body of an activity, or else of `execute`.
     fn complaints(in_activity: bool, body: TokenStream) -> String {
         let (execute, activity) = if in_activity {
             (quote!(), body)

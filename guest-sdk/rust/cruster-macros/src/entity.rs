@@ -11,6 +11,7 @@ use crate::names;
 use crate::options::{self, Opt};
 use crate::problems::Problems;
 use crate::signature::plain;
+use crate::stateless;
 use crate::structs;
 
 const OPTIONS: [&str; 7] = [
@@ -119,11 +120,6 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     quote! { #errors #definition #code }
 }
 
-/// The advice for `#[state]` on an entity without a state.
-pub(crate) const STATELESS: &str = "entities are stateless; use a database, or #[stateful_entity]\n\
-     help: `self.transaction()` in an RPC commits with its reply; `#[stateful_entity]` keeps a \
-     struct for each id, saved with each operation";
-
 fn check(
     kind: Kind,
     options: &EntityOptions,
@@ -151,7 +147,7 @@ fn check(
         Kind::Stateful => {
             "all fields of the struct are the state of the entity\nhelp: remove `#[state]`"
         }
-        _ => STATELESS,
+        _ => stateless::ENTITIES,
     };
     let fields = definition.fields.iter_mut().map(|f| &mut f.attrs);
     for attrs in std::iter::once(&mut definition.attrs).chain(fields) {

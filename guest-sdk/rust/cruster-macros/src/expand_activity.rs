@@ -7,7 +7,7 @@ use syn::{AttrStyle, Attribute, Expr, ImplItemFn, Path, Type, parse_quote};
 use crate::activity::Policy;
 use crate::implementation::{Implementation, is};
 use crate::method::{Method, Role};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, local};
 use crate::selfless::Rename;
 use crate::signature;
 
@@ -243,9 +243,4 @@ pub(crate) fn prepared(method: &Method, target: &Path) -> ImplItemFn {
     }
     Rename(target).method(&mut item);
     item
-}
-
-/// A local name that cannot collide with one of the author.
-pub(crate) fn local(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
 }

@@ -1,6 +1,6 @@
 //! `#[activity_group_impl]`: its options and its expansion.
 //!
-//! `__PaymentsCalls<__Inner>` is the layer that a workflow which uses the group puts around what it
+//! `__PaymentsCalls<__Inner>` is the layer that a workflow which uses the group puts around the layers it
 //! has already: it adds the calls of the group's activities and dereferences to the rest.
 
 use proc_macro2::TokenStream;

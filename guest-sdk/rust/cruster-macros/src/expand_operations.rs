@@ -9,7 +9,7 @@ use quote::{format_ident, quote};
 use syn::{AttrStyle, Attribute, ImplItemFn, Path};
 
 use crate::implementation::is;
-use crate::operations::{Operation, value_of};
+use crate::operation::{Operation, value_of};
 use crate::signature;
 
 /// The parts of the expansion.

@@ -15,10 +15,11 @@ use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
-use crate::expand_activity::{Activity, Owner, attempt_type, called_at_key, local, prepared};
+use crate::expand_activity::{Activity, Owner, attempt_type, called_at_key, prepared};
 use crate::implementation::{Implementation, is, other_item};
 use crate::method::{Kind, Method, Role};
 use crate::names;
+use crate::parameters::local;
 use crate::problems::Problems;
 use crate::selfless::Rename;
 use crate::signature;
@@ -281,7 +282,7 @@ impl<'a> Workflow<'a> {
         }
     }
 
-    /// What the workflow exchanges with the world: the lists of its definition, and the
+    /// The exchanges of the workflow with the world: the lists of its definition, and the
     /// implementations that let its code use them.
     fn declared(&self) -> (TokenStream, TokenStream) {
         let (sdk, target, options) = (&self.options.sdk, &self.block.target, self.options);
@@ -348,7 +349,7 @@ impl<'a> Workflow<'a> {
         })
     }
 
-    /// Refuses two methods with one name, of which only the first could be called.
+    /// Refuses two methods with one name: only the first could be called.
     fn distinct(&self) -> TokenStream {
         let (sdk, groups) = (&self.options.sdk, &self.options.groups);
         if groups.is_empty() {
@@ -392,7 +393,7 @@ impl<'a> Workflow<'a> {
         };
         let key = Rename(target).expr(key);
         let (body, request) = (local("body"), local("request"));
-        // A key that is not hashed must be text; one that is may be of any type.
+        // A key that is not hashed must be text; a hashed key may be of any type.
         let (mode, encode) = match self.options.hash {
             true => (quote!(FunctionHashed), quote!(hashed_key)),
             false => (quote!(FunctionRaw), quote!(raw_key)),
@@ -409,7 +410,7 @@ impl<'a> Workflow<'a> {
         )
     }
 
-    /// The documentation of `execute` is that of the client too.
+    /// The documentation of `execute` is the client's too.
     fn client_docs(&self, name: &str) -> Vec<TokenStream> {
         let first =
             format!(" Calls the workflow `{name}`: from another one, or from outside of modules.");

@@ -11,9 +11,9 @@ use crate::activity::ActivityOptions;
 use crate::context;
 use crate::method::{Kind, Method, Role};
 use crate::names;
-use crate::options::STATELESS;
 use crate::problems::Problems;
 use crate::signature;
+use crate::stateless;
 
 /// The whole block.
 pub(crate) struct Implementation {
@@ -42,7 +42,7 @@ impl Implementation {
         signature::plain(self.name())
     }
 
-    /// Checks the name of the struct where it is that of a group.
+    /// Checks the name of the struct where it is a group's.
     pub(crate) fn check_group_name(&self, problems: &mut Problems) {
         if let Some(complaint) = names::complain(&self.plain_name()) {
             let text =
@@ -278,7 +278,7 @@ const MISPLACED: [(&str, &str); 8] = [
         "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send values to a running workflow, \
              list signals in `#[workflow_impl(signals(…))]` and `receive` them; for a single value, use a deferred",
     ),
-    ("state", STATELESS),
+    ("state", stateless::WORKFLOWS),
     (
         "query",
         "a query is a type, not a method\nhelp: write `#[derive(Serialize, Deserialize, Schema, Query)]` on a struct, list it in \

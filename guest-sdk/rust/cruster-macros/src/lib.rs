@@ -19,6 +19,7 @@ mod implementation;
 mod messages;
 mod method;
 mod names;
+mod operation;
 mod operation_calls;
 mod operations;
 mod options;
@@ -30,6 +31,7 @@ mod schema;
 mod selfless;
 mod serde_attrs;
 mod signature;
+mod stateless;
 mod structs;
 mod workflow;
 
@@ -40,7 +42,7 @@ use proc_macro::TokenStream;
 ///
 /// A struct without fields gets a `Default`, unless it derives one below the attribute. A struct
 /// with fields must implement it: every execution begins with the default value, and reads the
-/// fields through `self`. Fields cannot change. Keep what a workflow has to remember in local
+/// fields through `self`. Fields cannot change. Keep a workflow's own values in local
 /// variables of `execute`.
 ///
 /// ```
@@ -78,7 +80,7 @@ pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `base = "1s"` | the first delay |
 /// | `jitter = 0.2` | the largest fraction by which a delay is shortened at random |
 /// | `timeout = "30s"` | how long one attempt may take |
-/// | `name = "…"` | the whole name of the activity. Defaults to that of the method |
+/// | `name = "…"` | the whole name of the activity. Defaults to the method's |
 /// | `key = \|a, b\| …` | the key of a call, computed from references to the parameters. Defaults to the hash of all of them |
 ///
 /// Durations are whole numbers with units, `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, as in `"1h30m"`.
@@ -125,7 +127,7 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `name = "…"` | the name of the signal. Defaults to that of the type, in snake case |
+/// | `name = "…"` | the name of the signal. Defaults to the type's, in snake case |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(Signal, attributes(signal))]
 pub fn derive_signal(item: TokenStream) -> TokenStream {
@@ -133,7 +135,7 @@ pub fn derive_signal(item: TokenStream) -> TokenStream {
 }
 
 /// Makes a type a query: a question that a running workflow answers, if it lists the type in
-/// its `queries`. The value of the type is what the query asks with.
+/// its `queries`. The value of the type is the query's input.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -149,7 +151,7 @@ pub fn derive_signal(item: TokenStream) -> TokenStream {
 /// | option | meaning |
 /// | --- | --- |
 /// | `answer = Type` | the type of the answer |
-/// | `name = "…"` | the name of the query. Defaults to that of the type, in snake case |
+/// | `name = "…"` | the name of the query. Defaults to the type's, in snake case |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(Query, attributes(query))]
 pub fn derive_query(item: TokenStream) -> TokenStream {
@@ -157,7 +159,7 @@ pub fn derive_query(item: TokenStream) -> TokenStream {
 }
 
 /// Makes a type an update: a request that changes a running workflow and is answered, if the
-/// workflow lists the type in its `updates`. The value of the type is what the update asks for.
+/// workflow lists the type in its `updates`. The value of the type is the update's request.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -174,7 +176,7 @@ pub fn derive_query(item: TokenStream) -> TokenStream {
 /// | --- | --- |
 /// | `answer = Type` | the type of the answer |
 /// | `validated` | the workflow may refuse it before it is sent |
-/// | `name = "…"` | the name of the update. Defaults to that of the type, in snake case |
+/// | `name = "…"` | the name of the update. Defaults to the type's, in snake case |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(Update, attributes(update))]
 pub fn derive_update(item: TokenStream) -> TokenStream {
@@ -193,7 +195,7 @@ pub fn derive_update(item: TokenStream) -> TokenStream {
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `name = "…"` | the name of the value. Defaults to that of the type, in snake case |
+/// | `name = "…"` | the name of the value. Defaults to the type's, in snake case |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(State, attributes(state))]
 pub fn derive_state(item: TokenStream) -> TokenStream {
@@ -212,7 +214,7 @@ pub fn derive_state(item: TokenStream) -> TokenStream {
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `name = "…"` | the name of the attribute. Defaults to that of the type, in snake case |
+/// | `name = "…"` | the name of the attribute. Defaults to the type's, in snake case |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(Attribute, attributes(attribute))]
 pub fn derive_attribute(item: TokenStream) -> TokenStream {
@@ -231,7 +233,7 @@ pub fn derive_attribute(item: TokenStream) -> TokenStream {
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `name = "…"` | the name of the type of entity. Defaults to that of the struct |
+/// | `name = "…"` | the name of the type of entity. Defaults to the struct's |
 /// | `mailbox_capacity = 50` | how many calls of one entity may wait |
 /// | `concurrency = 4` | how many calls of one entity run at the same time. Defaults to one |
 /// | `max_idle_time_secs = 120` | how long an entity without calls stays in memory |

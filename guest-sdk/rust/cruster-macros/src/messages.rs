@@ -10,7 +10,7 @@ use crate::options;
 use crate::problems::Problems;
 use crate::signature::plain;
 
-/// What a type is made.
+/// The kind of message that a type becomes.
 struct Derive {
     /// The word for it, which is also the name of its attribute.
     word: &'static str,
@@ -151,7 +151,7 @@ pub(crate) fn attribute(item: TokenStream) -> TokenStream {
     })
 }
 
-/// How something is published: the function that adds it, and what it is given.
+/// How something is published: the function that adds it, and its argument.
 fn part(sdk: &Path, ident: &Ident, add: &TokenStream, value: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]

@@ -4,7 +4,7 @@ use syn::{Ident, ImplItemFn};
 
 use crate::activity::ActivityOptions;
 
-/// What a struct and its block are.
+/// The kind of a struct and its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Workflow,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// What a method is for.
+/// The purpose of a method.
 pub(crate) enum Role {
     /// The entry point of a workflow.
     Execute,

@@ -5,7 +5,7 @@ use strsim::osa_distance;
 /// The longest name of a workflow or activity, as the host sees it.
 const MAX_NAME: usize = 128;
 
-/// Says what is wrong with the name of a workflow or activity, if it is invalid. The
+/// The problem with the name of a workflow or activity, if it is invalid. The
 /// host has the same rule (CR-1006); here an author learns of it before the upload.
 pub(crate) fn complain(name: &str) -> Option<String> {
     let mut chars = name.chars();

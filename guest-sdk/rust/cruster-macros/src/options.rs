@@ -9,9 +9,9 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, parenthesized, token};
 
-use crate::entity;
 use crate::names;
 use crate::problems::Problems;
+use crate::stateless;
 
 /// One entry of the list.
 pub(crate) struct Opt {
@@ -62,7 +62,7 @@ impl Parse for Opt {
 }
 
 /// Reads the list and refuses names that `known` does not have, and names that
-/// come twice. `attribute` is what the author wrote, for messages.
+/// come twice. `attribute` is as the author wrote it, for messages.
 pub(crate) fn parse(
     attribute: &str,
     known: &[&str],
@@ -160,8 +160,8 @@ const ON_ENTITY: &[&str] = &[
 fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
     if name == "state" {
         return match attribute {
-            "#[entity]" | "#[entity_impl]" | "#[rpc_group]" => entity::STATELESS.to_string(),
-            _ => STATELESS.to_string(),
+            "#[entity]" | "#[entity_impl]" | "#[rpc_group]" => stateless::ENTITIES.to_string(),
+            _ => stateless::WORKFLOWS.to_string(),
         };
     }
     if let Some((_, other, _)) = ELSEWHERE
@@ -183,11 +183,6 @@ fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
         names::list(known)
     )
 }
-
-/// The advice for `state`, as an attribute and as an option.
-pub(crate) const STATELESS: &str = "workflows are stateless: a replay of the journal restores the local variables of `execute`\n\
-     help: keep values in local variables, which survive every restart, and lasting data in the \
-     database, through an activity";
 
 impl Opt {
     /// The expression behind `=`.
@@ -291,7 +286,7 @@ impl Opt {
         }
     }
 
-    /// The error of a value that is not what the option takes.
+    /// The error of a value that the option does not take.
     pub(crate) fn wrong(&self, place: impl ToTokens, what: &str, example: &str) -> syn::Error {
         syn::Error::new_spanned(place, format!("`{}` is {what}: `{example}`", self.name))
     }

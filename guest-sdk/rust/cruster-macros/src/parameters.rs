@@ -1,11 +1,9 @@
 //! The parameters of a method, as the input that is stored and sent: nothing, the one
 //! parameter itself, or a struct of several under their names.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Pat, PatType, Path, Type};
-
-use crate::expand_activity::local;
 
 /// The parameters behind `self`.
 pub(crate) struct Parameters {
@@ -85,7 +83,7 @@ impl Parameters {
         }
     }
 
-    /// How a call makes the input of its parameters: what it does first, a reference to the
+    /// How a call makes the input of its parameters: its first statements, a reference to the
     /// value, and references to each parameter.
     pub(crate) fn input_value(&self) -> (TokenStream, TokenStream, Vec<TokenStream>) {
         match self.list.as_slice() {
@@ -102,4 +100,9 @@ impl Parameters {
             }
         }
     }
+}
+
+/// A local name that cannot collide with one of the author.
+pub(crate) fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
 }

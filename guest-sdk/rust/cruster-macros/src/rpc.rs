@@ -4,7 +4,7 @@
 //!
 //! - `__GatewayCall`, the `self` of its RPCs, which dereferences to the context with the
 //!   immediate calls.
-//! - `__GatewayCalls<__Inner>`, a layer of a client with a method for each RPC. That of an entity
+//! - `__GatewayCalls<__Inner>`, a layer of a client with a method for each RPC. An entity's layer
 //!   lies around those of its groups.
 //! - the implementation of `Entity`, which holds the definition that `module!` lists, or of
 //!   `RpcGroup`, and `client`.
@@ -82,7 +82,7 @@ struct Expansion<'a> {
     sdk: &'a Path,
     groups: &'a [Path],
     block: &'a Block,
-    /// What the names of the RPCs begin with: that of their group.
+    /// The first part of the names of the RPCs: the name of their group.
     prefix: String,
     /// The type that RPCs have as `self`.
     call: Ident,
@@ -266,7 +266,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Refuses two methods with one name, of which only the first could be called.
+    /// Refuses two methods with one name: only the first could be called.
     fn distinct(&self) -> TokenStream {
         let (sdk, groups) = (self.sdk, self.groups);
         if groups.is_empty() {

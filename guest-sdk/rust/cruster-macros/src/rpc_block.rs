@@ -8,7 +8,6 @@ use syn::{
 };
 
 use crate::context;
-use crate::entity::STATELESS;
 use crate::expand_activity::prepared;
 use crate::implementation::{self, Implementation, is};
 use crate::method::{Kind, Method, Role};
@@ -17,6 +16,7 @@ use crate::options;
 use crate::parameters::Parameters;
 use crate::problems::Problems;
 use crate::signature;
+use crate::stateless;
 
 /// The whole block.
 pub(crate) struct Block {
@@ -139,7 +139,7 @@ const MISPLACED: [(&str, &str); 5] = [
         "an entity has no workflows: a workflow is a struct of its own, with `#[workflow]`\n\
          help: mark the method with `#[rpc]`, and have the workflow call it: `Name::client(self, id).method(…).await`",
     ),
-    ("state", STATELESS),
+    ("state", stateless::ENTITIES),
     (
         "read_only",
         "`#[read_only]` is for the operations of a `#[stateful_entity]`\nhelp: an `#[rpc]` that is not persisted is for reads",
@@ -205,7 +205,9 @@ fn check_receiver(item: &mut ImplItemFn, problems: &mut Problems) {
     };
     let advice = match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => return,
-        ReceiverKind::Reference(_, _, Some(_)) => STATELESS.lines().next().unwrap_or_default(),
+        ReceiverKind::Reference(_, _, Some(_)) => {
+            stateless::ENTITIES.lines().next().unwrap_or_default()
+        }
         _ => "write `&self`",
     };
     problems.add(
@@ -218,7 +220,7 @@ fn check_receiver(item: &mut ImplItemFn, problems: &mut Problems) {
     }
 }
 
-/// Checks what an RPC needs to be generated; returns whether it can be.
+/// Checks whether an RPC can be generated.
 fn check_rpc(name: &str, item: &mut ImplItemFn, problems: &mut Problems) -> bool {
     if item.sig.asyncness.is_none() {
         problems.add(

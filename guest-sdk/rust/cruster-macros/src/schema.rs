@@ -224,7 +224,7 @@ fn field(field: &Written, container: &Container, sdk: &Path) -> Vec<TokenStream>
         .collect()
 }
 
-/// The fields of a flattened field are known only at run time. One that is not a struct, such as
+/// The fields of a flattened field are known only at run time. A field that is not a struct, such as
 /// a map, may add any field.
 fn flattened(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
     let steps = fields.iter().map(|f| {

@@ -1,6 +1,6 @@
 //! The options of `#[serde(…)]` that decide the form of a type on the wire.
 //!
-//! serde reports errors in its attributes. This only reads them, and ignores what it
+//! serde reports errors in its attributes. This only reads them, and ignores attributes that it
 //! does not know.
 
 use syn::meta::ParseNestedMeta;
@@ -108,7 +108,7 @@ fn each(attrs: &[Attribute], mut f: impl FnMut(ParseNestedMeta) -> syn::Result<(
 }
 
 /// The string of `rename = "x"`. Two names, one for writing and one for reading, cannot
-/// work here: what a workflow writes into its journal it reads from there.
+/// work here: a workflow reads its own writes from its journal.
 fn one_name(meta: &ParseNestedMeta, problems: &mut Problems) -> syn::Result<Option<String>> {
     if meta.input.peek(Token![=]) {
         return Ok(Some(meta.value()?.parse::<LitStr>()?.value()));

@@ -4,11 +4,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
-use crate::entity;
 use crate::implementation::{self, is};
 use crate::method::Kind;
-use crate::options::{self, STATELESS};
+use crate::options;
 use crate::problems::Problems;
+use crate::stateless;
 
 /// Expands the attribute on a struct.
 pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -82,8 +82,8 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
     for field in &mut definition.fields {
         for attr in field.attrs.iter().filter(|a| is(a, "state")) {
             let advice = match kind {
-                Kind::RpcGroup => entity::STATELESS,
-                _ => STATELESS,
+                Kind::RpcGroup => stateless::ENTITIES,
+                _ => stateless::WORKFLOWS,
             };
             problems.add(attr, advice);
         }

@@ -118,7 +118,7 @@ fn key(option: &Opt) -> syn::Result<Expr> {
     }
 }
 
-/// The paths of a list, each of which may come once.
+/// The paths of a list; each may come once.
 pub(crate) fn distinct(
     option: &Opt,
     what: &str,

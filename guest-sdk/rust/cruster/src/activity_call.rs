@@ -10,14 +10,16 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::awaited::Awaited;
 use crate::context::InWorkflow;
-use crate::definition::{ActivityDefinition, Backoff, RetryPolicy};
+use crate::definition::ActivityDefinition;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 use crate::host::ACTIVITY;
 use crate::nanos::{clamp, nanos};
 use crate::op::RawOp;
 use crate::payload;
+use crate::retry_policy::{Backoff, RetryPolicy};
 use crate::wire::{self, Wire};
 
 /// How long the key of a call may be.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::host::{CONFIG, Call, Host};
-use crate::module::Given;
+use crate::owner::Given;
 use crate::timestamp::Timestamp;
 use crate::wire::{ConfigReply, ConfigRequest, Invocation, Wire};
 

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::rc::Rc;
 
+use crate::awaited::Awaited;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
-use crate::execution::Awaited;
 use crate::line::Line;
 
 /// Makes a channel between tasks of one execution, which keeps up to `capacity` values, in order.
@@ -178,7 +178,7 @@ impl<T> Inner<T> {
 /// A value of a sender that waits until it is received; it is taken back when this is dropped.
 struct Offer<'a, T> {
     inner: &'a Inner<T>,
-    /// That of the value; 0 if there is none to take back.
+    /// The number of the value; 0 if there is none to take back.
     number: u64,
 }
 

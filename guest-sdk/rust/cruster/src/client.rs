@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::executor::ContextCore;
 use crate::host::{CALL, Call, INTERRUPT, POLL, SEND};
 use crate::op::{Op, RawOp};
 use crate::payload;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::codes;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::executor::ContextCore;
 use crate::host::{DEFERRED, PATCHED, RESOLVE, SLEEP};
 use crate::names;
 use crate::nanos::{clamp, nanos};

@@ -42,7 +42,7 @@ impl<W: Workflow> WorkflowContext<W> {
     }
 
     /// Ends this run of the workflow, and has a new one take its place, under the same name and
-    /// with an empty journal. Return what it returns:
+    /// with an empty journal. Return its result:
     ///
     /// ```
     /// # use cruster::prelude::*;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::definition::DeferredDefinition;
+use crate::declared::DeferredDefinition;
 use crate::names::{self, MAX_NAME};
 use crate::schema::Schema;
 

@@ -7,7 +7,8 @@ use crate::codes;
 use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::logging;
-use crate::module::{Module, Started, make_early};
+use crate::module::{Module, Started};
+use crate::owner::make_early;
 use crate::wire::{Fault, Invocation, Outcome, Query, Resume, Wire};
 
 #[link(wasm_import_module = "cruster")]

@@ -7,51 +7,24 @@
 //! workflow has looked at it. So every signal is received once, in the order in which they were sent,
 //! by the futures in the order in which they asked.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::definition::WorkflowDefinition;
+use crate::awaited::Awaited;
+use crate::declared::SignalDefinition;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::{ContextCore, Inbox};
 use crate::host::RECEIVE;
 use crate::names::sort;
 use crate::wire::{self, Wire};
 
-/// The signals of one name.
-pub(crate) struct Inbox {
-    name: &'static str,
-    /// The op that is under way, or whose value was not taken yet; 0 for none.
-    op: u32,
-    /// The waits of the futures, in the order in which they asked. The op is for the first.
-    waits: VecDeque<u64>,
-}
-
-impl ContextCore {
-    /// Changes the inbox of a name, which is there once a future has asked for it.
-    fn inbox<T>(&self, name: &'static str, change: impl FnOnce(&mut Inbox) -> T) -> T {
-        let mut inboxes = self.0.inboxes.borrow_mut();
-        let at = inboxes.iter().position(|i| i.name == name);
-        let at = at.unwrap_or_else(|| {
-            inboxes.push(Inbox {
-                name,
-                op: 0,
-                waits: VecDeque::new(),
-            });
-            inboxes.len() - 1
-        });
-        change(&mut inboxes[at])
-    }
-}
-
 impl ContextCore {
     /// The signals that were delivered and that no future has taken, sorted by name.
     pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let inboxes = self.0.inboxes.borrow();
         let kept = |inbox: &Inbox| Some((inbox.name, self.peek_op(inbox.op)?));
-        let mut all: Vec<_> = inboxes.iter().filter_map(kept).collect();
+        let mut all = self.0.inboxes.filter_map(kept);
         sort(&mut all, |a, b| a.0 < b.0);
         all
     }
@@ -59,11 +32,11 @@ impl ContextCore {
     /// Asks for the signals that the run before was delivered and has not looked at. The
     /// workflow begins when they are here: a `try_receive` finds them as it would have found
     /// them there. A run that looks once and continues would otherwise never find any.
-    pub(crate) fn ask_for_unread(&self, workflow: &WorkflowDefinition) -> Result<Unread> {
+    pub(crate) fn ask_for_unread(&self, signals: &'static [SignalDefinition]) -> Result<Unread> {
         let mut names = Vec::new();
         for unread in self.0.invocation.unread.iter().flatten() {
             // Code that has changed may know no such signal: then no one can look at it.
-            if let Some(signal) = workflow.signals.iter().find(|s| s.name == unread) {
+            if let Some(signal) = signals.iter().find(|s| s.name == unread) {
                 self.ask_for_signal(signal.name)?;
                 names.push(signal.name);
             }
@@ -78,7 +51,10 @@ impl ContextCore {
 
     /// Has the host deliver the next signal of a name, unless one is there or asked for.
     pub(crate) fn ask_for_signal(&self, name: &'static str) -> Result<()> {
-        let open = self.inbox(name, |inbox| inbox.op != 0 || !inbox.waits.is_empty());
+        let open = self
+            .0
+            .inboxes
+            .with(name, |inbox| inbox.op != 0 || !inbox.waits.is_empty());
         match open {
             true => Ok(()),
             false => self.open_inbox(name).map(drop),
@@ -91,7 +67,7 @@ impl ContextCore {
             name: name.to_owned(),
         };
         let op = self.issue(&RECEIVE, &body.encode())?;
-        self.inbox(name, |inbox| inbox.op = op);
+        self.0.inboxes.with(name, |inbox| inbox.op = op);
         Ok(op)
     }
 }
@@ -109,7 +85,7 @@ impl Future for Unread {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         while let Some(name) = this.names.last() {
-            let op = this.core.inbox(name, |inbox| inbox.op);
+            let op = this.core.0.inboxes.with(name, |inbox| inbox.op);
             if !this.core.has_result(op) {
                 this.wait = this.core.wait(this.wait, true, false, Awaited::Hidden, cx);
                 this.core.hand_op(op, this.wait);
@@ -159,7 +135,7 @@ impl Next {
             return;
         };
         self.core.unwait(wait);
-        let (op, first) = self.core.inbox(self.name, |inbox| {
+        let (op, first) = self.core.0.inboxes.with(self.name, |inbox| {
             inbox.waits.retain(|w| *w != wait);
             (inbox.op, inbox.waits.front().copied().unwrap_or(0))
         });
@@ -172,7 +148,7 @@ impl Next {
     /// Takes the value of the op, which is the one of its name.
     fn take(&mut self, op: u32) -> Option<Result<Vec<u8>>> {
         let result = self.core.take_op(op)?;
-        self.core.inbox(self.name, |inbox| inbox.op = 0);
+        self.core.0.inboxes.with(self.name, |inbox| inbox.op = 0);
         self.leave();
         Some(result)
     }
@@ -200,12 +176,14 @@ impl Future for Next {
                 let shielded = this.core.shielded();
                 let wait = this.core.wait(0, shielded, false, this.awaited, cx);
                 this.core
-                    .inbox(this.name, |inbox| inbox.waits.push_back(wait));
+                    .0
+                    .inboxes
+                    .with(this.name, |inbox| inbox.waits.push_back(wait));
                 this.state = State::Queued { wait, shielded };
                 (wait, shielded)
             }
         };
-        let (op, first) = this.core.inbox(this.name, |inbox| {
+        let (op, first) = this.core.0.inboxes.with(this.name, |inbox| {
             (inbox.op, inbox.waits.front() == Some(&wait))
         });
         if first && op != 0 {

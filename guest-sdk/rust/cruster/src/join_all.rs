@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// async fn execute(&self, urls: Vec<String>) -> Result<u64, Error> {
 ///     // At most ten at a time.
 ///     let sizes = join_all(urls.iter().map(|url| self.fetch(url.clone()))).limit(10).await?;
-///     // Those that are there after a minute.
+///     // The sizes that are there after a minute.
 ///     let minute = self.sleep(Duration::from_secs(60));
 ///     let again = join_all(urls.into_iter().map(|url| self.fetch(url))).limit(10).settled_by(minute).await;
 ///     Ok(sizes.into_iter().chain(again.into_iter().flatten()).sum())

@@ -7,9 +7,10 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::task::Poll;
 
+use crate::awaited::Awaited;
 use crate::context::InWorkflow;
 use crate::error::Result;
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 use crate::task::Finish;
 
 /// A set of tasks that yields their results as they come, and that cancels the remaining ones when
@@ -88,7 +89,7 @@ impl<T: 'static> JoinSet<T> {
             .add_task(began, Box::pin(async move { finish.with(future).await }));
     }
 
-    /// Waits for a task to end, and yields its result; `None` if no tasks are left. Those that ended
+    /// Waits for a task to end, and yields its result; `None` if no tasks are left. Tasks that ended
     /// come first, in the order in which they did.
     ///
     /// An interrupt ends waits of the tasks, and so the tasks; it does not end this wait. A task that

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
+use crate::awaited::Awaited;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 
 /// A queue of futures that wait for their turn. It costs no step of the journal.
 ///

@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
 
+use crate::awaited::Awaited;
 use crate::error::Result;
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 use crate::host::Call;
 use crate::timestamp::Timestamp;
 

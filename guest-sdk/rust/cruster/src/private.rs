@@ -25,21 +25,21 @@ pub use crate::activity_call::activity_call;
 pub use crate::attempt::Attempt;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
-pub use crate::definition::{
-    ActivityDefinition, Backoff, KeyMode, QueryDefinition, RetryPolicy, SignalDefinition,
-    WorkflowDefinition,
-};
+pub use crate::declared::{QueryDefinition, SignalDefinition};
+pub use crate::definition::{ActivityDefinition, KeyMode, Start, WorkflowDefinition};
 pub use crate::entity::{
     ByClone, ByEncoding, EntityDefinition, EntityOptions, EntityType, OperationDefinition, Probe,
     Reached, ReachesEntity, RpcContext, StateDefinition, decode_state, entity_name, has_rpc,
     message, operation_input, operation_output, rpc_groups_are_apart, rpc_is_free, rpcs_meet,
     run_call, run_operations, run_rpc, unknown_operation,
 };
-pub use crate::execution::{ContextCore, LocalFuture, Start};
+pub use crate::executor::{ContextCore, LocalFuture};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};
-pub use crate::module::{Given, Group, Owner};
+pub use crate::module::{Group, given};
+pub use crate::owner::{Given, Owner};
 pub use crate::publish::Publication;
+pub use crate::retry_policy::{Backoff, RetryPolicy};
 pub use crate::schedule::schedule_input;
 pub use crate::schema::{Field, Shape};
 pub use crate::update::listen;

@@ -6,21 +6,17 @@ use serde::de::DeserializeOwned;
 use crate::codec;
 use crate::codes::{self, Code};
 use crate::context::WorkflowContext;
-use crate::definition::{AttributeDefinition, StateDefinition};
+use crate::declared::{AttributeDefinition, StateDefinition};
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::executor::{ContextCore, Publisher, answering, publisher::put};
 use crate::host::{Call, PUBLISH};
-use crate::names::{self, sort};
+use crate::names;
 use crate::payload;
-use crate::query;
 use crate::schema::Schema;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::{self, Wire};
 use crate::workflow::Workflow;
-
-/// How large the state of a run may be.
-const MAX_STATE: usize = 64 << 10;
 
 /// How long the text of an attribute may be, and the note of a progress.
 const MAX_TEXT: usize = 256;
@@ -252,14 +248,6 @@ fn published(name: &str, value: wire::Binary) -> wire::Published {
     wire::Published { name, value }
 }
 
-/// Puts a value under its name.
-fn put(list: &mut Option<Vec<wire::Published>>, published: wire::Published) {
-    let list = list.get_or_insert_default();
-    list.retain(|p| p.name != published.name);
-    list.push(published);
-    sort(list, |a, b| a.name < b.name);
-}
-
 macro_rules! tuples {
     ($(($($part:ident)+))*) => {
         $(
@@ -316,95 +304,34 @@ impl<W> WorkflowContext<W> {
         W: Publishes<S>,
     {
         let publisher = self.core().0.publisher.borrow();
-        let mut known = publisher.as_ref()?.state.iter();
-        let raw = known.find(|p| p.name == S::NAME)?.value.as_deref()?;
-        codec::decode(raw).ok()
+        codec::decode(publisher.as_ref()?.state(S::NAME)?).ok()
     }
-}
-
-/// The published values of a run. One op at the end of a turn publishes its changes.
-pub(crate) struct Publisher {
-    call: &'static Call,
-    state: Vec<wire::Published>,
-    attributes: Vec<wire::Published>,
-    progress: Option<Box<wire::Progress>>,
-    /// The unpublished changes.
-    changed: wire::Publish,
 }
 
 impl ContextCore {
     fn publish(&self, call: &'static Call, publication: wire::Publish) -> Result<()> {
         if self.0.answering.refuses() {
-            return Err(Error::from_fault(query::refusal()));
+            return Err(Error::from_fault(answering::refusal()));
         }
         check(&publication)?;
         let mut publisher = self.0.publisher.borrow_mut();
-        let publisher = publisher.get_or_insert_with(|| Publisher {
-            call,
-            state: Vec::new(),
-            attributes: Vec::new(),
-            progress: None,
-            changed: wire::Publish::default(),
-        });
+        let publisher = publisher.get_or_insert_with(|| Publisher::new(call));
         publisher.merge(publication)
     }
 
     /// Publishes the changes of this turn.
     pub(crate) fn publish_changes(&self) {
-        let changed = match &mut *self.0.publisher.borrow_mut() {
-            Some(publisher) => (publisher.call, std::mem::take(&mut publisher.changed)),
-            None => return,
+        let changes = match &mut *self.0.publisher.borrow_mut() {
+            Some(publisher) => publisher.take_changes(),
+            None => None,
         };
-        let (call, changed) = changed;
-        if changed == wire::Publish::default() {
+        let Some((call, changed)) = changes else {
             return;
-        }
+        };
         if let Err(refused) = self.issue_and_forget(call, &changed.encode()) {
             panic!("what the workflow publishes is refused: {refused}");
         }
     }
-}
-
-impl Publisher {
-    fn merge(&mut self, new: wire::Publish) -> Result<()> {
-        let mut state = self.state.clone();
-        let changed_state = changes(&mut state, new.state);
-        let size: usize = state
-            .iter()
-            .filter_map(|p| p.value.as_ref())
-            .map(Vec::len)
-            .sum();
-        if size > MAX_STATE {
-            let message = format!("the published state has {size} bytes, the limit is {MAX_STATE}");
-            return Err(Error::with_code(&codes::PAYLOAD_TOO_LARGE, message));
-        }
-        self.state = state;
-        for published in changed_state {
-            put(&mut self.changed.state, published);
-        }
-        for published in changes(&mut self.attributes, new.attributes) {
-            put(&mut self.changed.attributes, published);
-        }
-        if new.progress.is_some() && new.progress != self.progress {
-            self.progress.clone_from(&new.progress);
-            self.changed.progress = new.progress;
-        }
-        Ok(())
-    }
-}
-
-/// Sets values, and returns the changed ones.
-fn changes(
-    known: &mut Vec<wire::Published>,
-    new: Option<Vec<wire::Published>>,
-) -> Vec<wire::Published> {
-    let mut changed = new.unwrap_or_default();
-    changed.retain(|p| !known.contains(p));
-    for published in &changed {
-        known.retain(|p| p.name != published.name);
-        known.push(published.clone());
-    }
-    changed
 }
 
 /// Refuses the same values as the host.

@@ -1,6 +1,5 @@
 //! Queries: questions to running workflows.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -8,15 +7,14 @@ use serde::de::DeserializeOwned;
 
 use crate::codes::{self, Code};
 use crate::context::WorkflowContext;
-use crate::definition::QueryDefinition;
+use crate::declared::QueryDefinition;
 use crate::error::{Error, Result};
-use crate::execution::{ContextCore, Execution};
-use crate::named::{Named, find, replace};
+use crate::executor::{ContextCore, answering};
 use crate::names;
 use crate::payload;
 use crate::schema::{Schema, Shape};
 use crate::std_clock;
-use crate::wire::{self, Fault, Outcome, Settled};
+use crate::wire::{self, Outcome, Settled};
 use crate::workflow::Workflow;
 
 /// A question that a running workflow answers at any time, also while it sleeps: its progress, its
@@ -191,59 +189,11 @@ impl<W> WorkflowContext<W> {
     }
 }
 
-/// Answers a query: its input and its answer are encoded.
-type Run = Rc<dyn Fn(&[u8]) -> Result<Vec<u8>>>;
-
-/// How a workflow answers queries.
-#[derive(Default)]
-pub(crate) struct Answering {
-    answers: Named<Run>,
-    now: Cell<Now>,
-}
-
-/// The current state of the workflow.
-#[derive(Default, Clone, Copy, PartialEq)]
-enum Now {
-    /// The workflow runs, or waits.
-    #[default]
-    Else,
-    /// It answers a query.
-    Looks,
-    /// It answers a query, and the answer has made a durable call.
-    Acts,
-}
-
-impl Answering {
-    fn set(&self, name: &'static str, run: Run) {
-        // The closure before it may run any code when it is dropped.
-        let before = replace(&self.answers, name, run);
-        drop(before);
-    }
-
-    pub(crate) fn clear(&self) {
-        let answers = self.answers.take();
-        drop(answers);
-    }
-
-    /// Whether a durable call is refused, because an answer makes it.
-    pub(crate) fn refuses(&self) -> bool {
-        let refused = self.now.get() != Now::Else;
-        if refused {
-            self.now.set(Now::Acts);
-        }
-        refused
-    }
-}
-
-impl Execution {
+impl ContextCore {
     /// Answers a query while the workflow waits.
     pub(crate) fn query(&self, query: &wire::Query) -> Outcome {
-        if query.update {
-            return self.would_take(query);
-        }
-        let shared = &*self.core().0;
-        let Some(run) = find(&shared.answering.answers, &query.name) else {
-            let (execution, name) = (&shared.invocation.execution, &query.name);
+        let Some(run) = self.0.answering.find(&query.name) else {
+            let (execution, name) = (&self.0.invocation.execution, &query.name);
             let message = format!("{execution} does not answer the query {name} yet");
             return Outcome::failed(codes::QUERY_NOT_READY.fault(message));
         };
@@ -257,23 +207,13 @@ impl Execution {
         code: &Code,
         look: impl FnOnce(&ContextCore) -> Result<Vec<u8>>,
     ) -> Settled {
-        let _clock = std_clock::turn(self.core().now());
-        let answering = &self.core().0.answering;
-        answering.now.set(Now::Looks);
-        let answer = look(self.core());
+        let _clock = std_clock::turn(self.now());
+        self.0.answering.begin();
+        let answer = look(self);
         // An answer that went past the refusal of its call looked at something that is not so.
-        match answering.now.replace(Now::Else) {
-            Now::Acts => Err(refusal()),
-            _ => answer.map_err(|e| e.of_answer(code)),
+        match self.0.answering.end() {
+            true => Err(answering::refusal()),
+            false => answer.map_err(|e| e.of_answer(code)),
         }
     }
-}
-
-/// Why durable calls fail in an answer.
-pub(crate) fn refusal() -> Box<Fault> {
-    let message = "durable calls are not available in the answer to a query";
-    let mut fault = codes::WRONG_CONTEXT.fault(message);
-    fault.hint =
-        "A query only looks. Send the workflow a signal to have it do something.".to_owned();
-    fault
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::execution::ContextCore;
+use crate::executor::ContextCore;
 
 /// The random source of an execution; see
 /// [`WorkflowContext::random`](crate::WorkflowContext::random). It is seeded from

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use crate::context::WorkflowContext;
 use crate::entity::{self, Entity, RemoteEntity};
 use crate::error::Result;
-use crate::execution::ContextCore;
+use crate::executor::ContextCore;
 use crate::host::{LOCK, UNLOCK};
 use crate::op::{Op, RawOp};
 use crate::task::Shield;

@@ -5,10 +5,10 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
+use crate::awaited::Awaited;
 use crate::codes;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
-use crate::execution::Awaited;
 use crate::line::Line;
 
 /// Bounds the concurrent work of the tasks of one execution. Waiting tasks get it in the order in
@@ -86,7 +86,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Waits until there is room for `n` more, and takes it. Those who come later wait behind, even
+    /// Waits until there is room for `n` more, and takes it. Later tasks wait behind, even
     /// if there is room for them.
     #[track_caller]
     pub fn acquire_many(&self, n: usize) -> impl Future<Output = Result<Permit>> {

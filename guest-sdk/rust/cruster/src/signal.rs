@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::WorkflowContext;
-use crate::definition::SignalDefinition;
+use crate::declared::SignalDefinition;
 use crate::error::Result;
 use crate::host::SIGNAL;
 use crate::inbox::Next;

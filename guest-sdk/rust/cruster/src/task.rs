@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::awaited::Awaited;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 
 /// The result of a task; see
 /// [`WorkflowContext::spawn`](crate::WorkflowContext::spawn).

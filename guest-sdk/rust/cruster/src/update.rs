@@ -1,6 +1,5 @@
 //! Updates: requests that change running workflows, and are answered.
 
-use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 
@@ -9,11 +8,10 @@ use serde::de::DeserializeOwned;
 
 use crate::codes;
 use crate::context::WorkflowContext;
-use crate::definition::UpdateDefinition;
+use crate::declared::UpdateDefinition;
 use crate::error::Result;
-use crate::execution::{ContextCore, Execution};
+use crate::executor::{ContextCore, updating::Handler};
 use crate::host::{ANSWER, UPDATE};
-use crate::named::{Named, find, replace};
 use crate::names;
 use crate::payload;
 use crate::query::{Answer, NoQuery};
@@ -32,7 +30,7 @@ use crate::workflow::Workflow;
 /// use cruster::prelude::*;
 /// use std::{cell::Cell, rc::Rc};
 ///
-/// /// Puts something into the cart, and answers with what it costs by now.
+/// /// Puts something into the cart, and answers with its price by now.
 /// #[derive(Serialize, Deserialize, Schema, Update)]
 /// #[update(answer = u64, validated)]
 /// pub struct Add {
@@ -134,7 +132,7 @@ impl Validated for NoQuery {}
 impl<W: Workflow> Takes<NoQuery> for W {}
 
 impl<W> WorkflowContext<W> {
-    /// Says how the workflow handles an update from here on. Those that came before wait for
+    /// Says how the workflow handles an update from here on. Earlier updates wait for
     /// it, so call it early in `execute`.
     ///
     /// Each update is a task of the workflow, which may await durable calls. The tasks begin in the
@@ -149,7 +147,7 @@ impl<W> WorkflowContext<W> {
         F: Future<Output = A> + 'static,
     {
         let run = move |core: &ContextCore, update: UpdateRequest| {
-            let handled = core.validate(&update).and_then(|()| {
+            let handled = core.0.updating.validate(&update).and_then(|()| {
                 let input = update.input.as_deref().unwrap_or_default();
                 decode(input).map(&handler)
             });
@@ -186,7 +184,7 @@ impl<W> WorkflowContext<W> {
         W: Takes<U>,
     {
         let run = move |input: &[u8]| decode(input).and_then(|update| validator(&update));
-        self.core().0.updating.validate(U::NAME, Rc::new(run));
+        self.core().0.updating.set_validator(U::NAME, Rc::new(run));
     }
 }
 
@@ -195,50 +193,10 @@ fn decode<U: Update>(input: &[u8]) -> Result<U> {
     payload::decode(input, &codes::BAD_INPUT, misfit)
 }
 
-/// Begins to handle an update.
-type Handler = Rc<dyn Fn(&ContextCore, UpdateRequest)>;
-
-/// Looks at the input of an update.
-type Validator = Rc<dyn Fn(&[u8]) -> Result<()>>;
-
-/// Takes in an update that was delivered.
-type Take = fn(&ContextCore, &Delivery);
-
-/// The updates of a workflow.
-#[derive(Default)]
-pub(crate) struct Updating {
-    /// The op that waits for the next one; 0 if the workflow takes none.
-    op: Cell<u32>,
-    take: Cell<Option<Take>>,
-    handlers: Named<Handler>,
-    validators: Named<Validator>,
-    /// Those that came before their handler was set.
-    early: RefCell<Vec<UpdateRequest>>,
-}
-
-impl Updating {
-    /// Whether an update can come that a handler would take. The waits it would wake are unknown:
-    /// tasks may wait for anything.
-    pub(crate) fn waits(&self) -> bool {
-        self.op.get() != 0 && !self.handlers.borrow().is_empty()
-    }
-
-    pub(crate) fn clear(&self) {
-        drop((self.handlers.take(), self.validators.take()));
-    }
-
-    fn validate(&self, name: &'static str, run: Validator) {
-        let before = replace(&self.validators, name, run);
-        drop(before);
-    }
-}
-
 /// Has a workflow take updates: the op for the next one is there at all times.
 pub fn listen(core: &ContextCore) -> Result<(), Box<Fault>> {
-    let updating = &core.0.updating;
-    updating.take.set(Some(take));
     let op = core.0.host.issue(&UPDATE, &wire::Update {}.encode())?;
-    updating.op.set(op);
+    core.0.updating.take_by(op, take);
     Ok(())
 }
 
@@ -255,41 +213,29 @@ fn take(core: &ContextCore, delivery: &Delivery) {
 impl ContextCore {
     /// Takes in an update, if it is the delivery of one.
     pub(crate) fn take_update(&self, delivery: &Delivery) -> bool {
-        let updating = &self.0.updating;
-        match updating.take.get() {
-            Some(take) if delivery.op == updating.op.get() => {
+        match self.0.updating.taker(delivery) {
+            Some(take) => {
                 take(self, delivery);
                 true
             }
-            _ => false,
+            None => false,
         }
     }
 
     fn begin_update(&self, update: UpdateRequest) {
-        match find(&self.0.updating.handlers, &update.name) {
+        match self.0.updating.handler(&update.name) {
             Some(handler) => handler(self, update),
-            None => self.0.updating.early.borrow_mut().push(update),
+            None => self.0.updating.keep(update),
         }
     }
 
     /// Sets a handler, and lets it have the updates that wait for it.
-    fn handle(&self, name: &'static str, handler: Handler) {
+    fn handle(&self, name: &'static str, handler: Handler<ContextCore>) {
         if self.0.answering.refuses() {
             return;
         }
-        let before = replace(&self.0.updating.handlers, name, handler);
-        drop(before);
-        let early = self.0.updating.early.take();
-        for update in early {
+        for update in self.0.updating.handle(name, handler) {
             self.begin_update(update);
-        }
-    }
-
-    fn validate(&self, update: &UpdateRequest) -> Result<()> {
-        let input = update.input.as_deref().unwrap_or_default();
-        match find(&self.0.updating.validators, &update.name) {
-            Some(validator) => validator(input),
-            None => Ok(()),
         }
     }
 
@@ -300,9 +246,7 @@ impl ContextCore {
             panic!("an update cannot be answered: {refused}");
         }
     }
-}
 
-impl Execution {
     /// Whether the workflow would refuse an update now.
     pub(crate) fn would_take(&self, query: &wire::Query) -> Outcome {
         let update = UpdateRequest {
@@ -310,7 +254,7 @@ impl Execution {
             input: query.input.clone(),
             name: query.name.clone(),
         };
-        let look = |core: &ContextCore| core.validate(&update).map(|()| NIL.to_vec());
+        let look = |core: &ContextCore| core.0.updating.validate(&update).map(|()| NIL.to_vec());
         self.look(&codes::UPDATE_REFUSED, look).into()
     }
 }

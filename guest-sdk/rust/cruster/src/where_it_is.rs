@@ -2,7 +2,7 @@
 //! answered. The host reads it when a turn does not end (`cruster_where` in `abi/ABI.md` specifies it),
 //! and so does the test kit.
 
-use crate::execution::Awaited;
+use crate::awaited::Awaited;
 
 /// A task runs; near is the last line of the author's that is known of it.
 pub(crate) fn runs(task: u64, near: Option<Awaited>) {
@@ -23,7 +23,7 @@ pub(crate) fn at(awaited: Awaited) {
 mod place {
     use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-    use crate::execution::Site;
+    use crate::awaited::Site;
 
     /// A text as the host reads it: where it is, and how long.
     struct Text(AtomicPtr<u8>, AtomicUsize);
@@ -78,7 +78,7 @@ mod place {
 mod place {
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use crate::execution::{Site, thing_at};
+    use crate::awaited::{Site, thing_at};
 
     /// Where a thread is.
     #[derive(Default)]

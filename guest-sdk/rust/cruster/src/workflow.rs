@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use crate::codec;
 use crate::codes;
 use crate::context::{InWorkflow, WorkflowContext};
-use crate::definition::{ActivityDefinition, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, Start, WorkflowDefinition};
 use crate::error::{Error, Result};
-use crate::execution::{LocalFuture, Start};
-use crate::module::{self, Owner};
+use crate::executor::LocalFuture;
+use crate::owner::{self, Owner};
 use crate::payload;
 use crate::wire::{Outcome, Settled};
 
@@ -69,7 +69,7 @@ where
             Err(fault) => return Outcome::failed(fault),
         };
         let core = start.core.clone();
-        let workflow = module::owner(start.given);
+        let workflow = owner::of(start.given);
         let result = execute(WorkflowContext::new(start.core, workflow), request).await;
         let result = result.map_err(Into::into);
         if let Some(input) = result.as_ref().err().and_then(Error::next_request) {

@@ -9,6 +9,8 @@ use cruster::prelude::*;
 use cruster::testing::{Database, Rows, Test};
 use cruster::{HttpResponse, Value};
 
+use crate::unhurried::unhurried;
+
 #[derive(Debug, PartialEq, Serialize, Deserialize, Schema)]
 pub struct Row {
     id: i64,
@@ -188,7 +190,7 @@ impl Database for Ledger {
 #[test]
 fn statements_can_be_put_together() {
     let ledger = Rc::new(RefCell::new(Vec::new()));
-    let test = Test::new(&MODULE).sql(Ledger(ledger.clone()));
+    let test = unhurried(&MODULE).sql(Ledger(ledger.clone()));
     assert_eq!(run(test, "statements").unwrap(), "1 1 300 true None");
     let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
     assert_eq!(*ledger.borrow(), ["begin", update, "commit"]);
@@ -197,7 +199,7 @@ fn statements_can_be_put_together() {
 #[test]
 fn statements_run_in_a_transaction_that_an_error_rolls_back() {
     let ledger = Rc::new(RefCell::new(Vec::new()));
-    let result = run(Test::new(&MODULE).sql(Ledger(ledger.clone())), "sql").unwrap();
+    let result = run(unhurried(&MODULE).sql(Ledger(ledger.clone())), "sql").unwrap();
     assert_eq!(
         result,
         "1 [Row { id: 1, paid: true, at: 2026-01-01T00:00:00Z, note: None }] [(12, Some(\"x\")), (2, None)] 300 \
@@ -214,14 +216,14 @@ fn statements_run_in_a_transaction_that_an_error_rolls_back() {
     );
 }
 
-/// Without any time, a transaction is over as soon as it has begun.
+/// Without any time, a transaction ends as soon as it has begun.
 #[test]
 fn a_transaction_that_is_open_for_too_long_is_rolled_back() {
     let late = "CR-3103: the transaction was open for longer than 0s";
     let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
     for (case, did) in [("sql", 3), ("late", 1)] {
         let ledger = Rc::new(RefCell::new(Vec::new()));
-        let test = Test::new(&MODULE)
+        let test = unhurried(&MODULE)
             .sql(Ledger(ledger.clone()))
             .transaction_limit(Duration::ZERO);
         let e = run(test, case).unwrap_err();
@@ -233,13 +235,13 @@ fn a_transaction_that_is_open_for_too_long_is_rolled_back() {
 #[test]
 fn a_closure_answers_statements() {
     let refuse = |sql: &str, _: &[Value]| Err(Error::message_only(format!("no such table: {sql}")));
-    let e = run(Test::new(&MODULE).sql(refuse), "sql").unwrap_err();
+    let e = run(unhurried(&MODULE).sql(refuse), "sql").unwrap_err();
     assert!(
         e.message()
             .starts_with("CR-3101: no such table: UPDATE orders"),
         "{e}"
     );
-    let e = run(Test::new(&MODULE), "sql").unwrap_err();
+    let e = run(unhurried(&MODULE), "sql").unwrap_err();
     assert!(
         e.message()
             .contains("activity sql uses SQL, which the test does not provide"),
@@ -251,7 +253,7 @@ fn a_closure_answers_statements() {
 fn http_is_answered_and_retried() {
     let calls = Rc::new(RefCell::new(0));
     let counted = calls.clone();
-    let test = Test::new(&MODULE).http(move |request| {
+    let test = unhurried(&MODULE).http(move |request| {
         *counted.borrow_mut() += 1;
         assert_eq!(
             (request.method.as_str(), request.header("content-type")),
@@ -277,7 +279,7 @@ fn http_is_answered_and_retried() {
         (3, Duration::from_secs(4))
     );
 
-    let test = Test::new(&MODULE).http(|_| Ok(HttpResponse::new(404, "gone")));
+    let test = unhurried(&MODULE).http(|_| Ok(HttpResponse::new(404, "gone")));
     let run = test.run::<Act>("http".to_owned());
     let e = run.result.unwrap_err();
     assert_eq!(
@@ -289,13 +291,13 @@ fn http_is_answered_and_retried() {
 
 #[test]
 fn configuration_is_read() {
-    let test = Test::new(&MODULE).config("url", "https://x");
+    let test = unhurried(&MODULE).config("url", "https://x");
     assert_eq!(run(test, "config").unwrap(), "Some(\"https://x\") None");
 }
 
 #[test]
 fn panics_are_failures_of_the_attempt() {
-    let e = run(Test::new(&MODULE), "panic").unwrap_err();
+    let e = run(unhurried(&MODULE), "panic").unwrap_err();
     let (before, after) = e
         .message()
         .split_once("activities.rs:")
@@ -307,7 +309,7 @@ fn panics_are_failures_of_the_attempt() {
 
 #[test]
 fn activities_cannot_wait() {
-    let e = run(Test::new(&MODULE), "wait").unwrap_err();
+    let e = run(unhurried(&MODULE), "wait").unwrap_err();
     assert!(
         e.message()
             .starts_with("CR-4002: activity wait waits for a future that is not ready"),
@@ -317,7 +319,7 @@ fn activities_cannot_wait() {
 
 #[test]
 fn an_attempt_knows_whose_it_is() {
-    let test = Test::new(&MODULE).execution_id("shop/Act/1");
+    let test = unhurried(&MODULE).execution_id("shop/Act/1");
     assert_eq!(
         run(test, "identity").unwrap(),
         "shop/Act/1 test shop/Act/1/identity/76be8b52/1 2030-01-01T00:00:00Z"

@@ -24,6 +24,7 @@ pub mod signals;
 pub mod steps;
 #[path = "structure/main.rs"]
 pub mod structure;
+pub mod unhurried;
 pub mod updates;
 pub mod values;
 pub mod workflows;

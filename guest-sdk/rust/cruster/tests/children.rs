@@ -31,7 +31,7 @@ impl Slowly {
     }
 }
 
-/// Is over at once.
+/// Ends at once.
 #[workflow]
 pub struct Quick;
 
@@ -42,7 +42,7 @@ impl Quick {
     }
 }
 
-/// Gives up what it has called, in the way that its request names.
+/// Gives up its callees, in the way that its request names.
 #[workflow]
 pub struct GivingUp;
 

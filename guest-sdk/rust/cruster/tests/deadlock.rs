@@ -7,7 +7,7 @@ use cruster::{JoinSet, Semaphore};
 #[workflow]
 struct Stuck;
 
-/// The lines of what follows, from the line of `execute` on.
+/// The lines of the places below, from the line of `execute` on.
 const START: u32 = line!() + 4;
 
 #[workflow_impl]

@@ -14,7 +14,7 @@ pub struct Ruling {
 
 const RULED: Deferred<Ruling> = Deferred::new("ruled");
 const APPROVALS: DynamicDeferred<Ruling> = DynamicDeferred::new("approve-");
-/// As [`RULED`], for what is no ruling.
+/// As [`RULED`], for another type.
 const ANYTHING: Deferred<Value> = Deferred::new("ruled");
 const OTHER: Deferred<bool> = Deferred::new("other");
 
@@ -40,7 +40,7 @@ impl Committee {
     }
 }
 
-/// Settles deferreds of another execution, and tells what came of it.
+/// Settles deferreds of another execution, and tells the outcome.
 #[workflow]
 pub struct Settler;
 

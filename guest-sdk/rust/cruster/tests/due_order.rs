@@ -91,7 +91,7 @@ fn an_activity_that_takes_a_minute() {
     check(test(), &["60", "slow"], &["60", "slow"]);
 }
 
-/// A host has to do an activity, however short it is; a sleep of no time is over at once.
+/// A host has to do an activity, however short it is; a sleep of no time ends at once.
 #[test]
 fn an_activity_is_never_there_at_once() {
     check(Test::new(&MODULE), &["slow", "0"], &["0", "slow"]);

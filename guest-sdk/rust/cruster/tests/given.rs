@@ -116,7 +116,7 @@ mod others {
 #[test]
 fn workflows_activities_and_groups_have_the_values_of_their_module() {
     let ada = || "ada".to_owned();
-    // What a run changes in the value is not there for the next.
+    // A run's changes of the value are not there for the next.
     for _ in 0..2 {
         let run = Test::new(&usual::MODULE).run::<Greet>(ada());
         run.history.replay().unwrap();

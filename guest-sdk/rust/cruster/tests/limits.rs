@@ -1,8 +1,10 @@
-//! The kit refuses what a host refuses, with its codes and its words.
+//! The kit refuses the same requests as a host, with its codes and its words.
 
 use cruster::Value;
 use cruster::prelude::*;
 use cruster::testing::{Rows, Test};
+
+use crate::unhurried::unhurried;
 
 /// Does one thing that is refused.
 #[workflow]
@@ -103,7 +105,7 @@ impl Sender {
 cruster::module! { workflows: [Refused], entities: [Sender] }
 
 fn test() -> Test {
-    Test::new(&MODULE)
+    unhurried(&MODULE)
         .http(|_| Ok(cruster::HttpResponse::new(200, vec![0; 4_000_000])))
         .sql(|_: &str, _: &[Value]| Ok(Rows::new(["a"]).row(("x".repeat(5 << 20),))))
 }
@@ -192,7 +194,7 @@ fn calls_of_activities() {
 
 #[test]
 fn an_operation_with_a_message_that_is_refused_has_changed_nothing() {
-    let bank = Test::new(&MODULE).entities();
+    let bank = unhurried(&MODULE).entities();
     let send = |times, to: &str| {
         let sent = Sender::client(&bank, "a").send(times, to.to_owned()).call();
         sent.map_err(|e| e.to_string())

@@ -20,7 +20,7 @@ pub struct Add(String);
 
 const APPROVED: Deferred<bool> = Deferred::new("approved");
 
-/// Does what it is told, one after the other, and tells what came of it.
+/// Performs its requests, one after the other, and tells the outcomes.
 #[workflow]
 pub struct Walk;
 

@@ -1,4 +1,4 @@
-//! Queries: what a workflow answers while it waits.
+//! Queries: the answers of a workflow while it waits.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -135,7 +135,7 @@ impl TwoOfOneName {
 
 type Heard = Rc<RefCell<Vec<String>>>;
 
-/// Asks at a time in seconds; what is heard is the answer, or its code.
+/// Asks at a time in seconds; notes the answer, or its code.
 fn ask<Q: Query>(test: Test, heard: &Heard, at: u64, query: Q) -> Test
 where
     Q::Answer: std::fmt::Debug,
@@ -214,7 +214,7 @@ fn an_error_keeps_its_words_and_details() {
     run(test.query_after(Duration::from_secs(90), GetProgress { of: 0 }, tell));
 }
 
-/// The answer is given by a copy: it may change what it likes.
+/// The answer is given by a copy: its changes are lost.
 #[test]
 fn an_answer_changes_nothing() {
     let heard = Heard::default();
@@ -275,7 +275,7 @@ fn the_queries_of_a_workflow_have_distinct_names() {
     let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[], &[]);
 }
 
-/// What the closure may return, with little to say about types.
+/// The possible results of the closure, with few types named.
 #[allow(dead_code)]
 fn answers_are_inferred(cx: &WorkflowContext<TwoOfOneName>) {
     cx.answer(|_: ProgressInNumbers| 7);

@@ -1,4 +1,4 @@
-//! What a replay says of a workflow that is not deterministic: both sides in the same words.
+//! The words of a replay about a workflow that is not deterministic: both sides in the same words.
 
 use std::cell::Cell;
 

@@ -9,6 +9,8 @@ use cruster::testing::{Rows, Test};
 use cruster::wire::EntityInfo;
 use cruster::{HttpResponse, Value};
 
+use crate::unhurried::unhurried;
+
 #[rpc_group]
 pub struct HealthCheck;
 
@@ -172,7 +174,7 @@ impl cruster::testing::Database for Users {
 fn test() -> (Test, Users) {
     let users = Users::default();
     users.0.borrow_mut()[0].insert("1".to_owned(), "Ada".to_owned());
-    let test = Test::new(&MODULE).sql(users.clone()).config("rate", "3%");
+    let test = unhurried(&MODULE).sql(users.clone()).config("rate", "3%");
     (test, users)
 }
 
@@ -261,7 +263,7 @@ fn workflows_call_them() {
 
 #[test]
 fn what_the_test_does_not_provide_is_named() {
-    let entities = Test::new(&MODULE).entities();
+    let entities = unhurried(&MODULE).entities();
     let gateway = UserGateway::client(&entities, "eu");
     let e = gateway.profile("1".to_owned()).call().unwrap_err();
     assert_eq!(e.code(), "CR-4002");

@@ -1,4 +1,4 @@
-//! Critical sections: when they begin, what they refuse, and when they are over.
+//! Critical sections: their beginning, their refusals, and their end.
 
 use cruster::prelude::*;
 use cruster::remote_entity;
@@ -23,7 +23,7 @@ impl Account {
     }
 }
 
-/// Takes part in what the other one does.
+/// Takes part in the work of the other one.
 #[workflow]
 pub struct Rival;
 

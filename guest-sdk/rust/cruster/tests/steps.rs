@@ -1,4 +1,4 @@
-//! The names of steps: a step is named by what it is and by how many alike came before it, so that
+//! The names of steps: a step is named by its content and the number of equal steps before it, so that
 //! another step before it does not change its idempotency key.
 
 use std::collections::BTreeSet;

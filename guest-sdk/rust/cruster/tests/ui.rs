@@ -169,7 +169,7 @@ fn newest_of(name: &str, libraries: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the compiler says, without what only this machine or the state of other files make it
+/// The compiler's words, without any that only this machine or the state of other files make it
 /// say, and without the summary at the end.
 fn told(text: &str) -> String {
     let mut lines = Vec::new();

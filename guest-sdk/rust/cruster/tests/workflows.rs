@@ -50,7 +50,7 @@ impl Script {
     }
 
     async fn join_fails(&self) -> Result<Vec<String>, Error> {
-        // It waits for all. The error is that of the first in the list, not of the quickest.
+        // It waits for all. The error is the first one's in the list, not the quickest's.
         let slow = async {
             self.sleep(seconds(2)).await?;
             Err::<(), _>(cruster::err!("slow", "the slow one"))

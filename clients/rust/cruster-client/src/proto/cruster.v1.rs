@@ -19,13 +19,13 @@ pub mod payload {
         Json(::prost::alloc::string::String),
     }
 }
-/// Error says what happened to what, and what to do about it.
+/// Error names a failure, its object and the remedy.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Error {
     /// Stable code, as in docs/errors.md: "CR-2001".
     #[prost(string, tag = "1")]
     pub code: ::prost::alloc::string::String,
-    /// One sentence that says what happened to what.
+    /// One sentence: the failure and its object.
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
     /// What to do about it.
@@ -88,7 +88,7 @@ pub struct Execution {
     /// hex.
     #[prost(string, tag = "14")]
     pub run_id: ::prost::alloc::string::String,
-    /// What it is found by, by name. Describe and List tell it.
+    /// The attributes for searches, by name. Describe and List tell them.
     #[prost(message, repeated, tag = "16")]
     pub attributes: ::prost::alloc::vec::Vec<Attribute>,
     /// How far it says that it is, for people. Describe and List tell it.
@@ -143,7 +143,7 @@ pub struct Progress {
     /// How much there is; 0 if that is not known.
     #[prost(uint64, tag = "2")]
     pub total: u64,
-    /// What it is at.
+    /// The current step.
     #[prost(string, tag = "3")]
     pub note: ::prost::alloc::string::String,
 }
@@ -157,8 +157,8 @@ pub struct Interruption {
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
 }
-/// Diff shows what the journal of an execution holds beside what other code does
-/// with it, step by step.
+/// Diff shows the journal of an execution beside the behaviour of other code,
+/// step by step.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Diff {
     /// The steps around the first that differs, in order.
@@ -174,19 +174,18 @@ pub struct Diff {
 /// DiffRow is one step. A side that does not have it is empty.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DiffRow {
-    /// What the journal holds.
+    /// The step in the journal.
     #[prost(string, tag = "1")]
     pub journal: ::prost::alloc::string::String,
-    /// What the code does.
+    /// The step of the code.
     #[prost(string, tag = "2")]
     pub code: ::prost::alloc::string::String,
-    /// What is wrong; empty if nothing is, and "not compared" for a step of the
-    /// journal that the code may come to behind one that differs.
+    /// The difference; empty if there is none, and "not compared" for a step of the
+    /// journal that the code may come to behind a step that differs.
     #[prost(string, tag = "3")]
     pub note: ::prost::alloc::string::String,
 }
-/// MoveResult is what became of one execution that was to be moved to another
-/// module.
+/// MoveResult is the outcome of the move of one execution to another module.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MoveResult {
     /// The execution: after the move if it was moved, else as it was found.
@@ -196,7 +195,7 @@ pub struct MoveResult {
     #[prost(string, tag = "2")]
     pub from_digest: ::prost::alloc::string::String,
     /// Why it was not moved; absent if it was. CR-2031 says that the module does
-    /// not fit what the execution has done.
+    /// not fit the history of the execution.
     #[prost(message, optional, tag = "3")]
     pub error: ::core::option::Option<Error>,
     /// What does not fit, if that is why.
@@ -496,7 +495,7 @@ pub struct CallResponse {
     /// The result, if it succeeded.
     #[prost(message, optional, tag = "1")]
     pub result: ::core::option::Option<Payload>,
-    /// Why it failed. One that failed has changed nothing.
+    /// Why it failed. A failed call has changed nothing.
     #[prost(message, optional, tag = "2")]
     pub error: ::core::option::Option<Error>,
 }
@@ -514,7 +513,7 @@ pub struct CallsRequest {
 /// StreamedCall is one of the calls of a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamedCall {
-    /// Tells it from the others of the stream: above that of the call before.
+    /// Tells it from the others of the stream: above the id of the call before.
     #[prost(uint64, tag = "1")]
     pub id: u64,
     /// What to perform.
@@ -544,7 +543,7 @@ pub struct StreamedAnswer {
     /// The outcome.
     #[prost(message, optional, tag = "2")]
     pub response: ::core::option::Option<CallResponse>,
-    /// If there is no outcome, why: what the status of a Call would be, a
+    /// If there is no outcome, why: the status that a Call would have, a
     /// google.rpc.Status.
     #[prost(bytes = "vec", tag = "3")]
     pub status: ::prost::alloc::vec::Vec<u8>,
@@ -585,7 +584,7 @@ pub struct StateResponse {
     #[prost(int32, tag = "3")]
     pub parked: i32,
 }
-/// Entity is one that has a state.
+/// Entity is an entity with a state.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Entity {
     /// The name for people and for other calls: "deployment/Type/id".
@@ -703,7 +702,7 @@ pub struct LockWaiter {
     /// The execution that waits; empty if it is a client, another entity, or not known.
     #[prost(string, tag = "1")]
     pub execution: ::prost::alloc::string::String,
-    /// What it waits for: "lock", or the name of the operation.
+    /// The cause of the wait: "lock", or the name of the operation.
     #[prost(string, tag = "2")]
     pub operation: ::prost::alloc::string::String,
     /// Since when.
@@ -1220,15 +1219,15 @@ pub struct PushMetadata {
     /// The deployment's name: lower-case letters, digits and '-'.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// Values that activities read with the SDK's config call. Those that the
-    /// deployment has and that are not named here stay as they are.
+    /// Values that activities read with the SDK's config call. Values of the
+    /// deployment that are not named here stay as they are.
     #[prost(map = "string, string", tag = "3")]
     pub config: ::std::collections::HashMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
     /// Hosts ("api.example.com", "127.0.0.1:9000") that activities may call over
-    /// HTTP, besides those that the deployment may call already.
+    /// HTTP, besides the hosts that the deployment may call already.
     #[prost(string, repeated, tag = "4")]
     pub allow_http: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Check the open executions of the deployment first, and refuse the module
@@ -1237,7 +1236,7 @@ pub struct PushMetadata {
     #[prost(bool, tag = "5")]
     pub check: bool,
     /// After the push, move the open executions of the deployment that fit to the
-    /// module. Those that do not fit stay on the module that they are on.
+    /// module. The others stay on the module that they are on.
     #[prost(bool, tag = "6")]
     pub move_open: bool,
     /// Names of values that are taken away.
@@ -1409,10 +1408,10 @@ pub struct Deployment {
     /// Hosts that activities may call over HTTP.
     #[prost(string, repeated, tag = "7")]
     pub allow_http: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The host functions that the module imports: what it can do.
+    /// The host functions that the module imports: its abilities.
     #[prost(string, repeated, tag = "8")]
     pub imports: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// What the module was written with: "go/0.1.0".
+    /// The SDK of the module: "go/0.1.0".
     #[prost(string, tag = "9")]
     pub sdk: ::prost::alloc::string::String,
     /// Its workflows, by name.
@@ -1518,7 +1517,7 @@ pub struct SignalInfo {
     /// Its name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The type of what it brings.
+    /// The type of its value.
     #[prost(message, optional, tag = "2")]
     pub value: ::core::option::Option<Schema>,
 }
@@ -1639,7 +1638,7 @@ pub mod module_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// ModuleService uploads modules and lists what is deployed.
+    /// ModuleService uploads modules and lists deployments.
     #[derive(Debug, Clone)]
     pub struct ModuleServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1886,7 +1885,7 @@ pub mod schedule_spec {
         /// Every so often.
         #[prost(message, tag = "4")]
         Interval(super::Interval),
-        /// No times: the next run begins when the one before is over.
+        /// No times: the next run begins when the one before has finished.
         #[prost(message, tag = "5")]
         Always(super::Always),
     }
@@ -1921,13 +1920,13 @@ pub struct Schedule {
     /// Its name.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// What was said about it. Lists leave the input out.
+    /// Its definition. Lists leave the input out.
     #[prost(message, optional, tag = "3")]
     pub spec: ::core::option::Option<ScheduleSpec>,
     /// Whether no tick is started.
     #[prost(bool, tag = "4")]
     pub paused: bool,
-    /// What was noted when it was created, paused or resumed last.
+    /// The note of its creation, or of its last pause or resumption.
     #[prost(string, tag = "5")]
     pub note: ::prost::alloc::string::String,
     /// When it was created.
@@ -1964,7 +1963,7 @@ pub struct Schedule {
     #[prost(int64, tag = "16")]
     pub refused: i64,
 }
-/// ScheduleRun is what became of a tick, or of another start.
+/// ScheduleRun is the outcome of a tick, or of another start.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ScheduleRun {
     /// The time of the tick, or when the run was asked for.
@@ -1973,7 +1972,7 @@ pub struct ScheduleRun {
     /// Why it was to be started.
     #[prost(enumeration = "StartCause", tag = "2")]
     pub cause: i32,
-    /// What became of it.
+    /// Its outcome.
     #[prost(enumeration = "ScheduleOutcome", tag = "3")]
     pub outcome: i32,
     /// The name of its execution.
@@ -2011,7 +2010,7 @@ pub struct CreateScheduleRequest {
     /// Its name: letters, digits, '_', '-' and '.'.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// What it does, and when.
+    /// Its runs and their times.
     #[prost(message, optional, tag = "3")]
     pub spec: ::core::option::Option<ScheduleSpec>,
     /// Create it paused.
@@ -2028,7 +2027,7 @@ pub struct CreateScheduleResponse {
     #[prost(message, optional, tag = "1")]
     pub schedule: ::core::option::Option<Schedule>,
 }
-/// UpdateScheduleRequest replaces what was said about a schedule.
+/// UpdateScheduleRequest replaces the definition of a schedule.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateScheduleRequest {
     /// The tenant; empty means "default".
@@ -2037,7 +2036,7 @@ pub struct UpdateScheduleRequest {
     /// The schedule's name.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// What it does from now on, and when; all of it.
+    /// Its runs and their times from now on; all of the definition.
     #[prost(message, optional, tag = "3")]
     pub spec: ::core::option::Option<ScheduleSpec>,
 }
@@ -2140,7 +2139,7 @@ pub struct TriggerScheduleRequest {
     #[prost(string, tag = "3")]
     pub request_id: ::prost::alloc::string::String,
 }
-/// TriggerScheduleResponse says what became of it.
+/// TriggerScheduleResponse has the outcome.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TriggerScheduleResponse {
     /// The run; without an outcome if it waits.
@@ -2264,7 +2263,7 @@ impl StartCause {
         }
     }
 }
-/// ScheduleOutcome is what became of a start.
+/// ScheduleOutcome is the outcome of a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum ScheduleOutcome {
@@ -2415,7 +2414,7 @@ pub mod schedule_service_client {
                 .insert(GrpcMethod::new("cruster.v1.ScheduleService", "Create"));
             self.inner.unary(req, path, codec).await
         }
-        /// Update replaces what was said about a schedule. Ticks of the new times
+        /// Update replaces the definition of a schedule. Ticks of the new times
         /// begin after this moment.
         pub async fn update(
             &mut self,
@@ -2633,13 +2632,13 @@ pub struct StartOptions {
     /// absent means null.
     #[prost(message, optional, tag = "3")]
     pub input: ::core::option::Option<Payload>,
-    /// What to do if there is a run under the key that is over.
+    /// The treatment of a finished run under the key.
     #[prost(enumeration = "IfFinished", tag = "6")]
     pub if_finished: i32,
-    /// Makes it safe to repeat a request that may start a new run in place of one that is over:
+    /// Makes it safe to repeat a request that may start a new run in place of a finished one:
     /// requests with the same id start one run, for as long as that is kept, and find it
-    /// afterwards. Absent means that it is not repeated; for SignalWithStart it means that of the
-    /// signal.
+    /// afterwards. Absent means that it is not repeated; for SignalWithStart it means the id of
+    /// the signal.
     #[prost(string, tag = "7")]
     pub request_id: ::prost::alloc::string::String,
     /// The idempotency key. Absent means that the workflow derives it from the
@@ -2671,10 +2670,10 @@ pub struct StartRequest {
     #[prost(enumeration = "Encoding", tag = "2")]
     pub encoding: i32,
 }
-/// StartResponse is what was started.
+/// StartResponse is the started execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StartResponse {
-    /// The execution, with its result if it is over already.
+    /// The execution, with its result if it has finished already.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
     /// Whether it had been started before.
@@ -2747,7 +2746,7 @@ pub struct WaitResponse {
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// DescribeRequest asks what an execution is doing.
+/// DescribeRequest asks for the state of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DescribeRequest {
     /// The tenant; empty means "default".
@@ -2763,7 +2762,7 @@ pub struct DescribeRequest {
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
 }
-/// DescribeResponse is what the execution is doing.
+/// DescribeResponse is the state of the execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DescribeResponse {
     /// The execution as it is.
@@ -2794,7 +2793,7 @@ pub struct DescribeResponse {
     /// How many settled deferreds are left out.
     #[prost(uint32, tag = "9")]
     pub deferreds_omitted: u32,
-    /// The fuel that the turns of a running execution have used so far: what it has computed.
+    /// The fuel that the turns of a running execution have used so far, for its computations.
     /// It follows from the module and the journal. Activities are not part of it.
     #[prost(int64, tag = "10")]
     pub fuel: i64,
@@ -2804,7 +2803,7 @@ pub struct DescribeResponse {
     /// The updates that it has not answered yet, by name.
     #[prost(message, repeated, tag = "13")]
     pub unanswered: ::prost::alloc::vec::Vec<UnansweredUpdates>,
-    /// What it has published.
+    /// Its published values.
     #[prost(message, repeated, tag = "14")]
     pub published: ::prost::alloc::vec::Vec<PublishedState>,
     /// Runs of the execution that this one has taken the place of, newest first: at most 100,
@@ -2839,7 +2838,7 @@ pub struct PublishedState {
     /// Its name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// What it is.
+    /// Its value.
     #[prost(message, optional, tag = "2")]
     pub value: ::core::option::Option<Payload>,
 }
@@ -2853,7 +2852,7 @@ pub struct UnreadSignals {
     #[prost(uint32, tag = "2")]
     pub count: u32,
 }
-/// Patch is what an execution does about a change of the code that asks for it.
+/// Patch is the decision of an execution on a change of the code that asks for it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Patch {
     /// The id that the code asks for.
@@ -2911,10 +2910,10 @@ pub struct SettledDeferred {
     /// When it was settled.
     #[prost(message, optional, tag = "2")]
     pub at: ::core::option::Option<::prost_types::Timestamp>,
-    /// What it was resolved with.
+    /// The value of its resolution.
     #[prost(message, optional, tag = "3")]
     pub value: ::core::option::Option<Payload>,
-    /// What it was rejected with.
+    /// The error of its rejection.
     #[prost(message, optional, tag = "4")]
     pub error: ::core::option::Option<Error>,
     /// How many bytes it was settled with, if they are left out: those before it have
@@ -2990,10 +2989,10 @@ pub struct HistoryEntry {
     /// When the next attempt is due, for entries of kind "attempt".
     #[prost(message, optional, tag = "10")]
     pub next_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// What the op yielded.
+    /// The result of the op.
     #[prost(message, optional, tag = "11")]
     pub value: ::core::option::Option<Payload>,
-    /// What it failed with.
+    /// The error of the op.
     #[prost(message, optional, tag = "12")]
     pub error: ::core::option::Option<Error>,
     /// How many bytes the value has, if it is left out: in the form that was asked for
@@ -3013,8 +3012,8 @@ pub struct FollowRequest {
     /// The sequence number of the last entry seen; 0 starts at the beginning.
     #[prost(uint64, tag = "3")]
     pub after: u64,
-    /// The run that after is of, in hex; empty means the one that the execution is. If it
-    /// is another by now, that is told from its beginning.
+    /// The run that after is of, in hex; empty means the current run of the execution. If
+    /// another run is current by now, that is told from its beginning.
     #[prost(string, tag = "4")]
     pub run_id: ::prost::alloc::string::String,
     /// The wanted form of values.
@@ -3028,13 +3027,13 @@ pub struct FollowRequest {
 /// FollowResponse is something that happened to the execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct FollowResponse {
-    /// What it is.
+    /// The event.
     #[prost(oneof = "follow_response::Event", tags = "1, 2, 3")]
     pub event: ::core::option::Option<follow_response::Event>,
 }
 /// Nested message and enum types in `FollowResponse`.
 pub mod follow_response {
-    /// What it is.
+    /// The event.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Event {
         /// An entry of its journal is durable.
@@ -3043,13 +3042,13 @@ pub mod follow_response {
         /// Its workflow or an activity of its has logged something.
         #[prost(message, tag = "2")]
         Line(super::LogLine),
-        /// The execution as it is: the first message, unless it is over; and again when its
-        /// state or its run is another. One that is over is the last message.
+        /// The execution as it is: the first message, unless it has finished; and again when its
+        /// state or its run is another. A finished execution is the last message.
         #[prost(message, tag = "3")]
         Execution(super::Execution),
     }
 }
-/// LogLine is what a workflow or an activity has logged.
+/// LogLine is a line in the log of a workflow or an activity.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogLine {
     /// When.
@@ -3099,8 +3098,8 @@ pub struct ListRequest {
     #[prost(message, repeated, tag = "6")]
     pub r#where: ::prost::alloc::vec::Vec<Condition>,
 }
-/// Condition selects executions by an attribute: those that have it, and whose value
-/// compares like this with the given one. Values of different types are never alike.
+/// Condition selects executions by an attribute: they have it, and its value compares like
+/// this with the given one. Values of different types are never alike.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Condition {
     /// The name of the attribute.
@@ -3131,7 +3130,7 @@ pub mod condition {
         #[prost(message, tag = "6")]
         Time(::prost_types::Timestamp),
         /// A value as people write it. If the request names a workflow, it is of the type that the
-        /// workflow declares for the attribute. Otherwise it is what it looks like: true or
+        /// workflow declares for the attribute. Otherwise its form decides: true or
         /// false, a number, a time (RFC 3339), or else a text; in double quotes it is a text.
         #[prost(string, tag = "7")]
         Literal(::prost::alloc::string::String),
@@ -3153,7 +3152,7 @@ pub struct SignalOptions {
     /// The name of the signal, as the workflow declares it.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// What it brings. Absent means an empty struct if the type of the signal is a struct
+    /// Its value. Absent means an empty struct if the type of the signal is a struct
     /// that requires no field and may not be null; otherwise absent means null.
     #[prost(message, optional, tag = "2")]
     pub value: ::core::option::Option<Payload>,
@@ -3191,7 +3190,7 @@ pub struct SignalWithStartRequest {
     #[prost(enumeration = "Encoding", tag = "3")]
     pub encoding: i32,
 }
-/// SignalWithStartResponse is what the signal was sent to.
+/// SignalWithStartResponse is the receiver of the signal.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SignalWithStartResponse {
     /// The execution.
@@ -3224,7 +3223,7 @@ pub struct QueryRequest {
 /// QueryResponse is the answer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct QueryResponse {
-    /// What the workflow says.
+    /// The answer of the workflow.
     #[prost(message, optional, tag = "1")]
     pub value: ::core::option::Option<Payload>,
 }
@@ -3255,14 +3254,14 @@ pub struct UpdateRequest {
 /// UpdateResponse is the answer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateResponse {
-    /// What the workflow says.
+    /// The answer of the workflow.
     #[prost(message, optional, tag = "1")]
     pub value: ::core::option::Option<Payload>,
     /// Why it refused the update, or failed at it; then there is no value.
     #[prost(message, optional, tag = "2")]
     pub error: ::core::option::Option<Error>,
 }
-/// GetStateRequest asks for what an execution has published.
+/// GetStateRequest asks for the published values of an execution.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetStateRequest {
     /// The tenant; empty means "default".
@@ -3278,13 +3277,13 @@ pub struct GetStateRequest {
     #[prost(enumeration = "Encoding", tag = "4")]
     pub encoding: i32,
 }
-/// GetStateResponse is what an execution has published.
+/// GetStateResponse has the published values of an execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetStateResponse {
-    /// The values, by name. One that was not published, or was taken back, is not there.
+    /// The values, by name, without values that were taken back.
     #[prost(message, repeated, tag = "1")]
     pub state: ::prost::alloc::vec::Vec<PublishedState>,
-    /// What it is found by, by name.
+    /// The attributes for searches, by name.
     #[prost(message, repeated, tag = "2")]
     pub attributes: ::prost::alloc::vec::Vec<Attribute>,
     /// How far it says that it is.
@@ -3310,9 +3309,9 @@ pub struct InterruptRequest {
     /// is resumed.
     #[prost(bool, tag = "4")]
     pub resume: bool,
-    /// Whether the execution ends at once, without its cleanup: its code does not run again. What it
-    /// has called is given up as if it had ended by itself. One that was terminated before may be
-    /// terminated again.
+    /// Whether the execution ends at once, without its cleanup: its code does not run again. Its
+    /// calls are given up as if it had ended by itself. A terminated execution may be terminated
+    /// again.
     #[prost(bool, tag = "5")]
     pub terminate: bool,
 }
@@ -3369,8 +3368,8 @@ pub struct MoveResponse {
     /// The execution, without its result.
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
-    /// SHA-256 of the module that it was pinned to before, in hex. If it is that of
-    /// the execution, nothing was changed.
+    /// SHA-256 of the module that it was pinned to before, in hex. If the execution has
+    /// the same, nothing was changed.
     #[prost(string, tag = "2")]
     pub from_digest: ::prost::alloc::string::String,
 }
@@ -3384,21 +3383,20 @@ pub struct MoveAllRequest {
     /// required.
     #[prost(string, tag = "2")]
     pub workflow: ::prost::alloc::string::String,
-    /// Only executions that are running, or only those that are paused;
-    /// unspecified means both.
+    /// Only running executions, or only paused ones; unspecified means both.
     #[prost(enumeration = "State", tag = "3")]
     pub state: i32,
     /// The module, as in MoveRequest.
     #[prost(string, tag = "4")]
     pub to: ::prost::alloc::string::String,
 }
-/// MoveAllResponse says what became of one execution.
+/// MoveAllResponse has the outcome of one execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MoveAllResponse {
     /// How many executions are done, this one included.
     #[prost(uint32, tag = "1")]
     pub done: u32,
-    /// What became of the execution.
+    /// The outcome of the execution.
     #[prost(message, optional, tag = "2")]
     pub result: ::core::option::Option<MoveResult>,
 }
@@ -3415,10 +3413,10 @@ pub struct ForkRequest {
     /// none.
     #[prost(uint64, tag = "3")]
     pub at: u64,
-    /// The module, as in MoveRequest, but empty means that of the original.
+    /// The module, as in MoveRequest, but empty means the module of the original.
     #[prost(string, tag = "4")]
     pub to: ::prost::alloc::string::String,
-    /// The key of the fork, used as it is; empty means one that is made of the
+    /// The key of the fork, used as it is; empty means a key that is made of the
     /// original's key.
     #[prost(string, tag = "5")]
     pub key: ::prost::alloc::string::String,
@@ -3430,7 +3428,7 @@ pub struct ForkResponse {
     #[prost(message, optional, tag = "1")]
     pub execution: ::core::option::Option<Execution>,
 }
-/// RestartRequest asks for a new run of an execution whose run is over.
+/// RestartRequest asks for a new run of an execution whose run has finished.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RestartRequest {
     /// The tenant; empty means "default".
@@ -3439,7 +3437,7 @@ pub struct RestartRequest {
     /// The execution: "deployment/Workflow/key".
     #[prost(string, tag = "2")]
     pub execution: ::prost::alloc::string::String,
-    /// The request of the new run; absent means that of the run that is over.
+    /// The request of the new run; absent means the request of the finished run.
     #[prost(message, optional, tag = "3")]
     pub input: ::core::option::Option<Payload>,
     /// The module, as in MoveRequest. Empty means "latest".
@@ -3460,7 +3458,7 @@ pub struct RestartResponse {
     #[prost(bool, tag = "2")]
     pub existed: bool,
 }
-/// DeleteRequest asks to delete an execution whose run is over.
+/// DeleteRequest asks to delete an execution whose run has finished.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteRequest {
     /// The tenant; empty means "default".
@@ -3477,18 +3475,18 @@ pub struct DeleteRequest {
 /// DeleteResponse says that it is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteResponse {}
-/// IfFinished says what a start does if there is a run under its key that is over. One that is
-/// not over is found, whatever it says.
+/// IfFinished tells a start how to treat a finished run under its key. An unfinished run is
+/// found, whatever it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum IfFinished {
     /// As IF_FINISHED_RETURN.
     Unspecified = 0,
-    /// Answer with the run that is over.
+    /// Answer with the finished run.
     Return = 1,
     /// Start a new run.
     Restart = 2,
-    /// Start a new run if the one that is over failed or was interrupted; answer with it if it
+    /// Start a new run if the finished run failed or was interrupted; answer with it if it
     /// completed.
     RestartFailed = 3,
     /// Fail with CR-2044.
@@ -3699,7 +3697,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Wait"));
             self.inner.unary(req, path, codec).await
         }
-        /// Describe answers what an execution is doing and what it waits for.
+        /// Describe answers with the state of an execution and its open ops.
         pub async fn describe(
             &mut self,
             request: impl tonic::IntoRequest<super::DescribeRequest>,
@@ -3874,8 +3872,8 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Query"));
             self.inner.unary(req, path, codec).await
         }
-        /// Update asks a workflow for a change and answers with what the workflow says to it, once
-        /// that is durable. The caller's deadline ends the waiting, never the update: with the same
+        /// Update asks a workflow for a change and answers with the workflow's reply, once it is
+        /// durable. The caller's deadline ends the waiting, never the update: with the same
         /// request id the answer can be asked for again, whatever became of caller or host.
         pub async fn update(
             &mut self,
@@ -3898,8 +3896,8 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Update"));
             self.inner.unary(req, path, codec).await
         }
-        /// GetState answers with what an execution has published, also if it is over. Its code
-        /// does not run for that.
+        /// GetState answers with the published values of an execution, also of a finished one. Its
+        /// code does not run for that.
         pub async fn get_state(
             &mut self,
             request: impl tonic::IntoRequest<super::GetStateRequest>,
@@ -4020,7 +4018,7 @@ pub mod workflow_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// MoveAll is Move for the open executions of a workflow or a deployment. It
-        /// answers for one after the other what became of it, and goes on after those
+        /// answers with the outcome of one after the other, and goes on after executions
         /// that could not be moved.
         pub async fn move_all(
             &mut self,
@@ -4047,7 +4045,7 @@ pub mod workflow_service_client {
             self.inner.server_streaming(req, path, codec).await
         }
         /// Fork starts a new run from a beginning of the journal of an execution, in
-        /// whatever state that is. What happened up to there is taken over, not
+        /// whatever state that is. The history up to there is taken over, not
         /// repeated. The original stays as it is.
         pub async fn fork(
             &mut self,
@@ -4070,7 +4068,7 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Fork"));
             self.inner.unary(req, path, codec).await
         }
-        /// Restart starts a new run of an execution whose run is over, under the same key. The
+        /// Restart starts a new run of an execution whose run has finished, under the same key. The
         /// earlier run stays to be read, by its run id, until retention deletes it.
         pub async fn restart(
             &mut self,
@@ -4096,8 +4094,8 @@ pub mod workflow_service_client {
                 .insert(GrpcMethod::new("cruster.v1.WorkflowService", "Restart"));
             self.inner.unary(req, path, codec).await
         }
-        /// Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-        /// these.
+        /// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+        /// of these.
         pub async fn delete(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteRequest>,

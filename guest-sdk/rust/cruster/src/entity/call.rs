@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::awaited::Awaited;
 use crate::context::InWorkflow;
 use crate::entity::EntityContext;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
+use crate::executor::ContextCore;
 use crate::host::{ENTITY_CALL, ENTITY_SEND};
 use crate::op::{Op, RawOp};
 use crate::payload;

@@ -7,19 +7,16 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::activity::poll_once;
 use crate::attempt::Attempt;
 use crate::codes;
+use crate::effects::{effects, poll_once};
 use crate::entity::{
     CallsEntities, Entity, EntityOptions, OperationDefinition, RemoteEntity, message,
     operation_input, operation_output, unknown_operation,
 };
 use crate::error::{Error, Result};
-use crate::http_call::Http;
-use crate::module::{self, Owner};
-use crate::timestamp::Timestamp;
-use crate::transaction::Transaction;
-use crate::wire::{EntityCall, Invocation, Outcome, Wire};
+use crate::owner::{self, Owner};
+use crate::wire::{EntityCall, Outcome, Wire};
 
 /// The effects that an RPC of an entity without a state may have: `self` in an RPC
 /// dereferences to this, and this to the fields of the entity or group.
@@ -31,26 +28,10 @@ pub struct RpcContext<E> {
     owner: Rc<E>,
 }
 
-impl<E> Deref for RpcContext<E> {
-    type Target = E;
-    fn deref(&self) -> &E {
-        &self.owner
-    }
-}
-
 impl<E> RpcContext<E> {
-    fn invocation(&self) -> &Invocation {
-        &self.attempt.0.invocation
-    }
-
     /// The id of the entity that was called.
     pub fn id(&self) -> &str {
         self.attempt.entity_id()
-    }
-
-    /// The tenant that the entity belongs to.
-    pub fn namespace(&self) -> &str {
-        &self.invocation().namespace
     }
 
     /// A key that all attempts of a persisted call share and no other call has. Pass it to
@@ -59,35 +40,14 @@ impl<E> RpcContext<E> {
     pub fn idempotency_key(&self) -> &str {
         &self.invocation().idempotency_key
     }
+}
 
-    /// A little before the host ends the call. Time during which the host did not run does not count: it
-    /// may end later.
-    pub fn deadline(&self) -> Timestamp {
-        self.attempt.deadline()
-    }
-
-    /// The real time. A module without WASI has no clock; there it is the time at which
-    /// the call began.
-    pub fn now(&self) -> Timestamp {
-        self.attempt.now()
-    }
-
-    /// A value of the deployment's configuration.
-    pub fn config(&self, name: &str) -> Option<String> {
-        self.attempt.config(name)
-    }
-
-    /// The transaction of the call. It begins with the first statement and commits together
-    /// with the reply of the call, or neither does. A failed call is rolled back.
-    pub fn transaction(&self) -> Transaction {
-        Transaction::new(self.attempt.clone())
-    }
-
-    /// HTTP calls, to the hosts that the deployment was granted. The host refuses them once
-    /// the transaction has begun: call out first.
-    pub fn http(&self) -> Http {
-        Http::new(self.attempt.clone())
-    }
+effects! {
+    RpcContext,
+    belongs: "entity",
+    attempt: "call",
+    transaction: "call",
+    result: "the reply of the call",
 }
 
 /// A struct that is an entity without a state. `#[entity]` implements it.
@@ -179,7 +139,7 @@ where
     Fail: Into<Error>,
     F: Future<Output = Result<Out, Fail>>,
 {
-    let owner = module::owner(attempt.0.given);
+    let owner = owner::of(attempt.0.given);
     operation_input(name, input)
         .and_then(|input| {
             let future = body(RpcContext { attempt, owner }, input);

@@ -1,7 +1,8 @@
 //! Checks of a module while it is compiled.
 
-use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, WorkflowDefinition};
 use crate::entity::EntityDefinition;
+use crate::migration::Migration;
 use crate::names::{self, fail, same};
 use crate::schedule::Schedule;
 

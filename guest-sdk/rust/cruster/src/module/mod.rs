@@ -1,26 +1,25 @@
 //! A module: its workflows, its activities, its entities, its migrations.
 
 mod checks;
-mod given;
+pub mod given;
 
 use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, WorkflowDefinition};
 use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
+use crate::migration::Migration;
 use crate::names::sort;
 use crate::nanos::clamp;
+use crate::owner::Given;
 use crate::schedule::Schedule;
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
 
-#[cfg(target_family = "wasm")]
-pub(crate) use given::make_early;
-pub(crate) use given::owner;
-pub use given::{Given, Group, Owner};
+pub use given::Group;
 
 use checks::{
     check_activities, check_entities, check_migrations, check_schedules, check_workflows,
@@ -397,7 +396,7 @@ macro_rules! __given {
         ::std::compile_error!("give the group a value: `Name { … }`; a group that is not listed has its `Default`")
     };
     ($kind:ident $of:path) => {
-        $crate::__private::Given::by_default::<$of>()
+        $crate::__private::given::by_default::<$of>()
     };
     ($kind:ident $of:path { $($field:tt)* }) => {
         $crate::__given!($kind $of = {
@@ -406,7 +405,7 @@ macro_rules! __given {
         })
     };
     ($kind:ident $of:path = $value:expr) => {
-        $crate::__private::Given::$kind::<$of>(|| {
+        $crate::__private::given::$kind::<$of>(|| {
             let value: $of = $value;
             ::std::rc::Rc::new(value)
         })

@@ -156,7 +156,7 @@ const MAX_HTTP_ALL: usize = 64;
 
 /// The host of one attempt of an activity, or of one operation of an entity.
 pub(crate) struct AttemptHost {
-    world: Rc<World>,
+    world: Rc<World<Run>>,
     /// The running code, for messages.
     what: String,
     /// Whether it is an operation of an entity.
@@ -167,21 +167,21 @@ pub(crate) struct AttemptHost {
 }
 
 impl AttemptHost {
-    pub(crate) fn new(world: &Rc<World>, what: &str) -> Rc<Self> {
+    pub(crate) fn new(world: &Rc<World<Run>>, what: &str) -> Rc<Self> {
         Self::make(world, what, false, true)
     }
 
     /// The host of a call of an entity without a state.
-    pub(crate) fn for_call(world: &Rc<World>, what: &str) -> Rc<Self> {
+    pub(crate) fn for_call(world: &Rc<World<Run>>, what: &str) -> Rc<Self> {
         Self::make(world, what, true, true)
     }
 
     /// The host of an operation of an entity with a state.
-    pub(crate) fn for_operation(world: &Rc<World>, what: &str) -> Rc<Self> {
+    pub(crate) fn for_operation(world: &Rc<World<Run>>, what: &str) -> Rc<Self> {
         Self::make(world, what, true, false)
     }
 
-    fn make(world: &Rc<World>, what: &str, of_entity: bool, has_effects: bool) -> Rc<Self> {
+    fn make(world: &Rc<World<Run>>, what: &str, of_entity: bool, has_effects: bool) -> Rc<Self> {
         Rc::new(AttemptHost {
             world: world.clone(),
             what: what.to_owned(),

@@ -11,9 +11,7 @@ use crate::error::Result;
 use crate::http_call::{HttpRequest, HttpResponse};
 use crate::module::Module;
 use crate::testing::database::Database;
-use crate::testing::entities::Stored;
-use crate::testing::places::{Apply, Moment};
-use crate::testing::signals::Api;
+use crate::testing::entity_store::Stored;
 use crate::testing::transaction;
 use crate::testing::watchdog;
 use crate::timestamp::Timestamp;
@@ -27,7 +25,6 @@ pub(crate) type HttpHandler = Box<dyn FnMut(HttpRequest) -> Result<HttpResponse>
 
 pub(crate) struct Config {
     pub(crate) activities: BTreeMap<String, RefCell<ActivityStub>>,
-    pub(crate) api: Api,
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) database: Option<RefCell<Box<dyn Database>>>,
     pub(crate) deployment: String,
@@ -37,10 +34,9 @@ pub(crate) struct Config {
     pub(crate) down: Vec<Range<Duration>>,
     pub(crate) execution_id: Option<String>,
     pub(crate) http: Option<RefCell<HttpHandler>>,
-    /// Those that the module under test works with, by their deployments.
+    /// The modules that the module under test works with, by their deployments.
     pub(crate) modules: BTreeMap<String, &'static Module>,
     pub(crate) namespace: String,
-    pub(crate) outside: Vec<Outside>,
     /// The signals that were sent before the execution starts.
     pub(crate) signals: Vec<(&'static str, Vec<u8>)>,
     pub(crate) start: Timestamp,
@@ -54,19 +50,10 @@ pub(crate) struct Config {
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
-/// An event from outside.
-pub(crate) struct Outside {
-    pub(crate) when: Moment,
-    pub(crate) apply: Apply,
-    /// It is a question, which has an answer also after the end.
-    pub(crate) question: bool,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Config {
             activities: BTreeMap::new(),
-            api: Api::default(),
             config: BTreeMap::new(),
             database: None,
             deployment: "test".to_owned(),
@@ -76,7 +63,6 @@ impl Default for Config {
             http: None,
             modules: BTreeMap::new(),
             namespace: "test".to_owned(),
-            outside: Vec::new(),
             signals: Vec::new(),
             // The first of January 2030.
             start: Timestamp::from_unix_seconds(1_893_456_000),

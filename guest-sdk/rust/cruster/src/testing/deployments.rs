@@ -4,8 +4,8 @@ use crate::codes;
 use crate::definition::WorkflowDefinition;
 use crate::entity::EntityDefinition;
 use crate::module::Module;
-use crate::testing::Test;
 use crate::testing::refusals::check_key;
+use crate::testing::test::Test;
 use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::Fault;
@@ -80,7 +80,7 @@ impl Test {
     }
 }
 
-impl World {
+impl<R> World<R> {
     /// The module of a deployment.
     pub(crate) fn module_of(&self, deployment: &str) -> Option<&'static Module> {
         match deployment == self.config.deployment {
@@ -95,11 +95,6 @@ impl World {
             true => name.to_owned(),
             false => format!("{deployment}/{name}"),
         }
-    }
-
-    /// The deployment and the name of a workflow, as code of a deployment names it.
-    pub(crate) fn split_workflow<'a>(from: &'a str, workflow: &'a str) -> (&'a str, &'a str) {
-        workflow.split_once('/').unwrap_or((from, workflow))
     }
 
     fn deployed(&self, deployment: &str) -> Result<&'static Module, Box<Fault>> {
@@ -168,6 +163,11 @@ impl World {
                 .map_or(own, |(deployment, _)| deployment),
         }
     }
+}
+
+/// The deployment and the name of a workflow, as code of a deployment names it.
+pub(crate) fn split_workflow<'a>(from: &'a str, workflow: &'a str) -> (&'a str, &'a str) {
+    workflow.split_once('/').unwrap_or((from, workflow))
 }
 
 fn unknown_entity(module: &Module, deployment: &str, name: &str) -> Box<Fault> {

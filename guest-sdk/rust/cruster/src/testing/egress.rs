@@ -163,7 +163,7 @@ fn check_authority(authority: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the form of a name. One that ends in a number is refused, as some resolvers take it
+/// Checks the form of a name. A name that ends in a number is refused, as some resolvers take it
 /// for an address.
 fn check_host(host: &str) -> Result<(), String> {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();

@@ -1,6 +1,5 @@
 //! The entities of a test: they run for real, and their states are kept by id.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -9,15 +8,14 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::codes;
-use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
+use crate::entity::{CallsEntities, Entity, EntityDefinition, StatefulEntity};
 use crate::error::{Error, Result};
-use crate::module::Module;
 use crate::payload;
-use crate::testing::locks::Holder;
+use crate::testing::api::Api;
+use crate::testing::entity_store::{Posted, Stored, Target, Work};
 use crate::testing::operation;
 use crate::testing::request;
 use crate::testing::run::{Run, encode};
-use crate::testing::signals::Api;
 use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::{EntityMessage, Fault, NIL, Settled};
@@ -25,58 +23,7 @@ use crate::wire::{EntityMessage, Fault, NIL, Settled};
 /// How many messages entities may send before a test counts as one without an end.
 const MAX_MESSAGES: usize = 100_000;
 
-/// The states of entities, and the calls that wait.
-#[derive(Default)]
-pub(crate) struct EntityStore {
-    /// By the whole name of an entity.
-    pub(crate) states: BTreeMap<String, Stored>,
-    pub(crate) locks: BTreeMap<String, Holder>,
-    pub(crate) calls: VecDeque<Posted>,
-    /// Calls that wait for the end of a critical section.
-    pub(crate) waiting: Vec<Posted>,
-}
-
-/// A state with the version of its shape.
-#[derive(Clone)]
-pub(crate) struct Stored {
-    pub(crate) raw: Vec<u8>,
-    pub(crate) version: u32,
-}
-
-/// A call that was accepted.
-pub(crate) struct Target {
-    /// The whole name of the entity.
-    pub(crate) name: String,
-    pub(crate) module: &'static Module,
-    pub(crate) entity: &'static EntityDefinition,
-    pub(crate) operation: &'static OperationDefinition,
-    pub(crate) input: Vec<u8>,
-}
-
-/// A waiting call, and the receiver of its outcome.
-pub(crate) struct Posted {
-    pub(crate) work: Work,
-    /// The execution that waits for it.
-    pub(crate) from: Option<String>,
-    then: Box<dyn FnOnce(Settled)>,
-}
-
-/// A request to an entity.
-pub(crate) enum Work {
-    Operation(Target),
-    Lock { entity: String, by: Holder },
-}
-
-impl Work {
-    pub(crate) fn entity(&self) -> &str {
-        match self {
-            Work::Operation(target) => &target.name,
-            Work::Lock { entity, .. } => entity,
-        }
-    }
-}
-
-impl World {
+impl World<Run> {
     /// Checks a call as the host does before it accepts it; `from` is the deployment of the
     /// caller.
     pub(crate) fn accept_call(
@@ -268,7 +215,7 @@ impl Run {
 ///
 /// Get them from [`Test::entities`](super::Test::entities), or after a workflow from
 /// [`Finished::entities`](super::Finished::entities).
-pub struct Entities(pub(crate) Rc<World>);
+pub struct Entities(pub(crate) Rc<World<Run>>);
 
 impl Entities {
     /// The state of an entity; `None` if there is none.
@@ -339,7 +286,7 @@ impl CallsEntities for Api {
 /// A call of an entity by a test, as a client of the host makes it.
 #[must_use = "an entity is not called before `call` or `send`"]
 pub struct DirectCall<T> {
-    call: Result<(Rc<World>, EntityMessage)>,
+    call: Result<(Rc<World<Run>>, EntityMessage)>,
     result: PhantomData<fn() -> T>,
 }
 

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
 use crate::module::Module;
-use crate::testing::replay;
 use crate::timestamp::Timestamp;
 use crate::wire::{Fault, Invocation, Outcome};
 
@@ -96,23 +94,6 @@ impl History {
         self.events
             .last()
             .map_or(Duration::ZERO, |last| last.time - self.start)
-    }
-
-    /// Checks that the workflow is deterministic: runs it again with the recorded
-    /// deliveries, and fails if it does anything else than it did. Neither activities
-    /// nor other workflows run. Changes of the code that the history does not know are
-    /// not taken: [`patched`](crate::WorkflowContext::patched) is false for them, as for
-    /// a run that is moved.
-    pub fn replay(&self) -> Result<()> {
-        replay::replay(self).map_err(|difference| Error::new("not_deterministic", difference))
-    }
-
-    /// [`replay`](History::replay) on another module: does the history fit the code of
-    /// that one?
-    pub fn replay_on(&self, module: &'static Module) -> Result<()> {
-        let mut moved = self.clone();
-        moved.module = module;
-        moved.replay()
     }
 
     /// The invocation that starts the execution.

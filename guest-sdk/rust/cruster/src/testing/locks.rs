@@ -4,20 +4,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codes;
-use crate::testing::entities::{Posted, Target, Work};
+use crate::testing::entity_store::{Holder, Posted, Target, Work};
 use crate::testing::run::Run;
 use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::{Fault, Lock, NIL, Settled};
 
-/// Who has locked an entity: an execution, with the number of its op.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holder {
-    pub(crate) execution: String,
-    pub(crate) op: u32,
-}
-
-impl World {
+impl World<Run> {
     /// The holder of an entity now. A lock counts while its execution is in the section.
     pub(crate) fn holder(&self, entity: &str) -> Option<Holder> {
         let holder = self.entities.borrow().locks.get(entity).cloned()?;

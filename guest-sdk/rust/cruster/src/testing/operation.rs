@@ -6,9 +6,10 @@ use crate::codes;
 use crate::logging;
 use crate::module::Started;
 use crate::testing::attempt::{AttemptHost, limit_of, told_of};
-use crate::testing::entities::{Stored, Target};
+use crate::testing::entity_store::{Stored, Target};
 use crate::testing::panics;
 use crate::testing::received::received;
+use crate::testing::run::Run;
 use crate::testing::watchdog;
 use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
@@ -20,7 +21,7 @@ use crate::wire::{
 const MAX_SENT: usize = 1000;
 
 /// Runs an operation, and keeps the state that it leaves behind.
-pub(crate) fn run(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+pub(crate) fn run(world: &Rc<World<Run>>, target: &Target) -> Result<OperationReply, Box<Fault>> {
     match target.entity.state {
         Some(_) => operate(world, target),
         None => call(world, target),
@@ -28,7 +29,7 @@ pub(crate) fn run(world: &Rc<World>, target: &Target) -> Result<OperationReply, 
 }
 
 /// An operation of an entity with a state.
-fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+fn operate(world: &Rc<World<Run>>, target: &Target) -> Result<OperationReply, Box<Fault>> {
     let stored = world.entities.borrow().states.get(&target.name).cloned();
     let (state, version) = stored.map_or((None, 0), |s| (Some(s.raw), s.version));
     let body = Operations {
@@ -64,7 +65,7 @@ fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fau
 /// Checks the messages of an operation. A mistake is the operation's: it fails, and has changed and
 /// sent nothing.
 fn check_messages(
-    world: &World,
+    world: &World<Run>,
     target: &Target,
     reply: &OperationReply,
 ) -> Result<(), Box<Fault>> {
@@ -91,7 +92,7 @@ fn check_messages(
 }
 
 /// A call of an entity without a state.
-fn call(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+fn call(world: &Rc<World<Run>>, target: &Target) -> Result<OperationReply, Box<Fault>> {
     let host = AttemptHost::for_call(world, &name_of(target));
     let outcome = invoke(
         world,
@@ -119,7 +120,7 @@ fn name_of(target: &Target) -> String {
 }
 
 fn invoke(
-    world: &Rc<World>,
+    world: &Rc<World<Run>>,
     target: &Target,
     host: Rc<AttemptHost>,
     kind: &str,

@@ -10,12 +10,13 @@ use crate::deferred::Deferred;
 use crate::entity::StatefulEntity;
 use crate::error::Error;
 use crate::signal::Signal;
-use crate::testing::Test;
-use crate::testing::config::Outside;
+use crate::testing::api::Api;
 use crate::testing::entities::{self, Entities};
+use crate::testing::outside_event::OutsideEvent;
 use crate::testing::places::Moment;
-use crate::testing::run;
-use crate::testing::signals::Api;
+use crate::testing::published::Published;
+use crate::testing::run::{self, Run};
+use crate::testing::test::Test;
 use crate::testing::world::World;
 
 impl Test {
@@ -108,13 +109,15 @@ impl Test {
 
     /// The entities of the module alone, for tests that call them directly.
     pub fn entities(self) -> Entities {
-        Entities(World::new(self.module, self.config))
+        let world = World::new(self.module, self.config);
+        self.api.open(&world);
+        Entities(world)
     }
 
     /// The API of the simulated host, for stubs and handlers that act as clients of it
     /// while the execution runs.
     pub fn api(&self) -> Api {
-        self.config.api.clone()
+        self.api.clone()
     }
 
     /// Interrupts the execution at a virtual time after its start.
@@ -127,17 +130,26 @@ impl Test {
         self.outside(moment, move |run| run.interrupt(&reason))
     }
 
-    pub(crate) fn outside(self, when: Moment, apply: impl Fn(&run::Run) + 'static) -> Self {
+    /// Looks at the published values of the execution, at a virtual time after its start.
+    pub fn look_after(self, time: Duration, look: impl Fn(&Published) + 'static) -> Self {
+        self.look_at(Moment::After(time), look)
+    }
+
+    pub(crate) fn look_at(self, moment: Moment, look: impl Fn(&Published) + 'static) -> Self {
+        self.outside(moment, move |run| look(&run.published.borrow()))
+    }
+
+    pub(crate) fn outside(self, when: Moment, apply: impl Fn(&Run) + 'static) -> Self {
         self.plan(when, apply, false)
     }
 
     /// Plans a question. It is put again after the end, if it was not put before.
-    pub(crate) fn question(self, when: Moment, ask: impl Fn(&run::Run) + 'static) -> Self {
+    pub(crate) fn question(self, when: Moment, ask: impl Fn(&Run) + 'static) -> Self {
         self.plan(when, ask, true)
     }
 
-    fn plan(mut self, when: Moment, apply: impl Fn(&run::Run) + 'static, question: bool) -> Self {
-        self.config.outside.push(Outside {
+    fn plan(mut self, when: Moment, apply: impl Fn(&Run) + 'static, question: bool) -> Self {
+        self.outside.push(OutsideEvent {
             when,
             apply: Rc::new(apply),
             question,

@@ -1,15 +1,9 @@
 //! The published values of the executions of a test.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::codec;
-use crate::error::{Error, Result};
 use crate::publish::{Attribute, State};
-use crate::testing::Test;
-use crate::testing::places::Moment;
-use crate::testing::run::{Run, no_execution};
-use crate::testing::signals::Api;
 use crate::value::Value;
 use crate::wire::{self, Wire};
 
@@ -42,7 +36,7 @@ impl Published {
         self.attributes.get(A::NAME)
     }
 
-    fn merge(&mut self, publish: wire::Publish) {
+    pub(crate) fn merge(&mut self, publish: wire::Publish) {
         merge(&mut self.state, publish.state);
         merge(&mut self.attributes, publish.attributes);
         if let Some(progress) = publish.progress {
@@ -57,32 +51,5 @@ fn merge(values: &mut BTreeMap<String, Value>, changes: Option<Vec<wire::Publish
             Some(value) => values.insert(change.name, value),
             None => values.remove(&change.name),
         };
-    }
-}
-
-impl Run {
-    pub(crate) fn publish(&self, publish: wire::Publish) {
-        self.published.borrow_mut().merge(publish);
-    }
-}
-
-impl Test {
-    /// Looks at the published values of the execution, at a virtual time after its start.
-    pub fn look_after(self, time: Duration, look: impl Fn(&Published) + 'static) -> Self {
-        self.look_at(Moment::After(time), look)
-    }
-
-    pub(crate) fn look_at(self, moment: Moment, look: impl Fn(&Published) + 'static) -> Self {
-        self.outside(moment, move |run| look(&run.published.borrow()))
-    }
-}
-
-impl Api {
-    /// The published values of an execution, which is named by its id.
-    pub fn published(&self, execution: &str) -> Result<Published> {
-        let run = self.world()?.run(execution);
-        let run = run.ok_or_else(|| Error::from_fault(no_execution(execution)))?;
-        let published = run.published.borrow().clone();
-        Ok(published)
     }
 }

@@ -5,21 +5,41 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::codes;
+use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::host::{Call, Host};
-use crate::module::Started;
+use crate::module::{Module, Started};
 use crate::testing::canonical;
 use crate::testing::described;
 use crate::testing::history::{Event, Happening, History, forgettable};
+use crate::testing::pending::Pending;
 use crate::testing::received::received;
 use crate::testing::refusals::{self, OpLimits};
-use crate::testing::run::waits::Pending;
 use crate::testing::watchdog;
 use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
+impl History {
+    /// Checks that the workflow is deterministic: runs it again with the recorded
+    /// deliveries, and fails if it does anything else than it did. Neither activities
+    /// nor other workflows run. Changes of the code that the history does not know are
+    /// not taken: [`patched`](crate::WorkflowContext::patched) is false for them, as for
+    /// a run that is moved.
+    pub fn replay(&self) -> Result<()> {
+        replay(self).map_err(|difference| Error::new("not_deterministic", difference))
+    }
+
+    /// [`replay`](History::replay) on another module: does the history fit the code of
+    /// that one?
+    pub fn replay_on(&self, module: &'static Module) -> Result<()> {
+        let mut moved = self.clone();
+        moved.module = module;
+        moved.replay()
+    }
+}
+
 /// Runs the workflow of a history again; the error is the first difference.
-pub(crate) fn replay(history: &History) -> Result<(), String> {
+fn replay(history: &History) -> Result<(), String> {
     let replayer = Replayer::new(history);
     let ended = match replayer.run() {
         Started::Over(outcome) => Some(outcome),

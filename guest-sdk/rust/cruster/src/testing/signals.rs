@@ -1,14 +1,9 @@
 //! Signals to the executions of a test.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::rc::{Rc, Weak};
-
 use crate::codes;
-use crate::error::{Error, Result};
-use crate::signal::Signal;
+use crate::testing::mailbox::Unread;
 use crate::testing::request;
-use crate::testing::run::{Run, encode, no_execution};
+use crate::testing::run::{Run, no_execution};
 use crate::testing::words::{names, undeclared};
 use crate::testing::world::World;
 use crate::value::Value;
@@ -17,41 +12,6 @@ use crate::wire::{self, Delivery, Fault, NIL, Settled, Wire};
 /// How many messages may wait in one execution, and how large they may be together, in bytes.
 const MAX_UNREAD: usize = 10_000;
 const MAX_UNREAD_BYTES: usize = 64 << 20;
-
-/// The signals of an execution that no op has taken, and the ops that wait for one.
-#[derive(Default)]
-pub(crate) struct Mailbox {
-    unread: VecDeque<Unread>,
-    /// Their encoded size.
-    bytes: usize,
-    waiting: VecDeque<(u32, String)>,
-}
-
-impl Mailbox {
-    /// Forgets the waiters, as the run has ended.
-    pub(crate) fn forget_ops(&mut self) {
-        self.waiting.clear();
-    }
-}
-
-/// A signal that an execution was sent and had not received by its end.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Unread {
-    /// The name of the signal.
-    pub name: String,
-    /// Its payload.
-    pub value: Value,
-}
-
-impl Unread {
-    fn kept((name, value): (&'static str, Vec<u8>)) -> Self {
-        Unread {
-            name: name.to_owned(),
-            value: Value::decode(&value).unwrap_or_default(),
-        }
-    }
-}
 
 impl Run {
     /// Leaves signals to the next run, which receives them before all others.
@@ -170,7 +130,7 @@ impl Run {
     }
 }
 
-impl World {
+impl World<Run> {
     /// Sends a signal to an execution.
     pub(crate) fn signal(&self, body: &wire::Signal) -> Settled {
         let Some(run) = self.run(&body.execution) else {
@@ -178,76 +138,5 @@ impl World {
         };
         run.send(&body.name, body.value.as_deref().unwrap_or_default())?;
         Ok(NIL.to_vec())
-    }
-}
-
-/// The API of the simulated host, for events outside of a workflow while it runs. A
-/// [stub](super::Test::stub), or a handler of [HTTP](super::Test::http) or [SQL](super::Test::sql),
-/// uses it to act as a client. Get it from [`Test::api`](super::Test::api).
-///
-/// ```
-/// use cruster::prelude::*;
-/// use cruster::testing::Test;
-///
-/// #[derive(Serialize, Deserialize, Schema, Signal)]
-/// pub struct Paid {
-///     pub cents: u64,
-/// }
-///
-/// #[workflow]
-/// pub struct Invoice;
-///
-/// #[workflow_impl(signals(Paid))]
-/// impl Invoice {
-///     async fn execute(&self, cents: u64) -> Result<u64, Error> {
-///         self.ask(cents).await?;
-///         Ok(self.receive::<Paid>().await?.cents)
-///     }
-///
-///     #[activity]
-///     async fn ask(&self, cents: u64) -> Result<(), Error> {
-///         let url = format!("https://pay.example/?cents={cents}&for={}", self.execution_id());
-///         self.http().post(url).send()?;
-///         Ok(())
-///     }
-/// }
-///
-/// cruster::module! { workflows: [Invoice] }
-///
-/// // In a test, the payment service calls back:
-/// # fn main() {
-/// let test = Test::new(&MODULE);
-/// let api = test.api();
-/// let run = test
-///     .stub("ask", move |cx, cents: u64| api.signal(cx.execution_id(), Paid { cents }))
-///     .run::<Invoice>(500);
-/// assert_eq!(run.result.unwrap(), 500);
-/// # }
-/// ```
-#[derive(Clone, Default)]
-pub struct Api(Rc<RefCell<Weak<World>>>);
-
-impl Api {
-    /// Says which world it is the API of.
-    pub(crate) fn open(&self, world: &Rc<World>) {
-        *self.0.borrow_mut() = Rc::downgrade(world);
-    }
-
-    pub(crate) fn world(&self) -> Result<Rc<World>> {
-        self.0.borrow().upgrade().ok_or_else(|| {
-            let message = "the test does not run: there is no execution to reach";
-            Error::with_code(&codes::EXECUTION_NOT_FOUND, message)
-        })
-    }
-
-    /// Sends a signal to an execution, which is named by its id. The errors are a host's.
-    pub fn signal<S: Signal>(&self, execution: &str, value: S) -> Result<()> {
-        let body = wire::Signal {
-            execution: execution.to_owned(),
-            name: S::NAME.to_owned(),
-            value: Some(encode(&format!("the value of signal {}", S::NAME), &value)),
-        };
-        let sent = self.world()?.signal(&body);
-        sent.map(drop).map_err(Error::from_fault)
     }
 }

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::testing::words::duration;
 use crate::wire::Fault;
 
-/// How long it may be open on the embedded store.
+/// How long it may be open unless the test says otherwise, in real time: as on the embedded store.
 pub(super) const LIMIT: Duration = Duration::from_secs(2);
 
 /// The transaction of one attempt, if it has begun.

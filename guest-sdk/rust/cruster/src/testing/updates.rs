@@ -1,45 +1,20 @@
 //! Updates of the executions of a test.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::payload;
-use crate::testing::Test;
+use crate::testing::api::Api;
 use crate::testing::places::Moment;
 use crate::testing::request;
 use crate::testing::run::{Run, encode, no_execution};
-use crate::testing::signals::Api;
+use crate::testing::test::Test;
+use crate::testing::update_inbox::{Sent, Updates};
 use crate::testing::words::{names, undeclared};
 use crate::update::Update;
 use crate::wire::{self, Delivery, Settled, UpdateRequest, Wire};
-
-/// The updates of an execution.
-#[derive(Default)]
-pub(crate) struct Updates {
-    /// Those that were not delivered yet.
-    inbox: VecDeque<Sent>,
-    /// Those that were delivered, and are not answered.
-    held: Vec<Sent>,
-    /// The op that waits for the next one; 0 for none.
-    op: u32,
-    sent: u64,
-}
-
-/// An update, and the receiver of its answer.
-struct Sent {
-    request: UpdateRequest,
-    tell: Box<dyn FnOnce(Settled)>,
-}
-
-impl Updates {
-    /// How many were neither delivered nor answered.
-    pub(crate) fn len(&self) -> usize {
-        self.inbox.len() + self.held.len()
-    }
-}
 
 impl Run {
     /// Sends the execution an update, if the host would.
@@ -119,7 +94,7 @@ impl Run {
         self.resume(Delivery { error, op, value });
     }
 
-    /// Answers an update. One that was answered before is none of the held.
+    /// Answers an update. An answered update is none of the held.
     pub(crate) fn answer(&self, answer: wire::Answer) {
         let mut updates = self.updates.borrow_mut();
         let at = updates.held.iter().position(|s| s.request.id == answer.id);

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::codes;
-use crate::testing::run::waits::Pending;
+use crate::testing::pending::Pending;
 use crate::testing::words::{duration, quoted};
 use crate::where_it_is::{self, Place, here};
 use crate::wire::Fault;
@@ -102,12 +102,22 @@ fn entries() -> MutexGuard<'static, BTreeMap<u64, Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// All limits have passed.
+static PASSED: AtomicBool = AtomicBool::new(false);
+
+/// Lets all limits pass now, for the kit's own tests. The clock of a turn does not tell the time.
+#[doc(hidden)]
+pub fn pass_limits() {
+    PASSED.store(true, Relaxed);
+}
+
 /// Looks for code that has not returned, for as long as there are tests.
 fn look() {
     loop {
         thread::sleep(LOOKS);
         let now = Instant::now();
-        if let Some(late) = entries().values().find(|entry| entry.until < now) {
+        let is_late = |entry: &&Entry| PASSED.load(Relaxed) || entry.until < now;
+        if let Some(late) = entries().values().find(is_late) {
             let fault = late.fault();
             // Not eprintln!, whose text would be kept for the end of a test.
             let _ = writeln!(

@@ -26,7 +26,7 @@ impl ProcessOrder {
         self.charge(cents).await
     }
 
-    /// What an order costs.
+    /// The price of an order.
     #[activity(
         retries = 3,
         backoff = "constant",

@@ -1,4 +1,4 @@
-//! Futures of which so many are under way at a time.
+//! Futures with a limit on how many are under way at a time.
 
 use std::cell::Cell;
 

@@ -19,7 +19,7 @@ fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-/// What happened, in order; and how many are inside at a time.
+/// The events, in order; and how many are inside at a time.
 #[derive(Clone, Default)]
 struct Trace {
     lines: Rc<RefCell<Vec<String>>>,

@@ -40,7 +40,7 @@ impl Waits {
             });
         }
         self.sleep(seconds(1)).await?;
-        // One that gives up takes nothing, and keeps no one behind it waiting.
+        // A task that gives up takes nothing, and keeps no one behind it waiting.
         let late = self.timeout(seconds(1), slots.acquire()).await;
         trace.note(format!("late {}", late.unwrap_err()));
         while let Some(done) = tasks.join_next().await {
@@ -131,7 +131,7 @@ impl Waits {
         Ok(trace.take())
     }
 
-    /// Those who wait are told that the other end is gone.
+    /// Waiting tasks are told that the other end is gone.
     async fn closed(&self) -> Result<Vec<String>, Error> {
         let trace = Trace::default();
         let (sender, receiver) = cruster::channel(self, 1);
@@ -150,7 +150,7 @@ impl Waits {
         Ok(trace.take())
     }
 
-    /// Receivers are served in the order in which they came; one that was cancelled takes nothing.
+    /// Receivers are served in the order in which they came; a cancelled receiver takes nothing.
     async fn receivers(&self) -> Result<Vec<String>, Error> {
         let trace = Trace::default();
         let (sender, receiver) = cruster::channel(self, 3);

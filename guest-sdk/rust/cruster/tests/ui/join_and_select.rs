@@ -1,4 +1,4 @@
-//! More than the macros take, and what they cannot read.
+//! More than the macros take, and input they cannot read.
 //!
 //! Both say what to do instead.
 

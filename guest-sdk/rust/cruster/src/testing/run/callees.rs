@@ -4,18 +4,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codes;
+use crate::testing::run::caller::Caller;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::world::World;
 use crate::wire::{self, NIL, Outcome, Settled};
-
-/// The op that has started a run and waits for it.
-pub(crate) struct Caller {
-    /// The execution of the op.
-    pub(crate) execution: String,
-    pub(crate) op: u32,
-    /// The fate of the run.
-    pub(crate) policy: String,
-}
 
 impl Run {
     /// Says that an op is not waited for any more.
@@ -75,7 +67,7 @@ impl Run {
     }
 }
 
-impl World {
+impl World<Run> {
     /// Asks an execution to stop.
     pub(crate) fn interrupt(&self, body: &wire::Interrupt) -> Settled {
         let Some(run): Option<Rc<Run>> = self.run(&body.execution) else {

@@ -5,16 +5,10 @@ use std::time::Duration;
 
 use crate::codes;
 use crate::testing::request;
+use crate::testing::run::promise::Promise;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::words::{MAX_NAME, hinted, undeclared};
 use crate::wire::{self, Fault, NIL, Settled, Wire};
-
-/// A deferred of the execution.
-#[derive(Default)]
-pub(super) struct Promise {
-    settled: Option<Settled>,
-    waiting: Vec<u32>,
-}
 
 impl Run {
     pub(super) fn await_deferred(&self, name: &str, op: u32) {

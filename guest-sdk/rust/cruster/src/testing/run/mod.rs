@@ -1,10 +1,12 @@
 //! One execution in the world, and the host of its workflow.
 
-pub(crate) mod callees;
+mod callees;
+pub(crate) mod caller;
 mod continued;
 mod deferreds;
 mod perform;
-pub(super) mod waits;
+mod promise;
+mod waits;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,21 +23,20 @@ use crate::module::{Module, Started};
 use crate::payload;
 use crate::testing::described;
 use crate::testing::history::{AT_THE_START, Happening, History};
+use crate::testing::mailbox::Mailbox;
+use crate::testing::pending::Pending;
 use crate::testing::places::Places;
 use crate::testing::published::Published;
 use crate::testing::received::received;
 use crate::testing::refusals::{self, OpLimits};
-use crate::testing::run::callees::Caller;
-use crate::testing::run::waits::Pending;
-use crate::testing::signals::Mailbox;
-use crate::testing::updates::Updates;
+use crate::testing::run::caller::Caller;
+use crate::testing::run::promise::Promise;
+use crate::testing::update_inbox::Updates;
 use crate::testing::watchdog;
 use crate::testing::words::quoted;
 use crate::testing::world::World;
 use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Interruption, Malformed, Outcome, Resume, Settled, Wire};
-
-use deferreds::Promise;
 
 /// The subject of a run.
 pub(crate) struct RunKind {
@@ -61,7 +62,7 @@ impl RunKind {
 }
 
 pub(crate) struct Run {
-    pub(crate) world: Weak<World>,
+    pub(crate) world: Weak<World<Run>>,
     pub(crate) id: String,
     pub(crate) kind: RunKind,
     me: Weak<Run>,
@@ -89,10 +90,13 @@ pub(crate) struct Run {
     /// Its caller has asked it to stop.
     given_up: Cell<bool>,
     history: RefCell<History>,
-    pub(crate) places: Places,
+    pub(crate) places: Places<Apply>,
     /// Those of the runs whose place it has taken.
     earlier: RefCell<Vec<History>>,
 }
+
+/// An event of an execution.
+pub(crate) type Apply = Rc<dyn Fn(&Run)>;
 
 type Listener = Box<dyn FnOnce(&Outcome)>;
 
@@ -123,7 +127,7 @@ const NEEDS_HOST: [&str; 10] = [
 type Identity = (String, String);
 
 impl Run {
-    pub(crate) fn new(world: &Rc<World>, id: &str, kind: RunKind, input: Vec<u8>) -> Rc<Self> {
+    pub(crate) fn new(world: &Rc<World<Run>>, id: &str, kind: RunKind, input: Vec<u8>) -> Rc<Self> {
         Rc::new_cyclic(|me| Run {
             world: Rc::downgrade(world),
             id: id.to_owned(),
@@ -163,7 +167,7 @@ impl Run {
     }
 
     /// The world, which outlives its executions.
-    pub(crate) fn world(&self) -> Rc<World> {
+    pub(crate) fn world(&self) -> Rc<World<Run>> {
         self.world
             .upgrade()
             .expect("an execution does not outlive its world")

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::testing::attempt::{self, Step};
 use crate::testing::canonical::canonical;
 use crate::testing::described::time_of;
-use crate::testing::run::callees::Caller;
+use crate::testing::run::caller::Caller;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::sha256;
 use crate::wire::{self, Malformed, NIL, Wire};
@@ -55,7 +55,8 @@ impl Run {
                 self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
             }
             "publish" => {
-                self.publish(wire::Publish::decode(body)?);
+                let publish = wire::Publish::decode(body)?;
+                self.published.borrow_mut().merge(publish);
                 self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
             }
             "entity_call" | "entity_send" => {

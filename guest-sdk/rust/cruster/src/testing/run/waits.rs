@@ -1,35 +1,8 @@
 //! The waits of a run, in words.
 
-use std::fmt;
-use std::sync::Arc;
-
 use crate::execution::Execution;
+use crate::testing::pending::{MOST, Pending};
 use crate::testing::run::Run;
-
-/// How many ops the message of a limit names.
-const MOST: usize = 10;
-
-/// The first ops that are pending, and how many more there are. Another thread may put them into words.
-#[derive(Default)]
-pub(in crate::testing) struct Pending {
-    ops: Vec<(u32, Arc<str>)>,
-    more: usize,
-}
-
-/// The part of a message about the pending ops when a limit has ended the run.
-impl fmt::Display for Pending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut before = "; pending: ";
-        for (op, what) in &self.ops {
-            write!(f, "{before}{what} (op {op})")?;
-            before = ", ";
-        }
-        match self.more {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
-}
 
 impl Run {
     /// The waits of the workflow, for a message.

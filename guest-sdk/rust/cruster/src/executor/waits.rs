@@ -1,58 +1,25 @@
-//! The author's lines: where tasks begin, their waits and where they wait. They are shown when a
-//! workflow hangs.
+//! Deadlocks, and the wait of each task, as they are shown when a workflow hangs.
 
-use std::fmt;
-use std::panic::Location;
-
-use super::{ContextCore, Shared, Wait};
-use crate::where_it_is;
-
-/// A line of the author's.
-pub(crate) type Site = &'static Location<'static>;
-
-/// The wait of a future.
-#[derive(Clone, Copy)]
-pub(crate) enum Awaited {
-    /// Something of a kind, with a name or without, and the line that asks for it.
-    Thing(&'static str, &'static str, Site),
-    /// The end of a task.
-    Task(u64),
-    /// Nothing that the author asked for.
-    Hidden,
-}
-
-impl Awaited {
-    /// Something without a name, at the line of the caller.
-    #[track_caller]
-    pub(crate) fn here(kind: &'static str) -> Self {
-        Awaited::Thing(kind, "", Location::caller())
-    }
-}
+use super::context_core::{Shared, Wait};
+use crate::awaited::{Awaited, Line, thing_at};
 
 /// How many tasks a report lists, and how many things one waits for.
 const MAX_TASKS: usize = 20;
 const MAX_THINGS: usize = 4;
 
-impl ContextCore {
-    /// The running task begins to wait for something.
-    pub(crate) fn reached(&self, awaited: Awaited) {
-        self.0.reached(self.0.running.get(), awaited);
-    }
-}
-
 impl Shared {
-    /// A task begins to wait for something, or does not wait for it any more. Only waits with a
-    /// line count.
-    pub(super) fn reached(&self, task: u64, awaited: Awaited) {
-        if !matches!(awaited, Awaited::Thing(..)) {
-            return;
-        }
-        if let Some(task) = self.tasks.borrow().get(task) {
-            task.last.set(Some(awaited));
-        }
-        if task == self.running.get() {
-            where_it_is::at(awaited);
-        }
+    /// Whether the workflow is in a deadlock: it waits, but for no op that is open, and
+    /// no task waits for an interrupt, and no handler waits for an update. An interrupt would end the waits for tasks, but the
+    /// tasks themselves would stay stuck, and the deadlock would go unnoticed.
+    pub(crate) fn stuck(&self) -> bool {
+        self.outcome.borrow().is_none()
+            && !self.updating.waits()
+            && self
+                .ops
+                .borrow()
+                .iter()
+                .all(|(_, op)| op.result.is_some() || op.wait == 0)
+            && !self.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
     /// For each task where it began, its wait and where it waits.
@@ -116,31 +83,5 @@ impl Shared {
             },
             Awaited::Hidden => String::new(),
         }
-    }
-}
-
-/// "activity charge at src/lib.rs:12".
-pub(crate) fn thing_at(kind: &str, name: &str, site: Site) -> String {
-    match name {
-        "" => format!("{kind} at {}", Line(site)),
-        name => format!("{kind} {name} at {}", Line(site)),
-    }
-}
-
-/// A line as it is shown: the file with the folder it is in.
-struct Line(Site);
-
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", short(self.0.file()), self.0.line())
-    }
-}
-
-/// The last two parts of a path.
-fn short(file: &str) -> &str {
-    let mut slashes = file.rmatch_indices(['/', '\\']);
-    match slashes.nth(1) {
-        Some((at, _)) => &file[at + 1..],
-        None => file,
     }
 }

@@ -6,25 +6,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::awaited::Awaited;
 use crate::context::WorkflowContext;
 use crate::error::{Error, Result};
-use crate::execution::{Awaited, ContextCore};
-
-/// A condition that a task waits for.
-pub(crate) struct Condition {
-    holds: Rc<dyn Fn() -> bool>,
-    /// It has held once.
-    met: Rc<Cell<bool>>,
-    pub(crate) wait: u64,
-}
-
-impl Condition {
-    /// Looks whether it holds.
-    pub(crate) fn look(&self) -> bool {
-        self.met.set((self.holds)());
-        self.met.get()
-    }
-}
+use crate::executor::{Condition, ContextCore};
 
 /// Waits until a condition holds; see [`WorkflowContext::until`].
 #[must_use = "futures do nothing unless they are awaited"]
@@ -88,7 +73,7 @@ impl Future for Until {
         self.wait = self
             .core
             .wait(0, self.core.shielded(), false, self.awaited, cx);
-        self.core.add_condition(Condition {
+        self.core.0.conditions.add(Condition {
             holds: self.holds.clone(),
             met: self.met.clone(),
             wait: self.wait,
@@ -102,7 +87,7 @@ impl Until {
         let wait = std::mem::take(&mut self.wait);
         if wait != 0 {
             self.core.unwait(wait);
-            self.core.remove_condition(wait);
+            self.core.0.conditions.remove(wait);
         }
     }
 }

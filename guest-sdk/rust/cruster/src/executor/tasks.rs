@@ -5,37 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
+use super::context_core::{ContextCore, Shared};
 use super::ready::TaskWaker;
-use super::{Awaited, ContextCore, LocalFuture, Shared, Site};
+use super::task::{LocalFuture, Task};
+use crate::awaited::Site;
 use crate::where_it_is;
-
-/// One task.
-pub(super) struct Task {
-    /// It is taken out while it is polled.
-    future: Option<LocalFuture<()>>,
-    /// The line that started it, or where the workflow begins; none if the author's code did not.
-    pub(super) began: Option<Site>,
-    /// Its last wait.
-    pub(super) last: Cell<Option<Awaited>>,
-    waker: Arc<TaskWaker>,
-    shielded: bool,
-    /// How many shields the task is in. It is not dropped before it has left them.
-    holds: u32,
-    /// It was cancelled, and is dropped as soon as that is possible.
-    cancelled: bool,
-}
-
-impl Task {
-    /// The last line of the author's that is known of it.
-    fn near(&self) -> Option<Awaited> {
-        let began = self.began.map(|site| Awaited::Thing("its start", "", site));
-        self.last.get().or(began)
-    }
-
-    fn can_be_dropped(&self) -> bool {
-        self.future.is_some() && self.holds == 0
-    }
-}
 
 impl ContextCore {
     /// The number of the task that is added next.
@@ -121,7 +95,7 @@ impl Shared {
     }
 
     /// Runs tasks until all of them wait or the workflow has ended.
-    pub(super) fn dispatch(&self) {
+    pub(crate) fn dispatch(&self) {
         while self.outcome.borrow().is_none() {
             let Some(id) = self.ready.pop() else { return };
             let mut tasks = self.tasks.borrow_mut();
@@ -151,6 +125,13 @@ impl Shared {
             self.drop_cancelled(id);
             self.shielded.set(false);
             self.check_conditions();
+        }
+    }
+
+    /// Wakes the tasks whose condition has come true.
+    fn check_conditions(&self) {
+        for condition in &self.conditions.take_met() {
+            self.wake(condition.wait);
         }
     }
 }

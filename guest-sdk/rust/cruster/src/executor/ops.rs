@@ -5,20 +5,20 @@ use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
 
+use crate::awaited::Awaited;
 use crate::codec;
 use crate::codes;
-use crate::condition::Condition;
 use crate::error::Error;
-use crate::execution::{Awaited, ContextCore, Op};
+use crate::executor::answering;
+use crate::executor::context_core::{ContextCore, Op};
 use crate::host::Call;
-use crate::query;
 use crate::wire::Outcome;
 
 impl ContextCore {
     /// Asks the host for an op, unless the execution is interrupted or the task cancelled.
     pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
         if self.0.answering.refuses() {
-            return Err(Error::from_fault(query::refusal()));
+            return Err(Error::from_fault(answering::refusal()));
         }
         if self.interrupted() {
             return Err(Error::interrupted());
@@ -42,30 +42,11 @@ impl ContextCore {
     /// not keep the workflow waiting.
     pub(crate) fn issue_and_forget(&self, call: &'static Call, body: &[u8]) -> Result<(), Error> {
         if self.0.answering.refuses() {
-            return Err(Error::from_fault(query::refusal()));
+            return Err(Error::from_fault(answering::refusal()));
         }
         let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
         self.0.host.cancel(op);
         Ok(())
-    }
-
-    /// Whether the execution has ended: drops from now on have no effects.
-    pub(crate) fn closed(&self) -> bool {
-        self.0.closed.get()
-    }
-
-    /// Adds a condition that a task waits for.
-    pub(crate) fn add_condition(&self, condition: Condition) {
-        self.0.conditions.borrow_mut().push(condition);
-    }
-
-    /// Removes the condition that waits under `wait`.
-    pub(crate) fn remove_condition(&self, wait: u64) {
-        let mut conditions = self.0.conditions.borrow_mut();
-        let at = conditions.iter().position(|c| c.wait == wait);
-        let removed = at.map(|at| conditions.remove(at));
-        drop(conditions);
-        drop(removed);
     }
 
     /// Takes the result of an op, or waits for it under `wait`.
@@ -106,7 +87,7 @@ impl ContextCore {
         self.read(raw, format_args!("the result of {what} does not fit"))
     }
 
-    /// Decodes a value that was delivered. One that does not decode ends the execution of this code: the
+    /// Decodes a value that was delivered. An unreadable value ends the execution of this code: the
     /// host is told why, and pauses the execution. As an error of the wait it would look like a failure of
     /// the step: code would compensate for a step that has succeeded, or fail the workflow.
     ///
