@@ -16,7 +16,7 @@ import (
 )
 
 // codec is the guest that decodes values and encodes them again.
-const codec = "tests/thirdlanguage/guest"
+const codec = "tests/thirdlanguage/codec"
 
 type vector struct{ Name, Hex string }
 
@@ -35,8 +35,7 @@ func vectors(t testing.TB) map[string][]byte {
 	return all
 }
 
-// reencode lets the guest decode and encode each value; nil stands for a value that
-// the guest refused.
+// reencode lets the guest decode and encode each value; nil stands for a value that the guest refused.
 func reencode(t testing.TB, m *wasm.Module, values [][]byte) [][]byte {
 	t.Helper()
 	got := outcome(t, m, abi.Invocation{Kind: abi.InvokeActivity, Name: "reencode", Body: abi.MustMarshal(values)})
@@ -46,8 +45,7 @@ func reencode(t testing.TB, m *wasm.Module, values [][]byte) [][]byte {
 	return again
 }
 
-// TestVectors is the first item of the page's checklist: the vectors, byte for
-// byte.
+// TestVectors is the first item of the page's checklist: the vectors, byte for byte.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	m := compile(t, codec)
@@ -56,9 +54,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestHostileValues damages the vectors in every place. The guest must read every
-// value as the host does, and refuse what the host refuses. It is built to trap on
-// everything that C leaves undefined.
+// TestHostileValues damages the vectors in every place. The guest must read every value as the host does, and refuse
+// what the host refuses. It is built to trap on everything that C leaves undefined.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	m := compile(t, codec)
@@ -84,13 +81,14 @@ func TestDepth(t *testing.T) {
 	requireSame(t, compile(t, codec), values)
 }
 
-// TestLies passes lengths that are larger than the bytes that follow: the guest
-// must not allocate memory for them.
+// TestLies passes lengths that are larger than the bytes that follow: the guest must not allocate memory for them.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	var values [][]byte
 	for _, first := range []byte{0xc6, 0xc9, 0xdb, 0xdd, 0xdf} {
-		for _, length := range []string{"\xff\xff\xff\xff", "\x80\x00\x00\x00", "\x7f\xff\xff\xff", "\x00\x40\x00\x00"} {
+		for _, length := range []string{
+			"\xff\xff\xff\xff", "\x80\x00\x00\x00", "\x7f\xff\xff\xff", "\x00\x40\x00\x00",
+		} {
 			values = append(values, append([]byte{first}, length...), append([]byte{0x91, first}, length+"\x00\x00"...))
 		}
 	}
@@ -110,8 +108,7 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// damaged returns a value cut off at every place, with each of its bytes changed,
-// and with bytes after it.
+// damaged returns a value cut off at every place, with each of its bytes changed, and with bytes after it.
 func damaged(value []byte) [][]byte {
 	all := [][]byte{append(slices.Clone(value), 0xc0)}
 	for i := range value {

@@ -14,10 +14,11 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-const example = "modules/examples/greeter-c"
+// greeter is the guest that has the workflow of the page, Greet, and those of tests/conformance.
+const greeter = "tests/thirdlanguage/conformance"
 
-// conversation reads the bodies of the worked example from the page: the part in
-// front of the two spaces in each line of its blocks.
+// conversation reads the bodies of the worked example from the page: the part in front of the two spaces in each line
+// of its blocks.
 func conversation(t *testing.T) [][]byte {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(harness.Root(), "abi", "ABI.md"))
@@ -43,13 +44,13 @@ func conversation(t *testing.T) [][]byte {
 	return bodies
 }
 
-// TestConversation repeats the conversation of the page with the same workflow: the
-// guest must send exactly the bytes of the page.
+// TestConversation repeats the conversation of the page with the same workflow: the guest must send exactly the bytes
+// of the page.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	said := conversation(t)
 	require.Len(t, said, 10)
-	m := compile(t, example)
+	m := compile(t, greeter)
 
 	workflow := start(t, m)
 	turn, err := workflow.Start(t.Context(), said[0])
@@ -75,12 +76,12 @@ func TestConversation(t *testing.T) {
 	require.Empty(t, workflow.cancelled)
 }
 
-// TestDeliveries checks rules of a turn that no result shows: deliveries that no
-// future waits for, fields in another order, and fields from a later version.
+// TestDeliveries checks rules of a turn that no result shows: deliveries that no future waits for, fields in another
+// order, and fields from a later version.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	said := conversation(t)
-	m := compile(t, example)
+	m := compile(t, greeter)
 	p := start(t, m)
 	_, err := p.Start(t.Context(), said[0])
 	require.NoError(t, err)
@@ -93,25 +94,25 @@ func TestDeliveries(t *testing.T) {
 	require.True(t, turn.Parked)
 	require.Len(t, p.issued, 3, "the delivery of op 2 was not applied")
 
-	// Both in one turn: the sleep is issued for the first, and settled by the
-	// second; the third comes after the end.
+	// Both in one turn: the sleep is issued for the first, and settled by the second; the third comes after the end.
 	both := start(t, m)
 	_, err = both.Start(t.Context(), said[0])
 	require.NoError(t, err)
 	greeting := []byte("\xa1A")
 	turn, err = both.Resume(t.Context(), abi.MustMarshal(abi.Resume{Deliveries: []abi.Delivery{
-		{Op: 2, Value: greeting}, {Op: 3, Value: abi.Nil}, {Op: 1, Value: abi.MustMarshal(abi.Interruption{Reason: "late"})},
+		{Op: 2, Value: greeting},
+		{Op: 3, Value: abi.Nil},
+		{Op: 1, Value: abi.MustMarshal(abi.Interruption{Reason: "late"})},
 	}}))
 	require.NoError(t, err)
 	require.False(t, turn.Parked)
 	require.Equal(t, abi.MustMarshal(abi.Outcome{Value: []byte("\x81\xa8greeting\xa1A")}), turn.Output)
 }
 
-// TestInterrupt interrupts a workflow: its waits fail, their ops are cancelled, and
-// the outcome says why.
+// TestInterrupt interrupts a workflow: its waits fail, their ops are cancelled, and the outcome says why.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	p := start(t, compile(t, example))
+	p := start(t, compile(t, greeter))
 	_, err := p.Start(t.Context(), conversation(t)[0])
 	require.NoError(t, err)
 	turn, err := p.Resume(t.Context(), abi.MustMarshal(abi.Resume{Deliveries: []abi.Delivery{
@@ -128,21 +129,29 @@ func TestInterrupt(t *testing.T) {
 // TestUnknown shows that unknown names and kinds end in an outcome with an error.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	m := compile(t, example)
+	m := compile(t, greeter)
 	for name, c := range map[string]struct {
 		inv  abi.Invocation
 		code abi.Code
 	}{
-		"workflow":      {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke},
-		"activity":      {abi.Invocation{Kind: abi.InvokeActivity, Name: "missing", Body: abi.Nil}, abi.CodeUnknownActivity},
-		"key":           {abi.Invocation{Kind: abi.InvokeKey, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke},
-		"no key":        {abi.Invocation{Kind: abi.InvokeKey, Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
-		"kind":          {abi.Invocation{Kind: "entity", Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
-		"request":       {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Greet", Body: []byte{0x05}}, abi.CodeBadInput},
+		"workflow": {
+			abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke,
+		},
+		"activity": {
+			abi.Invocation{Kind: abi.InvokeActivity, Name: "missing", Body: abi.Nil}, abi.CodeUnknownActivity,
+		},
+		"key":    {abi.Invocation{Kind: abi.InvokeKey, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke},
+		"no key": {abi.Invocation{Kind: abi.InvokeKey, Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
+		"kind":   {abi.Invocation{Kind: "entity", Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
+		"request": {
+			abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Greet", Body: []byte{0x05}}, abi.CodeBadInput,
+		},
 		"no request":    {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Sequence"}, abi.CodeBadInput},
 		"key's request": {abi.Invocation{Kind: abi.InvokeKey, Name: "Greet", Body: []byte{0x05}}, abi.CodeBadInput},
-		"input":         {abi.Invocation{Kind: abi.InvokeActivity, Name: "hello", Body: []byte{0xc1}}, abi.CodeBadInput},
-		"more":          {abi.Invocation{Kind: abi.InvokeActivity, Name: "hello", Body: []byte("\xa1A\x00")}, abi.CodeBadInput},
+		"input": {
+			abi.Invocation{Kind: abi.InvokeActivity, Name: "hello", Body: []byte{0xc1}}, abi.CodeBadInput,
+		},
+		"more": {abi.Invocation{Kind: abi.InvokeActivity, Name: "hello", Body: []byte("\xa1A\x00")}, abi.CodeBadInput},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,11 +163,11 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestManifest shows that the lists of the manifest are sorted, that a module
-// has no more imports than it needs, and that it is small.
+// TestManifest shows that the lists of the manifest are sorted, that a module has no more imports than it needs, and
+// that it is small.
 func TestManifest(t *testing.T) {
 	t.Parallel()
-	m := compile(t, example)
+	m := compile(t, greeter)
 	packed, err := m.Describe(t.Context())
 	require.NoError(t, err)
 	canonical, err := abi.Canonical(packed)
@@ -177,5 +186,5 @@ func TestManifest(t *testing.T) {
 	require.Contains(t, m.Imports(), "cruster.http")
 	require.NotContains(t, compile(t, codec).Imports(), "cruster.http", "imports show what a module can do")
 	const most = 64 << 10
-	require.LessOrEqual(t, len(harness.Module(t, example)), most)
+	require.LessOrEqual(t, len(harness.Module(t, greeter)), most)
 }

@@ -1,5 +1,5 @@
-// Command approval is a workflow that waits for a person: until the deferred
-// "approved" is settled, or until the time is up.
+// Command approval is a workflow that waits for a person: until the deferred "approved" is settled, or until the time
+// is up.
 package main
 
 import (
@@ -16,7 +16,7 @@ type ApprovalRequest struct {
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 }
 
-// Decision is what a person decided; the value of the deferred "approved".
+// Decision is the decision of a person; the value of the deferred "approved".
 type Decision struct {
 	Approved bool   `json:"approved"`
 	By       string `json:"by"`
@@ -69,8 +69,7 @@ func requestApproval(ctx cruster.Context, req ApprovalRequest) (ApprovalResult, 
 	default:
 		result.Status = "rejected"
 	}
-	// Close records the outcome in any case, also when an interrupt withdrew the
-	// request.
+	// Close records the outcome in any case, also when an interrupt withdrew the request.
 	if _, closing := Close.Call(cruster.Shield(ctx), result); closing != nil {
 		return ApprovalResult{}, closing
 	}
@@ -93,7 +92,9 @@ func open(ctx *cruster.ActivityContext, document string) (bool, error) {
 }
 
 // Close records the outcome.
-var Close = cruster.NewActivity("close", closeApproval, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
+var Close = cruster.NewActivity(
+	"close", closeApproval, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond),
+)
 
 func closeApproval(ctx *cruster.ActivityContext, r ApprovalResult) (bool, error) {
 	_, err := ctx.Tx().Exec(`UPDATE approvals SET status = $1, decided_by = $2, remark = $3 WHERE document = $4`,

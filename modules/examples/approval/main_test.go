@@ -26,7 +26,10 @@ func TestRequestApproval(t *testing.T) {
 			time.Hour,
 		},
 		"approved as soon as it can be": {
-			crustertest.When(crustertest.Reached("deferred approved"), crustertest.ResolveAfter(0, Approved, Decision{Approved: true, By: "ada"})),
+			crustertest.When(
+				crustertest.Reached("deferred approved"),
+				crustertest.ResolveAfter(0, Approved, Decision{Approved: true, By: "ada"}),
+			),
 			ApprovalResult{Document: "budget", Status: "approved", By: "ada"},
 			0,
 		},

@@ -15,7 +15,9 @@ func TestTransfer(t *testing.T) {
 	_, err := crustertest.Call(bank, Deposit, "ada", int64(100))
 	require.NoError(t, err)
 	run := func(id, from, to string, cents int64) (Receipt, error) {
-		return crustertest.Run(t, Transfer, TransferRequest{ID: id, From: from, To: to, Cents: cents}, crustertest.UseEntities(bank))
+		return crustertest.Run(
+			t, Transfer, TransferRequest{ID: id, From: from, To: to, Cents: cents}, crustertest.UseEntities(bank),
+		)
 	}
 	receipt, err := run("1", "ada", "bob", 70)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ type TransferRequest struct {
 type Receipt struct {
 	// Moved tells whether there was enough to move.
 	Moved bool `json:"moved"`
-	// From and To are what the accounts hold then.
+	// From and To are the balances of the accounts then.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
@@ -25,7 +25,9 @@ var Transfer = cruster.NewWorkflow("Transfer", transfer,
 
 func transfer(ctx cruster.Context, req TransferRequest) (Receipt, error) {
 	if req.Cents <= 0 || req.From == req.To {
-		return Receipt{}, cruster.Errorf("invalid_transfer", "a transfer moves a positive amount from one account to another")
+		return Receipt{}, cruster.Errorf(
+			"invalid_transfer", "a transfer moves a positive amount from one account to another",
+		)
 	}
 	section, err := cruster.Lock(ctx, Accounts.ID(req.From), Accounts.ID(req.To))
 	if err != nil {
@@ -38,7 +40,7 @@ func transfer(ctx cruster.Context, req TransferRequest) (Receipt, error) {
 	return receipt, section.Unlock(ctx)
 }
 
-// move runs while both accounts are locked: what it has read stays true until it is done.
+// move runs while both accounts are locked: the balances that it read stay true until it is done.
 func move(ctx cruster.Context, req TransferRequest) (r Receipt, err error) {
 	if r.From, err = Balance.On(req.From).Call(ctx, cruster.None{}); err != nil {
 		return r, err

@@ -1,6 +1,6 @@
-// Command billing charges customers for one period after the other, for as long as they
-// stay. A workflow that runs for years continues as a new run now and then, so that its journal
-// stays short. Once a day a schedule that the module declares adds up what came in.
+// Command billing charges customers for one period after the other, for as long as they stay. A workflow that runs for
+// years continues as a new run now and then, so that its journal stays short. Once a day a schedule that the module
+// declares adds up the income.
 package main
 
 import (
@@ -15,7 +15,7 @@ const PeriodsPerRun = 100
 // BillingRequest is the request of Billing, and all that one run tells the next.
 type BillingRequest struct {
 	Customer string `json:"customer"`
-	// Cents is what a period costs.
+	// Cents is the price of a period.
 	Cents int64 `json:"cents"`
 	// PeriodMS is how long a period is, in milliseconds. Defaults to 30 days.
 	PeriodMS int64 `json:"period_ms,omitempty"`
@@ -39,7 +39,7 @@ type Cancellation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// What is sent to an execution, and what is seen of it from outside:
+// The signals of an execution, and its values that are seen from outside:
 //
 //	cruster-host workflow signal EXECUTION change_plan --value '{"cents":700}'
 //	cruster-host workflow signal EXECUTION cancel --value '{"reason":"moved away"}'
@@ -52,9 +52,10 @@ var (
 	Customer   = cruster.NewAttribute[string]("customer")
 )
 
-// Billing charges a customer for one period after the other, until the customer cancels.
-// There is one per customer.
-var Billing = cruster.NewWorkflow("Billing", billing, cruster.RawKey(func(r BillingRequest) string { return r.Customer })).
+// Billing charges a customer for one period after the other, until the customer cancels. There is one per customer.
+var Billing = cruster.NewWorkflow(
+	"Billing", billing, cruster.RawKey(func(r BillingRequest) string { return r.Customer }),
+).
 	Accepts(Cancel, ChangePlan).Publishes(Charged, Customer)
 
 func billing(ctx cruster.Context, req BillingRequest) (BillingResult, error) {
@@ -62,7 +63,9 @@ func billing(ctx cruster.Context, req BillingRequest) (BillingResult, error) {
 		return BillingResult{}, err
 	}
 	for range PeriodsPerRun {
-		if _, err := Charge.Call(ctx, Period{Customer: req.Customer, Number: req.Charged + 1, Cents: req.Cents}); err != nil {
+		if _, err := Charge.Call(ctx, Period{
+			Customer: req.Customer, Number: req.Charged + 1, Cents: req.Cents,
+		}); err != nil {
 			return BillingResult{}, err
 		}
 		req.Charged++
@@ -85,8 +88,7 @@ func (r BillingRequest) period() time.Duration {
 	return 30 * 24 * time.Hour
 }
 
-// serve is over at the end of a period, or when the customer cancels. Another plan counts from
-// the next period on.
+// serve ends at the end of a period, or when the customer cancels. Another plan counts from the next period on.
 func serve(ctx cruster.Context, req *BillingRequest) (canceled bool, reason string, err error) {
 	end := cruster.Timer(ctx, req.period())
 	for over := false; !over; {
@@ -111,7 +113,7 @@ func serve(ctx cruster.Context, req *BillingRequest) (canceled bool, reason stri
 	return canceled, reason, nil
 }
 
-// Period is what a customer is charged for.
+// Period is a period that a customer is charged for.
 type Period struct {
 	Customer string `json:"customer"`
 	Number   int64  `json:"number"`
@@ -122,19 +124,23 @@ type Period struct {
 var Charge = cruster.NewActivity("charge", charge, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func charge(ctx *cruster.ActivityContext, p Period) (bool, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO billing_charges (customer, period, cents) VALUES ($1, $2, $3)`, p.Customer, p.Number, p.Cents)
+	_, err := ctx.Tx().Exec(
+		`INSERT INTO billing_charges (customer, period, cents) VALUES ($1, $2, $3)`, p.Customer, p.Number, p.Cents,
+	)
 	return err == nil, err
 }
 
-// Report adds up what was charged so far.
+// Report adds up the charges so far.
 var Report = cruster.NewWorkflow("Report", func(ctx cruster.Context, _ cruster.None) (int64, error) {
 	return Sum.Call(ctx, cruster.None{})
 })
 
 // Daily starts a report every night: it is there as long as the module is deployed.
-var Daily = cruster.NewSchedule("daily", Report, cruster.None{}, cruster.Cron("0 3 * * *"), cruster.Zone("Europe/Zurich"))
+var Daily = cruster.NewSchedule(
+	"daily", Report, cruster.None{}, cruster.Cron("0 3 * * *"), cruster.Zone("Europe/Zurich"),
+)
 
-// Sum is what was charged so far, in cents.
+// Sum is the sum of the charges so far, in cents.
 var Sum = cruster.NewActivity("sum", func(ctx *cruster.ActivityContext, _ cruster.None) (int64, error) {
 	return cruster.QueryRow[int64](ctx.Tx(), `SELECT CAST(COALESCE(SUM(cents), 0) AS BIGINT) FROM billing_charges`)
 })

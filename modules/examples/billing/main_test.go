@@ -32,13 +32,21 @@ func TestYears(t *testing.T) {
 	for thousand := range int64(10) {
 		want = append(want, fmt.Sprint(500+thousand, " 1000"))
 		if thousand > 0 {
-			options = append(options, crustertest.SignalAfter(time.Duration(1000*thousand)*week-time.Hour, ChangePlan, NewPlan{Cents: 500 + thousand}))
+			options = append(
+				options,
+				crustertest.SignalAfter(time.Duration(1000*thousand)*week-time.Hour, ChangePlan, NewPlan{
+					Cents: 500 + thousand,
+				}),
+			)
 		}
 	}
 	result, err := crustertest.Run(t, Billing, weekly, options...)
 	require.NoError(t, err)
 	require.Equal(t, BillingResult{Charged: periods, Reason: "moved away"}, result)
-	require.Equal(t, want, sqltest.List(t, db, `SELECT cents || ' ' || COUNT(*) FROM billing_charges GROUP BY cents ORDER BY cents`))
+	require.Equal(
+		t, want,
+		sqltest.List(t, db, `SELECT cents || ' ' || COUNT(*) FROM billing_charges GROUP BY cents ORDER BY cents`),
+	)
 	crustertest.Replay(t, &h)
 
 	cents, err := crustertest.Run(t, Report, cruster.None{}, sql)
@@ -58,7 +66,10 @@ func TestPlanChangesBetweenRuns(t *testing.T) {
 		crustertest.SignalAfter((PeriodsPerRun+1)*week+time.Hour, Cancel, Cancellation{}))
 	require.NoError(t, err)
 	require.EqualValues(t, PeriodsPerRun+2, result.Charged)
-	require.Equal(t, []string{"500", "600", "700"}, sqltest.List(t, db, `SELECT CAST(cents AS TEXT) FROM billing_charges WHERE period >= 100 ORDER BY period`))
+	require.Equal(
+		t, []string{"500", "600", "700"},
+		sqltest.List(t, db, `SELECT CAST(cents AS TEXT) FROM billing_charges WHERE period >= 100 ORDER BY period`),
+	)
 }
 
 // TestCancelBetweenRuns has a customer cancel at the moment at which a run continues as the next.

@@ -71,19 +71,23 @@ var Remove = cruster.NewOperation(Carts, "remove", func(_ *cruster.EntityContext
 	return 0, cruster.Errorf("no_such_item", "there is no %s in the cart", sku)
 })
 
-// Total is what the cart costs. It writes nothing.
+// Total is the price of the cart. It writes nothing.
 var Total = cruster.NewReadOnly(Carts, "total", func(_ *cruster.ReadContext, c Cart, _ cruster.None) (int64, error) {
 	return c.total(), nil
 })
 
-// Checkout starts the workflow that places the order, empties the cart, and returns the
-// id of the order. All of that is one commit: there is no order without an empty cart.
-var Checkout = cruster.NewOperation(Carts, "checkout", func(ctx *cruster.EntityContext, c *Cart, _ cruster.None) (string, error) {
-	if len(c.Items) == 0 {
-		return "", cruster.Errorf("cart_empty", "there is nothing in the cart")
-	}
-	c.Orders++
-	order := Order{ID: fmt.Sprintf("%s-%d", ctx.ID(), c.Orders), Items: int64(len(c.Items)), TotalCents: c.total()}
-	c.Items = c.Items[:0]
-	return order.ID, PlaceOrder.Client().StartFrom(ctx, order)
-})
+// Checkout starts the workflow that places the order, empties the cart, and returns the id of the order. All of that is
+// one commit: there is no order without an empty cart.
+var Checkout = cruster.NewOperation(
+	Carts,
+	"checkout",
+	func(ctx *cruster.EntityContext, c *Cart, _ cruster.None) (string, error) {
+		if len(c.Items) == 0 {
+			return "", cruster.Errorf("cart_empty", "there is nothing in the cart")
+		}
+		c.Orders++
+		order := Order{ID: fmt.Sprintf("%s-%d", ctx.ID(), c.Orders), Items: int64(len(c.Items)), TotalCents: c.total()}
+		c.Items = c.Items[:0]
+		return order.ID, PlaceOrder.Client().StartFrom(ctx, order)
+	},
+)

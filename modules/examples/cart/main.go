@@ -1,7 +1,6 @@
-// Command cart is a shop in two parts. A shopping cart is an entity: it is called by its
-// id, keeps a state and answers at once (cart.go); its checkout starts the workflow that
-// places the order (order.go). A subscription is a workflow: it lives for a year, takes
-// signals and answers a query (subscription.go).
+// Command cart is a shop in two parts. A shopping cart is an entity: it is called by its id, keeps a state and answers
+// at once (cart.go); its checkout starts the workflow that places the order (order.go). A subscription is a workflow:
+// it lives for a year, takes signals and answers a query (subscription.go).
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"

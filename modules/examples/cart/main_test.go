@@ -46,7 +46,10 @@ func TestCart(t *testing.T) {
 	cart, ok := crustertest.State(shop, Carts, "ada")
 	require.True(t, ok)
 	require.Empty(t, cart.Items)
-	require.Equal(t, []string{"ada-1"}, sqltest.List(t, db, `SELECT order_id FROM cart_orders WHERE items = 1 AND total_cents = 600`))
+	require.Equal(
+		t, []string{"ada-1"},
+		sqltest.List(t, db, `SELECT order_id FROM cart_orders WHERE items = 1 AND total_cents = 600`),
+	)
 
 	_, err = crustertest.Call(shop, Checkout, "ada", cruster.None{})
 	require.Equal(t, "cart_empty", cruster.ErrorType(err))
@@ -93,7 +96,9 @@ func TestSubscription(t *testing.T) {
 	require.Equal(t, SubscriptionStatus{Plan: "large", Charged: 3, Canceled: true, Reason: "too much"}, status)
 	require.Equal(t, []SubscriptionStatus{{Plan: "small", Charged: 1}, {Plan: "large", Charged: 1}, status}, asked)
 	require.Equal(t, 3*month, h.Duration(), "the period that was paid for is served")
-	require.Equal(t, []string{"small", "large", "large"}, sqltest.List(t, db, `SELECT plan FROM cart_charges ORDER BY period`))
+	require.Equal(
+		t, []string{"small", "large", "large"}, sqltest.List(t, db, `SELECT plan FROM cart_charges ORDER BY period`),
+	)
 	crustertest.Replay(t, &h)
 }
 

@@ -6,15 +6,15 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Order is what a checkout orders.
+// Order is the order of a checkout.
 type Order struct {
 	ID         string `json:"order_id"`
 	Items      int64  `json:"items"`
 	TotalCents int64  `json:"total_cents"`
 }
 
-// PlaceOrder places an order, once per order. An operation of an entity has no SQL: the
-// workflow that it starts does that.
+// PlaceOrder places an order, once per order. An operation of an entity has no SQL: the workflow that it starts does
+// that.
 var PlaceOrder = cruster.NewWorkflow("PlaceOrder", placeOrder,
 	cruster.RawKey(func(o Order) string { return o.ID }))
 

@@ -28,7 +28,7 @@ type Cancellation struct {
 
 // SubscriptionStatus is the answer to the query "status", and the result of Subscription.
 type SubscriptionStatus struct {
-	// Plan is what the next period is charged for.
+	// Plan is the plan that the next period is charged for.
 	Plan string `json:"plan"`
 	// Charged is how many periods were charged.
 	Charged int64 `json:"charged"`
@@ -37,7 +37,7 @@ type SubscriptionStatus struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// What a subscription is told and asked from outside:
+// The signals and the query of a subscription:
 //
 //	cruster-host workflow signal EXECUTION change_plan --value '{"plan":"large"}'
 //	cruster-host workflow signal EXECUTION cancel --value '{"reason":"too much"}'
@@ -48,8 +48,8 @@ var (
 	Status     = cruster.NewQuery[cruster.None, SubscriptionStatus]("status")
 )
 
-// Subscription charges a customer for one period after the other, until the customer
-// cancels or the last period is over. There is one per customer.
+// Subscription charges a customer for one period after the other, until the customer cancels or the last period has
+// ended. There is one per customer.
 var Subscription = cruster.NewWorkflow("Subscription", subscription,
 	cruster.RawKey(func(r SubscriptionRequest) string { return r.Customer })).
 	Accepts(ChangePlan, Cancel).Answers(Status)
@@ -60,7 +60,9 @@ func subscription(ctx cruster.Context, req SubscriptionRequest) (SubscriptionSta
 
 	period, periods := req.span()
 	for status.Charged < periods && !status.Canceled {
-		if _, err := Charge.Call(ctx, Period{Customer: req.Customer, Number: status.Charged + 1, Plan: status.Plan}); err != nil {
+		if _, err := Charge.Call(ctx, Period{
+			Customer: req.Customer, Number: status.Charged + 1, Plan: status.Plan,
+		}); err != nil {
 			return status, err
 		}
 		status.Charged++
@@ -82,8 +84,8 @@ func (r SubscriptionRequest) span() (period time.Duration, periods int64) {
 	return period, periods
 }
 
-// wait is over at the end of a period. Signals that come meanwhile count from the next
-// period on; one that comes between two waits is kept for the second.
+// wait ends at the end of a period. Signals that come meanwhile count from the next period on; a signal between two
+// waits is kept for the second.
 func wait(ctx cruster.Context, period time.Duration, status *SubscriptionStatus) error {
 	end := cruster.Timer(ctx, period)
 	for over := false; !over; {
@@ -108,7 +110,7 @@ func wait(ctx cruster.Context, period time.Duration, status *SubscriptionStatus)
 	return nil
 }
 
-// Period is what a customer is charged for.
+// Period is a period that a customer is charged for.
 type Period struct {
 	Customer string `json:"customer"`
 	Number   int64  `json:"number"`

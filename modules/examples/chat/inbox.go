@@ -14,17 +14,25 @@ type Inbox struct {
 var Inboxes = cruster.NewStatefulEntity[Inbox]("Inbox")
 
 // Deliver puts a message into the inbox. Rooms send it.
-var Deliver = cruster.NewOperation(Inboxes, "deliver", func(_ *cruster.EntityContext, i *Inbox, m Message) (cruster.None, error) {
-	i.Unread = append(i.Unread, m)
-	if n := len(i.Unread) - MaxUnread; n > 0 {
-		i.Unread = i.Unread[n:]
-	}
-	return cruster.None{}, nil
-})
+var Deliver = cruster.NewOperation(
+	Inboxes,
+	"deliver",
+	func(_ *cruster.EntityContext, i *Inbox, m Message) (cruster.None, error) {
+		i.Unread = append(i.Unread, m)
+		if n := len(i.Unread) - MaxUnread; n > 0 {
+			i.Unread = i.Unread[n:]
+		}
+		return cruster.None{}, nil
+	},
+)
 
-// Read returns what is unread, and marks it as read.
-var Read = cruster.NewOperation(Inboxes, "read", func(_ *cruster.EntityContext, i *Inbox, _ cruster.None) ([]Message, error) {
-	unread := i.Unread
-	i.Unread = nil
-	return unread, nil
-})
+// Read returns the unread messages, and marks them as read.
+var Read = cruster.NewOperation(
+	Inboxes,
+	"read",
+	func(_ *cruster.EntityContext, i *Inbox, _ cruster.None) ([]Message, error) {
+		unread := i.Unread
+		i.Unread = nil
+		return unread, nil
+	},
+)

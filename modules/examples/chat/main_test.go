@@ -26,7 +26,9 @@ func TestRoom(t *testing.T) {
 	require.NoError(t, post("bob", "hi"))
 	require.Equal(t, "not_a_member", cruster.ErrorType(post("eve", "psst")))
 
-	said := []Message{{Number: 1, Room: "lobby", From: "ada", Text: "hello"}, {Number: 2, Room: "lobby", From: "bob", Text: "hi"}}
+	said := []Message{
+		{Number: 1, Room: "lobby", From: "ada", Text: "hello"}, {Number: 2, Room: "lobby", From: "bob", Text: "hi"},
+	}
 	history, err := crustertest.Call(chat, History, "lobby", cruster.None{})
 	require.NoError(t, err)
 	require.Equal(t, said, history)

@@ -71,7 +71,11 @@ var Post = cruster.NewOperation(Rooms, "post", func(ctx *cruster.EntityContext, 
 	return m.Number, nil
 })
 
-// History is what was said lately. It writes nothing.
-var History = cruster.NewReadOnly(Rooms, "history", func(_ *cruster.ReadContext, r Room, _ cruster.None) ([]Message, error) {
-	return r.History, nil
-})
+// History is the list of the latest messages. It writes nothing.
+var History = cruster.NewReadOnly(
+	Rooms,
+	"history",
+	func(_ *cruster.ReadContext, r Room, _ cruster.None) ([]Message, error) {
+		return r.History, nil
+	},
+)

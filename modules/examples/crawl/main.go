@@ -1,4 +1,4 @@
-// Command crawl fetches many pages, a few at a time, and goes on with those that came in time.
+// Command crawl fetches many pages, a few at a time, and goes on with the ones in time.
 package main
 
 import (
@@ -74,7 +74,9 @@ func fetch(ctx *cruster.ActivityContext, url string) (int64, error) {
 		return 0, cruster.Errorf("unavailable", "%s answered %d", url, page.Status)
 	}
 	size := int64(len(page.Body))
-	_, err = ctx.Tx().Exec(`INSERT INTO crawl_pages (execution, url, bytes) VALUES ($1, $2, $3)`, ctx.ExecutionID(), url, size)
+	_, err = ctx.Tx().Exec(
+		`INSERT INTO crawl_pages (execution, url, bytes) VALUES ($1, $2, $3)`, ctx.ExecutionID(), url, size,
+	)
 	return size, err
 }
 

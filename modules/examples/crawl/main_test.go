@@ -12,8 +12,7 @@ import (
 	"github.com/cruster/cruster/internal/sqltest"
 )
 
-// TestCrawl: 200 pages, of which one is missing, ten at a time and a second each; those that do
-// not come in time are named.
+// TestCrawl: 200 pages, ten at a time and a second each, but for a missing one; late pages are named.
 func TestCrawl(t *testing.T) {
 	t.Parallel()
 	db := sqltest.Open(t)
@@ -31,7 +30,10 @@ func TestCrawl(t *testing.T) {
 			return cruster.HTTPResponse{Status: 200, Body: []byte("page")}, nil
 		}))
 	require.NoError(t, err)
-	require.Equal(t, CrawlResult{Pages: 149, Bytes: 4 * 149, Failed: []string{"https://example.com/7"}, Late: req.URLs[150:]}, got)
+	require.Equal(
+		t, CrawlResult{Pages: 149, Bytes: 4 * 149, Failed: []string{"https://example.com/7"}, Late: req.URLs[150:]},
+		got,
+	)
 	require.Equal(t, 15_500*time.Millisecond, h.Duration())
 	crustertest.Replay(t, &h)
 }

@@ -60,7 +60,9 @@ var Square = cruster.NewActivity("square", square, cruster.Retries(3), cruster.E
 
 func square(ctx *cruster.ActivityContext, s Step) (int64, error) {
 	if s.Record {
-		_, err := ctx.Tx().Exec(`INSERT INTO fanout_effects (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), s.Number)
+		_, err := ctx.Tx().Exec(
+			`INSERT INTO fanout_effects (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), s.Number,
+		)
 		if err != nil {
 			return 0, err
 		}

@@ -15,7 +15,9 @@ func TestFanOut(t *testing.T) {
 	t.Parallel()
 	db := sqltest.Open(t)
 	var h crustertest.History
-	res, err := crustertest.Run(t, FanOut, FanOutRequest{Run: "a", Record: true}, crustertest.SQLite(db), crustertest.Record(&h))
+	res, err := crustertest.Run(
+		t, FanOut, FanOutRequest{Run: "a", Record: true}, crustertest.SQLite(db), crustertest.Record(&h),
+	)
 	require.NoError(t, err)
 	require.Equal(t, FanOutResult{N: 100, Sum: 338350}, res)
 	require.Len(t, h.Steps(), 100)

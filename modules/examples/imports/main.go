@@ -1,5 +1,5 @@
-// Command imports is a workflow with many children, of which some fail: each file of an import is
-// a workflow of its own, and what became of the others is known when one cannot be read.
+// Command imports is a workflow with many children, some failing: each file of an import is a workflow of its own, and
+// the outcomes of the others are known when one cannot be read.
 package main
 
 import (
@@ -60,7 +60,7 @@ func importAll(ctx cruster.Context, req ImportRequest) (ImportResult, error) {
 	return result, nil
 }
 
-// ImportFile reads one file: its parts are rows, each of which is stored once.
+// ImportFile reads one file: its parts are rows, each stored once.
 var ImportFile = cruster.NewWorkflow("ImportFile", importFile,
 	cruster.RawKey(func(r FileRequest) string { return fmt.Sprintf("%s/%s", r.Batch, r.File) }))
 
@@ -97,7 +97,9 @@ type Part struct {
 var Store = cruster.NewActivity("store", store, cruster.Retries(3), cruster.ConstantBackoff(10*time.Millisecond))
 
 func store(ctx *cruster.ActivityContext, p Part) (bool, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO import_rows (batch, source, part) VALUES ($1, $2, $3)`, p.Batch, p.File, p.Number)
+	_, err := ctx.Tx().Exec(
+		`INSERT INTO import_rows (batch, source, part) VALUES ($1, $2, $3)`, p.Batch, p.File, p.Number,
+	)
 	return err == nil, err
 }
 

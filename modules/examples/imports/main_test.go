@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/internal/sqltest"
 )
 
-// TestImport: fifty children, of which two fail; the others are there.
+// TestImport: two of fifty children fail; the others are there.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	db := sqltest.Open(t)
@@ -22,7 +22,14 @@ func TestImport(t *testing.T) {
 	var h crustertest.History
 	got, err := crustertest.Run(t, Import, req, crustertest.SQLite(db), crustertest.Record(&h))
 	require.NoError(t, err)
-	require.Equal(t, ImportResult{Rows: 144, Failed: map[string]string{"broken-1": "broken-1 cannot be read", "broken-2": "broken-2 cannot be read"}}, got)
+	require.Equal(
+		t,
+		ImportResult{
+			Rows:   144,
+			Failed: map[string]string{"broken-1": "broken-1 cannot be read", "broken-2": "broken-2 cannot be read"},
+		},
+		got,
+	)
 	require.Equal(t, []string{"144"}, sqltest.List(t, db, `SELECT count(*) FROM import_rows`))
 	crustertest.Replay(t, &h)
 }

@@ -39,7 +39,7 @@ func summarise(ctx *cruster.ActivityContext, notes []string) (string, error) {
 	return answer.Choices[0].Message.Content, nil
 }
 
-// Message is what is posted.
+// Message is a post.
 type Message struct {
 	Channel string `json:"channel"`
 	Text    string `json:"text"`

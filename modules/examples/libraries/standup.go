@@ -1,5 +1,5 @@
-// Command libraries uses ordinary libraries in activities, unchanged: the clients of two
-// services, a query builder and a mapper of rows, time zones, and embedded files.
+// Command libraries uses ordinary libraries in activities, unchanged: the clients of two services, a query builder and
+// a mapper of rows, time zones, and embedded files.
 package main
 
 import (

@@ -27,7 +27,7 @@ CREATE TABLE summary_lines (
 )`},
 )
 
-// Kept is what is kept of a standup.
+// Kept is the kept part of a standup.
 type Kept struct {
 	Channel string    `json:"channel" db:"channel"`
 	Day     string    `json:"day" db:"day"`
@@ -53,7 +53,9 @@ func keep(ctx *cruster.ActivityContext, k Kept) (before int64, err error) {
 	}
 	defer tx.Rollback() //nolint:errcheck // there is nothing to undo behind a Commit
 	k.At = time.Now()
-	if _, err := tx.NamedExecContext(ctx, "INSERT INTO summaries (channel, day, summary, at) VALUES (:channel, :day, :summary, :at)", k); err != nil {
+	if _, err := tx.NamedExecContext(
+		ctx, "INSERT INTO summaries (channel, day, summary, at) VALUES (:channel, :day, :summary, :at)", k,
+	); err != nil {
 		return 0, err
 	}
 	insert := sql.Insert("summary_lines").Columns("channel", "day", "line")
@@ -64,7 +66,9 @@ func keep(ctx *cruster.ActivityContext, k Kept) (before int64, err error) {
 		return 0, err
 	}
 	var stored Kept
-	if err := tx.GetContext(ctx, &stored, "SELECT * FROM summaries WHERE channel = $1 AND day = $2", k.Channel, k.Day); err != nil {
+	if err := tx.GetContext(
+		ctx, &stored, "SELECT * FROM summaries WHERE channel = $1 AND day = $2", k.Channel, k.Day,
+	); err != nil {
 		return 0, err
 	}
 	// A database may keep times with fewer digits.

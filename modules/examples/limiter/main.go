@@ -1,5 +1,5 @@
-// Command limiter is a rate limiter: an entity for each client, which counts what the client
-// may still do.
+// Command limiter is a rate limiter: an entity for each client, which counts the client's
+// remaining permits.
 package main
 
 import (
@@ -19,7 +19,7 @@ type Bucket struct {
 	UpdatedMS int64 `json:"updated_ms"`
 }
 
-// Limiters are the limiters; the id of one is what is limited: a client, a key of an API.
+// Limiters are the limiters; the id of one names the limited party: a client, a key of an API.
 var Limiters = cruster.NewStatefulEntity[Bucket]("Limiter").OnCreate(func(_ *cruster.EntityContext, b *Bucket) error {
 	b.Capacity, b.EveryMS = 10, 100
 	return nil
@@ -40,15 +40,19 @@ type Decision struct {
 	RetryAfterMS int64 `json:"retry_after_ms"`
 }
 
-// Configure sets the limit. What was taken stays taken.
-var Configure = cruster.NewOperation(Limiters, "configure", func(_ *cruster.EntityContext, b *Bucket, l Limit) (bool, error) {
-	if l.Capacity < 1 || l.EveryMS < 1 {
-		return false, cruster.Errorf("invalid_limit", "a limit has a capacity and an interval")
-	}
-	b.refill(time.Now().UnixMilli())
-	b.Capacity, b.EveryMS = l.Capacity, l.EveryMS
-	return true, nil
-})
+// Configure sets the limit. Taken permits stay taken.
+var Configure = cruster.NewOperation(
+	Limiters,
+	"configure",
+	func(_ *cruster.EntityContext, b *Bucket, l Limit) (bool, error) {
+		if l.Capacity < 1 || l.EveryMS < 1 {
+			return false, cruster.Errorf("invalid_limit", "a limit has a capacity and an interval")
+		}
+		b.refill(time.Now().UnixMilli())
+		b.Capacity, b.EveryMS = l.Capacity, l.EveryMS
+		return true, nil
+	},
+)
 
 // Take takes permits, all or none.
 var Take = cruster.NewOperation(Limiters, "take", func(_ *cruster.EntityContext, b *Bucket, n int64) (Decision, error) {

@@ -42,7 +42,10 @@ func TestPermitsComeBack(t *testing.T) {
 	t.Parallel()
 	b := Bucket{Capacity: 3, EveryMS: 100, Taken: 3, UpdatedMS: 1000}
 	b.refill(1250)
-	require.Equal(t, Bucket{Capacity: 3, EveryMS: 100, Taken: 1, UpdatedMS: 1200}, b, "two of them, and half the way to the third")
+	require.Equal(
+		t, Bucket{Capacity: 3, EveryMS: 100, Taken: 1, UpdatedMS: 1200}, b,
+		"two of them, and half the way to the third",
+	)
 	b.refill(1299)
 	require.Equal(t, int64(1), b.Taken)
 	b.refill(1300)

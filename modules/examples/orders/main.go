@@ -1,5 +1,5 @@
-// Command orders is an order workflow: reserve the items, charge the customer,
-// wait out a cooling-off period, confirm, and notify through another workflow.
+// Command orders is an order workflow: reserve the items, charge the customer, wait out a cooling-off period, confirm,
+// and notify through another workflow.
 package main
 
 import (
@@ -14,8 +14,7 @@ type OrderRequest struct {
 	OrderID string `json:"order_id"`
 	Email   string `json:"email"`
 	Items   []Item `json:"items"`
-	// CoolingOffMS is how long the customer can still change their mind, in
-	// milliseconds. Defaults to two seconds.
+	// CoolingOffMS is how long the customer can still change their mind, in milliseconds. Defaults to two seconds.
 	CoolingOffMS int64 `json:"cooling_off_ms,omitempty"`
 	// FailCharges makes the first attempts to charge fail, to show retries.
 	FailCharges int `json:"fail_charges,omitempty"`
@@ -37,8 +36,8 @@ type OrderResult struct {
 	NotificationID string `json:"notification_id"`
 }
 
-// ProcessOrder takes an order from its reservation to its confirmation. The
-// order id is the idempotency key: if an order is sent twice, it runs once.
+// ProcessOrder takes an order from its reservation to its confirmation. The order id is the idempotency key: if an
+// order is sent twice, it runs once.
 var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder,
 	cruster.RawKey(func(r OrderRequest) string { return r.OrderID }))
 
@@ -48,18 +47,18 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 		return OrderResult{}, err
 	}
 	order := Order{OrderID: req.OrderID, Email: req.Email, Items: req.Items, TotalCents: total}
-	// From here on an interrupt waits for the step under way: only then is it certain
-	// what there is to undo.
+	// From here on an interrupt waits for the step under way: only then is it certain what there is to undo.
 	if _, err := Reserve.Call(cruster.Shield(ctx), order); err != nil {
 		return OrderResult{}, fmt.Errorf("reserve: %w", err)
 	}
 	charge, err := chargeAndConfirm(ctx, req, total)
 	if err != nil {
-		// Undo what was done. The shield lets that run also if a client interrupted
-		// the order.
+		// Undo the steps. The shield lets that run also if a client interrupted the order.
 		if _, undo := Cancel.Call(cruster.Shield(ctx), req.OrderID); undo != nil {
-			return OrderResult{}, cruster.Errorf("not_cancelled", "the order could not be cancelled: %v; it was to be, because of: %v%s",
-				undo, err, reason(ctx))
+			return OrderResult{}, cruster.Errorf(
+				"not_cancelled", "the order could not be cancelled: %v; it was to be, because of: %v%s",
+				undo, err, reason(ctx),
+			)
 		}
 		return OrderResult{}, err
 	}
@@ -85,7 +84,9 @@ func chargeAndConfirm(ctx cruster.Context, req OrderRequest, total int64) (Charg
 		return ChargeResult{}, cruster.ErrInterrupted
 	}
 	// A charge under way could overtake the refund, hence the shield.
-	charge, err := Charge.Call(cruster.Shield(ctx), ChargeRequest{OrderID: req.OrderID, AmountCents: total, FailFirst: req.FailCharges})
+	charge, err := Charge.Call(cruster.Shield(ctx), ChargeRequest{
+		OrderID: req.OrderID, AmountCents: total, FailFirst: req.FailCharges,
+	})
 	if err != nil {
 		return charge, fmt.Errorf("charge: %w", err)
 	}
@@ -110,8 +111,7 @@ func reason(ctx cruster.Context) string {
 	return " (" + cruster.InterruptReason(ctx) + ")"
 }
 
-// totalOf adds up the prices of an order. An invalid order fails before the first
-// step.
+// totalOf adds up the prices of an order. An invalid order fails before the first step.
 func totalOf(req OrderRequest) (int64, error) {
 	if req.OrderID == "" || len(req.Items) == 0 {
 		return 0, cruster.Errorf("invalid_order", "an order needs an id and at least one item")
@@ -119,7 +119,9 @@ func totalOf(req OrderRequest) (int64, error) {
 	var total int64
 	for _, i := range req.Items {
 		if i.SKU == "" || i.Quantity <= 0 || i.PriceCents < 0 {
-			return 0, cruster.Errorf("invalid_order", "%d of %q at %d cents is no item", i.Quantity, i.SKU, i.PriceCents)
+			return 0, cruster.Errorf(
+				"invalid_order", "%d of %q at %d cents is no item", i.Quantity, i.SKU, i.PriceCents,
+			)
 		}
 		total += i.Quantity * i.PriceCents
 	}

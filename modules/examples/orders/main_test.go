@@ -30,9 +30,14 @@ func TestProcessOrder(t *testing.T) {
 
 	require.Equal(t, []string{"confirmed"}, sqltest.List(t, db, `SELECT status FROM orders`))
 	require.Equal(t, []string{"apple"}, sqltest.List(t, db, `SELECT sku FROM reservations`))
-	require.Equal(t, []string{res.ChargeID}, sqltest.List(t, db, `SELECT charge_id FROM charges WHERE status = 'taken'`))
+	require.Equal(
+		t, []string{res.ChargeID}, sqltest.List(t, db, `SELECT charge_id FROM charges WHERE status = 'taken'`),
+	)
 	require.Equal(t, []string{res.NotificationID}, sqltest.List(t, db, `SELECT notification_id FROM notifications`))
-	require.Equal(t, []string{"charge", "confirm", "reserve", "send"}, sqltest.List(t, db, `SELECT step FROM order_effects ORDER BY step`))
+	require.Equal(
+		t, []string{"charge", "confirm", "reserve", "send"},
+		sqltest.List(t, db, `SELECT step FROM order_effects ORDER BY step`),
+	)
 }
 
 func TestChargeIsRetried(t *testing.T) {
@@ -42,7 +47,9 @@ func TestChargeIsRetried(t *testing.T) {
 	req.FailCharges = 2
 	_, err := crustertest.Run(t, ProcessOrder, req, crustertest.SQLite(db))
 	require.NoError(t, err)
-	require.Equal(t, []string{"3"}, sqltest.List(t, db, `SELECT attempt FROM charges`), "only the third attempt is stored")
+	require.Equal(
+		t, []string{"3"}, sqltest.List(t, db, `SELECT attempt FROM charges`), "only the third attempt is stored",
+	)
 }
 
 func TestFailedChargeCancelsTheOrder(t *testing.T) {
@@ -59,7 +66,9 @@ func TestFailedChargeCancelsTheOrder(t *testing.T) {
 func TestInterruptRefunds(t *testing.T) {
 	t.Parallel()
 	db := sqltest.Open(t)
-	_, err := crustertest.Run(t, ProcessOrder, request, crustertest.SQLite(db), crustertest.InterruptAfter(time.Second, "changed my mind"))
+	_, err := crustertest.Run(
+		t, ProcessOrder, request, crustertest.SQLite(db), crustertest.InterruptAfter(time.Second, "changed my mind"),
+	)
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
 	require.Equal(t, []string{"refunded"}, sqltest.List(t, db, `SELECT status FROM charges`))
 	require.Equal(t, []string{"cancelled"}, sqltest.List(t, db, `SELECT status FROM orders`))

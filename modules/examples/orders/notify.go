@@ -43,8 +43,10 @@ type Message struct {
 var Send = cruster.NewActivity("send", send, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func send(ctx *cruster.ActivityContext, m Message) (bool, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO notifications (notification_id, order_id, email, body) VALUES ($1, $2, $3, $4)`,
-		m.ID, m.OrderID, m.Email, m.Body)
+	_, err := ctx.Tx().Exec(
+		`INSERT INTO notifications (notification_id, order_id, email, body) VALUES ($1, $2, $3, $4)`,
+		m.ID, m.OrderID, m.Email, m.Body,
+	)
 	if err != nil {
 		return false, err
 	}

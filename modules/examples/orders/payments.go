@@ -6,9 +6,8 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// pay calls the payment service: charges are posted to the configured payments_url,
-// refunds to payments_url/refunds. Without a payments_url there is no service, and
-// the table of charges is all there is.
+// pay calls the payment service: charges are posted to the configured payments_url, refunds to payments_url/refunds.
+// Without a payments_url there is no service, and the table of charges is all there is.
 //
 // The idempotency key of the step lets the service recognise a repeated attempt.
 func pay(ctx *cruster.ActivityContext, path string, request map[string]any) error {

@@ -36,8 +36,7 @@ func paidBy(t *testing.T, service *paytest.Service, more ...crustertest.Option) 
 	return append(more, call, crustertest.Config("payments_url", service.URL))
 }
 
-// TestTheMoneyGoesBack: however an order ends that is not confirmed, the payment
-// service gives back what it took.
+// TestTheMoneyGoesBack: however an order ends that is not confirmed, the payment service gives the money back.
 func TestTheMoneyGoesBack(t *testing.T) {
 	t.Parallel()
 	interrupted := func(after time.Duration) []crustertest.Option {
@@ -69,10 +68,12 @@ func TestTheMoneyGoesBack(t *testing.T) {
 		answer  func(paytest.Call) int
 	}{
 		"interrupted in the cooling-off period": {options: interrupted(time.Second)},
-		"interrupted while it is charged":       {options: append(interrupted(10*time.Second), crustertest.Takes(Charge, 20*time.Second))},
-		"not confirmed":                         {options: []crustertest.Option{unconfirmed}},
-		"the answers to the charge are lost":    {options: interrupted(time.Hour), answer: lostAnswers},
-		"the refund needs three attempts":       {options: interrupted(time.Second), answer: refundOnThirdCall()},
+		"interrupted while it is charged": {
+			options: append(interrupted(10*time.Second), crustertest.Takes(Charge, 20*time.Second)),
+		},
+		"not confirmed":                      {options: []crustertest.Option{unconfirmed}},
+		"the answers to the charge are lost": {options: interrupted(time.Hour), answer: lostAnswers},
+		"the refund needs three attempts":    {options: interrupted(time.Second), answer: refundOnThirdCall()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +81,9 @@ func TestTheMoneyGoesBack(t *testing.T) {
 			if c.answer != nil {
 				service.Answer(c.answer)
 			}
-			_, err := crustertest.Run(t, ProcessOrder, request, paidBy(t, service, append(c.options, crustertest.SQLite(db))...)...)
+			_, err := crustertest.Run(
+				t, ProcessOrder, request, paidBy(t, service, append(c.options, crustertest.SQLite(db))...)...,
+			)
 			require.Error(t, err)
 			taken, refunded := service.Balance("42")
 			require.Equal(t, [2]int{300, 300}, [2]int{taken, refunded}, "taken and refunded")
@@ -96,8 +99,8 @@ func TestTheMoneyGoesBack(t *testing.T) {
 	}
 }
 
-// TestChargeHasOneKey: attempts whose answer was lost are repeated with the same
-// idempotency key, so that the customer pays once.
+// TestChargeHasOneKey: attempts whose answer was lost are repeated with the same idempotency key, so that the customer
+// pays once.
 func TestChargeHasOneKey(t *testing.T) {
 	t.Parallel()
 	service := paytest.Start(t)
@@ -129,7 +132,9 @@ func TestNotCancelled(t *testing.T) {
 		return http.StatusForbidden
 	})
 	_, err := crustertest.Run(t, ProcessOrder, request,
-		paidBy(t, service, crustertest.SQLite(sqltest.Open(t)), crustertest.InterruptAfter(time.Second, "changed my mind"))...)
+		paidBy(
+			t, service, crustertest.SQLite(sqltest.Open(t)), crustertest.InterruptAfter(time.Second, "changed my mind"),
+		)...)
 	require.Equal(t, "not_cancelled", cruster.ErrorType(err))
 	require.ErrorContains(t, err, "changed my mind")
 	require.ErrorContains(t, err, "403")

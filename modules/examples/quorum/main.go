@@ -1,5 +1,4 @@
-// Command quorum asks several people at once, reminds those who have not answered, and goes by
-// the majority that was asked for.
+// Command quorum asks several people at once, reminds the silent ones, and goes by the majority that was asked for.
 package main
 
 import (
@@ -16,7 +15,7 @@ type QuorumRequest struct {
 	Approvers []string `json:"approvers"`
 	// Needed is how many have to agree. Defaults to more than half of them.
 	Needed int64 `json:"needed,omitempty"`
-	// RemindMS is after how long those who have not voted are reminded, in milliseconds, again and
+	// RemindMS is after how long people without a vote are reminded, in milliseconds, again and
 	// again. Defaults to a day.
 	RemindMS int64 `json:"remind_ms,omitempty"`
 	// DeadlineMS is how long all may take, in milliseconds. Defaults to a week.
@@ -37,7 +36,7 @@ type QuorumResult struct {
 	Against  []string `json:"against"`
 }
 
-// Votes are settled from outside, one for each of those who are asked:
+// Votes are settled from outside, one for each of the people asked:
 //
 //	cruster-host deferred resolve EXECUTION vote-ada --value '{"agrees":true}'
 var Votes = cruster.NewDynamicDeferred[Vote]("vote-")
@@ -54,7 +53,7 @@ func decide(ctx cruster.Context, req QuorumRequest) (QuorumResult, error) {
 	if needed > len(req.Approvers) {
 		return QuorumResult{}, cruster.Errorf("invalid_request", "%d of %d can never agree", needed, len(req.Approvers))
 	}
-	// When the decision is made, or the time is up, those who still wait or remind are given up.
+	// When the decision is made, or the time is up, the remaining waits and reminders are given up.
 	voting, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(milliseconds(req.DeadlineMS, 7*24*time.Hour)))
 	defer cancel()
 	result := QuorumResult{For: []string{}, Against: []string{}}
@@ -127,7 +126,10 @@ type Reminder struct {
 var Remind = cruster.NewActivity("remind", remind, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func remind(ctx *cruster.ActivityContext, r Reminder) (bool, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO quorum_letters (proposal, kind, recipient, number) VALUES ($1, 'reminder', $2, $3)`, r.Proposal, r.Name, r.Number)
+	_, err := ctx.Tx().Exec(
+		`INSERT INTO quorum_letters (proposal, kind, recipient, number) VALUES ($1, 'reminder', $2, $3)`, r.Proposal,
+		r.Name, r.Number,
+	)
 	return err == nil, err
 }
 
@@ -137,11 +139,16 @@ type Announcement struct {
 	Decision string `json:"decision"`
 }
 
-// Announce tells everyone what was decided.
-var Announce = cruster.NewActivity("announce", announce, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
+// Announce tells everyone the decision.
+var Announce = cruster.NewActivity(
+	"announce", announce, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond),
+)
 
 func announce(ctx *cruster.ActivityContext, a Announcement) (bool, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO quorum_letters (proposal, kind, recipient, number) VALUES ($1, $2, 'all', 1)`, a.Proposal, a.Decision)
+	_, err := ctx.Tx().Exec(
+		`INSERT INTO quorum_letters (proposal, kind, recipient, number) VALUES ($1, $2, 'all', 1)`, a.Proposal,
+		a.Decision,
+	)
 	return err == nil, err
 }
 

@@ -48,8 +48,13 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			db := sqltest.Open(t)
 			var h crustertest.History
-			got, err := crustertest.Run(t, Decide, QuorumRequest{Proposal: "p", Approvers: []string{"ada", "bob", "eve"}, DeadlineMS: (3 * day).Milliseconds()},
-				append(test.votes, crustertest.SQLite(db), crustertest.Record(&h))...)
+			got, err := crustertest.Run(
+				t, Decide,
+				QuorumRequest{
+					Proposal: "p", Approvers: []string{"ada", "bob", "eve"}, DeadlineMS: (3 * day).Milliseconds(),
+				},
+				append(test.votes, crustertest.SQLite(db), crustertest.Record(&h))...,
+			)
 			require.NoError(t, err)
 			require.Equal(t, test.want, got)
 			require.Equal(t, test.letters, sqltest.List(t, db, letters))

@@ -1,6 +1,5 @@
-// Command saga books a trip of three parts. If one of them is not available, or
-// if a client interrupts the booking, the workflow gives back the parts that were
-// booked, in reverse order.
+// Command saga books a trip of three parts. If one of them is not available, or if a client interrupts the booking, the
+// workflow gives back the parts that were booked, in reverse order.
 package main
 
 import (
@@ -53,9 +52,8 @@ func bookTrip(ctx cruster.Context, req TripRequest) (TripResult, error) {
 	return result, nil
 }
 
-// bookAll books one part after the other. It records a part before it books it: if
-// the wait for the booking is interrupted, the part may have been booked or not, so
-// it must be given back too.
+// bookAll books one part after the other. It records a part before it books it: if the wait for the booking is
+// interrupted, the part may have been booked or not, so it must be given back too.
 func bookAll(ctx cruster.Context, req TripRequest, result *TripResult) error {
 	for _, part := range []string{"flight", "hotel", "car"} {
 		result.Booked = append(result.Booked, part)
@@ -74,8 +72,7 @@ func bookAll(ctx cruster.Context, req TripRequest, result *TripResult) error {
 	return nil
 }
 
-// compensate gives back what was booked, last part first. It is shielded: an
-// interrupt must not stop it halfway.
+// compensate gives the bookings back, last part first. It is shielded: an interrupt must not stop it halfway.
 func compensate(ctx cruster.Context, tripID string, result *TripResult) error {
 	ctx = cruster.Shield(ctx)
 	for _, part := range slices.Backward(result.Booked) {
@@ -112,20 +109,22 @@ func book(ctx *cruster.ActivityContext, b Booking) (bool, error) {
 	return true, record(ctx, b, "book")
 }
 
-// GiveBack gives one part back. It does no harm if the part was never booked. It
-// must succeed in the end, so it has many retries.
+// GiveBack gives one part back. It does no harm if the part was never booked. It must succeed in the end, so it has
+// many retries.
 var GiveBack = cruster.NewGroupActivity(trip, "GiveBack", giveBack, cruster.Retries(100))
 
 func giveBack(ctx *cruster.ActivityContext, b Booking) (bool, error) {
-	n, err := ctx.Tx().Exec(`UPDATE bookings SET status = 'given_back' WHERE trip_id = $1 AND part = $2`, b.TripID, b.Part)
+	n, err := ctx.Tx().Exec(
+		`UPDATE bookings SET status = 'given_back' WHERE trip_id = $1 AND part = $2`, b.TripID, b.Part,
+	)
 	if err != nil {
 		return false, err
 	}
 	return n > 0, record(ctx, b, "give_back")
 }
 
-// record appends to the log of the trip. Its position is counted in the same
-// transaction, so the log shows the order in which things were committed.
+// record appends to the log of the trip. Its position is counted in the same transaction, so the log shows the order in
+// which things were committed.
 func record(ctx *cruster.ActivityContext, b Booking, action string) error {
 	position, err := cruster.QueryRow[int64](ctx.Tx(), `SELECT COUNT(*) FROM booking_log WHERE trip_id = $1`, b.TripID)
 	if err != nil {

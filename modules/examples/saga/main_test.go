@@ -25,11 +25,21 @@ func TestBookTrip(t *testing.T) {
 			[]string{"book flight", "book hotel", "book car"},
 		},
 		"car": {
-			TripResult{Status: "compensated", Booked: []string{}, Compensated: []string{"hotel", "flight"}, Reason: "CR-3001: there is no car left"},
+			TripResult{
+				Status:      "compensated",
+				Booked:      []string{},
+				Compensated: []string{"hotel", "flight"},
+				Reason:      "CR-3001: there is no car left",
+			},
 			[]string{"book flight", "book hotel", "give_back hotel", "give_back flight"},
 		},
 		"flight": {
-			TripResult{Status: "compensated", Booked: []string{}, Compensated: []string{}, Reason: "CR-3001: there is no flight left"},
+			TripResult{
+				Status:      "compensated",
+				Booked:      []string{},
+				Compensated: []string{},
+				Reason:      "CR-3001: there is no flight left",
+			},
 			[]string{},
 		},
 	} {
@@ -37,7 +47,9 @@ func TestBookTrip(t *testing.T) {
 			t.Parallel()
 			db := sqltest.Open(t)
 			var h crustertest.History
-			res, err := crustertest.Run(t, BookTrip, TripRequest{TripID: "t", FailAt: failAt}, crustertest.SQLite(db), crustertest.Record(&h))
+			res, err := crustertest.Run(
+				t, BookTrip, TripRequest{TripID: "t", FailAt: failAt}, crustertest.SQLite(db), crustertest.Record(&h),
+			)
 			require.NoError(t, err)
 			want.result.TripID = "t"
 			require.Equal(t, want.result, res)
@@ -54,7 +66,9 @@ func TestInterruptGivesEverythingBack(t *testing.T) {
 	_, err := crustertest.Run(t, BookTrip, TripRequest{TripID: "t", PauseMS: 1000}, crustertest.SQLite(db),
 		crustertest.InterruptAfter(1500*time.Millisecond, "staying at home"), crustertest.Record(&h))
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
-	require.Equal(t, []string{"book flight", "book hotel", "give_back hotel", "give_back flight"}, sqltest.List(t, db, logOf))
+	require.Equal(
+		t, []string{"book flight", "book hotel", "give_back hotel", "give_back flight"}, sqltest.List(t, db, logOf),
+	)
 	crustertest.Replay(t, &h)
 }
 

@@ -1,6 +1,5 @@
-// Command transfer moves money between accounts: one activity, one SQL
-// transaction, which commits together with the step's journal entry. The money
-// moves exactly once, even if the host crashes.
+// Command transfer moves money between accounts: one activity, one SQL transaction, which commits together with the
+// step's journal entry. The money moves exactly once, even if the host crashes.
 package main
 
 import (
@@ -54,7 +53,9 @@ var Transfer = cruster.NewWorkflow("Transfer", transfer,
 
 func transfer(ctx cruster.Context, req TransferRequest) (TransferResult, error) {
 	if req.TransferID == "" || req.AmountCents <= 0 || req.From == req.To {
-		return TransferResult{}, cruster.Errorf("invalid_transfer", "a transfer needs an id, two different accounts and an amount above zero")
+		return TransferResult{}, cruster.Errorf(
+			"invalid_transfer", "a transfer needs an id, two different accounts and an amount above zero",
+		)
 	}
 	return Move.Call(ctx, req)
 }
@@ -63,8 +64,10 @@ func transfer(ctx cruster.Context, req TransferRequest) (TransferResult, error) 
 var Open = cruster.NewActivity("open", open, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func open(ctx *cruster.ActivityContext, req AccountRequest) (Account, error) {
-	n, err := ctx.Tx().Exec(`INSERT INTO accounts (account, balance_cents) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING`,
-		req.Account, req.BalanceCents)
+	n, err := ctx.Tx().Exec(
+		`INSERT INTO accounts (account, balance_cents) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING`,
+		req.Account, req.BalanceCents,
+	)
 	if err != nil {
 		return Account{}, err
 	}
@@ -83,18 +86,22 @@ func move(ctx *cruster.ActivityContext, req TransferRequest) (TransferResult, er
 		account string
 		delta   int64
 	}{{req.From, -req.AmountCents}, {req.To, req.AmountCents}}
-	// Rows are locked in the order of their names, so that two transfers in
-	// opposite directions do not wait for each other.
+	// Rows are locked in the order of their names, so that two transfers in opposite directions do not wait for each
+	// other.
 	if req.To < req.From {
 		changes[0], changes[1] = changes[1], changes[0]
 	}
 	for _, c := range changes {
-		n, err := tx.Exec(`UPDATE accounts SET balance_cents = balance_cents + $1 WHERE account = $2`, c.delta, c.account)
+		n, err := tx.Exec(
+			`UPDATE accounts SET balance_cents = balance_cents + $1 WHERE account = $2`, c.delta, c.account,
+		)
 		if err != nil {
 			return TransferResult{}, err
 		}
 		if n == 0 {
-			return TransferResult{}, cruster.NonRetryable(cruster.Errorf("unknown_account", "there is no account %s", c.account))
+			return TransferResult{}, cruster.NonRetryable(cruster.Errorf(
+				"unknown_account", "there is no account %s", c.account,
+			))
 		}
 	}
 	from, err := balance(tx, req.From)

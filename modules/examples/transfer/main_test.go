@@ -21,26 +21,39 @@ func TestTransfer(t *testing.T) {
 	}
 
 	var h crustertest.History
-	res, err := crustertest.Run(t, Transfer, TransferRequest{TransferID: "t1", From: "ada", To: "bob", AmountCents: 300}, bank, crustertest.Record(&h))
+	res, err := crustertest.Run(
+		t, Transfer, TransferRequest{TransferID: "t1", From: "ada", To: "bob", AmountCents: 300}, bank,
+		crustertest.Record(&h),
+	)
 	require.NoError(t, err)
 	require.Equal(t, TransferResult{TransferID: "t1", FromBalanceCents: 700, ToBalanceCents: 350}, res)
 	crustertest.Replay(t, &h)
 
-	res, err = crustertest.Run(t, Transfer, TransferRequest{TransferID: "t2", From: "bob", To: "ada", AmountCents: 350}, bank)
+	res, err = crustertest.Run(
+		t, Transfer, TransferRequest{TransferID: "t2", From: "bob", To: "ada", AmountCents: 350}, bank,
+	)
 	require.NoError(t, err)
 	require.Equal(t, TransferResult{TransferID: "t2", FromBalanceCents: 0, ToBalanceCents: 1050}, res)
 
-	_, err = crustertest.Run(t, Transfer, TransferRequest{TransferID: "t3", From: "bob", To: "ada", AmountCents: 1}, bank, crustertest.Record(&h))
+	_, err = crustertest.Run(
+		t, Transfer, TransferRequest{TransferID: "t3", From: "bob", To: "ada", AmountCents: 1}, bank,
+		crustertest.Record(&h),
+	)
 	require.Equal(t, "insufficient_funds", cruster.ErrorType(err))
 	details, ok := cruster.Details[map[string]int64](err)
 	require.True(t, ok)
 	require.Equal(t, int64(1), details["missing_cents"])
 	require.Zero(t, h.Duration(), "it is not retried")
 
-	_, err = crustertest.Run(t, Transfer, TransferRequest{TransferID: "t4", From: "ada", To: "eve", AmountCents: 1}, bank)
+	_, err = crustertest.Run(
+		t, Transfer, TransferRequest{TransferID: "t4", From: "ada", To: "eve", AmountCents: 1}, bank,
+	)
 	require.Equal(t, "unknown_account", cruster.ErrorType(err))
 
-	require.Equal(t, []string{"1050", "0"}, sqltest.List(t, db, `SELECT balance_cents FROM accounts ORDER BY account`), "failed transfers moved nothing")
+	require.Equal(
+		t, []string{"1050", "0"}, sqltest.List(t, db, `SELECT balance_cents FROM accounts ORDER BY account`),
+		"failed transfers moved nothing",
+	)
 	require.Equal(t, []string{"t1", "t2"}, sqltest.List(t, db, `SELECT transfer_id FROM ledger`))
 }
 
@@ -64,6 +77,7 @@ func TestForeignKeys(t *testing.T) {
 	db := sqltest.Open(t)
 	_, err := crustertest.Run(t, OpenAccount, AccountRequest{Account: "ada"}, crustertest.SQLite(db))
 	require.NoError(t, err)
-	_, err = db.Exec("CREATE TABLE cards (account TEXT REFERENCES accounts (account)); INSERT INTO cards VALUES ('ada'); INSERT INTO cards VALUES ('eve')")
+	_, err = db.Exec("CREATE TABLE cards (account TEXT REFERENCES accounts (account)); INSERT INTO cards VALUES " +
+		"('ada'); INSERT INTO cards VALUES ('eve')")
 	require.ErrorContains(t, err, "FOREIGN KEY")
 }

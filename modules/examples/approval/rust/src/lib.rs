@@ -22,7 +22,7 @@ impl ApprovalRequest {
     }
 }
 
-/// What a person decided; the value of the deferred [`APPROVED`].
+/// The decision of a person; the value of the deferred [`APPROVED`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema)]
 pub struct Decision {
     pub approved: bool,

@@ -11,7 +11,7 @@ pub struct Account {
 
 #[operations]
 impl Account {
-    /// Adds to the account, or takes from it, and returns what it holds then.
+    /// Adds to the account, or takes from it, and returns the balance then.
     pub fn deposit(&mut self, cents: i64) -> Result<i64> {
         if self.cents + cents < 0 {
             cruster::bail!("insufficient_funds", "the account holds {}", self.cents);
@@ -20,7 +20,7 @@ impl Account {
         Ok(self.cents)
     }
 
-    /// What the account holds. It writes nothing.
+    /// The balance of the account. It writes nothing.
     #[read_only]
     pub fn balance(&self) -> i64 {
         self.cents

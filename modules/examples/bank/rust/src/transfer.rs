@@ -18,7 +18,7 @@ pub struct TransferRequest {
 pub struct Receipt {
     /// Whether there was enough to move.
     pub moved: bool,
-    /// What the accounts hold then.
+    /// The balances of the accounts then.
     pub from: i64,
     pub to: i64,
 }
@@ -46,7 +46,7 @@ impl Transfer {
         Ok(receipt)
     }
 
-    /// Runs while both accounts are locked: what it has read stays true until it is done.
+    /// Runs while both accounts are locked: the balances that it read stay true until it is done.
     async fn carry_out(&self, request: &TransferRequest) -> Result<Receipt> {
         let from = Account::client(self, request.from.as_str());
         let to = Account::client(self, request.to.as_str());

@@ -9,7 +9,7 @@ pub const PERIODS_PER_RUN: usize = 100;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema)]
 pub struct BillingRequest {
     pub customer: String,
-    /// What a period costs.
+    /// The price of a period.
     pub cents: i64,
     /// How long a period is, in milliseconds. Defaults to 30 days.
     #[serde(default)]
@@ -105,7 +105,7 @@ impl Billing {
         self.continue_as_new(request)
     }
 
-    /// Is over at the end of a period, or when the customer cancels.
+    /// Ends at the end of a period, or when the customer cancels.
     async fn serve(&self, request: &mut BillingRequest) -> Result<Option<Cancel>> {
         let mut end = self.sleep(request.period());
         loop {

@@ -1,6 +1,6 @@
 //! [Charges](Billing) customers for one period after the other, for as long as they stay. A
 //! workflow that runs for years continues as a new run now and then, so that its journal stays
-//! short. Once a day a schedule that the module declares [adds up](Report) what came in.
+//! short. Once a day a schedule that the module declares [adds up](Report) the income.
 
 use cruster::Schedule;
 use cruster::prelude::*;

@@ -1,8 +1,8 @@
-//! What came in.
+//! The income.
 
 use cruster::prelude::*;
 
-/// Adds up what was charged so far.
+/// Adds up the charges so far.
 #[workflow]
 pub struct Report;
 
@@ -12,7 +12,7 @@ impl Report {
         self.sum().await
     }
 
-    /// What was charged so far, in cents.
+    /// The sum of the charges so far, in cents.
     #[activity]
     async fn sum(&self) -> Result<i64> {
         self.transaction().query_one(

@@ -15,7 +15,7 @@ pub struct Item {
     pub price_cents: i64,
 }
 
-/// The cart of a customer, who is its id.
+/// The cart of a customer, whose name is its id.
 #[stateful_entity(concurrency = 4)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 pub struct Cart {
@@ -54,7 +54,7 @@ impl Cart {
         Ok(self.total())
     }
 
-    /// What the cart costs. It writes nothing.
+    /// The price of the cart. It writes nothing.
     #[read_only]
     pub fn total(&self) -> i64 {
         self.items.iter().map(|i| i.quantity * i.price_cents).sum()

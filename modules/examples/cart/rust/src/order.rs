@@ -1,8 +1,8 @@
-//! What a checkout starts.
+//! The workflow that a checkout starts.
 
 use cruster::prelude::*;
 
-/// What a checkout orders.
+/// The order of a checkout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Schema)]
 pub struct Order {
     pub order_id: String,

@@ -67,7 +67,7 @@ pub struct Status;
 /// The answer to [`Status`], and the result of [`Subscription`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 pub struct SubscriptionStatus {
-    /// What the next period is charged for.
+    /// The plan that the next period is charged for.
     pub plan: String,
     /// How many periods were charged.
     pub charged: i64,
@@ -78,7 +78,7 @@ pub struct SubscriptionStatus {
 }
 
 /// Charges a customer for one period after the other, until the customer cancels or the
-/// last period is over. There is one per customer.
+/// last period has ended. There is one per customer.
 #[workflow]
 pub struct Subscription;
 
@@ -109,8 +109,8 @@ impl Subscription {
         Ok(status.take())
     }
 
-    /// Is over at the end of a period. Signals that come meanwhile count from the next
-    /// period on; one that comes between two waits is kept for the second.
+    /// Ends at the end of a period. Signals that come meanwhile count from the next
+    /// period on; a signal between two waits is kept for the second.
     async fn wait(&self, period: Duration, status: &RefCell<SubscriptionStatus>) -> Result<()> {
         let mut end = self.sleep(period);
         loop {

@@ -23,7 +23,7 @@ impl Inbox {
         self.unread.drain(..old);
     }
 
-    /// Returns what is unread, and marks it as read.
+    /// Returns the unread messages, and marks them as read.
     pub fn read(&mut self) -> Vec<Message> {
         std::mem::take(&mut self.unread)
     }

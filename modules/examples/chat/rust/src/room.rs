@@ -76,7 +76,7 @@ impl Room {
         Ok(message.number)
     }
 
-    /// What was said lately. It writes nothing.
+    /// The latest messages. It writes nothing.
     #[read_only]
     pub fn history(&self) -> Vec<Message> {
         self.history.clone()

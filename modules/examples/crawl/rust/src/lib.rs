@@ -1,4 +1,4 @@
-//! Fetches many pages, a few at a time, and goes on with those that came in time.
+//! Fetches many pages, a few at a time, and goes on with the ones in time.
 
 use cruster::http::{Request, StatusCode};
 use cruster::prelude::*;

@@ -38,8 +38,8 @@ fn urls(numbers: std::ops::Range<u32>) -> Vec<String> {
         .collect()
 }
 
-/// 200 pages, of which one is missing, ten at a time and a second each; those that do not come in
-/// time are named.
+/// 200 pages, ten at a time and a second each, but for a missing one; late pages
+/// are named.
 #[test]
 fn late_pages_are_named() {
     let (test, _) = setup();
@@ -63,7 +63,7 @@ fn late_pages_are_named() {
     run.history.replay().unwrap();
 }
 
-/// A page that is not to be had is tried three times, one that is missing once; the others are
+/// A page that is not to be had is tried three times, a missing one once; the others are
 /// fetched meanwhile.
 #[test]
 fn failed_pages_are_named() {

@@ -1,4 +1,4 @@
-//! Runs many steps in parallel and adds up what they return.
+//! Runs many steps in parallel and adds up their results.
 
 use cruster::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A workflow with many children, of which some fail: each file of an import is a workflow of its
-//! own, and what became of the others is known when one cannot be read.
+//! A workflow with many children, some failing: each file of an import is a workflow of its
+//! own, and the outcomes of the others are known when one cannot be read.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ impl Import {
     }
 }
 
-/// Reads one file: its parts are rows, each of which is stored once.
+/// Reads one file: its parts are rows, each stored once.
 #[workflow]
 pub struct ImportFile;
 

@@ -36,7 +36,7 @@ fn failed<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, String> 
         .into()
 }
 
-/// Fifty children, of which two fail; the others are there.
+/// Two of fifty children fail; the others are there.
 #[test]
 fn some_children_fail() {
     let (test, stored) = setup();

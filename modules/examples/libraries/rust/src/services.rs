@@ -6,7 +6,7 @@ use cruster::prelude::*;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 
-/// What is posted.
+/// A post.
 #[derive(Clone, Debug, Serialize, Deserialize, Schema)]
 pub struct Message {
     pub channel: String,

@@ -1,10 +1,10 @@
-//! What is kept of a standup.
+//! The kept part of a standup.
 
 use cruster::prelude::*;
 use cruster::{Value, query_as};
 use sea_query::{Iden, PostgresQueryBuilder, Query};
 
-/// What is kept of a standup.
+/// The kept part of a standup.
 #[derive(Clone, Debug, Serialize, Deserialize, Schema)]
 pub struct Kept {
     pub channel: String,

@@ -4,7 +4,7 @@ use cruster::testing::{Rows, Test};
 use cruster::{HttpRequest, HttpResponse, Value};
 use libraries_rust::{MODULE, Standup, StandupRequest, StandupResult};
 
-/// What the services of the test answer.
+/// The answers of the services of the test.
 fn serve(request: HttpRequest) -> cruster::Result<HttpResponse> {
     Ok(match request.url.as_str() {
         "https://api.openai.com/v1/chat/completions" => HttpResponse::new(

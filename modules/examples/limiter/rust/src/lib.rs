@@ -1,10 +1,10 @@
-//! A rate limiter: an entity for each client, which counts what the client may still do.
+//! A rate limiter: an entity for each client, which counts the client's remaining permits.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cruster::prelude::*;
 
-/// A limiter: permits that are taken, and come back with time. Its id is what is limited: a
+/// A limiter: permits that are taken, and come back with time. Its id names the limited party: a
 /// client, a key of an API.
 #[stateful_entity]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -42,7 +42,7 @@ impl Limiter {
         self.every_ms = 100;
     }
 
-    /// Sets the limit. What was taken stays taken.
+    /// Sets the limit. Taken permits stay taken.
     pub fn configure(&mut self, limit: Limit) -> Result<bool> {
         if limit.capacity < 1 || limit.every_ms < 1 {
             cruster::bail!("invalid_limit", "a limit has a capacity and an interval");

@@ -8,7 +8,7 @@ use cruster::prelude::*;
 use cruster::testing::{Database, Rows, Test};
 use orders_rust::{Item, MODULE, OrderRequest, ProcessOrder};
 
-/// A database that knows what was committed, by the beginnings of statements.
+/// A database that knows the committed statements, by their beginnings.
 #[derive(Clone, Default)]
 struct Committed(Rc<RefCell<Statements>>);
 

@@ -1,4 +1,4 @@
-//! However an order ends that is not confirmed, the payment service gives back what it took.
+//! However an order ends that is not confirmed, the payment service gives the money back.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use cruster::testing::{Finished, Rows, Test};
 use cruster::{HttpRequest, HttpResponse, Value};
 use orders_rust::{Confirmation, Item, MODULE, OrderRequest, OrderResult, ProcessOrder};
 
-/// A payment service: it keeps accounts, and does what was asked for under one
+/// A payment service: it keeps accounts, and performs a request under one
 /// idempotency key once. It moves the money also if its answer is lost.
 #[derive(Clone, Default)]
 struct Service(Rc<RefCell<Accounts>>);

@@ -1,5 +1,5 @@
-//! Asks several people at once, reminds those who have not answered, and goes by the majority that
-//! was asked for.
+//! Asks several people at once, reminds the silent ones, and goes by the majority that was asked
+//! for.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub struct QuorumRequest {
     /// How many have to agree. Defaults to more than half of them.
     #[serde(default)]
     pub needed: i64,
-    /// After how long those who have not voted are reminded, in milliseconds, again and again.
+    /// After how long people without a vote are reminded, in milliseconds, again and again.
     /// Defaults to a day.
     #[serde(default)]
     pub remind_ms: i64,
@@ -117,7 +117,7 @@ impl Tally {
     }
 }
 
-/// Settled from outside, one for each of those who are asked:
+/// Settled from outside, one for each of the people asked:
 ///
 /// ```text
 /// cruster-host deferred resolve EXECUTION vote-ada --value '{"agrees":true}'
@@ -184,7 +184,7 @@ impl Decide {
         Ok(true)
     }
 
-    /// Tells everyone what was decided.
+    /// Tells everyone the decision.
     #[activity(retries = 3, backoff = "exponential", base = "100ms")]
     async fn announce(&self, proposal: String, decision: Decision) -> Result<bool> {
         self.transaction().execute(

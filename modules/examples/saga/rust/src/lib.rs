@@ -96,7 +96,7 @@ impl BookTrip {
         Ok(())
     }
 
-    /// Gives back what was booked, last part first.
+    /// Gives the bookings back, last part first.
     async fn give_all_back(&self, trip_id: &str, booked: &[Part]) -> Result<()> {
         for &part in booked.iter().rev() {
             self.give_back(Booking {

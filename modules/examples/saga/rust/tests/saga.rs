@@ -1,5 +1,5 @@
-//! Runs the workflow without a host: what is booked, what is given back, and in
-//! which order.
+//! Runs the workflow without a host: the bookings, their cancellations, and
+//! their order.
 
 use std::cell::RefCell;
 use std::rc::Rc;

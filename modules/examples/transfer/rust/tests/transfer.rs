@@ -11,7 +11,7 @@ use transfer_rust::{
     Account, MODULE, Missing, OpenAccount, Transfer, TransferRequest, TransferResult,
 };
 
-/// What a transaction changes, and what it was before.
+/// The changes of a transaction, and the values before.
 #[derive(Clone, Default)]
 struct Bank {
     state: Rc<RefCell<State>>,

@@ -1,12 +1,11 @@
 #!/bin/sh
-# Builds the module: build.sh OUT.wasm
-# Another module with the same SDK: build.sh OUT.wasm FOLDER, which holds its C files.
+# Builds a module with the SDK in C: build.sh OUT.wasm FOLDER, which holds its C files.
 # Needs clang and wasm-ld of LLVM 19 (Debian: clang-19 lld-19), no libc and no sysroot.
 set -eu
 
-out=${1:?usage: build.sh OUT.wasm [FOLDER]}
+out=${1:?usage: build.sh OUT.wasm FOLDER}
+sources=${2:?usage: build.sh OUT.wasm FOLDER}
 here=$(cd "$(dirname "$0")" && pwd)
-sources=${2:-$here/src}
 clang=${CLANG:-clang-19}
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
