@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ModuleServiceStub:
-    """ModuleService uploads modules and lists what is deployed.
+    """ModuleService uploads modules and lists deployments.
     """
 
     def __init__(self, channel):
@@ -63,7 +63,7 @@ class ModuleServiceStub:
 
 
 class ModuleServiceServicer:
-    """ModuleService uploads modules and lists what is deployed.
+    """ModuleService uploads modules and lists deployments.
     """
 
     def Push(self, request, context):
@@ -145,7 +145,7 @@ def add_ModuleServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ModuleService:
-    """ModuleService uploads modules and lists what is deployed.
+    """ModuleService uploads modules and lists deployments.
     """
 
     @staticmethod

@@ -102,7 +102,7 @@ class ScheduleServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Update(self, request, context):
-        """Update replaces what was said about a schedule. Ticks of the new times
+        """Update replaces the definition of a schedule. Ticks of the new times
         begin after this moment.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

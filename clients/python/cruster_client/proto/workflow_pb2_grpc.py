@@ -187,7 +187,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Describe(self, request, context):
-        """Describe answers what an execution is doing and what it waits for.
+        """Describe answers with the state of an execution and its open ops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -243,8 +243,8 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Update(self, request, context):
-        """Update asks a workflow for a change and answers with what the workflow says to it, once
-        that is durable. The caller's deadline ends the waiting, never the update: with the same
+        """Update asks a workflow for a change and answers with the workflow's reply, once it is
+        durable. The caller's deadline ends the waiting, never the update: with the same
         request id the answer can be asked for again, whatever became of caller or host.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -252,8 +252,8 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetState(self, request, context):
-        """GetState answers with what an execution has published, also if it is over. Its code
-        does not run for that.
+        """GetState answers with the published values of an execution, also of a finished one. Its
+        code does not run for that.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -293,7 +293,7 @@ class WorkflowServiceServicer:
 
     def MoveAll(self, request, context):
         """MoveAll is Move for the open executions of a workflow or a deployment. It
-        answers for one after the other what became of it, and goes on after those
+        answers with the outcome of one after the other, and goes on after executions
         that could not be moved.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -302,7 +302,7 @@ class WorkflowServiceServicer:
 
     def Fork(self, request, context):
         """Fork starts a new run from a beginning of the journal of an execution, in
-        whatever state that is. What happened up to there is taken over, not
+        whatever state that is. The history up to there is taken over, not
         repeated. The original stays as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -310,7 +310,7 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Restart(self, request, context):
-        """Restart starts a new run of an execution whose run is over, under the same key. The
+        """Restart starts a new run of an execution whose run has finished, under the same key. The
         earlier run stays to be read, by its run id, until retention deletes it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -318,8 +318,8 @@ class WorkflowServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Delete(self, request, context):
-        """Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-        these.
+        """Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+        of these.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

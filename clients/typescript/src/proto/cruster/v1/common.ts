@@ -53,11 +53,11 @@ export interface Payload {
   json?: string | undefined;
 }
 
-/** Error says what happened to what, and what to do about it. */
+/** Error names a failure, its object and the remedy. */
 export interface Error {
   /** Stable code, as in docs/errors.md: "CR-2001". */
   code: string;
-  /** One sentence that says what happened to what. */
+  /** One sentence: the failure and its object. */
   message: string;
   /** What to do about it. */
   hint: string;
@@ -115,7 +115,7 @@ export interface Execution {
    * hex.
    */
   runId: string;
-  /** What it is found by, by name. Describe and List tell it. */
+  /** The attributes for searches, by name. Describe and List tell them. */
   attributes: Attribute[];
   /** How far it says that it is, for people. Describe and List tell it. */
   progress:
@@ -158,7 +158,7 @@ export interface Progress {
   done: bigint;
   /** How much there is; 0 if that is not known. */
   total: bigint;
-  /** What it is at. */
+  /** The current step. */
   note: string;
 }
 
@@ -173,8 +173,8 @@ export interface Interruption {
 }
 
 /**
- * Diff shows what the journal of an execution holds beside what other code does
- * with it, step by step.
+ * Diff shows the journal of an execution beside the behaviour of other code,
+ * step by step.
  */
 export interface Diff {
   /** The steps around the first that differs, in order. */
@@ -187,21 +187,18 @@ export interface Diff {
 
 /** DiffRow is one step. A side that does not have it is empty. */
 export interface DiffRow {
-  /** What the journal holds. */
+  /** The step in the journal. */
   journal: string;
-  /** What the code does. */
+  /** The step of the code. */
   code: string;
   /**
-   * What is wrong; empty if nothing is, and "not compared" for a step of the
-   * journal that the code may come to behind one that differs.
+   * The difference; empty if there is none, and "not compared" for a step of the
+   * journal that the code may come to behind a step that differs.
    */
   note: string;
 }
 
-/**
- * MoveResult is what became of one execution that was to be moved to another
- * module.
- */
+/** MoveResult is the outcome of the move of one execution to another module. */
 export interface MoveResult {
   /** The execution: after the move if it was moved, else as it was found. */
   execution:
@@ -211,7 +208,7 @@ export interface MoveResult {
   fromDigest: string;
   /**
    * Why it was not moved; absent if it was. CR-2031 says that the module does
-   * not fit what the execution has done.
+   * not fit the history of the execution.
    */
   error:
     | Error

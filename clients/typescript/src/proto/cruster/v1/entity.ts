@@ -69,7 +69,7 @@ export interface CallResponse {
   result:
     | Payload
     | undefined;
-  /** Why it failed. One that failed has changed nothing. */
+  /** Why it failed. A failed call has changed nothing. */
   error: Error | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface CallsRequest {
 
 /** StreamedCall is one of the calls of a stream. */
 export interface StreamedCall {
-  /** Tells it from the others of the stream: above that of the call before. */
+  /** Tells it from the others of the stream: above the id of the call before. */
   id: bigint;
   /** What to perform. */
   request:
@@ -116,7 +116,7 @@ export interface StreamedAnswer {
     | CallResponse
     | undefined;
   /**
-   * If there is no outcome, why: what the status of a Call would be, a
+   * If there is no outcome, why: the status that a Call would have, a
    * google.rpc.Status.
    */
   status: Buffer;
@@ -156,7 +156,7 @@ export interface StateResponse {
   parked: number;
 }
 
-/** Entity is one that has a state. */
+/** Entity is an entity with a state. */
 export interface Entity {
   /** The name for people and for other calls: "deployment/Type/id". */
   name: string;
@@ -250,7 +250,7 @@ export interface EntityLock {
 export interface LockWaiter {
   /** The execution that waits; empty if it is a client, another entity, or not known. */
   execution: string;
-  /** What it waits for: "lock", or the name of the operation. */
+  /** The cause of the wait: "lock", or the name of the operation. */
   operation: string;
   /** Since when. */
   since: Date | undefined;

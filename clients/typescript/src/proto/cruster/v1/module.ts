@@ -34,13 +34,13 @@ export interface PushMetadata {
   /** The deployment's name: lower-case letters, digits and '-'. */
   name: string;
   /**
-   * Values that activities read with the SDK's config call. Those that the
-   * deployment has and that are not named here stay as they are.
+   * Values that activities read with the SDK's config call. Values of the
+   * deployment that are not named here stay as they are.
    */
   config: { [key: string]: string };
   /**
    * Hosts ("api.example.com", "127.0.0.1:9000") that activities may call over
-   * HTTP, besides those that the deployment may call already.
+   * HTTP, besides the hosts that the deployment may call already.
    */
   allowHttp: string[];
   /**
@@ -51,7 +51,7 @@ export interface PushMetadata {
   check: boolean;
   /**
    * After the push, move the open executions of the deployment that fit to the
-   * module. Those that do not fit stay on the module that they are on.
+   * module. The others stay on the module that they are on.
    */
   moveOpen: boolean;
   /** Names of values that are taken away. */
@@ -193,9 +193,9 @@ export interface Deployment {
   configKeys: string[];
   /** Hosts that activities may call over HTTP. */
   allowHttp: string[];
-  /** The host functions that the module imports: what it can do. */
+  /** The host functions that the module imports: its abilities. */
   imports: string[];
-  /** What the module was written with: "go/0.1.0". */
+  /** The SDK of the module: "go/0.1.0". */
   sdk: string;
   /** Its workflows, by name. */
   workflows: WorkflowInfo[];
@@ -286,7 +286,7 @@ export interface QueryInfo {
 export interface SignalInfo {
   /** Its name. */
   name: string;
-  /** The type of what it brings. */
+  /** The type of its value. */
   value: Schema | undefined;
 }
 
@@ -2759,7 +2759,7 @@ export const Field: MessageFns<Field> = {
   },
 };
 
-/** ModuleService uploads modules and lists what is deployed. */
+/** ModuleService uploads modules and lists deployments. */
 export type ModuleServiceService = typeof ModuleServiceService;
 export const ModuleServiceService = {
   /**

@@ -53,7 +53,7 @@ export enum StartCause {
   UNRECOGNIZED = -1,
 }
 
-/** ScheduleOutcome is what became of a start. */
+/** ScheduleOutcome is the outcome of a start. */
 export enum ScheduleOutcome {
   /** SCHEDULE_OUTCOME_UNSPECIFIED - It waits. */
   SCHEDULE_OUTCOME_UNSPECIFIED = 0,
@@ -84,7 +84,7 @@ export interface ScheduleSpec {
   interval?:
     | Interval
     | undefined;
-  /** No times: the next run begins when the one before is over. */
+  /** No times: the next run begins when the one before has finished. */
   always?:
     | Always
     | undefined;
@@ -152,13 +152,13 @@ export interface Schedule {
   namespace: string;
   /** Its name. */
   name: string;
-  /** What was said about it. Lists leave the input out. */
+  /** Its definition. Lists leave the input out. */
   spec:
     | ScheduleSpec
     | undefined;
   /** Whether no tick is started. */
   paused: boolean;
-  /** What was noted when it was created, paused or resumed last. */
+  /** The note of its creation, or of its last pause or resumption. */
   note: string;
   /** When it was created. */
   createdAt:
@@ -188,7 +188,7 @@ export interface Schedule {
   refused: bigint;
 }
 
-/** ScheduleRun is what became of a tick, or of another start. */
+/** ScheduleRun is the outcome of a tick, or of another start. */
 export interface ScheduleRun {
   /** The time of the tick, or when the run was asked for. */
   at:
@@ -196,7 +196,7 @@ export interface ScheduleRun {
     | undefined;
   /** Why it was to be started. */
   cause: StartCause;
-  /** What became of it. */
+  /** Its outcome. */
   outcome: ScheduleOutcome;
   /** The name of its execution. */
   execution: string;
@@ -230,7 +230,7 @@ export interface CreateScheduleRequest {
   namespace: string;
   /** Its name: letters, digits, '_', '-' and '.'. */
   name: string;
-  /** What it does, and when. */
+  /** Its runs and their times. */
   spec:
     | ScheduleSpec
     | undefined;
@@ -246,13 +246,13 @@ export interface CreateScheduleResponse {
   schedule: Schedule | undefined;
 }
 
-/** UpdateScheduleRequest replaces what was said about a schedule. */
+/** UpdateScheduleRequest replaces the definition of a schedule. */
 export interface UpdateScheduleRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The schedule's name. */
   name: string;
-  /** What it does from now on, and when; all of it. */
+  /** Its runs and their times from now on; all of the definition. */
   spec: ScheduleSpec | undefined;
 }
 
@@ -339,7 +339,7 @@ export interface TriggerScheduleRequest {
   requestId: string;
 }
 
-/** TriggerScheduleResponse says what became of it. */
+/** TriggerScheduleResponse has the outcome. */
 export interface TriggerScheduleResponse {
   /** The run; without an outcome if it waits. */
   run: ScheduleRun | undefined;
@@ -2486,7 +2486,7 @@ export const ScheduleServiceService = {
     responseDeserialize: (value: Buffer): CreateScheduleResponse => CreateScheduleResponse.decode(value),
   },
   /**
-   * Update replaces what was said about a schedule. Ticks of the new times
+   * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   update: {
@@ -2591,7 +2591,7 @@ export interface ScheduleServiceServer extends UntypedServiceImplementation {
   /** Create makes a schedule. Its first tick is the first after this moment. */
   create: handleUnaryCall<CreateScheduleRequest, CreateScheduleResponse>;
   /**
-   * Update replaces what was said about a schedule. Ticks of the new times
+   * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   update: handleUnaryCall<UpdateScheduleRequest, UpdateScheduleResponse>;
@@ -2632,7 +2632,7 @@ export interface ScheduleServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateScheduleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Update replaces what was said about a schedule. Ticks of the new times
+   * Update replaces the definition of a schedule. Ticks of the new times
    * begin after this moment.
    */
   update(

@@ -25,18 +25,18 @@ export const protobufPackage = "cruster.v1";
 export const protobufFileName = "cruster/v1/workflow.proto";
 
 /**
- * IfFinished says what a start does if there is a run under its key that is over. One that is
- * not over is found, whatever it says.
+ * IfFinished tells a start how to treat a finished run under its key. An unfinished run is
+ * found, whatever it says.
  */
 export enum IfFinished {
   /** IF_FINISHED_UNSPECIFIED - As IF_FINISHED_RETURN. */
   IF_FINISHED_UNSPECIFIED = 0,
-  /** IF_FINISHED_RETURN - Answer with the run that is over. */
+  /** IF_FINISHED_RETURN - Answer with the finished run. */
   IF_FINISHED_RETURN = 1,
   /** IF_FINISHED_RESTART - Start a new run. */
   IF_FINISHED_RESTART = 2,
   /**
-   * IF_FINISHED_RESTART_FAILED - Start a new run if the one that is over failed or was interrupted; answer with it if it
+   * IF_FINISHED_RESTART_FAILED - Start a new run if the finished run failed or was interrupted; answer with it if it
    * completed.
    */
   IF_FINISHED_RESTART_FAILED = 3,
@@ -67,13 +67,13 @@ export interface StartOptions {
   rawKey?:
     | string
     | undefined;
-  /** What to do if there is a run under the key that is over. */
+  /** The treatment of a finished run under the key. */
   ifFinished: IfFinished;
   /**
-   * Makes it safe to repeat a request that may start a new run in place of one that is over:
+   * Makes it safe to repeat a request that may start a new run in place of a finished one:
    * requests with the same id start one run, for as long as that is kept, and find it
-   * afterwards. Absent means that it is not repeated; for SignalWithStart it means that of the
-   * signal.
+   * afterwards. Absent means that it is not repeated; for SignalWithStart it means the id of
+   * the signal.
    */
   requestId: string;
 }
@@ -88,9 +88,9 @@ export interface StartRequest {
   encoding: Encoding;
 }
 
-/** StartResponse is what was started. */
+/** StartResponse is the started execution. */
 export interface StartResponse {
-  /** The execution, with its result if it is over already. */
+  /** The execution, with its result if it has finished already. */
   execution:
     | Execution
     | undefined;
@@ -154,7 +154,7 @@ export interface WaitResponse {
   execution: Execution | undefined;
 }
 
-/** DescribeRequest asks what an execution is doing. */
+/** DescribeRequest asks for the state of an execution. */
 export interface DescribeRequest {
   /** The tenant; empty means "default". */
   namespace: string;
@@ -166,7 +166,7 @@ export interface DescribeRequest {
   runId: string;
 }
 
-/** DescribeResponse is what the execution is doing. */
+/** DescribeResponse is the state of the execution. */
 export interface DescribeResponse {
   /** The execution as it is. */
   execution:
@@ -194,7 +194,7 @@ export interface DescribeResponse {
   /** How many settled deferreds are left out. */
   deferredsOmitted: number;
   /**
-   * The fuel that the turns of a running execution have used so far: what it has computed.
+   * The fuel that the turns of a running execution have used so far, for its computations.
    * It follows from the module and the journal. Activities are not part of it.
    */
   fuel: bigint;
@@ -202,7 +202,7 @@ export interface DescribeResponse {
   unread: UnreadSignals[];
   /** The updates that it has not answered yet, by name. */
   unanswered: UnansweredUpdates[];
-  /** What it has published. */
+  /** Its published values. */
   published: PublishedState[];
   /**
    * Runs of the execution that this one has taken the place of, newest first: at most 100,
@@ -233,7 +233,7 @@ export interface UnansweredUpdates {
 export interface PublishedState {
   /** Its name. */
   name: string;
-  /** What it is. */
+  /** Its value. */
   value: Payload | undefined;
 }
 
@@ -245,7 +245,7 @@ export interface UnreadSignals {
   count: number;
 }
 
-/** Patch is what an execution does about a change of the code that asks for it. */
+/** Patch is the decision of an execution on a change of the code that asks for it. */
 export interface Patch {
   /** The id that the code asks for. */
   id: string;
@@ -299,11 +299,11 @@ export interface SettledDeferred {
   at:
     | Date
     | undefined;
-  /** What it was resolved with. */
+  /** The value of its resolution. */
   value:
     | Payload
     | undefined;
-  /** What it was rejected with. */
+  /** The error of its rejection. */
   error:
     | Error
     | undefined;
@@ -371,11 +371,11 @@ export interface HistoryEntry {
   nextAt:
     | Date
     | undefined;
-  /** What the op yielded. */
+  /** The result of the op. */
   value:
     | Payload
     | undefined;
-  /** What it failed with. */
+  /** The error of the op. */
   error:
     | Error
     | undefined;
@@ -395,8 +395,8 @@ export interface FollowRequest {
   /** The sequence number of the last entry seen; 0 starts at the beginning. */
   after: bigint;
   /**
-   * The run that after is of, in hex; empty means the one that the execution is. If it
-   * is another by now, that is told from its beginning.
+   * The run that after is of, in hex; empty means the current run of the execution. If
+   * another run is current by now, that is told from its beginning.
    */
   runId: string;
   /** The wanted form of values. */
@@ -419,13 +419,13 @@ export interface FollowResponse {
     | LogLine
     | undefined;
   /**
-   * The execution as it is: the first message, unless it is over; and again when its
-   * state or its run is another. One that is over is the last message.
+   * The execution as it is: the first message, unless it has finished; and again when its
+   * state or its run is another. A finished execution is the last message.
    */
   execution?: Execution | undefined;
 }
 
-/** LogLine is what a workflow or an activity has logged. */
+/** LogLine is a line in the log of a workflow or an activity. */
 export interface LogLine {
   /** When. */
   at:
@@ -471,8 +471,8 @@ export interface ListRequest {
 }
 
 /**
- * Condition selects executions by an attribute: those that have it, and whose value
- * compares like this with the given one. Values of different types are never alike.
+ * Condition selects executions by an attribute: they have it, and its value compares like
+ * this with the given one. Values of different types are never alike.
  */
 export interface Condition {
   /** The name of the attribute. */
@@ -497,7 +497,7 @@ export interface Condition {
     | undefined;
   /**
    * A value as people write it. If the request names a workflow, it is of the type that the
-   * workflow declares for the attribute. Otherwise it is what it looks like: true or
+   * workflow declares for the attribute. Otherwise its form decides: true or
    * false, a number, a time (RFC 3339), or else a text; in double quotes it is a text.
    */
   literal?: string | undefined;
@@ -516,7 +516,7 @@ export interface SignalOptions {
   /** The name of the signal, as the workflow declares it. */
   name: string;
   /**
-   * What it brings. Absent means an empty struct if the type of the signal is a struct
+   * Its value. Absent means an empty struct if the type of the signal is a struct
    * that requires no field and may not be null; otherwise absent means null.
    */
   value:
@@ -557,7 +557,7 @@ export interface SignalWithStartRequest {
   encoding: Encoding;
 }
 
-/** SignalWithStartResponse is what the signal was sent to. */
+/** SignalWithStartResponse is the receiver of the signal. */
 export interface SignalWithStartResponse {
   /** The execution. */
   execution:
@@ -588,7 +588,7 @@ export interface QueryRequest {
 
 /** QueryResponse is the answer. */
 export interface QueryResponse {
-  /** What the workflow says. */
+  /** The answer of the workflow. */
   value: Payload | undefined;
 }
 
@@ -618,7 +618,7 @@ export interface UpdateRequest {
 
 /** UpdateResponse is the answer. */
 export interface UpdateResponse {
-  /** What the workflow says. */
+  /** The answer of the workflow. */
   value:
     | Payload
     | undefined;
@@ -626,7 +626,7 @@ export interface UpdateResponse {
   error: Error | undefined;
 }
 
-/** GetStateRequest asks for what an execution has published. */
+/** GetStateRequest asks for the published values of an execution. */
 export interface GetStateRequest {
   /** The tenant; empty means "default". */
   namespace: string;
@@ -638,11 +638,11 @@ export interface GetStateRequest {
   encoding: Encoding;
 }
 
-/** GetStateResponse is what an execution has published. */
+/** GetStateResponse has the published values of an execution. */
 export interface GetStateResponse {
-  /** The values, by name. One that was not published, or was taken back, is not there. */
+  /** The values, by name, without values that were taken back. */
   state: PublishedState[];
-  /** What it is found by, by name. */
+  /** The attributes for searches, by name. */
   attributes: Attribute[];
   /** How far it says that it is. */
   progress:
@@ -666,9 +666,9 @@ export interface InterruptRequest {
    */
   resume: boolean;
   /**
-   * Whether the execution ends at once, without its cleanup: its code does not run again. What it
-   * has called is given up as if it had ended by itself. One that was terminated before may be
-   * terminated again.
+   * Whether the execution ends at once, without its cleanup: its code does not run again. Its
+   * calls are given up as if it had ended by itself. A terminated execution may be terminated
+   * again.
    */
   terminate: boolean;
 }
@@ -724,8 +724,8 @@ export interface MoveResponse {
     | Execution
     | undefined;
   /**
-   * SHA-256 of the module that it was pinned to before, in hex. If it is that of
-   * the execution, nothing was changed.
+   * SHA-256 of the module that it was pinned to before, in hex. If the execution has
+   * the same, nothing was changed.
    */
   fromDigest: string;
 }
@@ -739,20 +739,17 @@ export interface MoveAllRequest {
    * required.
    */
   workflow: string;
-  /**
-   * Only executions that are running, or only those that are paused;
-   * unspecified means both.
-   */
+  /** Only running executions, or only paused ones; unspecified means both. */
   state: State;
   /** The module, as in MoveRequest. */
   to: string;
 }
 
-/** MoveAllResponse says what became of one execution. */
+/** MoveAllResponse has the outcome of one execution. */
 export interface MoveAllResponse {
   /** How many executions are done, this one included. */
   done: number;
-  /** What became of the execution. */
+  /** The outcome of the execution. */
   result: MoveResult | undefined;
 }
 
@@ -767,10 +764,10 @@ export interface ForkRequest {
    * none.
    */
   at: bigint;
-  /** The module, as in MoveRequest, but empty means that of the original. */
+  /** The module, as in MoveRequest, but empty means the module of the original. */
   to: string;
   /**
-   * The key of the fork, used as it is; empty means one that is made of the
+   * The key of the fork, used as it is; empty means a key that is made of the
    * original's key.
    */
   key: string;
@@ -782,13 +779,13 @@ export interface ForkResponse {
   execution: Execution | undefined;
 }
 
-/** RestartRequest asks for a new run of an execution whose run is over. */
+/** RestartRequest asks for a new run of an execution whose run has finished. */
 export interface RestartRequest {
   /** The tenant; empty means "default". */
   namespace: string;
   /** The execution: "deployment/Workflow/key". */
   execution: string;
-  /** The request of the new run; absent means that of the run that is over. */
+  /** The request of the new run; absent means the request of the finished run. */
   input:
     | Payload
     | undefined;
@@ -811,7 +808,7 @@ export interface RestartResponse {
   existed: boolean;
 }
 
-/** DeleteRequest asks to delete an execution whose run is over. */
+/** DeleteRequest asks to delete an execution whose run has finished. */
 export interface DeleteRequest {
   /** The tenant; empty means "default". */
   namespace: string;
@@ -5628,7 +5625,7 @@ export const WorkflowServiceService = {
     responseSerialize: (value: WaitResponse): Buffer => Buffer.from(WaitResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WaitResponse => WaitResponse.decode(value),
   },
-  /** Describe answers what an execution is doing and what it waits for. */
+  /** Describe answers with the state of an execution and its open ops. */
   describe: {
     path: "/cruster.v1.WorkflowService/Describe" as const,
     requestStream: false as const,
@@ -5716,8 +5713,8 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): QueryResponse => QueryResponse.decode(value),
   },
   /**
-   * Update asks a workflow for a change and answers with what the workflow says to it, once
-   * that is durable. The caller's deadline ends the waiting, never the update: with the same
+   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
   update: {
@@ -5730,8 +5727,8 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): UpdateResponse => UpdateResponse.decode(value),
   },
   /**
-   * GetState answers with what an execution has published, also if it is over. Its code
-   * does not run for that.
+   * GetState answers with the published values of an execution, also of a finished one. Its
+   * code does not run for that.
    */
   getState: {
     path: "/cruster.v1.WorkflowService/GetState" as const,
@@ -5792,7 +5789,7 @@ export const WorkflowServiceService = {
   },
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
-   * answers for one after the other what became of it, and goes on after those
+   * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
   moveAll: {
@@ -5806,7 +5803,7 @@ export const WorkflowServiceService = {
   },
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
-   * whatever state that is. What happened up to there is taken over, not
+   * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
   fork: {
@@ -5819,7 +5816,7 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): ForkResponse => ForkResponse.decode(value),
   },
   /**
-   * Restart starts a new run of an execution whose run is over, under the same key. The
+   * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restart: {
@@ -5832,8 +5829,8 @@ export const WorkflowServiceService = {
     responseDeserialize: (value: Buffer): RestartResponse => RestartResponse.decode(value),
   },
   /**
-   * Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-   * these.
+   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * of these.
    */
   delete: {
     path: "/cruster.v1.WorkflowService/Delete" as const,
@@ -5861,7 +5858,7 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    * ends the waiting, never the execution.
    */
   wait: handleUnaryCall<WaitRequest, WaitResponse>;
-  /** Describe answers what an execution is doing and what it waits for. */
+  /** Describe answers with the state of an execution and its open ops. */
   describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
   /** History pages through the journal of an execution. */
   history: handleUnaryCall<HistoryRequest, HistoryResponse>;
@@ -5891,14 +5888,14 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
    */
   query: handleUnaryCall<QueryRequest, QueryResponse>;
   /**
-   * Update asks a workflow for a change and answers with what the workflow says to it, once
-   * that is durable. The caller's deadline ends the waiting, never the update: with the same
+   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
   update: handleUnaryCall<UpdateRequest, UpdateResponse>;
   /**
-   * GetState answers with what an execution has published, also if it is over. Its code
-   * does not run for that.
+   * GetState answers with the published values of an execution, also of a finished one. Its
+   * code does not run for that.
    */
   getState: handleUnaryCall<GetStateRequest, GetStateResponse>;
   /** Interrupt asks an execution to stop. It may clean up first. */
@@ -5919,24 +5916,24 @@ export interface WorkflowServiceServer extends UntypedServiceImplementation {
   move: handleUnaryCall<MoveRequest, MoveResponse>;
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
-   * answers for one after the other what became of it, and goes on after those
+   * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
   moveAll: handleServerStreamingCall<MoveAllRequest, MoveAllResponse>;
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
-   * whatever state that is. What happened up to there is taken over, not
+   * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
   fork: handleUnaryCall<ForkRequest, ForkResponse>;
   /**
-   * Restart starts a new run of an execution whose run is over, under the same key. The
+   * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restart: handleUnaryCall<RestartRequest, RestartResponse>;
   /**
-   * Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-   * these.
+   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * of these.
    */
   delete: handleUnaryCall<DeleteRequest, DeleteResponse>;
 }
@@ -6006,7 +6003,7 @@ export interface WorkflowServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: WaitResponse) => void,
   ): ClientUnaryCall;
-  /** Describe answers what an execution is doing and what it waits for. */
+  /** Describe answers with the state of an execution and its open ops. */
   describe(
     request: DescribeRequest,
     callback: (error: ServiceError | null, response: DescribeResponse) => void,
@@ -6122,8 +6119,8 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: QueryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Update asks a workflow for a change and answers with what the workflow says to it, once
-   * that is durable. The caller's deadline ends the waiting, never the update: with the same
+   * Update asks a workflow for a change and answers with the workflow's reply, once it is
+   * durable. The caller's deadline ends the waiting, never the update: with the same
    * request id the answer can be asked for again, whatever became of caller or host.
    */
   update(
@@ -6142,8 +6139,8 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetState answers with what an execution has published, also if it is over. Its code
-   * does not run for that.
+   * GetState answers with the published values of an execution, also of a finished one. Its
+   * code does not run for that.
    */
   getState(
     request: GetStateRequest,
@@ -6228,7 +6225,7 @@ export interface WorkflowServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * MoveAll is Move for the open executions of a workflow or a deployment. It
-   * answers for one after the other what became of it, and goes on after those
+   * answers with the outcome of one after the other, and goes on after executions
    * that could not be moved.
    */
   moveAll(request: MoveAllRequest, options?: Partial<CallOptions>): ClientReadableStream<MoveAllResponse>;
@@ -6239,7 +6236,7 @@ export interface WorkflowServiceClient extends Client {
   ): ClientReadableStream<MoveAllResponse>;
   /**
    * Fork starts a new run from a beginning of the journal of an execution, in
-   * whatever state that is. What happened up to there is taken over, not
+   * whatever state that is. The history up to there is taken over, not
    * repeated. The original stays as it is.
    */
   fork(request: ForkRequest, callback: (error: ServiceError | null, response: ForkResponse) => void): ClientUnaryCall;
@@ -6255,7 +6252,7 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForkResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Restart starts a new run of an execution whose run is over, under the same key. The
+   * Restart starts a new run of an execution whose run has finished, under the same key. The
    * earlier run stays to be read, by its run id, until retention deletes it.
    */
   restart(
@@ -6274,8 +6271,8 @@ export interface WorkflowServiceClient extends Client {
     callback: (error: ServiceError | null, response: RestartResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-   * these.
+   * Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+   * of these.
    */
   delete(
     request: DeleteRequest,

@@ -1,0 +1,270 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	client "github.com/cruster/cruster/clients/go"
+	"github.com/cruster/cruster/internal/addrtest"
+	"github.com/cruster/cruster/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+// fakeHost answers with the functions of a test.
+type fakeHost struct {
+	crusterv1.UnimplementedModuleServiceServer
+	crusterv1.UnimplementedDeferredServiceServer
+
+	execute func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error)
+	resolve func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error)
+	reject  func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error)
+	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error)
+	check   func(meta *crusterv1.CheckMetadata, binary []byte, send func(*crusterv1.CheckResponse) error) error
+}
+
+func (f *fakeHost) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+	return f.resolve(req)
+}
+
+func (f *fakeHost) Reject(_ context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+	return f.reject(req)
+}
+
+func (f *fakeHost) PushStream(
+	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+) error {
+	var meta *crusterv1.PushMetadata
+	var binary []byte
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if m := part.GetMetadata(); m != nil {
+			meta = m
+		}
+		binary = append(binary, part.GetChunk()...)
+	}
+	resp, err := f.push(meta, binary)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(resp)
+}
+
+func (f *fakeHost) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+	var meta *crusterv1.CheckMetadata
+	var binary []byte
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return f.check(meta, binary, stream.Send)
+		}
+		if err != nil {
+			return err
+		}
+		if m := part.GetMetadata(); m != nil {
+			meta = m
+		}
+		binary = append(binary, part.GetChunk()...)
+	}
+}
+
+// fakeWorkflows is apart, for its Describe would collide with the modules' Describe.
+type fakeWorkflows struct {
+	crusterv1.UnimplementedWorkflowServiceServer
+	host      *fakeHost
+	start     func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error)
+	wait      func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error)
+	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
+	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
+	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
+	query     func(*crusterv1.QueryRequest) (*crusterv1.QueryResponse, error)
+	update    func(*crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error)
+	state     func(*crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error)
+	signal    func(*crusterv1.SignalRequest) (*crusterv1.SignalResponse, error)
+	withStart func(*crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error)
+	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
+	moveAll   func(req *crusterv1.MoveAllRequest, send func(*crusterv1.MoveAllResponse) error) error
+	fork      func(*crusterv1.ForkRequest) (*crusterv1.ForkResponse, error)
+}
+
+func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	return f.host.execute(req)
+}
+
+func (f *fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+	return f.start(req)
+}
+
+func (f *fakeWorkflows) Wait(_ context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+	return f.wait(req)
+}
+
+func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	return f.poll(req)
+}
+
+func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	return f.fail(req)
+}
+
+func (f *fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	return f.query(req)
+}
+
+func (f *fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	return f.update(req)
+}
+
+func (f *fakeWorkflows) GetState(
+	_ context.Context, req *crusterv1.GetStateRequest,
+) (*crusterv1.GetStateResponse, error) {
+	return f.state(req)
+}
+
+func (f *fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	return f.signal(req)
+}
+
+func (f *fakeWorkflows) SignalWithStart(
+	_ context.Context, req *crusterv1.SignalWithStartRequest,
+) (*crusterv1.SignalWithStartResponse, error) {
+	return f.withStart(req)
+}
+
+func (f *fakeWorkflows) Interrupt(
+	_ context.Context, req *crusterv1.InterruptRequest,
+) (*crusterv1.InterruptResponse, error) {
+	return f.interrupt(req)
+}
+
+func (f *fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	return f.move(req)
+}
+
+func (f *fakeWorkflows) MoveAll(
+	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+) error {
+	return f.moveAll(req, stream.Send)
+}
+
+func (f *fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+	return f.fork(req)
+}
+
+type testBundle struct {
+	host      *fakeHost
+	workflows *fakeWorkflows
+	entities  *fakeEntities
+	client    *client.Client
+	// refuse, if set, is asked before each connection.
+	refuse func() error
+	// stop ends the host.
+	stop func()
+}
+
+func setup(t *testing.T, opts ...client.Option) *testBundle {
+	t.Helper()
+	b := &testBundle{host: &fakeHost{}, entities: &fakeEntities{}}
+	b.workflows = &fakeWorkflows{host: b.host}
+	server := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+		MinTime: time.Second, PermitWithoutStream: true,
+	}))
+	crusterv1.RegisterModuleServiceServer(server, b.host)
+	crusterv1.RegisterDeferredServiceServer(server, b.host)
+	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)
+	crusterv1.RegisterEntityServiceServer(server, b.entities)
+	b.stop = server.Stop
+	listener := bufconn.Listen(1 << 20)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		if b.refuse != nil {
+			if err := b.refuse(); err != nil {
+				return nil, err
+			}
+		}
+		return listener.DialContext(ctx)
+	})
+	c, err := client.Dial("passthrough:///test", append([]client.Option{client.WithDialOptions(dial)}, opts...)...)
+	require.NoError(t, err)
+	b.client = c
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	return b
+}
+
+type order struct {
+	ID    string  `json:"id"`
+	Price float64 `json:"price"`
+}
+
+type receipt struct {
+	Number int `json:"number"`
+}
+
+func completed(v any) *crusterv1.Execution {
+	return &crusterv1.Execution{
+		Name: "shop/Buy/k", State: crusterv1.State_STATE_COMPLETED,
+		Result: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(v)}},
+	}
+}
+
+func failed(state crusterv1.State, e *abi.Error) *crusterv1.Execution {
+	return &crusterv1.Execution{Name: "shop/Buy/k", State: state, Error: rpcerror.ToProto(e)}
+}
+
+func TestErrorsComeBackWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := abi.Errorf(abi.CodeDeferredSettled, "it was settled before")
+	b.host.reject = func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+		return nil, rpcerror.Status(want, 0).Err()
+	}
+
+	err := b.client.Reject(t.Context(), "shop/Buy/k", "approved", "no", "")
+	var got *abi.Error
+	require.ErrorAs(t, err, &got)
+	require.Equal(t, want, got)
+
+	err = client.Attach[receipt](b.client, "shop/Buy/k").Reject(t.Context(), "approved", "no", "")
+	require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(err))
+}
+
+func TestUnreachableHost(t *testing.T) {
+	t.Parallel()
+	c, err := client.Dial(addrtest.Reserve(t), client.WithRetryFor(0))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+
+	_, err = client.Attach[receipt](c, "shop/Buy/k").Poll(t.Context())
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+	err = c.Resolve(t.Context(), "shop/Buy/k", "approved", true)
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+	_, err = c.Push(t.Context(), client.PushRequest{Name: "shop"})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+}
