@@ -14,9 +14,9 @@ const (
 	maxFailedAlone  = 3
 )
 
-// cutBatch tells how many writes of a queue, given by their sizes in bytes, make
-// the next batch: as many from its head as both bounds allow, and at least one if
-// there is one. A single write may exceed maxBytes: it has to be committed too.
+// cutBatch tells how many writes of a queue, given by their sizes in bytes, make the next batch: as many from its head
+// as both bounds allow, and at least one if there is one. A single write may exceed maxBytes: it has to be committed
+// too.
 func cutBatch(sizes iter.Seq[int], maxWrites, maxBytes int) int {
 	n, total := 0, 0
 	for size := range sizes {
@@ -53,9 +53,8 @@ func (r recovery) String() string {
 	return fmt.Sprintf("recovery(%d)", int(r))
 }
 
-// afterFailure decides how to go on after a transaction of this many writes
-// failed with err. Tries counts how often it was tried, from 1. Pause is how long
-// to wait before a retry. [Committer] explains the reasons.
+// afterFailure decides how to go on after a transaction of this many writes failed with err. Tries counts how often it
+// was tried, from 1. Pause is how long to wait before a retry. [Committer] explains the reasons.
 func afterFailure(err error, writes, tries int) (next recovery, pause time.Duration) {
 	switch {
 	case errors.Is(err, ErrConflict) && tries <= conflictRetries:
@@ -66,6 +65,6 @@ func afterFailure(err error, writes, tries int) (next recovery, pause time.Durat
 	return tryEachAlone, 0
 }
 
-// storeIsDown tells whether so many writes failed alone, one after the other,
-// that the store is to blame and not the writes.
+// storeIsDown tells whether so many writes failed alone, one after the other, that the store is to blame and not the
+// writes.
 func storeIsDown(failedAlone int) bool { return failedAlone >= maxFailedAlone }

@@ -9,7 +9,10 @@ import (
 
 // SchemaNewer is the answer to an operator whose program is older than the schema of its store.
 func SchemaNewer(found, known int64) error {
-	return abi.Errorf(abi.CodeStoreNewer, "the schema of the store has version %d, and this program knows versions up to %d", found, known)
+	return abi.Errorf(
+		abi.CodeStoreNewer, "the schema of the store has version %d, and this program knows versions up to %d", found,
+		known,
+	)
 }
 
 // CodedAtStart is Coded for a starting host. A running host takes a full disk for a store that is

@@ -26,9 +26,15 @@ func TestCoded(t *testing.T) {
 		require.ErrorContains(t, got, errors.Unwrap(fmt.Errorf("%w", err)).Error())
 	}
 	require.Equal(t, abi.CodeDeadline, abi.CodeOf(journal.Coded("wait", context.Canceled)))
-	require.Equal(t, abi.CodeStore, abi.CodeOf(journal.Coded("commit", errors.Join(journal.ErrUndecided, context.DeadlineExceeded))),
-		"it may have taken effect")
-	require.Equal(t, abi.CodeHostFault, abi.CodeOf(journal.Coded("load", fmt.Errorf("read: %w", journal.ErrCorrupt))), "the store works")
+	require.Equal(
+		t, abi.CodeStore,
+		abi.CodeOf(journal.Coded("commit", errors.Join(journal.ErrUndecided, context.DeadlineExceeded))),
+		"it may have taken effect",
+	)
+	require.Equal(
+		t, abi.CodeHostFault, abi.CodeOf(journal.Coded("load", fmt.Errorf("read: %w", journal.ErrCorrupt))),
+		"the store works",
+	)
 	full := fmt.Errorf("claim: %w", journal.ErrFull)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(journal.Coded("commit", full)), "a host that runs waits")
 	require.Equal(t, abi.CodeStoreFull, abi.CodeOf(journal.CodedAtStart("claim", full)))

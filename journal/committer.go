@@ -16,40 +16,36 @@ const (
 	defaultMaxBatch  = 512
 	defaultBatchSize = 8 << 20
 	defaultTimeout   = 30 * time.Second
-	// stateBatchSize bounds the bytes of saved states in one transaction, if they are
-	// several: on a store with one writer steps wait for it.
+	// stateBatchSize bounds the bytes of saved states in one transaction, if they are several: on a store with one
+	// writer steps wait for it.
 	stateBatchSize = 256 << 10
 )
 
 // BatchCommitter is the part of a store that a [Committer] needs.
 type BatchCommitter interface {
-	// Commit applies writes in one transaction, each checked against the fence
-	// of its shard inside that transaction. The result has one element a write.
-	// An error means that none of them took effect, unless it is ErrUndecided.
+	// Commit applies writes in one transaction, each checked against the fence of its shard inside that transaction.
+	// The result has one element a write. An error means that none of them took effect, unless it is ErrUndecided.
 	Commit(ctx context.Context, writes []Write) ([]Result, error)
-	// CommitsAtOnce is how many transactions the store can be busy with at once; 1 if
-	// they would only wait for each other.
+	// CommitsAtOnce is how many transactions the store can be busy with at once; 1 if they would only wait for each
+	// other.
 	CommitsAtOnce() int
 }
 
 // CommitterOptions configure a Committer.
 type CommitterOptions struct {
-	// Clock measures transactions and the pauses between retries. Defaults to
-	// the real clock.
+	// Clock measures transactions and the pauses between retries. Defaults to the real clock.
 	Clock clockwork.Clock
 	// Logger receives panics of the store. Defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxBatch bounds the writes of one transaction. Defaults to 512.
 	MaxBatch int
-	// MaxBytes bounds the bytes of one transaction; a single Write may exceed
-	// it. Defaults to 8 MiB.
+	// MaxBytes bounds the bytes of one transaction; a single Write may exceed it. Defaults to 8 MiB.
 	MaxBytes int
-	// Observe is told of every transaction, successful or not. It is called by the
-	// committing goroutines, several at once, and must not block. Defaults to none.
+	// Observe is told of every transaction, successful or not. It is called by the committing goroutines, several at
+	// once, and must not block. Defaults to none.
 	Observe func(CommitStats)
-	// Timeout bounds one transaction: a store that cannot finish it in time gives it
-	// up. A store that knows its limits better has shorter ones. Defaults to 30
-	// seconds.
+	// Timeout bounds one transaction: a store that cannot finish it in time gives it up. A store that knows its limits
+	// better has shorter ones. Defaults to 30 seconds.
 	Timeout time.Duration
 }
 
@@ -62,8 +58,7 @@ type CommitStats struct {
 	Err      error
 }
 
-// Committer gathers the Writes of many executions into few transactions: group
-// commit.
+// Committer gathers the Writes of many executions into few transactions: group commit.
 //
 // # Invariants
 //
@@ -80,17 +75,14 @@ type CommitStats struct {
 //
 // # Design
 //
-// The naive design gives every caller a transaction of its own. Each then pays a
-// flush of the disk, and on a store with one writer they queue for it: 64
-// executions that are ready at once wait for 64 flushes. A timer that collects
-// writes for, say, 2 ms shares the flush but delays every write, also that of a
-// single execution, which is the first thing that a new user tries.
+// The naive design gives every caller a transaction of its own. Each then pays a flush of the disk, and on a store with
+// one writer they queue for it: 64 executions that are ready at once wait for 64 flushes. A timer that collects writes
+// for, say, 2 ms shares the flush but delays every write, also that of a single execution, which is the first thing
+// that a new user tries.
 //
-// Instead, callers append to a queue. One goroutine takes all that is there,
-// commits it as one transaction, answers, and looks again. While a commit is
-// under way the next batch fills by itself. There is no timer: a single execution
-// is committed at once, and the busier the host, the larger its batches. The time
-// of one flush is the only delay.
+// Instead, callers append to a queue. One goroutine takes all that is there, commits it as one transaction, answers,
+// and looks again. While a commit is under way the next batch fills by itself. There is no timer: a single execution is
+// committed at once, and the busier the host, the larger its batches. The time of one flush is the only delay.
 //
 // Before it takes, it steps back behind all that could run at this moment, as long as that brings
 // writes and there are fewer of them than it has just answered. The scheduler runs a goroutine that
@@ -188,9 +180,8 @@ func NewCommitter(store BatchCommitter, opts CommitterOptions) *Committer {
 	return c
 }
 
-// Commit blocks until w is durable, or failed. Ctx only stops the waiting in
-// the queue: once the write is on its way the answer is awaited, because giving
-// up would leave the caller in doubt.
+// Commit blocks until w is durable, or failed. Ctx only stops the waiting in the queue: once the write is on its way
+// the answer is awaited, because giving up would leave the caller in doubt.
 func (c *Committer) Commit(ctx context.Context, w Write) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, err)
@@ -267,9 +258,8 @@ func (c *Committer) commitAlone(batch []*pendingWrite) {
 	}
 }
 
-// attempt commits the batch as one transaction, with retries, and answers every
-// caller in it. If it returns an error it answered none of them, and next says
-// how to go on.
+// attempt commits the batch as one transaction, with retries, and answers every caller in it. If it returns an error it
+// answered none of them, and next says how to go on.
 func (c *Committer) attempt(batch []*pendingWrite) (next recovery, err error) {
 	writes := make([]Write, len(batch))
 	stats := CommitStats{Writes: len(batch)}
@@ -302,7 +292,9 @@ func (c *Committer) attempt(batch []*pendingWrite) (next recovery, err error) {
 func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.opts.Logger.Error("the store panicked in a commit", "panic", r, "writes", len(writes), "stack", string(debug.Stack()))
+			c.opts.Logger.Error(
+				"the store panicked in a commit", "panic", r, "writes", len(writes), "stack", string(debug.Stack()),
+			)
 			results, err = nil, fmt.Errorf("store panicked: %v: %w", r, ErrUndecided)
 		}
 	}()
@@ -311,7 +303,8 @@ func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	results, err = c.store.Commit(ctx, writes)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUndecided) {
 		// The limit is ours, not a caller's: what failed is the store.
-		return nil, fmt.Errorf("the store did not commit within %v: %v", c.opts.Timeout, err) //nolint:errorlint // on purpose: see above
+		//nolint:errorlint // on purpose: see above
+		return nil, fmt.Errorf("the store did not commit within %v: %v", c.opts.Timeout, err)
 	}
 	if err == nil && len(results) != len(writes) {
 		return nil, fmt.Errorf("store answered %d of %d writes: %w", len(results), len(writes), ErrUndecided)

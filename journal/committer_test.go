@@ -63,7 +63,12 @@ func newCommitterBundle(t *testing.T, store *gatedStore, opts journal.CommitterO
 
 func (b *committerBundle) start(key string) journal.Write {
 	id := journal.IDOf("default", "orders/Process", key)
-	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
+	return journal.Write{
+		ID:    id,
+		Run:   journal.RunID(id),
+		Fence: b.fences[id.Shard()],
+		Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running},
+	}
 }
 
 // enqueue hands writes over, one after the other, and returns their answers.
@@ -225,7 +230,9 @@ func TestCommitterStoreDown(t *testing.T) {
 
 func TestCommitterUndecidedIsForAll(t *testing.T) {
 	t.Parallel()
-	b, answers := poisoned(t, func([]journal.Write) error { return fmt.Errorf("reset by peer: %w", journal.ErrUndecided) })
+	b, answers := poisoned(t, func([]journal.Write) error {
+		return fmt.Errorf("reset by peer: %w", journal.ErrUndecided)
+	})
 	for _, answer := range answers {
 		require.ErrorIs(t, <-answer, journal.ErrUndecided)
 	}
@@ -273,7 +280,9 @@ func TestCommitterClock(t *testing.T) {
 		return nil
 	}}
 	var stats []journal.CommitStats
-	b := newCommitterBundle(t, store, journal.CommitterOptions{Clock: clock, Observe: func(s journal.CommitStats) { stats = append(stats, s) }})
+	b := newCommitterBundle(t, store, journal.CommitterOptions{
+		Clock: clock, Observe: func(s journal.CommitStats) { stats = append(stats, s) },
+	})
 	answer := make(chan error, 1)
 	go func() {
 		_, err := b.committer.Commit(t.Context(), b.start("k"))
@@ -328,13 +337,17 @@ func TestCommitterGivesUp(t *testing.T) {
 		c.Stop()
 		require.Error(t, err)
 		require.Equal(t, answer != nil, errors.Is(err, journal.ErrUndecided))
-		require.Equal(t, abi.CodeStore, abi.CodeOf(journal.Coded("commit", err)), "it was no caller that set this deadline")
+		require.Equal(
+			t, abi.CodeStore, abi.CodeOf(journal.Coded("commit", err)), "it was no caller that set this deadline",
+		)
 	}
 }
 
 func TestCommitterContext(t *testing.T) {
 	t.Parallel()
-	b := newCommitterBundle(t, &gatedStore{entered: make(chan int), proceed: make(chan struct{})}, journal.CommitterOptions{})
+	b := newCommitterBundle(
+		t, &gatedStore{entered: make(chan int), proceed: make(chan struct{})}, journal.CommitterOptions{},
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	inFlight, queued := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -361,7 +374,9 @@ func TestCommitterContext(t *testing.T) {
 
 func TestCommitterStopDrains(t *testing.T) {
 	t.Parallel()
-	b := newCommitterBundle(t, &gatedStore{entered: make(chan int), proceed: make(chan struct{})}, journal.CommitterOptions{})
+	b := newCommitterBundle(
+		t, &gatedStore{entered: make(chan int), proceed: make(chan struct{})}, journal.CommitterOptions{},
+	)
 	first := make(chan error, 1)
 	go func() {
 		_, err := b.committer.Commit(t.Context(), b.start("first"))
@@ -403,7 +418,9 @@ func TestCommitterHammer(t *testing.T) {
 					return err
 				}
 			}
-			entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{Entries: 100})
+			entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{
+				Entries: 100,
+			})
 			if err == nil && len(entries) != 20 {
 				err = fmt.Errorf("%d entries", len(entries))
 			}

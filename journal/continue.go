@@ -1,9 +1,8 @@
 package journal
 
-// Continuation is how a run goes on as another one, in the same commit that ends it. The row
-// stays, with its name, its time of creation, its parent and the request to stop that it may
-// have; the chain stays, and the count of its runs rises by one. The state becomes Running, and
-// wake time Now.
+// Continuation is how a run goes on as another one, in the same commit that ends it. The row stays, with its name, its
+// time of creation, its parent and the request to stop that it may have; the chain stays, and the count of its runs
+// rises by one. The state becomes Running, and wake time Now.
 //
 // The records of the old run, its entries, deferreds, links and saved state, are garbage from that
 // commit on: [Maintenance.Purge] deletes it in small pieces. The commit itself costs the same for a

@@ -21,15 +21,14 @@ import "context"
 //  4. A superseded run never changes again. Retention deletes it by the time at which it was
 //     over, and not while a run that is not over may ask for it.
 //
-// Two things stay with the name. Receipts do: a request that the old run has answered is
-// not received by the new one when it is repeated. And attributes are those of the current run:
-// superseded ones are not found by them.
+// Two things stay with the name. Receipts do: a request that the old run has answered is not received by the new one
+// when it is repeated. And attributes are those of the current run: superseded ones are not found by them.
 type EarlierReader interface {
 	// Earlier lists superseded runs of an execution, newest first, at most limit, that come behind
 	// the one whose Superseded is before: pass the last of the previous page, or 0. They are as in
 	// a page of List.
 	Earlier(ctx context.Context, id ID, before uint64, limit int) ([]Execution, error)
-	// Requested reads the run of an execution that a request has started, be it superseded or
-	// not, as a brief row; ErrNotFound if there is none.
+	// Requested reads the run of an execution that a request has started, be it superseded or not, as a brief row;
+	// ErrNotFound if there is none.
 	Requested(ctx context.Context, id ID, request Origin) (*Execution, error)
 }

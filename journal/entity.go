@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// EntityID is the id of an entity. Its type is "deployment/Name". No execution has
-// the same: the name of a deployment holds no colon.
+// EntityID is the id of an entity. Its type is "deployment/Name". No execution has the same: the name of a deployment
+// holds no colon.
 func EntityID(namespace, entityType, key string) ID {
 	return IDOf(namespace, "entity:"+entityType, key)
 }
@@ -52,8 +52,7 @@ func (f *EntityFilter) Place() Entity {
 	return first
 }
 
-// Bound is where the types that the filter selects end: each compares like this with the
-// bound, in Go as in SQL.
+// Bound is where the types that the filter selects end: each compares like this with the bound, in Go as in SQL.
 func (f *EntityFilter) Bound() (operator, bound string) {
 	deployment, found := strings.CutSuffix(f.Type, "/")
 	switch {
@@ -67,14 +66,15 @@ func (f *EntityFilter) Bound() (operator, bound string) {
 
 // CompareEntities compares two by their places in a list.
 func CompareEntities(a, b *Entity) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Type, b.Type), strings.Compare(a.Key, b.Key))
+	return cmp.Or(
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Type, b.Type), strings.Compare(a.Key, b.Key),
+	)
 }
 
 // EntityReader reads entities.
 type EntityReader interface {
 	// Entity reads an entity; ErrNotFound if there is none.
 	Entity(ctx context.Context, id ID) (*Entity, error)
-	// ListEntities lists entities in the order of (Namespace, Type, Key), without their
-	// states.
+	// ListEntities lists entities in the order of (Namespace, Type, Key), without their states.
 	ListEntities(ctx context.Context, f EntityFilter) ([]Entity, error)
 }

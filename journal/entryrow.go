@@ -17,9 +17,9 @@ const (
 	maxRowBytes   = 256 << 10
 )
 
-// EntryRow is a row of a journal: the entries of one commit, whose sequence numbers follow each
-// other. A commit whose numbers have gaps, or whose entries are many or large, makes several
-// rows: so a row has every number from First to Last, and no other row can have one of them.
+// EntryRow is a row of a journal: the entries of one commit, whose sequence numbers follow each other. A commit whose
+// numbers have gaps, or whose entries are many or large, makes several rows: so a row has every number from First to
+// Last, and no other row can have one of them.
 //
 // Its body says its format. A single entry's is the canonical encoding of the entry, which is a
 // map. The body of several is an array of such encodings, each as a byte string: an entry that does
@@ -129,5 +129,6 @@ func unpackRow(first, last uint64, body []byte) (packed [][]byte, err error) {
 
 // isArray tells whether an encoded value is an array.
 func isArray(body []byte) bool {
-	return len(body) > 0 && (msgpcode.IsFixedArray(body[0]) || body[0] == msgpcode.Array16 || body[0] == msgpcode.Array32)
+	return len(body) > 0 &&
+		(msgpcode.IsFixedArray(body[0]) || body[0] == msgpcode.Array16 || body[0] == msgpcode.Array32)
 }

@@ -53,7 +53,9 @@ func TestEntryRowsHoldWhatWasPacked(t *testing.T) {
 			require.GreaterOrEqual(rt, row.Last, row.First)
 			last = row.Last
 		}
-		limit := journal.PageLimit{Entries: rapid.IntRange(1, 9).Draw(rt, "page"), Bytes: rapid.IntRange(1, 300_000).Draw(rt, "bytes")}
+		limit := journal.PageLimit{
+			Entries: rapid.IntRange(1, 9).Draw(rt, "page"), Bytes: rapid.IntRange(1, 300_000).Draw(rt, "bytes"),
+		}
 		got := readRows(rt, rows, limit)
 		require.Equal(rt, abi.MustMarshal(entries), abi.MustMarshal(got))
 	})
@@ -62,7 +64,9 @@ func TestEntryRowsHoldWhatWasPacked(t *testing.T) {
 // Entries committed together are one row; a single entry is stored as it always was.
 func TestEntryRowFormats(t *testing.T) {
 	t.Parallel()
-	entries := []journal.Entry{{Seq: 4, Kind: journal.Delivery}, {Seq: 5, Kind: journal.Delivery}, {Seq: 6, Kind: journal.Delivery}}
+	entries := []journal.Entry{
+		{Seq: 4, Kind: journal.Delivery}, {Seq: 5, Kind: journal.Delivery}, {Seq: 6, Kind: journal.Delivery},
+	}
 	rows := journal.PackEntries(entries)
 	require.Len(t, rows, 1)
 	require.EqualValues(t, 4, rows[0].First)

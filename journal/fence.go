@@ -24,9 +24,9 @@ func (t Token) String() string { return hex.EncodeToString(t[:]) }
 // Fence is the owner's proof that it owns a shard: every write names the fence under which it was
 // decided, and a store refuses all but the current one, in the transaction of the write.
 //
-// The epoch alone would do as long as a store forgets nothing. A database that fails
-// over to a replica which had not seen the last claim does: the next claim counts to
-// the same epoch again, and two hosts would pass. They do not have the same token.
+// The epoch alone would do as long as a store forgets nothing. A database that fails over to a replica which had not
+// seen the last claim does: the next claim counts to the same epoch again, and two hosts would pass. They do not have
+// the same token.
 type Fence struct {
 	Epoch Epoch
 	Token Token

@@ -15,27 +15,50 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// rewriting tells whether to write testdata anew: the flag -rewrite of package
-// datadriven, whose tests share it.
+// rewriting tells whether to write testdata anew: the flag -rewrite of package datadriven, whose tests share it.
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
-// goldenEntries are what journals of released versions hold. Add to them;
-// never change one: an older journal must always decode.
+// goldenEntries are what journals of released versions hold. Add to them; never change one: an older journal must
+// always decode.
 var goldenEntries = []struct {
 	name  string
 	entry journal.Entry
 }{
 	{"zero", journal.Entry{}},
 	{"delivery", journal.Entry{
-		At: 1_750_000_000_000_000_000, Attempts: 1, Kind: journal.Delivery, Seq: 3, Turn: 2, Value: []byte{0x81, 0xa1, 'a', 1},
-		Op: journal.Op{Hash: []byte("0123456789abcdef"), Kind: "activity", Name: "charge", Number: 3, Occurrence: 2},
+		At:       1_750_000_000_000_000_000,
+		Attempts: 1,
+		Kind:     journal.Delivery,
+		Seq:      3,
+		Turn:     2,
+		Value:    []byte{0x81, 0xa1, 'a', 1},
+		Op: journal.Op{
+			Hash: []byte("0123456789abcdef"), Kind: "activity", Name: "charge", Number: 3, Occurrence: 2,
+		},
 	}},
-	{"keyed", journal.Entry{At: 1, Kind: journal.Delivery, Seq: 4, Turn: 4, Value: abi.Nil, Op: journal.Op{Key: "ключ", Kind: "sleep", Name: "", Number: 4}}},
+	{
+		"keyed",
+		journal.Entry{
+			At:    1,
+			Kind:  journal.Delivery,
+			Seq:   4,
+			Turn:  4,
+			Value: abi.Nil,
+			Op:    journal.Op{Key: "ключ", Kind: "sleep", Name: "", Number: 4},
+		},
+	},
 	{"empty value", journal.Entry{At: 1, Kind: journal.Delivery, Seq: 5, Value: []byte{}}},
 	{"attempt", journal.Entry{
 		At: 2, Attempts: 2, Kind: journal.Attempt, NextAt: 1_750_000_060_000_000_000, Seq: 1 << 40, Turn: 1<<64 - 1,
-		Error: &abi.Error{Code: abi.CodeActivityFailed, Details: []byte{0xc3}, Hint: "hint", Message: "declined ✗", Retryable: true, Type: "card_declined"},
-		Op:    journal.Op{Hash: []byte("fedcba9876543210"), Kind: "activity", Name: "charge", Number: 1<<32 - 1},
+		Error: &abi.Error{
+			Code:      abi.CodeActivityFailed,
+			Details:   []byte{0xc3},
+			Hint:      "hint",
+			Message:   "declined ✗",
+			Retryable: true,
+			Type:      "card_declined",
+		},
+		Op: journal.Op{Hash: []byte("fedcba9876543210"), Kind: "activity", Name: "charge", Number: 1<<32 - 1},
 	}},
 }
 

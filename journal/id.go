@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ID names an execution in the store: a hash of (namespace, workflow type,
-// key), so that a start needs no look-up and no sequence to find its row.
+// ID names an execution in the store: a hash of (namespace, workflow type, key), so that a start needs no look-up and
+// no sequence to find its row.
 type ID [16]byte
 
 // IDOf is the id of the execution of a workflow under a key.
@@ -36,8 +36,7 @@ type Shard uint16
 // so that one more or less is a hundredth of its load.
 const NumShards = 1024
 
-// Shard is where the execution lives: the first ten bits of its id. So the order of
-// (shard, id) is the order of ids.
+// Shard is where the execution lives: the first ten bits of its id. So the order of (shard, id) is the order of ids.
 func (id ID) Shard() Shard { return Shard(id[0])<<2 | Shard(id[1])>>6 }
 
 // Name is how people call an execution: "deployment/Workflow/key".

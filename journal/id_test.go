@@ -33,7 +33,9 @@ func TestParseName(t *testing.T) {
 		e := journal.Execution{Workflow: workflow, Key: key}
 		require.Equal(t, name, e.Name())
 	}
-	for _, name := range []string{"", "/", "orders", "orders/", "orders/Process", "orders/Process/", "/Process/42", "orders//42"} {
+	for _, name := range []string{
+		"", "/", "orders", "orders/", "orders/Process", "orders/Process/", "/Process/42", "orders//42",
+	} {
 		_, _, ok := journal.ParseName(name)
 		require.False(t, ok, name)
 	}

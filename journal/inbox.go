@@ -66,8 +66,7 @@ const (
 	UpdateMessage MessageKind = "update"
 	// CallMessage is a call of an operation of an entity.
 	CallMessage MessageKind = "call"
-	// StartMessage is a workflow that an entity wants to have started. The entity sends it
-	// to itself.
+	// StartMessage is a workflow that an entity wants to have started. The entity sends it to itself.
 	StartMessage MessageKind = "start"
 	// LockMessage asks an entity to be locked by the step that it is from.
 	LockMessage MessageKind = "lock"
@@ -75,9 +74,9 @@ const (
 	// called it. Its origin is the step's ([OriginOf]). It is from the callee, for the step of the
 	// caller; an entity has no run.
 	ResultMessage MessageKind = "result"
-	// AwaitMessage asks an execution to send its result to a step that has found it, and has not
-	// started it. It has the origin that the result will have, and is from the step, for
-	// whose run stands the first of its chain: the result goes to the inbox of that.
+	// AwaitMessage asks an execution to send its result to a step that has found it, and has not started it. It has the
+	// origin that the result will have, and is from the step, for whose run stands the first of its chain: the result
+	// goes to the inbox of that.
 	AwaitMessage MessageKind = "await"
 	// SettleMessage settles a deferred of a run: see [SettlementsOf].
 	SettleMessage MessageKind = "settle"
@@ -128,9 +127,9 @@ func (l InboxLimit) Exceeded(messages, bytes int64, more int) bool {
 	return messages >= l.Messages || bytes+int64(more) > l.Bytes
 }
 
-// Receiver names an inbox: an entity's, or an execution's chain of runs'. A run that
-// supersedes another has an inbox of its own; a run that continues another shares it. Settlements
-// of deferreds have another inbox, for each run: see [SettlementsOf].
+// Receiver names an inbox: an entity's, or an execution's chain of runs'. A run that supersedes another has an inbox of
+// its own; a run that continues another shares it. Settlements of deferreds have another inbox, for each run: see
+// [SettlementsOf].
 type Receiver struct {
 	ID ID
 	// Chain is zero for an entity.
@@ -155,8 +154,8 @@ func ResultTo(to Receiver, origin Origin, from Caller, at int64, outcome *abi.Ou
 
 // Envelope is a message without its payload, which may be large.
 type Envelope struct {
-	// Position orders the messages of an inbox. The store assigns it; it ascends, and is
-	// never used again while the store is open.
+	// Position orders the messages of an inbox. The store assigns it; it ascends, and is never used again while the
+	// store is open.
 	Position uint64
 	Kind     MessageKind
 	// Name of the signal or of the operation.
@@ -173,8 +172,8 @@ type Envelope struct {
 	// Held says that it was delivered to the run and is still in use: it stays until it is taken.
 	// It is delivered again to a run that continues this one.
 	Held bool
-	// Repeatable says that its sender may send it again, because it did not hear that it
-	// was received: the receiver that takes it leaves a receipt.
+	// Repeatable says that its sender may send it again, because it did not hear that it was received: the receiver
+	// that takes it leaves a receipt.
 	Repeatable bool
 }
 
@@ -188,8 +187,8 @@ type FoundMessage struct {
 // Receipt records that a message was taken, and its answer.
 type Receipt struct {
 	Origin Origin
-	// From is the step that sent the message, if one did. While its run is not over the
-	// receipt is kept: the step may be performed again, however late.
+	// From is the step that sent the message, if one did. While its run is not over the receipt is kept: the step may
+	// be performed again, however late.
 	From Caller
 	// At is when it was taken.
 	At    int64
@@ -201,8 +200,8 @@ type Receipt struct {
 type InboxReader interface {
 	// Inbox lists the messages of a receiver with a position above after, in order.
 	Inbox(ctx context.Context, to Receiver, after uint64) ([]Envelope, error)
-	// Messages reads messages with a position above after, in order: a page of them. More
-	// tells whether there are others behind them.
+	// Messages reads messages with a position above after, in order: a page of them. More tells whether there are
+	// others behind them.
 	Messages(ctx context.Context, to Receiver, after uint64, limit PageLimit) (messages []Message, more bool, err error)
 	// Message reads one; ErrNotFound if it is not there.
 	Message(ctx context.Context, to Receiver, position uint64) (*Message, error)

@@ -8,8 +8,8 @@ import (
 
 // lane is a queue of writes and its batches in flight.
 //
-// Invariant: no two batches under way have writes of the same execution, and those of
-// one execution are taken in the order in which they were added.
+// Invariant: no two batches under way have writes of the same execution, and those of one execution are taken in the
+// order in which they were added.
 type lane struct {
 	maxBatch, maxBytes int
 
@@ -65,8 +65,8 @@ func (l *lane) stop() {
 	l.changed.Broadcast()
 }
 
-// take waits for writes and takes the next batch, which has to be reported as decided.
-// It is empty if the lane was stopped and has none left.
+// take waits for writes and takes the next batch, which has to be reported as decided. It is empty if the lane was
+// stopped and has none left.
 func (l *lane) take() []*pendingWrite {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +79,8 @@ func (l *lane) take() []*pendingWrite {
 	}
 }
 
-// stepBackLocked lets others run as long as that brings writes, up to as many as were
-// answered last: see Committer. It releases the mutex meanwhile.
+// stepBackLocked lets others run as long as that brings writes, up to as many as were answered last: see Committer. It
+// releases the mutex meanwhile.
 func (l *lane) stepBackLocked() {
 	for before := -1; before < len(l.queue) && len(l.queue) < l.answered; {
 		before = len(l.queue)
@@ -90,8 +90,7 @@ func (l *lane) stepBackLocked() {
 	}
 }
 
-// cutLocked cuts the next batch off the head of the queue, past the writes of executions
-// that are under way.
+// cutLocked cuts the next batch off the head of the queue, past the writes of executions that are under way.
 func (l *lane) cutLocked() []*pendingWrite {
 	ready := l.queue
 	if len(l.underWay) > 0 {

@@ -66,8 +66,7 @@ func numberOf(w journal.Write) uint64 {
 	return w.Entries[0].Seq
 }
 
-// heldLife hands over random writes and decides about their transactions in random
-// order.
+// heldLife hands over random writes and decides about their transactions in random order.
 type heldLife struct {
 	store     *heldStore
 	committer *journal.Committer
@@ -117,7 +116,9 @@ func (l *heldLife) check(t require.TestingT) {
 		}
 		*calls++
 		for _, w := range call.writes {
-			require.Equal(t, call.writes[0].Hibernate != nil, w.Hibernate != nil, "states and steps do not share a transaction")
+			require.Equal(
+				t, call.writes[0].Hibernate != nil, w.Hibernate != nil, "states and steps do not share a transaction",
+			)
 			other, there := kind[w.ID]
 			require.True(t, !there || other == number, "an execution is in two batches at once")
 			kind[w.ID] = number
@@ -156,9 +157,13 @@ func TestBatchesUnderWay(t *testing.T) {
 			})}
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {
 				if len(store.calls) > 0 && rapid.Bool().Draw(t, "decide") {
-					l.decide(rapid.SampledFrom(store.calls).Draw(t, "call"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
+					l.decide(
+						rapid.SampledFrom(store.calls).Draw(t, "call"), rapid.SampledFrom(outcomes).Draw(t, "outcome"),
+					)
 				} else {
-					id := journal.IDOf("default", "orders/Process", rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key"))
+					id := journal.IDOf(
+						"default", "orders/Process", rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key"),
+					)
 					w, number := journal.Write{ID: id}, uint64(len(l.handed)+1)
 					if rapid.IntRange(0, 3).Draw(t, "sort") == 0 {
 						w.Hibernate = &journal.Hibernated{Seq: number}
@@ -200,7 +205,9 @@ func TestOneOfTwoBatchesFails(t *testing.T) {
 		l := &heldLife{store: store, committer: journal.NewCommitter(store, journal.CommitterOptions{})}
 		defer l.committer.Stop()
 		write := func(key string, seq uint64) journal.Write {
-			return journal.Write{ID: journal.IDOf("default", "orders/Process", key), Entries: []journal.Entry{{Seq: seq}}}
+			return journal.Write{
+				ID: journal.IDOf("default", "orders/Process", key), Entries: []journal.Entry{{Seq: seq}},
+			}
 		}
 		l.hand(write("a", 1))
 		l.hand(write("b", 2))
@@ -222,8 +229,7 @@ func TestOneOfTwoBatchesFails(t *testing.T) {
 	})
 }
 
-// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also
-// those of its own execution.
+// TestStatesDoNotDelaySteps: while a saved state is written, steps are committed, also those of its own execution.
 func TestStatesDoNotDelaySteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +243,9 @@ func TestStatesDoNotDelaySteps(t *testing.T) {
 		l.decide(store.calls[1], nil)
 		require.Equal(t, []error{errOpen, nil}, l.answers)
 		// What does more than to save a state is a step like others.
-		l.hand(journal.Write{ID: id, Hibernate: &journal.Hibernated{}, Update: &journal.Update{State: journal.Completed}})
+		l.hand(journal.Write{
+			ID: id, Hibernate: &journal.Hibernated{}, Update: &journal.Update{State: journal.Completed},
+		})
 		require.Len(t, store.calls, 2)
 		l.decide(store.calls[1], nil)
 		require.NoError(t, l.answers[2])

@@ -4,9 +4,9 @@ import "context"
 
 // # Locks
 //
-// A run that is in a critical section holds entities. Two rows say so: the lock, which the
-// owner of the entity writes, names the step of the run that has it; and the row of the run
-// names the step as its section. An entity is held while both agree.
+// A run that is in a critical section holds entities. Two rows say so: the lock, which the owner of the entity writes,
+// names the step of the run that has it; and the row of the run names the step as its section. An entity is held while
+// both agree.
 //
 // So a lock belongs to the run. The run ends its section by a write of its own row, and the write
 // that ends a run ends its section as well: no lock can be left over, whatever happens to the host,
@@ -51,12 +51,11 @@ func (f *LockFilter) Size() (int, error) { return pageSize(f.Limit, "locks") }
 type LockReader interface {
 	// Lock reads the lock of an entity, held or not; ErrNotFound if there is none.
 	Lock(ctx context.Context, entity ID) (*Lock, error)
-	// LockedEntity reads an entity and its lock, held or not, as of one moment; nil for what
-	// there is not.
+	// LockedEntity reads an entity and its lock, held or not, as of one moment; nil for what there is not.
 	LockedEntity(ctx context.Context, id ID) (*Entity, *Lock, error)
 	// InSection tells whether the run of a step is not over and in the section of that step.
 	InSection(ctx context.Context, step Caller) (bool, error)
-	// Locks lists locks that are held, in the order of the ids of their entities. A page may
-	// have fewer than there is room for; more tells whether there may be others behind it.
+	// Locks lists locks that are held, in the order of the ids of their entities. A page may have fewer than there is
+	// room for; more tells whether there may be others behind it.
 	Locks(ctx context.Context, f LockFilter) (locks []HeldLock, after ID, more bool, err error)
 }

@@ -27,18 +27,16 @@ type Filter struct {
 	Limit int
 }
 
-// Page is one page of executions, newest first. Input and Value are left out, and large
-// errors are cut: see [Listed].
+// Page is one page of executions, newest first. Input and Value are left out, and large errors are cut: see [Listed].
 type Page struct {
 	Executions []Execution
 	// Next is the cursor of the next page; empty if this is the last.
 	Next string
 }
 
-// Bounds reads the page's size and cursor, and checks the conditions; a store's List begins with it. The
-// cursor is the last execution of the page before, by (CreatedAt, ID): a place
-// in the order, not an offset, so that new executions do not shift the pages.
-// It is zero if there is none.
+// Bounds reads the page's size and cursor, and checks the conditions; a store's List begins with it. The cursor is the
+// last execution of the page before, by (CreatedAt, ID): a place in the order, not an offset, so that new executions do
+// not shift the pages. It is zero if there is none.
 func (f *Filter) Bounds() (limit int, after Wake, err error) {
 	if limit, err = pageSize(f.Limit, "executions"); err != nil {
 		return 0, Wake{}, err
@@ -70,8 +68,8 @@ func pageSize(asked int, of string) (int, error) {
 	return asked, nil
 }
 
-// PageOf makes a page of rows that were read with room for one more than
-// limit: if there are more, the rest is cut off and the cursor set.
+// PageOf makes a page of rows that were read with room for one more than limit: if there are more, the rest is cut off
+// and the cursor set.
 func PageOf(rows []Execution, limit int) Page {
 	if len(rows) <= limit {
 		return Page{Executions: rows}

@@ -32,7 +32,9 @@ func TestRoom(t *testing.T) {
 // pages answers for the pages of a journal, one after the other.
 type pages []func() ([]journal.Entry, bool, error)
 
-func (p *pages) Entries(_ context.Context, _ journal.RunKey, _ uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
+func (p *pages) Entries(
+	_ context.Context, _ journal.RunKey, _ uint64, _ journal.PageLimit,
+) ([]journal.Entry, bool, error) {
 	next := (*p)[0]
 	*p = (*p)[1:]
 	return next()

@@ -113,7 +113,10 @@ func (f *ParkedFilter) Bound() (operator, bound string) {
 
 // CompareParked compares two by their places in a list.
 func CompareParked(a, b *Parked) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Position, b.Position))
+	return cmp.Or(
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key),
+		cmp.Compare(a.Position, b.Position),
+	)
 }
 
 // ParkedReader reads parked messages.

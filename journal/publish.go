@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Published is what can be seen of a run from outside: all of it, small. It lies beside the
-// row, which is written far more often.
+// Published is what can be seen of a run from outside: all of it, small. It lies beside the row, which is written far
+// more often.
 type Published struct {
 	// State is by name; a value is canonical msgpack.
 	State []abi.Published
@@ -63,7 +63,9 @@ func PublishedOf(body []byte) (*Published, error) {
 	}
 	p := &Published{At: b.At, Progress: b.Progress, State: b.State}
 	for _, a := range b.Attributes {
-		p.Attributes = append(p.Attributes, NamedAttribute{a.Name, abi.Attribute{Type: a.Type, Text: a.Text, Number: a.Number}})
+		p.Attributes = append(p.Attributes, NamedAttribute{
+			a.Name, abi.Attribute{Type: a.Type, Text: a.Text, Number: a.Number},
+		})
 	}
 	return p, nil
 }
@@ -118,8 +120,8 @@ type PublishedReader interface {
 	// Published reads the published values of a chain of runs; ErrNotFound if it has published
 	// nothing.
 	Published(ctx context.Context, chain RunKey) (*Published, error)
-	// Outlines reads what several have published, without their states. A chain that has
-	// published nothing is not in it.
+	// Outlines reads what several have published, without their states. A chain that has published nothing is not in
+	// it.
 	Outlines(ctx context.Context, chains []RunKey) (map[RunKey]*Published, error)
 }
 

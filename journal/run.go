@@ -31,9 +31,9 @@ func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 // entries, links and saved state. The shared rows of a chain of runs, its inbox and its published
 // values, go by the key of the first of them; the settlements of a run are in an inbox of its own.
 //
-// The rows of a run hang on nothing else. A run that takes the place of another finds none of
-// the other's rows, and finds room for its own, whatever the other still has under way; and the
-// commit that replaces a run costs the same, however long its journal is.
+// The rows of a run hang on nothing else. A run that takes the place of another finds none of the other's rows, and
+// finds room for its own, whatever the other still has under way; and the commit that replaces a run costs the same,
+// however long its journal is.
 type RunKey struct {
 	Shard Shard
 	Run   RunID
@@ -57,8 +57,7 @@ type StepID [16]byte
 
 func (id StepID) String() string { return hex.EncodeToString(id[:]) }
 
-// Step is the name of the op within its run. It is part of the format of journals:
-// idempotency keys are made of it.
+// Step is the name of the op within its run. It is part of the format of journals: idempotency keys are made of it.
 func (o Op) Step() StepID {
 	h := sha256.New()
 	text := func(s []byte) {
@@ -86,9 +85,8 @@ type Caller struct {
 // IsZero tells whether c names no step.
 func (c Caller) IsZero() bool { return c == Caller{} }
 
-// Link records which execution a step found when it asked for one to be started.
-// The step comes back to that one and to no other, also after retention has
-// deleted it; and while the caller is not over, retention does not.
+// Link records which execution a step found when it asked for one to be started. The step comes back to that one and to
+// no other, also after retention has deleted it; and while the caller is not over, retention does not.
 type Link struct {
 	Step   StepID
 	Callee ID
@@ -131,18 +129,16 @@ func OriginToStop(chain RunID, kind MessageKind) Origin {
 
 // Move is the value of a Moved entry.
 type Move struct {
-	// Declined are the ids of changes that the code asked for while it was replayed,
-	// behind which the run was already. It does not take them. Every replay comes to
-	// that again; here it stands for people.
+	// Declined are the ids of changes that the code asked for while it was replayed, behind which the run was already.
+	// It does not take them. Every replay comes to that again; here it stands for people.
 	Declined []string `msgpack:"declined,omitempty"`
 
 	From string `msgpack:"from"`
-	// Fork is the execution whose journal this one has taken over; empty if it is its
-	// own.
+	// Fork is the execution whose journal this one has taken over; empty if it is its own.
 	Fork string `msgpack:"fork"`
 	To   string `msgpack:"to"`
-	// Waited are the steps that the code waits for after the move and that the run
-	// waited for before it. All others it waits for begin with the move.
+	// Waited are the steps that the code waits for after the move and that the run waited for before it. All others it
+	// waits for begin with the move.
 	Waited []StepID `msgpack:"waited"`
 }
 
@@ -150,11 +146,10 @@ type Move struct {
 // replayed. It rises with any change that a guest can observe: the seeding of random numbers, the
 // hashing of arguments, limits, the wording of refusals.
 //
-// Runs of format 1 initialise their module in their own world. Since format 2 they
-// begin with what initialisation leaves behind while the clock stands still, and only
-// the random generators found in it follow the run's seed. Since format 3 the first wait for
-// an interrupt in a turn does not count against the limit of ops of a turn. Since format 4 a turn is
-// told how many entries the journal has.
+// Runs of format 1 initialise their module in their own world. Since format 2 they begin with what initialisation
+// leaves behind while the clock stands still, and only the random generators found in it follow the run's seed. Since
+// format 3 the first wait for an interrupt in a turn does not count against the limit of ops of a turn. Since format 4
+// a turn is told how many entries the journal has.
 const CurrentFormat = 4
 
 // Pinned holds the inputs of a replay besides the module, the input and the entries, and the
@@ -165,8 +160,8 @@ type Pinned struct {
 	Format uint32 `msgpack:"format"`
 	// Memory is how many bytes an instance may have.
 	Memory uint64 `msgpack:"memory"`
-	// OnCancel is what becomes of the execution when the step that started it is given up:
-	// one of abi.OnCancelCancel, abi.OnCancelTerminate, and empty if nothing does.
+	// OnCancel is what becomes of the execution when the step that started it is given up: one of abi.OnCancelCancel,
+	// abi.OnCancelTerminate, and empty if nothing does.
 	OnCancel string `msgpack:"on_cancel,omitempty"`
 	// ReplyTo is the chain of the parent that waits for the result, if it does.
 	ReplyTo *RunID `msgpack:"reply_to,omitempty"`
@@ -174,8 +169,8 @@ type Pinned struct {
 	Seed RunID `msgpack:"seed"`
 	// Time is the clock's reading at the start.
 	Time int64 `msgpack:"time"`
-	// Unread names signals that the run before this one, which it continues, was given and
-	// has not looked at: one of each is in the inbox when this run begins.
+	// Unread names signals that the run before this one, which it continues, was given and has not looked at: one of
+	// each is in the inbox when this run begins.
 	Unread []string `msgpack:"unread,omitempty"`
 }
 
@@ -206,8 +201,7 @@ func WaitingFor(seq uint64, steps []StepID) Waiting {
 	return w
 }
 
-// StepSum is a sum over a set of steps. Equal sets have equal sums, in whatever
-// order they are added.
+// StepSum is a sum over a set of steps. Equal sets have equal sums, in whatever order they are added.
 type StepSum [16]byte
 
 // Add adds a step, or takes it out again: each is its own inverse.

@@ -10,14 +10,19 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestStepNames are part of the format: idempotency keys that were sent to others are
-// made of them. Never change one.
+// TestStepNames are part of the format: idempotency keys that were sent to others are made of them. Never change one.
 func TestStepNames(t *testing.T) {
 	t.Parallel()
 	for want, op := range map[string]journal.Op{
-		"e1b9d8e423bb28fccdc19a3e512509bb": {Kind: "activity", Name: "charge", Hash: []byte("0123456789abcdef"), Number: 3, Occurrence: 1},
-		"a7f39ce450933516f07afefea7fdde03": {Kind: "activity", Name: "charge", Hash: []byte("0123456789abcdef"), Number: 4, Occurrence: 2},
-		"52e81d5e9d80e0052bb32d8ca0ee0f49": {Kind: "activity", Name: "charge", Key: "order 42", Number: 3, Occurrence: 1},
+		"e1b9d8e423bb28fccdc19a3e512509bb": {
+			Kind: "activity", Name: "charge", Hash: []byte("0123456789abcdef"), Number: 3, Occurrence: 1,
+		},
+		"a7f39ce450933516f07afefea7fdde03": {
+			Kind: "activity", Name: "charge", Hash: []byte("0123456789abcdef"), Number: 4, Occurrence: 2,
+		},
+		"52e81d5e9d80e0052bb32d8ca0ee0f49": {
+			Kind: "activity", Name: "charge", Key: "order 42", Number: 3, Occurrence: 1,
+		},
 	} {
 		require.Equal(t, want, op.Step().String())
 	}
@@ -40,7 +45,9 @@ func TestOrigins(t *testing.T) {
 	t.Parallel()
 	run, step := journal.RunID{1}, journal.StepID{2}
 	origin := journal.OriginOf(run, step)
-	require.Equal(t, "e7bf1156bf1ebc99c74fb5d5bb9633d5", hex.EncodeToString(origin[:]), "settlements in stores are known by it")
+	require.Equal(
+		t, "e7bf1156bf1ebc99c74fb5d5bb9633d5", hex.EncodeToString(origin[:]), "settlements in stores are known by it",
+	)
 	require.NotEqual(t, origin, journal.OriginOf(journal.RunID{2}, step))
 	require.NotEqual(t, origin, journal.OriginOf(run, journal.StepID{1}))
 	drawn := map[journal.Origin]bool{}

@@ -16,25 +16,22 @@ var (
 	ErrTooMany = errors.New("journal: there are as many as there may be")
 )
 
-// ScheduleStore keeps schedules. They are few and written seldom beside executions, so a
-// write is a transaction of its own.
+// ScheduleStore keeps schedules. They are few and written seldom beside executions, so a write is a transaction of its
+// own.
 type ScheduleStore interface {
-	// SaveSchedule writes a schedule, fenced by its shard, if the row that is there has
-	// the version before: version 1 is a new row, and ErrTooMany if the namespace has
-	// most of them already. ErrStale says that it has another version. After an
-	// ErrUndecided the same save may be repeated: if the first took effect the second is
-	// ErrStale.
+	// SaveSchedule writes a schedule, fenced by its shard, if the row that is there has the version before: version 1
+	// is a new row, and ErrTooMany if the namespace has most of them already. ErrStale says that it has another
+	// version. After an ErrUndecided the same save may be repeated: if the first took effect the second is ErrStale.
 	SaveSchedule(ctx context.Context, f Fence, s Schedule, most int) error
-	// DeleteSchedule deletes the schedule, fenced by its shard, if it has this version;
-	// ErrStale if it has another or is not there.
+	// DeleteSchedule deletes the schedule, fenced by its shard, if it has this version; ErrStale if it has another or
+	// is not there.
 	DeleteSchedule(ctx context.Context, f Fence, id ID, version int64) error
 	// Schedule reads a schedule; ErrNotFound if there is none.
 	Schedule(ctx context.Context, id ID) (*Schedule, error)
-	// Schedules lists up to limit schedules of a namespace by name, those with a name
-	// above after, without their inputs.
+	// Schedules lists up to limit schedules of a namespace by name, those with a name above after, without their
+	// inputs.
 	Schedules(ctx context.Context, namespace, after string, limit int) ([]Schedule, error)
-	// DueSchedules lists schedules with WakeAt at or before until as Due lists
-	// executions.
+	// DueSchedules lists schedules with WakeAt at or before until as Due lists executions.
 	DueSchedules(ctx context.Context, until int64, after Wake, limit int) ([]Wake, error)
 }
 
@@ -45,8 +42,7 @@ type Schedule struct {
 	Name      string
 	// Version counts the writes, from 1.
 	Version int64
-	// WakeAt is when the owner must look at the schedule. It may be too early, never too
-	// late.
+	// WakeAt is when the owner must look at the schedule. It may be too early, never too late.
 	WakeAt int64
 	// Input is the request of the workflow, canonical msgpack.
 	Input []byte
@@ -179,8 +175,7 @@ type WaitingStart struct {
 	Request string `msgpack:"request"`
 }
 
-// Backfill is a range of times whose ticks are started. The first that was not dealt
-// with comes after Last.
+// Backfill is a range of times whose ticks are started. The first that was not dealt with comes after Last.
 type Backfill struct {
 	Last    int64   `msgpack:"last"`
 	To      int64   `msgpack:"to"`

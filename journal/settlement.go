@@ -12,14 +12,15 @@ import (
 
 // # Settlements
 //
-// A settled deferred is a message ([SettleMessage]) to one run. It is not in the inbox of the run's chain but in one of the
-// run's own, [SettlementsOf], where it stays until the run is purged: the run may ask for it late, and more than once.
+// A settled deferred is a message ([SettleMessage]) to one run. It is not in the inbox of the run's chain but in one of
+// the run's own, [SettlementsOf], where it stays until the run is purged: the run may ask for it late, and more than
+// once.
 //
 //  1. There is one of each name: its origin is derived from the name, so that the store refuses the second one
-//     ([Result.Existed]). Who settled it stands in the envelope, and tells a repeat from another settlement: the step that it is
-//     from is the origin of the settlement, of no execution and no run.
-//  2. It takes no room from signals and updates, and they take none from it: what one run may be settled with has a limit of
-//     its own ([MessageKind.Limit]).
+//     ([Result.Existed]). Who settled it stands in the envelope, and tells a repeat from another settlement: the
+//     step that it is from is the origin of the settlement, of no execution and no run.
+//  2. It takes no room from signals and updates, and they take none from it: the settlements of one run have a limit
+//     of their own ([MessageKind.Limit]).
 //  3. A run that continues another, or supersedes it, has none of its settlements. A fork is started with copies.
 
 // Deferred is a settled promise of a run.
@@ -33,8 +34,7 @@ type Deferred struct {
 	Origin Origin
 }
 
-// Settlement says that a deferred of a run is settled, and leaves out with what:
-// that may be much.
+// Settlement says that a deferred of a run is settled, and leaves out with what: that may be much.
 type Settlement struct {
 	Name string
 	At   int64
@@ -74,7 +74,12 @@ func (d *Deferred) Message() *Message {
 		value = append([]byte{rejected}, abi.MustMarshal(d.Error)...)
 	}
 	return &Message{Envelope: Envelope{
-		Kind: SettleMessage, Name: d.Name, At: d.At, Bytes: len(value), Origin: OriginOfDeferred(d.Name), From: Caller{Step: StepID(d.Origin)},
+		Kind:   SettleMessage,
+		Name:   d.Name,
+		At:     d.At,
+		Bytes:  len(value),
+		Origin: OriginOfDeferred(d.Name),
+		From:   Caller{Step: StepID(d.Origin)},
 	}, Value: value}
 }
 
@@ -134,7 +139,9 @@ func ListSettlements(ctx context.Context, store SettlementReader, of Receiver) (
 
 // Settlement decodes a message of [SettleMessage].
 func (e *Envelope) Settlement() Settlement {
-	return Settlement{Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-1), Origin: Origin(e.From.Step), Position: e.Position}
+	return Settlement{
+		Name: e.Name, At: e.At, Bytes: max(0, e.Bytes-1), Origin: Origin(e.From.Step), Position: e.Position,
+	}
 }
 
 // ReadDeferred reads a listed deferred; ErrNotFound if it is gone.

@@ -6,12 +6,11 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Store is the full contract of a store: it keeps everything that must survive
-// the host. All methods are safe for concurrent use. Reads see every commit that
-// was acknowledged before.
+// Store is the full contract of a store: it keeps everything that must survive the host. All methods are safe for
+// concurrent use. Reads see every commit that was acknowledged before.
 //
-// Stores implement it and package storetest tests it. Code that uses a store asks
-// for the part that it needs: one of the interfaces below, or one of its own.
+// Stores implement it and package storetest tests it. Code that uses a store asks for the part that it needs: one of
+// the interfaces below, or one of its own.
 type Store interface {
 	BatchCommitter
 	EarlierReader
@@ -30,16 +29,16 @@ type Store interface {
 
 // ShardClaimer hands out the ownership of shards.
 type ShardClaimer interface {
-	// ClaimShards makes owner the owner of all shards: every epoch rises by one, and
-	// the claim draws a token, in one transaction. It returns the new fences by
-	// shard. Writes that name another fail with ErrFenced from then on.
+	// ClaimShards makes owner the owner of all shards: every epoch rises by one, and the claim draws a token, in one
+	// transaction. It returns the new fences by shard. Writes that name another fail with ErrFenced from then on.
 	ClaimShards(ctx context.Context, owner string) ([]Fence, error)
 }
 
 // ExecutionReader reads executions and their records.
 type ExecutionReader interface {
 	EntryReader
-	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is none.
+	// Load reads an execution with its input and its value, which may have several MiB each; ErrNotFound if there is
+	// none.
 	Load(ctx context.Context, id ID) (*Execution, error)
 	// Brief is Load of a brief row: see [Execution.Brief]. What that leaves out is not read.
 	Brief(ctx context.Context, id ID) (*Execution, error)
@@ -53,12 +52,11 @@ type ExecutionReader interface {
 	// Callee finds the execution that a step started, or found and linked, also if its run was
 	// superseded since, as a brief row. ErrNotFound says that there is none, ErrSwept that it was deleted.
 	Callee(ctx context.Context, step Caller) (*Execution, error)
-	// Children lists the executions that steps of a run have started and that are not over, in
-	// the order of their ids, at most limit, that come behind after: without inputs and results.
+	// Children lists the executions that steps of a run have started and that are not over, in the order of their ids,
+	// at most limit, that come behind after: without inputs and results.
 	Children(ctx context.Context, run RunID, after ID, limit int) ([]Execution, error)
-	// Due lists running executions with WakeAt at or before until, earliest
-	// first, at most limit, that come behind the wake after in the order of
-	// (At, ID): pass the last one of the page before, or the zero Wake.
+	// Due lists running executions with WakeAt at or before until, earliest first, at most limit, that come behind the
+	// wake after in the order of (At, ID): pass the last one of the page before, or the zero Wake.
 	Due(ctx context.Context, until int64, after Wake, limit int) ([]Wake, error)
 	// List pages through executions.
 	List(ctx context.Context, f Filter) (Page, error)
@@ -66,17 +64,14 @@ type ExecutionReader interface {
 
 // ModuleStore keeps modules and deployments.
 type ModuleStore interface {
-	// Deploy stores a module (if its digest is new), applies those of its
-	// migrations that the namespace has not seen, and points the deployment at
-	// it, in one transaction. A failing migration is an *abi.Error of
-	// abi.CodeMigrationFailed and leaves nothing behind. Version is assigned. It
-	// names the fence of the deployment's shard: if that is not the current one,
-	// the answer is ErrFenced and nothing is changed.
+	// Deploy stores a module (if its digest is new), applies those of its migrations that the namespace has not seen,
+	// and points the deployment at it, in one transaction. A failing migration is an *abi.Error of
+	// abi.CodeMigrationFailed and leaves nothing behind. Version is assigned. It names the fence of the deployment's
+	// shard: if that is not the current one, the answer is ErrFenced and nothing is changed.
 	Deploy(ctx context.Context, f Fence, m Module, d Deployment, migrations []abi.Migration) (Deployment, error)
 	// Module reads a module with its binary; ErrNotFound if there is none.
 	Module(ctx context.Context, digest string) (*Module, error)
-	// Digests lists up to limit digests of modules that begin with prefix, in
-	// ascending order.
+	// Digests lists up to limit digests of modules that begin with prefix, in ascending order.
 	Digests(ctx context.Context, prefix string, limit int) ([]string, error)
 	// Deployment reads a deployment; ErrNotFound if there is none.
 	Deployment(ctx context.Context, namespace, name string) (*Deployment, error)
@@ -86,15 +81,12 @@ type ModuleStore interface {
 
 // GuestSQL runs SQL of activities.
 type GuestSQL interface {
-	// Dialect of the SQL that modules write: abi.DialectSQLite or
-	// abi.DialectPostgres.
+	// Dialect of the SQL that modules write: abi.DialectSQLite or abi.DialectPostgres.
 	Dialect() string
-	// GuestsAlone tells whether the store commits nothing else while the transaction of
-	// an activity is open.
+	// GuestsAlone tells whether the store commits nothing else while the transaction of an activity is open.
 	GuestsAlone() bool
-	// BeginGuest opens a transaction for SQL of an activity in the namespace. It
-	// waits until the store has room for one or ctx is done. AfterConflicts tells it
-	// that the same work has collided before.
+	// BeginGuest opens a transaction for SQL of an activity in the namespace. It waits until the store has room for one
+	// or ctx is done. AfterConflicts tells it that the same work has collided before.
 	BeginGuest(ctx context.Context, namespace string) (GuestTx, error)
 }
 
@@ -118,21 +110,19 @@ type Maintenance interface {
 	// The receipts of the execution go with its current run, in as many transactions as they need, and before
 	// it: a next run would take them for its own. All else that the run has is left to Purge.
 	Delete(ctx context.Context, f Fence, id ID, run RunID, superseded uint64) error
-	// Purge deletes up to limit rows of runs that are gone: deleted, swept, or continued by
-	// another. It returns how many rows it deleted: fewer than limit if nothing is left. It also deletes results that came
-	// for runs which were gone; of those it looks at [PurgeExamines] at most, and the next one goes on behind them.
+	// Purge deletes up to limit rows of runs that are gone: deleted, swept, or continued by another. It returns how
+	// many rows it deleted: fewer than limit if nothing is left. It also deletes results that came for runs which were
+	// gone; of those it looks at [PurgeExamines] at most, and the next one goes on behind them.
 	Purge(ctx context.Context, own []Fence, limit int) (int, error)
-	// SweepReceipts deletes at most limit receipts from before the given time that no step of
-	// a run which is not over may ask for, and returns how many.
+	// SweepReceipts deletes at most limit receipts from before the given time that no step of a run which is not over
+	// may ask for, and returns how many.
 	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)
-	// SweepLocks deletes at most limit locks whose holders are not in their sections any
-	// more, and returns how many.
+	// SweepLocks deletes at most limit locks whose holders are not in their sections any more, and returns how many.
 	SweepLocks(ctx context.Context, own []Fence, limit int) (int, error)
-	// Ping tells whether the store can commit at this moment: ErrFenced if shards
-	// that were claimed through it have been claimed through another one since.
+	// Ping tells whether the store can commit at this moment: ErrFenced if shards that were claimed through it have
+	// been claimed through another one since.
 	Ping(ctx context.Context) error
-	// Close releases the store. It rolls back the transactions of activities that
-	// are open.
+	// Close releases the store. It rolls back the transactions of activities that are open.
 	Close() error
 }
 
@@ -142,15 +132,15 @@ type Maintenance interface {
 // the database rolled back because of others answers ErrConflict from then on. It is used by one
 // goroutine at a time and ended by Commit or Rollback.
 type GuestTx interface {
-	// Exec runs one statement. Args are nil, bool, int64, uint64, float64,
-	// string, []byte or time.Time; $1 is the first.
+	// Exec runs one statement. Args are nil, bool, int64, uint64, float64, string, []byte or time.Time; $1 is the
+	// first.
 	Exec(ctx context.Context, query string, args []any) (rowsAffected int64, err error)
-	// Query runs one statement and reads its rows: values of the same types,
-	// bounded by abi.MaxBody in total (abi.CodeSQLResult beyond).
+	// Query runs one statement and reads its rows: values of the same types, bounded by abi.MaxBody in total
+	// (abi.CodeSQLResult beyond).
 	Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error)
-	// Commit adds the write, fenced like every other, and commits. Its errors
-	// are ErrFenced, ErrConflict, ErrUndecided or others (nothing took effect). A write
-	// of rows that another commit has changed since the first statement may be ErrConflict.
+	// Commit adds the write, fenced like every other, and commits. Its errors are ErrFenced, ErrConflict, ErrUndecided
+	// or others (nothing took effect). A write of rows that another commit has changed since the first statement may be
+	// ErrConflict.
 	Commit(ctx context.Context, w Write) error
 	// Rollback undoes everything; harmless after Commit.
 	Rollback(ctx context.Context) error

@@ -54,8 +54,8 @@ type Execution struct {
 	Value []byte
 	// Error says why an execution failed, was interrupted or is paused.
 	Error *abi.Error
-	// WakeAt is when an owner that does not hold the execution in memory must
-	// load it. It may be too early, never too late. Meaningful while Running.
+	// WakeAt is when an owner that does not hold the execution in memory must load it. It may be too early, never too
+	// late. Meaningful while Running.
 	WakeAt int64
 	// Interrupt is the request to stop, if there was one.
 	Interrupt *Interrupt
@@ -68,8 +68,7 @@ type Execution struct {
 	Chain RunID
 	// Continued counts the runs of the chain before this one.
 	Continued uint32
-	// Superseded is 0 for the current run of the execution. The runs whose place others have
-	// taken are counted from 1.
+	// Superseded is 0 for the current run of the execution. The runs whose place others have taken are counted from 1.
 	Superseded uint64
 	// Request is the origin of the request for the run, if that may be repeated; else zero.
 	Request Origin
@@ -97,8 +96,8 @@ type Sizes struct{ Input, Value int }
 // MaxBrief is the size up to which a brief row has its input and its value.
 const MaxBrief = 4 << 10
 
-// Brief is a row without its input and its value if they are large. Many rows may be in memory at the same time; their payloads
-// may not.
+// Brief is a row without its input and its value if they are large. Many rows may be in memory at the same time; their
+// payloads may not.
 func (e *Execution) Brief() *Execution {
 	brief := *e
 	if n := len(e.Input); n > MaxBrief {
@@ -124,23 +123,21 @@ type EntryKind string
 const (
 	// Delivery records that the outcome of an op was handed to the guest.
 	Delivery EntryKind = "delivery"
-	// Moved records that the execution goes on with another module from here on:
-	// its Value is a [Move]. What stands before it was delivered to other code.
+	// Moved records that the execution goes on with another module from here on: its Value is a [Move]. What stands
+	// before it was delivered to other code.
 	Moved EntryKind = "moved"
-	// Attempt records that an attempt of an activity failed and another will
-	// follow at NextAt. It is never handed to the guest.
+	// Attempt records that an attempt of an activity failed and another will follow at NextAt. It is never handed to
+	// the guest.
 	Attempt EntryKind = "attempt"
-	// Void takes the place of a transaction whose commit was in doubt, so that it cannot
-	// take effect any more: a sequence number is used once. It is never handed to the
-	// guest.
+	// Void takes the place of a transaction whose commit was in doubt, so that it cannot take effect any more: a
+	// sequence number is used once. It is never handed to the guest.
 	Void EntryKind = "void"
-	// Lost records that an attempt of an activity begins because a host ended during
-	// the one before, and that one never came back. Attempts is how many were lost like
-	// that, one after the other. It is never handed to the guest.
+	// Lost records that an attempt of an activity begins because a host ended during the one before, and that one never
+	// came back. Attempts is how many were lost like that, one after the other. It is never handed to the guest.
 	Lost EntryKind = "lost"
-	// Released records that no attempt is under way that could be lost: the host gave it
-	// up because it was told to stop, or the execution was paused because too many were
-	// lost. Attempts is how many were lost before that, and still count.
+	// Released records that no attempt is under way that could be lost: the host gave it up because it was told to
+	// stop, or the execution was paused because too many were lost. Attempts is how many were lost before that, and
+	// still count.
 	Released EntryKind = "released"
 )
 
@@ -152,8 +149,8 @@ type Op struct {
 	Key  string `msgpack:"key"`
 	Kind string `msgpack:"kind"`
 	Name string `msgpack:"name"`
-	// Number is the position in the order of issue, from 1. It shifts when code
-	// changes, so nothing outside of the run goes by it.
+	// Number is the position in the order of issue, from 1. It shifts when code changes, so nothing outside of the run
+	// goes by it.
 	Number uint32 `msgpack:"number"`
 	// Occurrence counts the ops of the same identity in the order of issue, from 1.
 	Occurrence uint32 `msgpack:"occurrence"`
@@ -171,8 +168,8 @@ type Entry struct {
 	// NextAt is when the next attempt is due, for Attempt entries.
 	NextAt int64 `msgpack:"next_at"`
 	Op     Op    `msgpack:"op"`
-	// Seq orders the entries of an execution. It is assigned by the owner,
-	// ascends, and may have gaps where a transaction did not commit.
+	// Seq orders the entries of an execution. It is assigned by the owner, ascends, and may have gaps where a
+	// transaction did not commit.
 	Seq uint64 `msgpack:"seq"`
 	// Turn groups deliveries that were handed over together.
 	Turn  uint64 `msgpack:"turn"`

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Write is what one execution or entity wants to have committed: all of it or nothing.
-// Exactly the parts that are set are written.
+// Write is what one execution or entity wants to have committed: all of it or nothing. Exactly the parts that are set
+// are written.
 type Write struct {
 	ID ID
 	// Run is the run that the Write changes: if the row is of another, the Write fails with
@@ -56,8 +56,8 @@ type Write struct {
 	// Park parks messages of the inbox of an entity: see [Parked]. A position that is not there, or is
 	// taken by this Write, fails the Write.
 	Park []Parked
-	// Receipts are left of messages that were taken or answered at once. One whose origin
-	// has one already fails the Write.
+	// Receipts are left of messages that were taken or answered at once. One whose origin has one already fails the
+	// Write.
 	Receipts []Receipt
 	// Send puts messages into inboxes of entities, results and requests to stop into executions',
 	// and messages into the inbox of the execution that it starts, as long as there are none of
@@ -137,8 +137,7 @@ type Update struct {
 	FinishedAt int64
 	Waiting    Waiting
 	Section    StepID
-	// Digest moves the execution to another module; empty leaves it where it is.
-	// MovedAt is the entry that records it.
+	// Digest moves the execution to another module; empty leaves it where it is. MovedAt is the entry that records it.
 	Digest  string
 	MovedAt uint64
 	// Interrupt is a request to stop that the run has taken; nil leaves the row as it is, and so
@@ -152,9 +151,8 @@ type Result struct {
 	Existed bool
 	// Position is the position of Receive's message.
 	Position uint64
-	// Err is ErrFenced, ErrNotFound, ErrSwept, ErrInboxFull, or says which sequence number,
-	// position or receipt is not as it should be; the other Writes of the batch are not
-	// affected by it.
+	// Err is ErrFenced, ErrNotFound, ErrSwept, ErrInboxFull, or says which sequence number, position or receipt is not
+	// as it should be; the other Writes of the batch are not affected by it.
 	Err error
 }
 
@@ -184,10 +182,17 @@ func (w *Write) Check() error {
 		return fmt.Errorf("journal: write of entity %s has a lock of %s, or without a holder", w.ID, w.Lock.Entity)
 	}
 	if c := w.Continue; c != nil && (c.Run.IsZero() || c.Run == w.Run || w.ofOneRun()) {
-		return fmt.Errorf("journal: write of run %s continues it as %s, or beside what the new one would not have", w.Run, c.Run)
+		return fmt.Errorf(
+			"journal: write of run %s continues it as %s, or beside what the new one would not have", w.Run, c.Run,
+		)
 	}
-	if !w.Replace.IsZero() && (w.Start == nil || w.Replace == w.Run || len(w.Entries)+len(w.Send)+len(w.Receipts)+len(w.Take) > 0 || w.Publish != nil) {
-		return fmt.Errorf("journal: write of run %s takes the place of %s without a start, or beside more than that", w.Run, w.Replace)
+	if !w.Replace.IsZero() &&
+		(w.Start == nil || w.Replace == w.Run || len(w.Entries)+len(w.Send)+len(w.Receipts)+len(w.Take) > 0 ||
+			w.Publish != nil) {
+		return fmt.Errorf(
+			"journal: write of run %s takes the place of %s without a start, or beside more than that", w.Run,
+			w.Replace,
+		)
 	}
 	if w.Publish != nil {
 		if err := w.Publish.check(); err != nil {
@@ -210,7 +215,9 @@ func (w *Write) Check() error {
 		return fmt.Errorf("journal: write of execution %s has a link beside a start", w.ID)
 	}
 	if h := w.Hibernate; h != nil && (len(h.Body) > MaxHibernated || h.Seq > math.MaxInt64) {
-		return fmt.Errorf("journal: saved state of execution %s, after entry %d, has %d bytes", w.ID, h.Seq, len(h.Body))
+		return fmt.Errorf(
+			"journal: saved state of execution %s, after entry %d, has %d bytes", w.ID, h.Seq, len(h.Body),
+		)
 	}
 	for i := range w.Entries {
 		// Databases count in int64, and Entries reads what lies above 0.
@@ -223,14 +230,15 @@ func (w *Write) Check() error {
 
 // fitsEntity tells whether the Write has nothing that only executions have.
 func (w *Write) fitsEntity() bool {
-	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && !w.settles() && w.Link == nil && w.Hibernate == nil &&
+	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && !w.settles() && w.Link == nil &&
+		w.Hibernate == nil &&
 		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
 }
 
-// ofOneRun tells whether the Write has something that a run which continues another does not
-// take over.
+// ofOneRun tells whether the Write has something that a run which continues another does not take over.
 func (w *Write) ofOneRun() bool {
-	return w.Start != nil || len(w.Entries)+len(w.Hold) > 0 || w.Update != nil || w.settles() || w.Link != nil || w.Hibernate != nil
+	return w.Start != nil || len(w.Entries)+len(w.Hold) > 0 || w.Update != nil || w.settles() || w.Link != nil ||
+		w.Hibernate != nil
 }
 
 // settles tells whether the Write settles a deferred.
@@ -287,15 +295,14 @@ func (m *Message) check() error {
 	return nil
 }
 
-// savesState tells whether all that the Write asks for is that the saved state of the
-// guest is replaced.
+// savesState tells whether all that the Write asks for is that the saved state of the guest is replaced.
 func (w *Write) savesState() bool {
 	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Link == nil &&
-		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil && w.Continue == nil
+		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil &&
+		w.Continue == nil
 }
 
-// Size estimates how many bytes a Write adds to the store: close enough to
-// bound a batch.
+// Size estimates how many bytes a Write adds to the store: close enough to bound a batch.
 func (w *Write) Size() int {
 	const row = 128 // keys, times and headers
 	n := row

@@ -18,14 +18,27 @@ func TestWriteCheck(t *testing.T) {
 		write journal.Write
 		says  string
 	}{
-		"no execution":         {journal.Write{}, "without an execution id"},
-		"of another execution": {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: other, Run: journal.RunID(other)}}, "starts execution"},
-		"no run":               {journal.Write{ID: id, Entries: []journal.Entry{{Seq: 1}}}, "without a run id"},
-		"of another run":       {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id}}, "starts run"},
-		"a link and a start":   {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Link: &journal.Link{}}, "a link beside"},
-		"sequence number 0":    {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0"},
-		"too large a number":   {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: math.MaxInt64 + 1}}}, "sequence number 9223372036854775808"},
-		"deferred, no name":    {journal.Write{ID: id, Run: run, Receive: (&journal.Deferred{}).Message()}, "settles no deferred"},
+		"no execution": {journal.Write{}, "without an execution id"},
+		"of another execution": {
+			journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: other, Run: journal.RunID(other)}},
+			"starts execution",
+		},
+		"no run":         {journal.Write{ID: id, Entries: []journal.Entry{{Seq: 1}}}, "without a run id"},
+		"of another run": {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id}}, "starts run"},
+		"a link and a start": {
+			journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Link: &journal.Link{}},
+			"a link beside",
+		},
+		"sequence number 0": {
+			journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0",
+		},
+		"too large a number": {
+			journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: math.MaxInt64 + 1}}},
+			"sequence number 9223372036854775808",
+		},
+		"deferred, no name": {
+			journal.Write{ID: id, Run: run, Receive: (&journal.Deferred{}).Message()}, "settles no deferred",
+		},
 	} {
 		require.ErrorContains(t, c.write.Check(), c.says, name)
 	}

@@ -1,6 +1,6 @@
-// Package migrations holds the SQL schemas of the stores, embedded into the
-// binary: one folder a dialect, one file a version, in the form that goose
-// applies. A file that was released never changes; a change is a new file.
+// Package migrations holds the SQL schemas of the stores, embedded into the binary: one folder a dialect, one file a
+// version, in the form that goose applies. A file that was released never changes; a change is a new file. The folder
+// schema has what they amount to: a new store is made by one script, to which each change is added as well.
 //
 // On Postgres a step is applied while hosts of the version before are at work. So it expands the schema:
 // it adds tables, columns that may be null or have a default, and indexes. What the version before still uses
@@ -16,5 +16,6 @@
 //	CREATE INDEX CONCURRENTLY name ON …;
 //	RESET lock_timeout;
 //
-// Steps 9 and 11 on Postgres are older than this rule: they rewrite or drop tables, and a host of the version before is fenced by them.
+// Steps 9 and 11 on Postgres are older than this rule: they rewrite or drop tables, and a host of the version before is
+// fenced by them.
 package migrations

@@ -14,16 +14,9 @@ import (
 )
 
 // Steps are the migrations in a folder of files, as goose applies them, each in a transaction of its own, unless it
-// says that it has none. A file is
-// sent to the database as a whole: goose would take it apart into statements, which takes longer than
-// to run them, every time that a store is opened.
-func Steps(files fs.FS) ([]*goose.Migration, error) { return steps(files, false) }
-
-// StepsOfNew are those that make the schema of a new store, which no host uses yet: nothing is done beside the work of
-// others. To make an index concurrently waits for each transaction of the database that is open, whatever it is about.
-func StepsOfNew(files fs.FS) ([]*goose.Migration, error) { return steps(files, true) }
-
-func steps(files fs.FS, unused bool) ([]*goose.Migration, error) {
+// says that it has none. A file is sent to the database as a whole: goose would take it apart into statements, which
+// takes longer than to run them, every time that a store is opened.
+func Steps(files fs.FS) ([]*goose.Migration, error) {
 	names, err := fs.Glob(files, "*/*.sql")
 	if err != nil {
 		return nil, err
@@ -43,12 +36,11 @@ func steps(files fs.FS, unused bool) ([]*goose.Migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("migrations: %s: %w", name, err)
 		}
-		if unused {
-			up = strings.ReplaceAll(up, " CONCURRENTLY", "")
-		}
 		apply := &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, name, up) }}
-		if strings.Contains(string(content), "-- +goose NO TRANSACTION\n") && !unused {
-			apply = &goose.GoFunc{RunDB: func(ctx context.Context, db *sql.DB) error { return oneByOne(ctx, db, name, up) }}
+		if strings.Contains(string(content), "-- +goose NO TRANSACTION\n") {
+			apply = &goose.GoFunc{
+				RunDB: func(ctx context.Context, db *sql.DB) error { return oneByOne(ctx, db, name, up) },
+			}
 		}
 		steps = append(steps, goose.NewGoMigration(version, apply, nil))
 	}

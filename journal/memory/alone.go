@@ -30,7 +30,9 @@ func find[K comparable, T any](ctx context.Context, s *Store, rows map[K]T, key 
 }
 
 // list reads what take makes of the rows that it wants, in order, as many as the limit allows.
-func list[K comparable, V, T any](ctx context.Context, s *Store, rows map[K]V, take func(K, V) (T, bool), compare func(a, b T) int, limit int) ([]T, error) {
+func list[K comparable, V, T any](
+	ctx context.Context, s *Store, rows map[K]V, take func(K, V) (T, bool), compare func(a, b T) int, limit int,
+) ([]T, error) {
 	return alone(ctx, s, func() (found []T, _ error) {
 		for key, row := range rows {
 			if v, wanted := take(key, row); wanted {

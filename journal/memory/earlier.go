@@ -48,7 +48,9 @@ func (s *Store) Requested(ctx context.Context, id journal.ID, request journal.Or
 
 // FindRun implements journal.Store.
 func (s *Store) FindRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	return s.findRow(ctx, func(row *journal.Execution) bool { return row.ID == id && (row.Run == run || row.Chain == run) })
+	return s.findRow(ctx, func(row *journal.Execution) bool {
+		return row.ID == id && (row.Run == run || row.Chain == run)
+	})
 }
 
 // findRow reads a run that fits.
@@ -65,7 +67,9 @@ func (s *Store) findRow(ctx context.Context, fits func(*journal.Execution) bool)
 }
 
 // Delete implements journal.Store.
-func (s *Store) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+func (s *Store) Delete(
+	ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64,
+) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err

@@ -30,7 +30,9 @@ type receiptKey struct {
 // clone returns a copy to be changed; nil yields an empty box.
 func (b *box) clone() *box {
 	if b == nil {
-		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, parked: map[uint64]parked{}}
+		return &box{
+			messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, parked: map[uint64]parked{},
+		}
 	}
 	return &box{
 		messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins),
@@ -201,7 +203,9 @@ func (s *Store) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([
 }
 
 // Messages implements journal.Store.
-func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (s *Store) Messages(
+	ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit,
+) (messages []journal.Message, more bool, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, false, err
@@ -232,7 +236,9 @@ func (s *Store) Message(ctx context.Context, to journal.Receiver, position uint6
 }
 
 // FindMessage implements journal.Store.
-func (s *Store) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+func (s *Store) FindMessage(
+	ctx context.Context, to journal.Receiver, origin journal.Origin,
+) (*journal.FoundMessage, error) {
 	return alone(ctx, s, func() (*journal.FoundMessage, error) {
 		b := s.boxes[to]
 		if b == nil {
@@ -311,7 +317,9 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 			}
 		}
 		slices.SortFunc(expired, func(a, b receiptKey) int {
-			return cmp.Or(compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]))
+			return cmp.Or(
+				compareTimes(s.receipts[a].At, s.receipts[b].At, a.id, b.id), bytes.Compare(a.origin[:], b.origin[:]),
+			)
 		})
 		expired = expired[:min(len(expired), limit)]
 		for n, key := range expired {

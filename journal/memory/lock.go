@@ -14,7 +14,9 @@ func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, err
 }
 
 // LockedEntity implements journal.Store.
-func (s *Store) LockedEntity(ctx context.Context, id journal.ID) (entity *journal.Entity, lock *journal.Lock, err error) {
+func (s *Store) LockedEntity(
+	ctx context.Context, id journal.ID,
+) (entity *journal.Entity, lock *journal.Lock, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +42,9 @@ func (s *Store) inSectionLocked(step journal.Caller) bool {
 }
 
 // Locks implements journal.Store.
-func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+func (s *Store) Locks(
+	ctx context.Context, f journal.LockFilter,
+) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
 	limit, err := f.Size()
 	if err != nil {
 		return nil, journal.ID{}, false, err

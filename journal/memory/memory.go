@@ -118,8 +118,8 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	return results, nil
 }
 
-// applyLocked works on a copy of the execution and puts it in place at the end: a
-// write that fails half-way leaves nothing.
+// applyLocked works on a copy of the execution and puts it in place at the end: a write that fails half-way leaves
+// nothing.
 func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}
@@ -140,7 +140,8 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Err: journal.ErrSwept}
 		}
 		before = begun(*w.Start)
-	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain || len(w.Entries) > 0 && before.row.State.Final() {
+	} else if !exists || before.row.Run != w.Run || before.row.Chain != w.Receiver().Chain ||
+		len(w.Entries) > 0 && before.row.State.Final() {
 		return journal.Result{Err: journal.ErrNotFound}
 	} else {
 		over = before.row.State.Final()
@@ -205,7 +206,9 @@ func (s *Store) deliverLocked(w *journal.Write, after map[journal.Receiver]*box,
 }
 
 // Deploy implements journal.Store. Migrations are recorded, not run.
-func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s *Store) Deploy(
+	ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return journal.Deployment{}, err
@@ -221,13 +224,18 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 			continue
 		}
 		if seen[step.Version] {
-			return journal.Deployment{}, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", step.Version, d.Name)
+			return journal.Deployment{}, abi.Errorf(
+				abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", step.Version, d.Name,
+			)
 		}
 		seen[step.Version] = true
 		sum := sha256.Sum256([]byte(step.SQL))
 		checksum, key := hex.EncodeToString(sum[:]), migrationKey{d.Namespace, d.Name, step.Version}
 		if old, ok := migrated[key]; ok && old != checksum {
-			return journal.Deployment{}, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q was applied before with another text", step.Version, d.Name)
+			return journal.Deployment{}, abi.Errorf(
+				abi.CodeMigrationFailed, "migration %d of deployment %q was applied before with another text",
+				step.Version, d.Name,
+			)
 		}
 		migrated[key] = checksum
 	}
@@ -358,7 +366,9 @@ func (s *Store) removeLocked(row *journal.Execution) {
 	delete(s.boxes, row.Settlements())
 	s.gone[row.RunKey()] = true
 	if row.Superseded > 0 {
-		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool { return e.row.Run == row.Run })
+		s.superseded[row.ID] = slices.DeleteFunc(s.superseded[row.ID], func(e *execution) bool {
+			return e.row.Run == row.Run
+		})
 		return
 	}
 	delete(s.executions, row.ID)

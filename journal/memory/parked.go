@@ -69,7 +69,8 @@ func (s *Store) Parked(ctx context.Context, f journal.ParkedFilter) ([]journal.P
 	var found []journal.ParkedMessage
 	for to, b := range s.boxes {
 		for _, p := range b.parked {
-			if f.Namespace != "" && p.Namespace != f.Namespace || f.Type != "" && !ofType(p.Type, f.Type) || !f.Entity.IsZero() && to.ID != f.Entity {
+			if f.Namespace != "" && p.Namespace != f.Namespace || f.Type != "" && !ofType(p.Type, f.Type) ||
+				!f.Entity.IsZero() && to.ID != f.Entity {
 				continue
 			}
 			if f.After != nil && compare(&p.Parked, f.After) <= 0 {

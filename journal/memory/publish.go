@@ -58,6 +58,8 @@ func (e *execution) meets(where []journal.Condition) bool {
 		panic(err) // it was encoded by this process
 	}
 	return !slices.ContainsFunc(where, func(c journal.Condition) bool {
-		return !slices.ContainsFunc(p.Attributes, func(a journal.NamedAttribute) bool { return a.Name == c.Name && c.Meets(a.Attribute) })
+		return !slices.ContainsFunc(p.Attributes, func(a journal.NamedAttribute) bool {
+			return a.Name == c.Name && c.Meets(a.Attribute)
+		})
 	})
 }

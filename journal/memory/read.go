@@ -43,7 +43,9 @@ func brief(row *journal.Execution, err error) (*journal.Execution, error) {
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+func (s *Store) Entries(
+	ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit,
+) (entries []journal.Entry, more bool, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, false, err
@@ -111,7 +113,8 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	return list(ctx, s, s.executions, func(id journal.ID, e *execution) (journal.Wake, bool) {
 		return journal.Wake{ID: id, At: e.row.WakeAt},
-			e.row.State == journal.Running && e.row.WakeAt <= until && compareTimes(e.row.WakeAt, after.At, id, after.ID) > 0
+			e.row.State == journal.Running && e.row.WakeAt <= until &&
+				compareTimes(e.row.WakeAt, after.At, id, after.ID) > 0
 	}, compareWakes, limit)
 }
 
@@ -153,7 +156,11 @@ func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, err
 
 // Digests implements journal.Store.
 func (s *Store) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
-	return list(ctx, s, s.modules, func(digest string, _ journal.Module) (string, bool) { return digest, strings.HasPrefix(digest, prefix) }, strings.Compare, limit)
+	return list(
+		ctx, s, s.modules,
+		func(digest string, _ journal.Module) (string, bool) { return digest, strings.HasPrefix(digest, prefix) },
+		strings.Compare, limit,
+	)
 }
 
 // Deployment implements journal.Store.

@@ -71,13 +71,16 @@ func (s *Store) Schedules(ctx context.Context, namespace, after string, limit in
 // DueSchedules implements journal.Store.
 func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	return list(ctx, s, s.schedules, func(id journal.ID, there journal.Schedule) (journal.Wake, bool) {
-		return journal.Wake{ID: id, At: there.WakeAt}, there.WakeAt <= until && compareTimes(there.WakeAt, after.At, id, after.ID) > 0
+		return journal.Wake{ID: id, At: there.WakeAt}, there.WakeAt <= until &&
+			compareTimes(there.WakeAt, after.At, id, after.ID) > 0
 	}, compareWakes, limit)
 }
 
 // cloneSchedule copies a schedule by way of its encoding, as a store does.
 func cloneSchedule(s journal.Schedule) journal.Schedule {
-	c := journal.Schedule{Namespace: s.Namespace, Name: s.Name, Version: s.Version, WakeAt: s.WakeAt, Input: bytes.Clone(s.Input)}
+	c := journal.Schedule{
+		Namespace: s.Namespace, Name: s.Name, Version: s.Version, WakeAt: s.WakeAt, Input: bytes.Clone(s.Input),
+	}
 	if err := c.SetBody(s.Body()); err != nil {
 		panic(err) // it was encoded just now
 	}

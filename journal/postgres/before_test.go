@@ -29,7 +29,11 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	t.Parallel()
 	schema := restoreBefore(t)
 	conn := inSchema(t, schema)
-	_, err := conn.Exec(t.Context(), "UPDATE executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'", storetest.PinnedToStop())
+	_, err := conn.Exec(
+		t.Context(),
+		"UPDATE executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = $1 WHERE key = 'child'",
+		storetest.PinnedToStop(),
+	)
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE given_up SET step = $1", make([]byte, 16))
 	require.NoError(t, err)
@@ -46,8 +50,15 @@ func TestDeferredsBecomeMessages(t *testing.T) {
 		if d.Error != nil {
 			failure = abi.MustMarshal(d.Error)
 		}
-		_, err := conn.Exec(t.Context(), `INSERT INTO deferreds (shard, id, name, value, error, at, origin)
-			SELECT shard, id, $1, $2, $3, $4, $5 FROM executions WHERE key = 'a'`, d.Name, d.Value, failure, d.At, d.Origin[:])
+		_, err := conn.Exec(t.Context(),
+			`INSERT INTO deferreds (shard, id, name, value, error, at, origin)
+			SELECT shard, id, $1, $2, $3, $4, $5 FROM executions WHERE key = 'a'`,
+			d.Name,
+			d.Value,
+			failure,
+			d.At,
+			d.Origin[:],
+		)
 		require.NoError(t, err)
 	}
 	storetest.RunSettledBefore(t, open(t, postgres.Config{Schema: schema}))
@@ -78,7 +89,9 @@ func restoreBefore(t *testing.T) (schema string) {
 	conn, err := pgx.Connect(t.Context(), pgtest.DSN(t))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.PgConn().Exec(t.Context(), strings.ReplaceAll(string(script), "{schema}", pgx.Identifier{schema}.Sanitize())).ReadAll()
+	_, err = conn.PgConn().Exec(
+		t.Context(), strings.ReplaceAll(string(script), "{schema}", pgx.Identifier{schema}.Sanitize()),
+	).ReadAll()
 	require.NoError(t, err)
 	return schema
 }
@@ -94,9 +107,16 @@ func TestHostFromBeforeRunsIsFenced(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	shards := pgx.Identifier{schema, "shards"}.Sanitize()
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT epoch, token FROM "+shards+" WHERE shard = 7").Scan(&epoch, &token))
+	require.NoError(
+		t, conn.QueryRow(t.Context(), "SELECT epoch, token FROM "+shards+" WHERE shard = 7").Scan(&epoch, &token),
+	)
 	open(t, postgres.Config{Schema: schema})
 	var rows int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+shards+" WHERE epoch = $1 AND token = $2", epoch, token).Scan(&rows))
+	require.NoError(
+		t,
+		conn.QueryRow(
+			t.Context(), "SELECT count(*) FROM "+shards+" WHERE epoch = $1 AND token = $2", epoch, token,
+		).Scan(&rows),
+	)
 	require.Zero(t, rows)
 }

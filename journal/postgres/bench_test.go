@@ -19,7 +19,9 @@ import (
 
 // benchmarkStore is a store that is claimed.
 func benchmarkStore(b *testing.B) (*postgres.Store, []journal.Fence) {
-	store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: pgtest.Schema(b), Logger: slog.New(slog.DiscardHandler)})
+	store, err := postgres.Open(b.Context(), postgres.Config{
+		DSN: pgtest.DSN(b), Schema: pgtest.Schema(b), Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, store.Close()) })
 	fences, err := store.ClaimShards(b.Context(), "bench")
@@ -37,7 +39,14 @@ func BenchmarkCommit(b *testing.B) {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
 				writes[i] = journal.Write{
 					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
-					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+					Start: &journal.Execution{
+						ID:        id,
+						Run:       journal.RunID(id),
+						Namespace: "default",
+						Workflow:  "bench/W",
+						Key:       fmt.Sprint(i),
+						State:     journal.Running,
+					},
 				}
 			}
 			_, err := store.Commit(b.Context(), writes)
@@ -47,7 +56,12 @@ func BenchmarkCommit(b *testing.B) {
 				seq++
 				for i := range writes {
 					writes[i].Start = nil
-					writes[i].Entries = []journal.Entry{{Seq: seq, Kind: journal.Delivery, Op: journal.Op{Kind: "activity", Name: "step", Hash: make([]byte, 16)}, Value: abi.Nil}}
+					writes[i].Entries = []journal.Entry{{
+						Seq:   seq,
+						Kind:  journal.Delivery,
+						Op:    journal.Op{Kind: "activity", Name: "step", Hash: make([]byte, 16)},
+						Value: abi.Nil,
+					}}
 					writes[i].Update = &journal.Update{State: journal.Running, WakeAt: int64(seq)}
 				}
 				results, err := store.Commit(b.Context(), writes)
@@ -60,13 +74,17 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkWakeTimes measures updates that leave the wake time as it is, as the steps of a run do that does not sleep, and
-// updates that change it; and how many of them are in place, without a word to the indexes.
+// BenchmarkWakeTimes measures updates that leave the wake time as it is, as the steps of a run do that does not sleep,
+// and updates that change it; and how many of them are in place, without a word to the indexes.
 func BenchmarkWakeTimes(b *testing.B) {
-	for name, wake := range map[string]func(n int64) int64{"kept": func(int64) int64 { return journal.Now }, "changed": func(n int64) int64 { return n }} {
+	for name, wake := range map[string]func(n int64) int64{
+		"kept": func(int64) int64 { return journal.Now }, "changed": func(n int64) int64 { return n },
+	} {
 		b.Run(name, func(b *testing.B) {
 			schema := pgtest.Schema(b)
-			store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: schema, Logger: slog.New(slog.DiscardHandler)})
+			store, err := postgres.Open(b.Context(), postgres.Config{
+				DSN: pgtest.DSN(b), Schema: schema, Logger: slog.New(slog.DiscardHandler),
+			})
 			require.NoError(b, err)
 			fences, err := store.ClaimShards(b.Context(), "bench")
 			require.NoError(b, err)
@@ -75,7 +93,14 @@ func BenchmarkWakeTimes(b *testing.B) {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
 				writes[i] = journal.Write{
 					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
-					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+					Start: &journal.Execution{
+						ID:        id,
+						Run:       journal.RunID(id),
+						Namespace: "default",
+						Workflow:  "bench/W",
+						Key:       fmt.Sprint(i),
+						State:     journal.Running,
+					},
 				}
 			}
 			_, err = store.Commit(b.Context(), writes)
@@ -97,16 +122,22 @@ func BenchmarkWakeTimes(b *testing.B) {
 			require.NoError(b, err)
 			defer admin.Close(b.Context())
 			var updated, inPlace, indexes float64
-			require.NoError(b, admin.QueryRow(b.Context(), `SELECT n_tup_upd, n_tup_hot_upd, pg_indexes_size(relid) FROM pg_stat_user_tables
-				WHERE schemaname = $1 AND relname = 'executions'`, schema).Scan(&updated, &inPlace, &indexes))
+			require.NoError(
+				b,
+				admin.QueryRow(
+					b.Context(),
+					`SELECT n_tup_upd, n_tup_hot_upd, pg_indexes_size(relid) FROM pg_stat_user_tables
+				WHERE schemaname = $1 AND relname = 'executions'`,
+					schema,
+				).Scan(&updated, &inPlace, &indexes),
+			)
 			b.ReportMetric(100*inPlace/updated, "%in-place")
 			b.ReportMetric(indexes/1024, "kB-indexes")
 		})
 	}
 }
 
-// BenchmarkMessage has n executions receive a message each, and take it in the next turn:
-// two writes each.
+// BenchmarkMessage has n executions receive a message each, and take it in the next turn: two writes each.
 func BenchmarkMessage(b *testing.B) {
 	for _, size := range []int{1, 64} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
@@ -116,7 +147,14 @@ func BenchmarkMessage(b *testing.B) {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
 				starts[i] = journal.Write{
 					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
-					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+					Start: &journal.Execution{
+						ID:        id,
+						Run:       journal.RunID(id),
+						Namespace: "default",
+						Workflow:  "bench/W",
+						Key:       fmt.Sprint(i),
+						State:     journal.Running,
+					},
 				}
 			}
 			_, err := store.Commit(b.Context(), starts)
@@ -124,7 +162,9 @@ func BenchmarkMessage(b *testing.B) {
 			received, taken := slices.Clone(starts), slices.Clone(starts)
 			for seq := uint32(1); b.Loop(); seq++ {
 				for i := range received {
-					m := &journal.Message{Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil}
+					m := &journal.Message{
+						Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil,
+					}
 					binary.BigEndian.PutUint32(m.Origin[:], seq)
 					received[i].Start, received[i].Receive = nil, m
 				}
@@ -151,7 +191,9 @@ func BenchmarkEntity(b *testing.B) {
 			store, fences := benchmarkStore(b)
 			writes := make([]journal.Write, size)
 			for i := range writes {
-				e := &journal.Entity{Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200)}
+				e := &journal.Entity{
+					Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200),
+				}
 				e.ID = journal.EntityID(e.Namespace, e.Type, e.Key)
 				writes[i] = journal.Write{ID: e.ID, Fence: fences[e.ID.Shard()], Entity: e}
 			}

@@ -131,7 +131,9 @@ func (r *startRows) add(e *journal.Execution) {
 	if p := e.Parent; !p.IsZero() {
 		parent, run, step = p.ID[:], p.Run[:], p.Step[:]
 	}
-	r.parents, r.parentRuns, r.parentSteps = append(r.parents, parent), append(r.parentRuns, run), append(r.parentSteps, step)
+	r.parents, r.parentRuns, r.parentSteps = append(r.parents, parent), append(r.parentRuns, run), append(
+		r.parentSteps, step,
+	)
 	r.runs = append(r.runs, e.Run[:])
 	r.waiting = append(r.waiting, abi.MustMarshal(&e.Waiting))
 	r.pinned = append(r.pinned, abi.MustMarshal(&e.Pinned))
@@ -217,7 +219,10 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 		finished = append(finished, u.FinishedAt)
 		interrupts = append(interrupts, encodeInterrupt(u.Interrupt))
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections, chains, interrupts, arrivals)
+	b.Queue(
+		stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(),
+		sections, chains, interrupts, arrivals,
+	)
 }
 
 type linkRows struct {

@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxRounds is how often a batch is decided before it counts as a conflict. A
-// round is lost only to another commit that touched the same rows at the same
-// time.
+// maxRounds is how often a batch is decided before it counts as a conflict. A round is lost only to another commit that
+// touched the same rows at the same time.
 const maxRounds = 10
 
 // txIdle is the status of a connection outside of any transaction.
@@ -25,19 +24,15 @@ func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
 
 // Commit implements journal.Store.
 //
-// Invariants: a write takes effect whole or not at all; a write that is fenced,
-// finds no execution, no message, or a sequence number that is taken, does not hurt its
-// neighbours; and a stale owner writes nothing, whatever the timing.
+// Invariants: a write takes effect whole or not at all; a write that is fenced, finds no execution, no message, or a
+// sequence number that is taken, does not hurt its neighbours; and a stale owner writes nothing, whatever the timing.
 //
-// The naive way is to read what there is, decide about each write, and write the
-// rest: two round trips at least. Nearly always the decision is "all of them",
-// because the owner of a shard knows its executions. So the first try is
-// optimistic: BEGIN, fence, a handful of statements over arrays, COMMIT, all in
-// one round trip. Each statement checks its premise (expect, unique keys). If one
-// is wrong the server skips everything up to and including the COMMIT: nothing
-// happened, and the batch goes the naive way. The one refusal that is common, a
-// start or message that comes second, is answered within the first round trip
-// by ON CONFLICT DO NOTHING.
+// The naive way is to read what there is, decide about each write, and write the rest: two round trips at least. Nearly
+// always the decision is "all of them", because the owner of a shard knows its executions. So the first try is
+// optimistic: BEGIN, fence, a handful of statements over arrays, COMMIT, all in one round trip. Each statement checks
+// its premise (expect, unique keys). If one is wrong the server skips everything up to and including the COMMIT:
+// nothing happened, and the batch goes the naive way. The one refusal that is common, a start or message that comes
+// second, is answered within the first round trip by ON CONFLICT DO NOTHING.
 //
 // Why the fence holds. Every batch takes a SHARE lock on the table of shards, then reads the
 // fences. ClaimShards changes fences under SHARE ROW EXCLUSIVE, which conflicts with it. So either
@@ -104,19 +99,21 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 
 // commitTogether commits writes that do not depend on each other in one transaction, as they are or sifted: see
 // [sieve].
-func (s *Store) commitTogether(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
+func (s *Store) commitTogether(
+	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write,
+) ([]journal.Result, error) {
 	if s.sieve.expects(writes) {
 		return s.commitSifted(ctx, conn, writes, nil)
 	}
 	outcomes, err := s.commitOptimistic(ctx, conn, writes)
-	if state := sqlState(err); (state == stateUniqueViolation || state == stateFull) && slices.ContainsFunc(writes, isSiftable) {
+	if state := sqlState(err); (state == stateUniqueViolation || state == stateFull) &&
+		slices.ContainsFunc(writes, isSiftable) {
 		return s.commitSifted(ctx, conn, writes, err)
 	}
 	return outcomes, err
 }
 
-// premiseFailed tells whether a transaction stopped because a row was there, or
-// was not, against its plan.
+// premiseFailed tells whether a transaction stopped because a row was there, or was not, against its plan.
 func premiseFailed(err error) bool {
 	switch sqlState(err) {
 	case stateFenced, stateMissing, stateMail, stateFull, stateTaken, stateUniqueViolation:
@@ -126,7 +123,9 @@ func premiseFailed(err error) bool {
 }
 
 // commitOptimistic sends everything in one round trip.
-func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
+func (s *Store) commitOptimistic(
+	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write,
+) ([]journal.Result, error) {
 	b := &pgx.Batch{}
 	found := newAnswers()
 	b.Queue(stmtBegin)
@@ -159,8 +158,8 @@ func (a *answers) result(w *journal.Write) (r journal.Result) {
 	return r
 }
 
-// sendWithCommit sends a batch with a COMMIT behind it. If the server refuses, the
-// transaction is rolled back and the connection fit for the next.
+// sendWithCommit sends a batch with a COMMIT behind it. If the server refuses, the transaction is rolled back and the
+// connection fit for the next.
 func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
 	committed := false
 	b.Queue(stmtCommit).Exec(func(tag pgconn.CommandTag) error {
@@ -183,8 +182,8 @@ func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch
 	return nil
 }
 
-// rollback ends a failed transaction. If it cannot, the pool sees that the
-// connection is not fit and drops it, which ends the transaction as well.
+// rollback ends a failed transaction. If it cannot, the pool sees that the connection is not fit and drops it, which
+// ends the transaction as well.
 func (s *Store) rollback(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == txIdle {
 		return

@@ -27,7 +27,9 @@ func TestConfigSchema(t *testing.T) {
 		_, err := Config{DSN: "postgres://", Schema: schema}.withDefaults()
 		require.NoError(t, err, schema)
 	}
-	for _, schema := range []string{"A", "2a", "_a", "a_", "a__b", "pg_a", "a-b", "a b", `a"b`, "abcdefghijklmnopqrstuvwxy", "ä"} {
+	for _, schema := range []string{
+		"A", "2a", "_a", "a_", "a__b", "pg_a", "a-b", "a b", `a"b`, "abcdefghijklmnopqrstuvwxy", "ä",
+	} {
 		_, err := Config{DSN: "postgres://", Schema: schema}.withDefaults()
 		require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err), schema)
 	}

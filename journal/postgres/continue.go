@@ -27,7 +27,10 @@ func queueContinues(b *pgx.Batch, continues []continuation) {
 		next, inputs, chains = append(next, c.Run[:]), append(inputs, c.Input), append(chains, c.chain[:])
 		pinned, digests = append(pinned, abi.MustMarshal(&c.Pinned)), append(digests, c.Digest)
 	}
-	b.Queue(stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}), k.len(), chains)
+	b.Queue(
+		stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}),
+		k.len(), chains,
+	)
 }
 
 // parts divides decided writes into consecutive plans: a run that continues, and its other writes,

@@ -17,9 +17,9 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// Each of two batches relies on a run whose end is in the other. Both are stopped in the middle, behind the first locks that
-// they take, by an entry that a third transaction has inserted and takes back in the end. If each batch then held the row that
-// the other needs, the server would roll one of them back.
+// Each of two batches relies on a run whose end is in the other. Both are stopped in the middle, behind the first locks
+// that they take, by an entry that a third transaction has inserted and takes back in the end. If each batch then held
+// the row that the other needs, the server would roll one of them back.
 func TestBatchesTakeTheirLocksInOneOrder(t *testing.T) {
 	t.Parallel()
 	next := journal.RunID{7}
@@ -29,7 +29,9 @@ func TestBatchesTakeTheirLocksInOneOrder(t *testing.T) {
 		"continues": func(w *journal.Write) { w.Continue = &journal.Continuation{Run: next, Digest: "sha256:01"} },
 		"is superseded": func(w *journal.Write) {
 			w.Replace, w.Run = w.Run, next
-			w.Start = &journal.Execution{ID: w.ID, Run: next, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
+			w.Start = &journal.Execution{
+				ID: w.ID, Run: next, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running,
+			}
 		},
 	}
 	relies := map[string]func(w *journal.Write, caller journal.Write) journal.Write{
@@ -87,7 +89,9 @@ func (b *testBundle) start(t *testing.T, key string) journal.Write {
 	id := journal.IDOf("default", "bank/Transfer", key)
 	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()]}
 	start := w
-	start.Start = &journal.Execution{ID: id, Run: w.Run, Namespace: "default", Workflow: "bank/Transfer", Key: key, State: journal.Running}
+	start.Start = &journal.Execution{
+		ID: id, Run: w.Run, Namespace: "default", Workflow: "bank/Transfer", Key: key, State: journal.Running,
+	}
 	require.Equal(t, journal.Result{}, b.commit(t, start))
 	return w
 }
@@ -101,8 +105,12 @@ func (b *testBundle) stopAtEntry(t *testing.T, writes []journal.Write) (release 
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	for _, w := range writes {
-		_, err := tx.Exec(t.Context(), `INSERT INTO `+pgx.Identifier{b.schema, "entries"}.Sanitize()+` (shard, run, seq, last, body) VALUES ($1, $2, 1, 1, '')`,
-			int16(w.ID.Shard()), w.Run[:])
+		_, err := tx.Exec(
+			t.Context(),
+			`INSERT INTO `+pgx.Identifier{b.schema, "entries"}.Sanitize()+
+				` (shard, run, seq, last, body) VALUES ($1, $2, 1, 1, '')`,
+			int16(w.ID.Shard()), w.Run[:],
+		)
 		require.NoError(t, err)
 	}
 	return func() { require.NoError(t, tx.Rollback(t.Context())) }
@@ -114,7 +122,8 @@ func (b *testBundle) waitForWaiting(t *testing.T, sessions int) {
 	require.Eventually(t, func() bool {
 		var waiting int
 		err := b.admin.QueryRow(t.Context(), `SELECT count(DISTINCT w.pid) FROM pg_locks w JOIN pg_locks o USING (pid)
-			WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple') AND o.relation = $1::regclass`, b.schema+".executions").Scan(&waiting)
+			WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple') AND o.relation = $1::regclass`, b.schema+
+			".executions").Scan(&waiting)
 		return err == nil && waiting == sessions
 	}, patience, 10*time.Millisecond)
 }
@@ -129,8 +138,14 @@ func TestDeleteTakesItsLocksInTheOrderOfBatches(t *testing.T) {
 		key := fmt.Sprint("child ", i)
 		id := journal.IDOf("default", "bank/Transfer", key)
 		child = journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{
-			ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bank/Transfer", Key: key, State: journal.Completed, FinishedAt: 1,
-			Parent: journal.Caller{ID: parent.ID, Run: parent.Run, Step: journal.StepID{1}},
+			ID:         id,
+			Run:        journal.RunID(id),
+			Namespace:  "default",
+			Workflow:   "bank/Transfer",
+			Key:        key,
+			State:      journal.Completed,
+			FinishedAt: 1,
+			Parent:     journal.Caller{ID: parent.ID, Run: parent.Run, Step: journal.StepID{1}},
 		}}
 	}
 	child.Receipts = []journal.Receipt{{Origin: journal.Origin{1}}}

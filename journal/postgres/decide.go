@@ -19,7 +19,9 @@ type entryKey struct {
 // commitDecided reads the rows that the writes depend on, decides about each, and commits the ones
 // with an effect. Another commit may come between the reading and the writing; then a premise
 // fails, and the caller tries again.
-func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
+func (s *Store) commitDecided(
+	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write,
+) ([]journal.Result, error) {
 	snap, err := s.readSnapshot(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())
@@ -58,15 +60,19 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.OfEntity() {
 		return snap.mail.decide(write)
 	}
-	if run, exists := snap.executions[write.ID]; exists && write.Start != nil && !(run == write.Replace && snap.over[write.ID]) {
+	if run, exists := snap.executions[write.ID]; exists && write.Start != nil &&
+		!(run == write.Replace && snap.over[write.ID]) {
 		return journal.Result{Existed: true}
-	} else if write.Start == nil && (!exists || run != write.Run || snap.chains[write.ID] != write.Receiver().Chain || len(write.Entries) > 0 && snap.over[write.ID]) {
+	} else if write.Start == nil &&
+		(!exists || run != write.Run || snap.chains[write.ID] != write.Receiver().Chain ||
+			len(write.Entries) > 0 && snap.over[write.ID]) {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	if write.Start != nil && snap.used[write.Start.RunKey()] {
 		return journal.Result{Err: journal.ErrSwept}
 	}
-	if r := write.Receive; r != nil && !write.Replace.IsZero() && snap.mail.mailed[mailKey{journal.Receiver{ID: write.ID, Chain: snap.chains[write.ID]}, r.Origin}] {
+	if r := write.Receive; r != nil && !write.Replace.IsZero() &&
+		snap.mail.mailed[mailKey{journal.Receiver{ID: write.ID, Chain: snap.chains[write.ID]}, r.Origin}] {
 		return journal.Result{Existed: true} // the run that it supersedes has not taken it
 	}
 	if write.Link != nil && snap.linked[linkKey{write.Run, write.Link.Step}] {
@@ -75,7 +81,8 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Link != nil && snap.chains[write.Link.Callee] != write.Link.Chain {
 		return journal.Result{Err: journal.ErrSwept}
 	}
-	if r := write.Receive; r != nil && write.Start == nil && snap.over[write.ID] && !snap.mail.knows(write.ReceivedBy(), r.Origin) {
+	if r := write.Receive; r != nil && write.Start == nil && snap.over[write.ID] &&
+		!snap.mail.knows(write.ReceivedBy(), r.Origin) {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	if result := snap.mail.decide(write); result != (journal.Result{}) {

@@ -141,7 +141,9 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 		case part == "destroy":
 			w.Run, w.Destroy = journal.RunID{}, true
 		case part == "lock":
-			w.Run, w.Lock = journal.RunID{}, &journal.Lock{Entity: w.ID, Holder: journal.Caller{Step: journal.StepID{1}}}
+			w.Run, w.Lock = journal.RunID{}, &journal.Lock{
+				Entity: w.ID, Holder: journal.Caller{Step: journal.StepID{1}},
+			}
 		case part == "unlock":
 			w.Run, w.Unlock = journal.RunID{}, true
 		case part == "publish":

@@ -19,15 +19,17 @@ import (
 )
 
 const (
-	// migrationLimit bounds each statement of a migration, and how long it waits
-	// for the transactions of activities that use the table.
+	// migrationLimit bounds each statement of a migration, and how long it waits for the transactions of activities
+	// that use the table.
 	migrationLimit = time.Minute
 	// deployLimit bounds all the migrations of a deployment together.
 	deployLimit = 5 * time.Minute
 )
 
 // Deploy implements journal.Store.
-func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s *Store) Deploy(
+	ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	for _, text := range []string{m.Digest, d.Namespace, d.Name, d.Digest} {
 		if !isText(text) {
 			return journal.Deployment{}, abi.Errorf(abi.CodeBadDeployment, "%q is not text", text)
@@ -37,9 +39,8 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 	if err != nil {
 		return journal.Deployment{}, err
 	}
-	// Migrations are the guest's code and may take long. They use a connection of
-	// the guests, one at a time, so that however many are pushed the journal has
-	// its own connections and activities have most of theirs.
+	// Migrations are the guest's code and may take long. They use a connection of the guests, one at a time, so that
+	// however many are pushed the journal has its own connections and activities have most of theirs.
 	select {
 	case s.deploying <- struct{}{}:
 		defer func() { <-s.deploying }()
@@ -49,8 +50,7 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 	ctx, cancel := context.WithTimeoutCause(ctx, deployLimit,
 		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, deployLimit))
 	defer cancel()
-	// Not in the transaction of the deployment: an activity of the namespace would
-	// wait for its migrations.
+	// Not in the transaction of the deployment: an activity of the namespace would wait for its migrations.
 	if err := s.ensureNamespace(ctx, d.Namespace); err != nil {
 		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, err)
 	}
@@ -77,13 +77,15 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 	return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
 }
 
-// deploy makes the deployment in one transaction. Each statement has a limit of its
-// own: those of the module may take long, ours may not.
+// deploy makes the deployment in one transaction. Each statement has a limit of its own: those of the module may take
+// long, ours may not.
 //
-// The fence is looked at first, so that a host that lost its shards does not begin,
-// and again at the end, with a lock: were it held from the start, a claim would have
-// to wait for the migrations.
-func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
+// The fence is looked at first, so that a host that lost its shards does not begin, and again at the end, with a lock:
+// were it held from the start, a claim would have to wait for the migrations.
+func (s *Store) deploy(
+	ctx context.Context, conn *pgx.Conn, f journal.Fence, m *journal.Module, d *journal.Deployment,
+	steps []abi.Migration,
+) error {
 	ours := func(call func(ctx context.Context) error) error { return inTime(ctx, s.config.CallLimit, call) }
 	var tx pgx.Tx
 	if err := ours(func(ctx context.Context) (err error) {
@@ -108,9 +110,16 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *
 	}
 	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error { // the binary may be large and the way slow
 		// An existing module stays, and a damaged one is repaired.
-		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` AS m (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (digest) DO UPDATE SET wasm = excluded.wasm, manifest = excluded.manifest WHERE m.wasm <> excluded.wasm`,
-			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt)
+		_, err := tx.Exec(
+			ctx,
+			`INSERT INTO `+s.sql.modules+` AS m (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (digest) DO UPDATE SET wasm = excluded.wasm, manifest = excluded.manifest
+				WHERE m.wasm <> excluded.wasm`,
+			m.Digest,
+			notNil(m.Binary),
+			notNil(m.Manifest),
+			m.CreatedAt,
+		)
 		return err
 	}); err != nil {
 		return err
@@ -121,12 +130,20 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *
 		}
 	}
 	if err := ours(func(ctx context.Context) error {
-		return tx.QueryRow(ctx, `INSERT INTO `+s.sql.deployments+` AS d (namespace, name, digest, version, config, allow_http, updated_at)
+		return tx.QueryRow(
+			ctx,
+			`INSERT INTO `+s.sql.deployments+` AS d (namespace, name, digest, version, config, allow_http, updated_at)
 			VALUES ($1, $2, $3, 1, $4, $5, $6)
 			ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = d.version + 1,
 				config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
 			RETURNING version`,
-			d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt).Scan(&d.Version)
+			d.Namespace,
+			d.Name,
+			d.Digest,
+			abi.MustMarshal(d.Config),
+			abi.MustMarshal(d.AllowHTTP),
+			d.UpdatedAt,
+		).Scan(&d.Version)
 	}); err != nil {
 		return err
 	}
@@ -156,7 +173,9 @@ func pickSteps(deployment string, migrations []abi.Migration) ([]abi.Migration, 
 	})
 	for i := 1; i < len(steps); i++ {
 		if steps[i].Version == steps[i-1].Version {
-			return nil, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", steps[i].Version, deployment)
+			return nil, abi.Errorf(
+				abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", steps[i].Version, deployment,
+			)
 		}
 	}
 	return steps, nil
@@ -174,8 +193,12 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 	// Asked beforehand: in a transaction that has failed nothing can be.
 	var by string
 	if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
-		return tx.QueryRow(ctx, `SELECT coalesce(min(deployment), '') FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment <> $2 AND checksum = $3`,
-			d.Namespace, d.Name, sum[:]).Scan(&by)
+		return tx.QueryRow(
+			ctx,
+			`SELECT coalesce(min(deployment), '') FROM `+s.sql.guestMigrations+
+				` WHERE namespace = $1 AND deployment <> $2 AND checksum = $3`,
+			d.Namespace, d.Name, sum[:],
+		).Scan(&by)
 	}); err != nil {
 		return err
 	}
@@ -187,22 +210,38 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 		return err
 	}
 	return inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
-		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
-			VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
+		_, err := tx.Exec(
+			ctx,
+			`INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
+			VALUES ($1, $2, $3, $4, $5, now())`,
+			d.Namespace,
+			d.Name,
+			m.Version,
+			m.Name,
+			sum[:],
+		)
 		return err
 	})
 }
 
 func migrationFailed(d *journal.Deployment, m *abi.Migration, format string, args ...any) error {
-	return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q %s", m.Version, m.Name, d.Name, fmt.Sprintf(format, args...))
+	return abi.Errorf(
+		abi.CodeMigrationFailed, "migration %d (%s) of deployment %q %s", m.Version, m.Name, d.Name,
+		fmt.Sprintf(format, args...),
+	)
 }
 
 // isApplied tells whether a migration was applied before. It is an error if that one had another text.
-func (s *Store) isApplied(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, sum []byte) (bool, error) {
+func (s *Store) isApplied(
+	ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, sum []byte,
+) (bool, error) {
 	var before []byte
 	err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
-		return tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
-			d.Namespace, d.Name, m.Version).Scan(&before)
+		return tx.QueryRow(
+			ctx,
+			`SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
+			d.Namespace, d.Name, m.Version,
+		).Scan(&before)
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -232,7 +271,9 @@ func readStatements(d *journal.Deployment, m *abi.Migration) ([]string, error) {
 
 // runStatements runs those of a migration as the role of the namespace. By is another deployment
 // that has applied the same text; empty if there is none.
-func (s *Store) runStatements(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, statements []string, by string) error {
+func (s *Store) runStatements(
+	ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration, statements []string, by string,
+) error {
 	role := guestName(s.config.Schema, d.Namespace)
 	limit := strconv.FormatInt(migrationLimit.Milliseconds(), 10)
 	if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
@@ -257,8 +298,8 @@ func (s *Store) runStatements(ctx context.Context, tx pgx.Tx, d *journal.Deploym
 	return nil
 }
 
-// runStep runs one statement as the guest and returns to our own role. The
-// statement goes without parameters and through no cache of plans.
+// runStep runs one statement as the guest and returns to our own role. The statement goes without parameters and
+// through no cache of plans.
 func (s *Store) runStep(ctx context.Context, conn *pgx.Conn, role, stmt string) error {
 	b := &pgconn.Batch{}
 	queueRaw(b, setRole(role))

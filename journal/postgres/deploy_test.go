@@ -17,7 +17,9 @@ func TestPickSteps(t *testing.T) {
 		{Version: 1, Dialect: abi.DialectSQLite},
 	})
 	require.NoError(t, err)
-	require.Equal(t, []abi.Migration{{Version: 1, Dialect: abi.DialectPostgres}, {Version: 3, Dialect: abi.DialectAny}}, steps)
+	require.Equal(
+		t, []abi.Migration{{Version: 1, Dialect: abi.DialectPostgres}, {Version: 3, Dialect: abi.DialectAny}}, steps,
+	)
 	_, err = pickSteps("bank", []abi.Migration{{Version: 1}, {Version: 1, Dialect: abi.DialectPostgres}})
 	require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err))
 	require.ErrorContains(t, err, "migration 1 of deployment")

@@ -96,8 +96,10 @@ func nextCut(cut map[journal.Wake]bool) (places []shardPlace) {
 // dueQuery lists due rows behind a place in each shard, a few rows of each. All of it is in the
 // index.
 func dueQuery(table, only string) string {
-	return `SELECT w.id, w.wake_at FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS JOIN LATERAL (
-			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only + ` AND x.wake_at <= $2 AND (x.wake_at, x.id) > (s.at, s.id)
+	return `SELECT w.id, w.wake_at FROM unnest($1::int2[], $3::int8[], $4::bytea[]) AS s (shard, at, id) CROSS
+		JOIN LATERAL (
+			SELECT x.wake_at, x.id FROM ` + table + ` x WHERE x.shard = s.shard` + only +
+		` AND x.wake_at <= $2 AND (x.wake_at, x.id) > (s.at, s.id)
 			ORDER BY x.wake_at, x.id LIMIT $5) AS w
 		ORDER BY w.wake_at, w.id`
 }
@@ -118,7 +120,9 @@ func (s *Store) DueSchedules(ctx context.Context, until int64, after journal.Wak
 	return s.due(ctx, "due schedules", s.sql.dueSchedules(), until, after, limit)
 }
 
-func (s *Store) due(ctx context.Context, what, query string, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+func (s *Store) due(
+	ctx context.Context, what, query string, until int64, after journal.Wake, limit int,
+) ([]journal.Wake, error) {
 	return pageOfDue(after, limit, func(after []shardPlace, most int) ([]journal.Wake, error) {
 		shards, times, ids := make([]int16, len(after)), make([]int64, len(after)), make([][]byte, len(after))
 		for i := range after {

@@ -20,8 +20,8 @@ var allShards = func() (shards []int16) {
 	return shards
 }()
 
-// TestPagesOfDue pages through wakes that are spread over time, are all at one time, or are all in one shard. Executions that wait
-// for the host are all due at one time.
+// TestPagesOfDue pages through wakes that are spread over time, are all at one time, or are all in one shard.
+// Executions that wait for the host are all due at one time.
 func TestPagesOfDue(t *testing.T) {
 	t.Parallel()
 	const limit = 1000

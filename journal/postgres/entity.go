@@ -8,9 +8,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// queueEntities appends the statements that replace the rows of entities, or destroy them.
-// The names of one stay as they are: its id is made of them. So a row can be updated in
-// place.
+// queueEntities appends the statements that replace the rows of entities, or destroy them. The names of one stay as
+// they are: its id is made of them. So a row can be updated in place.
 func queueEntities(b *pgx.Batch, entities map[journal.ID]*journal.Entity) {
 	var put, destroyed keys
 	var namespaces, types, names []string

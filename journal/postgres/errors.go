@@ -52,9 +52,8 @@ func isConflict(err error) bool {
 	return false
 }
 
-// rolledBack tells whether err proves that a transaction whose COMMIT was under
-// way did not take effect. An ERROR does: the server skips the COMMIT behind
-// it. Whatever ends the connection does not, be it a broken socket or a FATAL
+// rolledBack tells whether err proves that a transaction whose COMMIT was under way did not take effect. An ERROR does:
+// the server skips the COMMIT behind it. Whatever ends the connection does not, be it a broken socket or a FATAL
 // message: the transaction may have been committed before that.
 func rolledBack(err error) bool {
 	if errors.Is(err, errRolledBack) {

@@ -18,12 +18,14 @@ func TestOnlyAnErrorOfTheServerDecides(t *testing.T) {
 		err  error
 		want error
 	}{
-		"connection lost":       {io.ErrUnexpectedEOF, journal.ErrUndecided},
-		"caller gave up":        {context.DeadlineExceeded, journal.ErrUndecided},
-		"server shuts down":     {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, journal.ErrUndecided},
-		"server panics":         {&pgconn.PgError{SeverityUnlocalized: "PANIC", Code: "XX000"}, journal.ErrUndecided},
-		"serialization failure": {&pgconn.PgError{SeverityUnlocalized: "ERROR", Code: stateSerialization}, journal.ErrConflict},
-		"deadlock":              {&pgconn.PgError{Severity: "ERROR", Code: stateDeadlock}, journal.ErrConflict},
+		"connection lost":   {io.ErrUnexpectedEOF, journal.ErrUndecided},
+		"caller gave up":    {context.DeadlineExceeded, journal.ErrUndecided},
+		"server shuts down": {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, journal.ErrUndecided},
+		"server panics":     {&pgconn.PgError{SeverityUnlocalized: "PANIC", Code: "XX000"}, journal.ErrUndecided},
+		"serialization failure": {
+			&pgconn.PgError{SeverityUnlocalized: "ERROR", Code: stateSerialization}, journal.ErrConflict,
+		},
+		"deadlock": {&pgconn.PgError{Severity: "ERROR", Code: stateDeadlock}, journal.ErrConflict},
 	} {
 		require.ErrorIs(t, afterCommit("op", c.err), c.want, name)
 	}
@@ -36,7 +38,12 @@ func TestOnlyAnErrorOfTheServerDecides(t *testing.T) {
 
 func TestMessageOf(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "duplicate key: (id)=(1) (SQLSTATE 23505)", messageOf(&pgconn.PgError{Message: "duplicate key", Detail: "(id)=(1)", Code: "23505"}))
-	require.Equal(t, "division by zero (SQLSTATE 22012)", messageOf(&pgconn.PgError{Message: "division by zero", Code: "22012"}))
+	require.Equal(
+		t, "duplicate key: (id)=(1) (SQLSTATE 23505)",
+		messageOf(&pgconn.PgError{Message: "duplicate key", Detail: "(id)=(1)", Code: "23505"}),
+	)
+	require.Equal(
+		t, "division by zero (SQLSTATE 22012)", messageOf(&pgconn.PgError{Message: "division by zero", Code: "22012"}),
+	)
 	require.Equal(t, "unexpected EOF", messageOf(io.ErrUnexpectedEOF))
 }

@@ -50,8 +50,8 @@ func (s *Store) explain(t *testing.T, query string, args ...any) explained {
 	return plans[0].Plan
 }
 
-// openInside opens a store for tests of plans. They fill tables with commits that are larger than those of a host, and a
-// busy machine may take its time for them.
+// openInside opens a store for tests of plans. They fill tables with commits that are larger than those of a host, and
+// a busy machine may take its time for them.
 func openInside(t *testing.T) (*Store, []journal.Fence) {
 	store, err := Open(t.Context(), Config{CallLimit: time.Minute, DSN: pgtest.DSN(t), Schema: pgtest.Schema(t)})
 	require.NoError(t, err)

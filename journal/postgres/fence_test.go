@@ -37,7 +37,9 @@ func TestClaimDuringADeploymentFencesIt(t *testing.T) {
 	require.NoError(t, lock.Rollback(t.Context()))
 	require.ErrorIs(t, <-deployed, journal.ErrFenced)
 	var late bool
-	require.NoError(t, b.admin.QueryRow(t.Context(), `SELECT to_regclass($1) IS NOT NULL`, b.schema+"__default.late").Scan(&late))
+	require.NoError(
+		t, b.admin.QueryRow(t.Context(), `SELECT to_regclass($1) IS NOT NULL`, b.schema+"__default.late").Scan(&late),
+	)
 	require.False(t, late)
 	got, err := heir.Deployment(t.Context(), "default", "bank")
 	require.NoError(t, err)

@@ -16,8 +16,7 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// testBundle is a store with claimed shards, one running execution, and a
-// superuser's connection to look behind it.
+// testBundle is a store with claimed shards, one running execution, and a superuser's connection to look behind it.
 type testBundle struct {
 	admin  *pgx.Conn
 	fences []journal.Fence
@@ -36,7 +35,9 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 	require.NoError(t, err)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")
 	w := b.write()
-	w.Start = &journal.Execution{ID: b.id, Run: w.Run, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
+	w.Start = &journal.Execution{
+		ID: b.id, Run: w.Run, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running,
+	}
 	require.Equal(t, journal.Result{}, b.commit(t, w))
 	b.admin, err = pgx.Connect(t.Context(), pgtest.DSN(t))
 	require.NoError(t, err)
@@ -81,7 +82,9 @@ func (b *testBundle) deploy(t *testing.T, namespace, sql string) {
 }
 
 // push makes a deployment under the fence that was claimed.
-func (b *testBundle) push(ctx context.Context, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
+func (b *testBundle) push(
+	ctx context.Context, d journal.Deployment, steps []abi.Migration,
+) (journal.Deployment, error) {
 	return b.store.Deploy(ctx, b.fences[d.Shard()], journal.Module{Digest: d.Digest}, d, steps)
 }
 
@@ -101,13 +104,15 @@ func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
 	return n
 }
 
-// waitForLocks waits until so many sessions of the store wait for a lock on a table:
-// ".modules" of Cruster, or "__NAMESPACE.table" of a module.
+// waitForLocks waits until so many sessions of the store wait for a lock on a table: ".modules" of Cruster, or
+// "__NAMESPACE.table" of a module.
 func (b *testBundle) waitForLocks(t *testing.T, table string, sessions int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var waiting int
-		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass`, b.schema+table).Scan(&waiting)
+		err := b.admin.QueryRow(
+			t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass`, b.schema+table,
+		).Scan(&waiting)
 		return err == nil && waiting == sessions
 	}, patience, 10*time.Millisecond)
 }

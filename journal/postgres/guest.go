@@ -18,33 +18,27 @@ import (
 	"github.com/cruster/cruster/journal/postgres/guestsql"
 )
 
-// maxGuestMessage bounds one message of the server: a wider row ends the connection
-// before it fills the host's memory.
+// maxGuestMessage bounds one message of the server: a wider row ends the connection before it fills the host's memory.
 const maxGuestMessage = 2 * abi.MaxBody
 
 // guestTx is a journal.GuestTx: the transaction of an activity.
 //
 // # Confinement
 //
-// It runs on a connection whose user may do much, under a role that may do
-// nothing but use its own schema. SET LOCAL ROLE alone is not enough: RESET ROLE,
-// or any function that runs a text as SQL, goes back. So there are three layers.
-// guestsql refuses every statement that is not one plain query or change of
-// data, and the functions that could change the role. Each statement is sent in
-// one round trip with a SET LOCAL ROLE before it and a check of current_user
-// behind it: if it left its role nevertheless, the whole transaction is undone,
-// and its rows are never handed over. And the role has no right to anything else,
-// so that a statement that stays in its role finds nothing.
+// It runs on a connection whose user may do much, under a role that may do nothing but use its own schema. SET LOCAL
+// ROLE alone is not enough: RESET ROLE, or any function that runs a text as SQL, goes back. So there are three layers.
+// guestsql refuses every statement that is not one plain query or change of data, and the functions that could change
+// the role. Each statement is sent in one round trip with a SET LOCAL ROLE before it and a check of current_user behind
+// it: if it left its role nevertheless, the whole transaction is undone, and its rows are never handed over. And the
+// role has no right to anything else, so that a statement that stays in its role finds nothing.
 //
 // # Why REPEATABLE READ
 //
-// Activities read, compute in the guest, and write back.
-// Under READ COMMITTED two of them could read the same balance and the second
-// would overwrite the first. Here the second fails, the host repeats the
-// activity, and neither is lost; SQLite, which runs one at a time, gives the
-// same results. SERIALIZABLE would also refuse write skew, but its conflicts
-// are found by index page: the journal rows that all guest transactions write
-// lie close together, and they would collide with each other for no reason.
+// Activities read, compute in the guest, and write back. Under READ COMMITTED two of them could read the same balance
+// and the second would overwrite the first. Here the second fails, the host repeats the activity, and neither is lost;
+// SQLite, which runs one at a time, gives the same results. SERIALIZABLE would also refuse write skew, but its
+// conflicts are found by index page: the journal rows that all guest transactions write lie close together, and they
+// would collide with each other for no reason.
 //
 // # Statements
 //
@@ -103,8 +97,8 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	return t, nil
 }
 
-// expire rolls back a transaction that was open for too long. A call under way
-// holds the lock; it fails by itself, at the same deadline.
+// expire rolls back a transaction that was open for too long. A call under way holds the lock; it fails by itself, at
+// the same deadline.
 func (t *guestTx) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +117,9 @@ func (t *guestTx) abandon() {
 }
 
 func (t *guestTx) tooLong() error {
-	return abi.Errorf(abi.CodeTxTooLong, "the transaction was open for more than %s and was rolled back", t.store.config.GuestTxLimit)
+	return abi.Errorf(
+		abi.CodeTxTooLong, "the transaction was open for more than %s and was rolled back", t.store.config.GuestTxLimit,
+	)
 }
 
 // endLocked rolls back, gives the connection away and says why to all later calls.
@@ -203,8 +199,8 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	return answer
 }
 
-// statementLocked sends a query with all that belongs to it and reads its rows. It
-// tells whether anything was sent, which is to be undone if there is an error.
+// statementLocked sends a query with all that belongs to it and reads its rows. It tells whether anything was sent,
+// which is to be undone if there is an error.
 func (t *guestTx) statementLocked(ctx context.Context, query string, args []any, r *result) (sent bool, err error) {
 	conn := t.conn.Conn().PgConn()
 	types, known := t.store.params.get(t.namespace, query)
@@ -246,7 +242,9 @@ func (t *guestTx) statementLocked(ctx context.Context, query string, args []any,
 
 // readBatch sends a batch and reads the answer to the statement behind the opening, and the role
 // that it ran under in the end.
-func readBatch(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result) (user string, err error) {
+func readBatch(
+	ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result,
+) (user string, err error) {
 	results := conn.ExecBatch(ctx, b)
 	for i := 0; results.NextResult(); i++ {
 		switch i - ahead {
@@ -292,19 +290,19 @@ func (t *guestTx) queueOpeningLocked(b *pgconn.Batch) int {
 // undoLocked takes back a statement that failed, or whose rows are too many.
 func (t *guestTx) undoLocked(ctx context.Context) error {
 	t.saved = false
-	_, err := t.conn.Conn().PgConn().Exec(ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint).ReadAll()
+	_, err := t.conn.Conn().PgConn().Exec(
+		ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint,
+	).ReadAll()
 	return err
 }
 
 // Commit implements journal.GuestTx.
 //
-// The fence is a lock on the shard's row instead of the table (see commit.go):
-// this transaction reads from the snapshot of its first statement, in which a
-// stale fence would still look current. Locking a row is different: if it was
-// changed since, or is being changed, the server does not hand out the old one
-// but fails the transaction with a serialization failure, which is a conflict;
-// the host tries again, and the next snapshot shows the new fence. And while
-// the lock is held no claim gets through.
+// The fence is a lock on the shard's row instead of the table (see commit.go): this transaction reads from the snapshot
+// of its first statement, in which a stale fence would still look current. Locking a row is different: if it was
+// changed since, or is being changed, the server does not hand out the old one but fails the transaction with a
+// serialization failure, which is a conflict; the host tries again, and the next snapshot shows the new fence. And
+// while the lock is held no claim gets through.
 //
 // The row of the run is locked for the same reason, FOR KEY SHARE. That passes over changes of
 // columns without unique indexes, so that a run may go on while an activity of it is under way. It
@@ -337,8 +335,8 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 	}
 	b := &pgx.Batch{}
 	if t.begun {
-		// Constraints that wait for the commit are the guest's affair: let them
-		// fail here, where they can be told from a failure of the journal.
+		// Constraints that wait for the commit are the guest's affair: let them fail here, where they can be told from
+		// a failure of the journal.
 		b.Queue(stmtConstraints)
 		b.Queue(stmtOwnRole)
 	} else {

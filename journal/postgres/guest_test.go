@@ -108,8 +108,7 @@ func TestGuestArgumentsThatDoNotFit(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
-// An argument that does not fit costs nothing of what went before it, whether
-// or not the statement is known already.
+// An argument that does not fit costs nothing of what went before it, whether or not the statement is known already.
 func TestBadArgumentUndoesNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
@@ -121,7 +120,10 @@ func TestBadArgumentUndoesNothingElse(t *testing.T) {
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), query, []any{true})
 		require.Equal(t, abi.CodeSQLArgument, abi.CodeOf(err), "%v", err)
-		_, _, err = tx.Query(t.Context(), "UPDATE accounts SET balance = 0 FROM generate_series(1, 1) RETURNING repeat('x', 3000000)", nil)
+		_, _, err = tx.Query(
+			t.Context(), "UPDATE accounts SET balance = 0 FROM generate_series(1, 1) RETURNING repeat('x', 3000000)",
+			nil,
+		)
 		require.Equal(t, abi.CodeSQLResult, abi.CodeOf(err), "%v", err)
 		_, rows, err := tx.Query(t.Context(), "SELECT balance FROM accounts WHERE id = 1", nil)
 		require.NoError(t, err)
@@ -154,7 +156,10 @@ func TestFailedStatementCanBeCaught(t *testing.T) {
 func TestDeferredConstraintIsTheGuestsError(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
-	b.deploy(t, "default", `CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (a INT REFERENCES a DEFERRABLE INITIALLY DEFERRED)`)
+	b.deploy(
+		t, "default",
+		`CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (a INT REFERENCES a DEFERRABLE INITIALLY DEFERRED)`,
+	)
 	tx := b.begin(t, "default")
 	_, err := tx.Exec(t.Context(), "INSERT INTO b VALUES (1)", nil)
 	require.NoError(t, err)
@@ -164,8 +169,7 @@ func TestDeferredConstraintIsTheGuestsError(t *testing.T) {
 	require.Zero(t, b.count(t, "default", "b"))
 }
 
-// Two activities that read, compute and write back never lose an update: one of
-// them is told to try again.
+// Two activities that read, compute and write back never lose an update: one of them is told to try again.
 func TestConcurrentGuestsLoseNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
@@ -206,7 +210,9 @@ func addOne(t *testing.T, b *testBundle, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(t.Context(), "UPDATE accounts SET balance = $2 WHERE id = $1", []any{int64(1), rows[0][0].(int64) + 1}); err != nil {
+	if _, err := tx.Exec(t.Context(), "UPDATE accounts SET balance = $2 WHERE id = $1", []any{
+		int64(1), rows[0][0].(int64) + 1,
+	}); err != nil {
 		if isConflict(err) {
 			_, again := tx.Exec(t.Context(), "SELECT 1", nil)
 			require.ErrorIs(t, again, journal.ErrConflict, "from then on")
@@ -216,15 +222,17 @@ func addOne(t *testing.T, b *testBundle, seq uint64) error {
 	return tx.Commit(t.Context(), b.entry(seq))
 }
 
-// A guest's transaction may write the row of its execution, as long as no other has since
-// its first statement; then it leaves nothing. An entry alone is no such write.
+// A guest's transaction may write the row of its execution, as long as no other has since its first statement; then it
+// leaves nothing. An entry alone is no such write.
 func TestGuestWritesTheRowOfItsExecution(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		changed, updates bool
 		err              error
 	}{
-		"as it was": {updates: true}, "changed since": {changed: true, updates: true, err: journal.ErrConflict}, "the entry alone": {changed: true},
+		"as it was":       {updates: true},
+		"changed since":   {changed: true, updates: true, err: journal.ErrConflict},
+		"the entry alone": {changed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,12 +246,16 @@ func TestGuestWritesTheRowOfItsExecution(t *testing.T) {
 			require.NoError(t, err)
 			if c.changed {
 				w := b.write()
-				w.Update = &journal.Update{State: journal.Running, WakeAt: journal.Now, Interrupt: &journal.Interrupt{At: 1}}
+				w.Update = &journal.Update{
+					State: journal.Running, WakeAt: journal.Now, Interrupt: &journal.Interrupt{At: 1},
+				}
 				b.commit(t, w)
 			}
 			w := b.entry(1)
 			if c.updates {
-				w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 1}
+				w.Update = &journal.Update{
+					State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 1,
+				}
 			}
 			require.ErrorIs(t, tx.Commit(t.Context(), w), c.err)
 			row, err := b.store.Load(t.Context(), b.id)
@@ -256,8 +268,7 @@ func TestGuestWritesTheRowOfItsExecution(t *testing.T) {
 	}
 }
 
-// The fence of a guest's commit holds although its snapshot is older than the
-// claim.
+// The fence of a guest's commit holds although its snapshot is older than the claim.
 func TestClaimDuringAGuestTransactionFencesIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})

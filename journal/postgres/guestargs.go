@@ -16,17 +16,21 @@ const (
 	binaryFormat int16 = 1
 )
 
-// encodeArgs writes the arguments of a statement the way its parameters want
-// them. The server has told their types, so that "WHERE id = $1" takes an
-// integer for an integer column and says clearly if it is a text column.
+// encodeArgs writes the arguments of a statement the way its parameters want them. The server has told their types, so
+// that "WHERE id = $1" takes an integer for an integer column and says clearly if it is a text column.
 func encodeArgs(types []uint32, args []any) (values [][]byte, formats []int16, err error) {
 	if len(args) != len(types) {
-		return nil, nil, abi.Errorf(abi.CodeSQLArgument, "the statement has %d parameters, but %d arguments were given", len(types), len(args))
+		return nil, nil, abi.Errorf(
+			abi.CodeSQLArgument, "the statement has %d parameters, but %d arguments were given", len(types), len(args),
+		)
 	}
 	for i, arg := range args {
 		value, format, ok := encodeArg(types[i], arg)
 		if !ok {
-			return nil, nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d is %s, but the statement wants %s there", i+1, typeOf(arg), typeName(types[i])).
+			return nil, nil, abi.Errorf(
+				abi.CodeSQLArgument, "argument $%d is %s, but the statement wants %s there", i+1, typeOf(arg),
+				typeName(types[i]),
+			).
 				WithHint("Pass a value that fits, or cast the parameter in the statement, as in $%d::bigint.", i+1)
 		}
 		values, formats = append(values, value), append(formats, format)
@@ -94,7 +98,8 @@ func encodeArg(oid uint32, arg any) (value []byte, format int16, ok bool) {
 
 func isNumeric(oid uint32) bool {
 	switch oid {
-	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID, pgtype.OIDOID:
+	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID,
+		pgtype.OIDOID:
 		return true
 	}
 	return false

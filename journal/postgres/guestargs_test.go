@@ -71,7 +71,9 @@ func TestEncodeArgsSaysWhatDoesNotFit(t *testing.T) {
 	require.Equal(t, abi.CodeSQLArgument, abi.CodeOf(err))
 	require.ErrorContains(t, err, "1 parameters, but 0 arguments")
 	_, _, err = encodeArgs([]uint32{pgtype.TextOID, pgtype.Int4OID}, []any{"a", "\xff"})
-	require.ErrorContains(t, err, "argument $2 is a string that is not UTF-8 without zero bytes, but the statement wants int4 there")
+	require.ErrorContains(
+		t, err, "argument $2 is a string that is not UTF-8 without zero bytes, but the statement wants int4 there",
+	)
 	values, formats, err := encodeArgs([]uint32{pgtype.TextOID, pgtype.Int4OID}, []any{nil, int64(1)})
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{nil, []byte("1")}, values)

@@ -18,8 +18,8 @@ type failedStatement struct {
 	overdue   bool  // the server was seen to work on it after it should have ended it
 }
 
-// statementFailure turns the failure of a statement into the guest's answer, and
-// tells whether the failure is fatal: whether the transaction ends with it.
+// statementFailure turns the failure of a statement into the guest's answer, and tells whether the failure is fatal:
+// whether the transaction ends with it.
 func statementFailure(err error, f failedStatement) (fatal bool, answer error) {
 	var own *abi.Error
 	var pgErr *pgconn.PgError

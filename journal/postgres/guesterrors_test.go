@@ -26,22 +26,34 @@ func TestStatementFailure(t *testing.T) {
 		is    error
 		fatal bool
 	}{
-		"refused before it was sent": {abi.Errorf(abi.CodeSQLArgument, "no"), failedStatement{}, abi.CodeSQLArgument, nil, false},
-		"serialization failure":      {server(stateSerialization), failedStatement{}, "", journal.ErrConflict, true},
-		"conflict while cancelled":   {server(stateDeadlock), failedStatement{resultErr: errTooLarge()}, "", journal.ErrConflict, true},
-		"too many rows":              {server(stateQueryCanceled), failedStatement{resultErr: errTooLarge()}, abi.CodeSQLResult, nil, false},
-		"statement timeout":          {server(stateQueryCanceled), failedStatement{}, abi.CodeTxTooLong, nil, true},
-		"no right":                   {server(statePrivilege), failedStatement{}, abi.CodeSQLForbidden, nil, false},
-		"duplicate key":              {server(stateUniqueViolation), failedStatement{}, abi.CodeSQL, nil, false},
-		"a row beyond all bounds":    {&pgproto3.ExceededMaxBodyLenErr{}, failedStatement{}, abi.CodeSQLResult, nil, true},
-		"the caller gave up":         {io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled}, "", context.Canceled, true},
-		"the server was silent":      {context.DeadlineExceeded, failedStatement{}, abi.CodeStore, nil, true},
-		"connection lost":            {io.ErrUnexpectedEOF, failedStatement{}, abi.CodeStore, nil, true},
-		"the server works on it":     {context.DeadlineExceeded, failedStatement{overdue: true}, abi.CodeTxTooLong, nil, true},
-		"the caller gave up on it":   {context.Canceled, gaveUp, "", context.Canceled, true},
-		"idle for too long":          {ended(stateIdleTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
-		"a limit of the server's":    {ended(stateTxTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
-		"terminated":                 {ended("57P01"), failedStatement{}, abi.CodeStore, nil, true},
+		"refused before it was sent": {
+			abi.Errorf(abi.CodeSQLArgument, "no"), failedStatement{}, abi.CodeSQLArgument, nil, false,
+		},
+		"serialization failure": {server(stateSerialization), failedStatement{}, "", journal.ErrConflict, true},
+		"conflict while cancelled": {
+			server(stateDeadlock), failedStatement{resultErr: errTooLarge()}, "", journal.ErrConflict, true,
+		},
+		"too many rows": {
+			server(stateQueryCanceled), failedStatement{resultErr: errTooLarge()}, abi.CodeSQLResult, nil, false,
+		},
+		"statement timeout": {server(stateQueryCanceled), failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"no right":          {server(statePrivilege), failedStatement{}, abi.CodeSQLForbidden, nil, false},
+		"duplicate key":     {server(stateUniqueViolation), failedStatement{}, abi.CodeSQL, nil, false},
+		"a row beyond all bounds": {
+			&pgproto3.ExceededMaxBodyLenErr{}, failedStatement{}, abi.CodeSQLResult, nil, true,
+		},
+		"the caller gave up": {
+			io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled}, "", context.Canceled, true,
+		},
+		"the server was silent": {context.DeadlineExceeded, failedStatement{}, abi.CodeStore, nil, true},
+		"connection lost":       {io.ErrUnexpectedEOF, failedStatement{}, abi.CodeStore, nil, true},
+		"the server works on it": {
+			context.DeadlineExceeded, failedStatement{overdue: true}, abi.CodeTxTooLong, nil, true,
+		},
+		"the caller gave up on it": {context.Canceled, gaveUp, "", context.Canceled, true},
+		"idle for too long":        {ended(stateIdleTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"a limit of the server's":  {ended(stateTxTimeout), failedStatement{}, abi.CodeTxTooLong, nil, true},
+		"terminated":               {ended("57P01"), failedStatement{}, abi.CodeStore, nil, true},
 	} {
 		c.known.tooLong = tooLong
 		fatal, answer := statementFailure(c.err, c.known)

@@ -25,12 +25,11 @@ type result struct {
 	size int
 }
 
-// valueOverhead is counted for each value beside its bytes, so that a million
-// empty ones do not pass for nothing.
+// valueOverhead is counted for each value beside its bytes, so that a million empty ones do not pass for nothing.
 const valueOverhead = 16
 
-// read reads all rows. Beyond abi.MaxBody it calls cancel and lets the rest go
-// by: the connection has to be read to the end to be of use again.
+// read reads all rows. Beyond abi.MaxBody it calls cancel and lets the rest go by: the connection has to be read to the
+// end to be of use again.
 func (r *result) read(rows *pgconn.ResultReader, cancel func()) {
 	fields := rows.FieldDescriptions()
 	oids := make([]uint32, len(fields))
@@ -69,9 +68,8 @@ func tooWide(err error) bool {
 	return errors.As(err, &tooLong)
 }
 
-// decodeValue reads a value in its text form. Types without a counterpart in
-// the guest's types (numeric, uuid, json, intervals, arrays, enums) stay text,
-// and so do times that Go cannot hold, such as infinity.
+// decodeValue reads a value in its text form. Types without a counterpart in the guest's types (numeric, uuid, json,
+// intervals, arrays, enums) stay text, and so do times that Go cannot hold, such as infinity.
 func decodeValue(oid uint32, raw []byte) any {
 	if raw == nil {
 		return nil

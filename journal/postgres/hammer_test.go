@@ -15,9 +15,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// Batches of several hosts' worth of writers meet on the same few rows, with
-// every sort of write, while retention sweeps beside them. A batch may collide
-// and be repeated; nothing that was acknowledged is lost, and nothing that was
+// Batches of several hosts' worth of writers meet on the same few rows, with every sort of write, while retention
+// sweeps beside them. A batch may collide and be repeated; nothing that was acknowledged is lost, and nothing that was
 // refused is there.
 func TestOverlappingBatches(t *testing.T) {
 	t.Parallel()
@@ -38,7 +37,9 @@ func TestOverlappingBatches(t *testing.T) {
 		case 1:
 			w.Receive = (&journal.Deferred{Name: "one"}).Message()
 		case 2:
-			w.Receive = &journal.Message{Envelope: journal.Envelope{Kind: journal.InterruptMessage, Origin: journal.Origin{1}}}
+			w.Receive = &journal.Message{
+				Envelope: journal.Envelope{Kind: journal.InterruptMessage, Origin: journal.Origin{1}},
+			}
 			fallthrough
 		default:
 			w.Entries = []journal.Entry{{Seq: seq.Add(1), Kind: journal.Delivery, Value: abi.Nil}}
@@ -94,7 +95,9 @@ func TestOverlappingBatches(t *testing.T) {
 	for i, id := range ids {
 		require.EqualValues(t, 1, started[i].Load(), "one start wins")
 		require.LessOrEqual(t, settled[i].Load(), int64(1))
-		entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(id, journal.RunID(id)), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+		entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(id, journal.RunID(id)), 0, journal.PageLimit{
+			Entries: 10_000, Bytes: 1 << 30,
+		})
 		require.NoError(t, err)
 		require.Len(t, entries, int(written[i].Load()))
 		deferreds, err := journal.ListSettlements(t.Context(), b.store, journal.SettlementsOf(id, journal.RunID(id)))

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// queueHibernated appends a statement that replaces or deletes the saved states of
-// guests, in the order of their executions.
+// queueHibernated appends a statement that replaces or deletes the saved states of guests, in the order of their
+// executions.
 func (p *plan) queueHibernated(b *pgx.Batch) {
 	var rows keys
 	var seqs []int64

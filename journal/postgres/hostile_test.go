@@ -15,9 +15,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// Statements that the lexer lets through and the database's rights must stop,
-// and some that both do. SCHEMA stands for Cruster's schema, whose name the
-// lexer does not know here.
+// Statements that the lexer lets through and the database's rights must stop, and some that both do. SCHEMA stands for
+// Cruster's schema, whose name the lexer does not know here.
 var escapes = []string{
 	"SELECT * FROM SCHEMA.executions",
 	"SELECT * FROM SCHEMA . shards",
@@ -125,7 +124,10 @@ func TestHostileMigrationsLeaveNothing(t *testing.T) {
 		"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
 	} {
 		sql = replaceSchema(sql, b.schema)
-		_, err := b.push(t.Context(), journal.Deployment{Namespace: "default", Name: "evil", Digest: "sha256:02"}, []abi.Migration{{Version: 1, Name: "evil", SQL: sql}})
+		_, err := b.push(
+			t.Context(), journal.Deployment{Namespace: "default", Name: "evil", Digest: "sha256:02"},
+			[]abi.Migration{{Version: 1, Name: "evil", SQL: sql}},
+		)
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", sql, err)
 		_, err = b.store.Module(t.Context(), "sha256:02")
 		require.ErrorIs(t, err, journal.ErrNotFound, sql)
@@ -159,8 +161,8 @@ func TestBusyGuestTransactionHasALimit(t *testing.T) {
 	requireRolledBack(t, b, tx)
 }
 
-// requireRolledBack checks that a transaction was open for too long and that its
-// connection, the only one, is free again.
+// requireRolledBack checks that a transaction was open for too long and that its connection, the only one, is free
+// again.
 func requireRolledBack(t *testing.T, b *testBundle, tx journal.GuestTx) {
 	t.Helper()
 	next := b.begin(t, "default")
@@ -189,8 +191,7 @@ func TestGuestsCannotExhaustTheJournal(t *testing.T) {
 	}
 }
 
-// Migrations that take long, many of them at a time, do not keep the journal
-// waiting either.
+// Migrations that take long, many of them at a time, do not keep the journal waiting either.
 func TestSlowMigrationsCannotExhaustTheJournal(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{MaxConns: 1, MaxGuestConns: 2})
@@ -208,7 +209,9 @@ func TestSlowMigrationsCannotExhaustTheJournal(t *testing.T) {
 	require.Eventually(t, func() bool {
 		var active int
 		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
-			WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM generate_series(1, 1000000000000)%'`).Scan(&active)
+			WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM generate_series(1, 1000000000000)%'`).Scan(
+			&active,
+		)
 		return err == nil && active > 0
 	}, time.Minute, 10*time.Millisecond)
 	for seq := range uint64(20) {
@@ -220,18 +223,21 @@ func TestSlowMigrationsCannotExhaustTheJournal(t *testing.T) {
 	pushes.Wait()
 }
 
-// The last layer: a statement that left its role, here through a function that an
-// administrator made, is undone and returns nothing.
+// The last layer: a statement that left its role, here through a function that an administrator made, is undone and
+// returns nothing.
 func TestLeavingTheRoleIsUndone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
 	b.deploy(t, "default", accounts)
-	_, err := b.admin.Exec(t.Context(), replaceSchema(`CREATE FUNCTION SCHEMA__default.leave() RETURNS text LANGUAGE plpgsql AS $$
+	_, err := b.admin.Exec(
+		t.Context(),
+		replaceSchema(`CREATE FUNCTION SCHEMA__default.leave() RETURNS text LANGUAGE plpgsql AS $$
 		BEGIN
 			PERFORM set_config('role', 'none', true);
 			EXECUTE 'DELETE FROM SCHEMA.executions';
 			RETURN (SELECT string_agg(owner, ',') FROM SCHEMA.shards);
-		END $$`, b.schema))
+		END $$`, b.schema),
+	)
 	require.NoError(t, err)
 	tx := b.begin(t, "default")
 	_, err = tx.Exec(t.Context(), "UPDATE accounts SET balance = 0", nil)
@@ -245,7 +251,9 @@ func TestLeavingTheRoleIsUndone(t *testing.T) {
 
 	_, err = b.store.Load(t.Context(), b.id)
 	require.NoError(t, err)
-	_, rows, err = b.begin(t, "default").Query(t.Context(), "SELECT sum(balance)::bigint, current_user FROM accounts", nil)
+	_, rows, err = b.begin(t, "default").Query(
+		t.Context(), "SELECT sum(balance)::bigint, current_user FROM accounts", nil,
+	)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(200), b.schema + "__default"}}, rows)
 }

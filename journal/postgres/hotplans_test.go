@@ -46,14 +46,15 @@ func (st *statements) hotQueries() map[string]string {
 
 // hotStatements are those of nearly every commit.
 var hotStatements = []string{
-	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail, stmtLinks,
+	stmtAttributes, stmtAttributesGone, stmtContinue, stmtEntities, stmtEntries, stmtFresh, stmtHibernate, stmtHoldMail,
+	stmtLinks,
 	stmtLinksLenient, stmtLockRows, stmtMailLenient, stmtPark, stmtPresent, stmtPublish, stmtReceipts, stmtRoom,
 	stmtStartsLenient, stmtSupersede, stmtTakes, stmtUnanswered, stmtUnpark, stmtUpdates, stmtArrivals,
 }
 
 // TestHotPlans shows how the server goes about the statements that run all the time: nodes, indexes and conditions. The
-// plans are those for any arguments, which the connections of the store are set to. A table that is named without an index
-// is walked through.
+// plans are those for any arguments, which the connections of the store are set to. A table that is named without an
+// index is walked through.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	store, _ := openInside(t)
@@ -74,8 +75,8 @@ func TestHotPlans(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(queries)), shown)
 }
 
-// TestPlansOfANewStore shows that statements look rows up by an index before the server knows anything about the tables. It
-// makes each plan once, and a connection of a new store keeps its plans until the tables are analysed.
+// TestPlansOfANewStore shows that statements look rows up by an index before the server knows anything about the
+// tables. It makes each plan once, and a connection of a new store keeps its plans until the tables are analysed.
 func TestPlansOfANewStore(t *testing.T) {
 	t.Parallel()
 	store, _ := openInside(t)
@@ -101,8 +102,8 @@ func TestPlansOfANewStore(t *testing.T) {
 	require.Empty(t, walks)
 }
 
-// fill puts a few thousand rows into each table, and has the server count them. ANALYZE takes samples of larger tables only,
-// and nothing vacuums the tables meanwhile, so that the plans are the same each time.
+// fill puts a few thousand rows into each table, and has the server count them. ANALYZE takes samples of larger tables
+// only, and nothing vacuums the tables meanwhile, so that the plans are the same each time.
 func (s *Store) fill(t *testing.T) {
 	t.Helper()
 	const rows = 20_000
@@ -112,29 +113,46 @@ func (s *Store) fill(t *testing.T) {
 		s.sql.executions: {
 			`shard, id, superseded, namespace, workflow, key, digest, state, wake_at, created_at, finished_at, run, waiting, pinned, moved_at,
 				held_by, holds, parent, parent_run, parent_step`,
-			shard + `, ` + id("i") + `, CASE WHEN i % 20 = 0 THEN 1 ELSE 0 END, 'default', 'orders/Process', i::text, 'sha256:01',
-				CASE WHEN i % 4 = 0 THEN 'running' ELSE 'completed' END, i, i, CASE WHEN i % 4 = 0 THEN 0 ELSE i END, ` + id("-i") + `, '', '', 0,
-				CASE WHEN i % 10 = 1 THEN ` + id("i - 1") + ` END, i % 100 = 3, ` + id("i / 2") + `, ` + id("- i / 2") + `, ` + id("i") + ``,
+			shard + `, ` + id("i") +
+				`, CASE WHEN i % 20 = 0 THEN 1 ELSE 0 END, 'default', 'orders/Process', i::text, 'sha256:01',
+				CASE WHEN i % 4 = 0 THEN 'running' ELSE 'completed' END, i, i, CASE WHEN i % 4 = 0 THEN 0
+					ELSE i END, ` + id("-i") + `, '', '', 0,
+				CASE WHEN i % 10 = 1 THEN ` + id("i - 1") + ` END, i % 100 = 3, ` + id("i / 2") + `, ` +
+				id("- i / 2") + `, ` + id("i") + ``,
 		},
-		s.sql.entries:    {`shard, run, seq, last, body`, shardOf(id("i / 100")) + `, ` + id("-(i / 100)") + `, i, i, ''`},
-		s.sql.links:      {`shard, run, step, callee, callee_run`, shard + `, ` + id("-i") + `, ` + id("i") + `, ` + id("i + 1") + `, ` + id("-(i + 1)")},
+		s.sql.entries: {
+			`shard, run, seq, last, body`, shardOf(id("i / 100")) + `, ` + id("-(i / 100)") + `, i, i, ''`,
+		},
+		s.sql.links: {
+			`shard, run, step, callee, callee_run`,
+			shard + `, ` + id("-i") + `, ` + id("i") + `, ` + id("i + 1") + `, ` + id("-(i + 1)"),
+		},
 		s.sql.hibernated: {`shard, run, seq, body`, shard + `, ` + id("-i") + `, i, ''`},
-		s.sql.retired:    {`shard, run, id, holds`, shard + `, ` + id("-i - 100000") + `, ` + id("i") + `, i % 100 = 0`},
+		s.sql.retired: {
+			`shard, run, id, holds`, shard + `, ` + id("-i - 100000") + `, ` + id("i") + `, i % 100 = 0`,
+		},
 		s.sql.inbox: {
 			`shard, id, chain, origin, kind, name, at, repeatable, held, bytes, parked`,
-			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, CASE WHEN i % 200 < 100 THEN ''::bytea ELSE ` + id("-(i / 100)") + ` END,
+			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, CASE WHEN i % 200 < 100 THEN ''::bytea ELSE ` +
+				id("-(i / 100)") + ` END,
 				` + id("i") + `, CASE WHEN i % 200 > 180 THEN 'result' ELSE 'signal' END, 'n', i, false, i % 50 = 0, 0,
 				CASE WHEN i % 200 = 7 THEN ''::bytea END`,
 		},
 		s.sql.receipts: {
 			`shard, id, origin, at, sender, sender_run, held`,
-			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, ` + id("i") + `, i, ` + id("i") + `, ` + id("-i") + `, i % 50 = 0`,
+			shardOf(id("i / 100")) + `, ` + id("i / 100") + `, ` + id("i") + `, i, ` + id("i") + `, ` + id("-i") +
+				`, i % 50 = 0`,
 		},
-		s.sql.attributes: {`shard, id, name, type, text, number, namespace, created_at`, shard + `, ` + id("i") + `, 'a', 'text', 'x', 0, 'default', i`},
+		s.sql.attributes: {
+			`shard, id, name, type, text, number, namespace, created_at`,
+			shard + `, ` + id("i") + `, 'a', 'text', 'x', 0, 'default', i`,
+		},
 	} {
 		for _, query := range []string{
 			`ALTER TABLE ` + table + ` SET (autovacuum_enabled = false)`,
-			fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM generate_series(1, %d) AS i`, table, columns[0], columns[1], rows),
+			fmt.Sprintf(
+				`INSERT INTO %s (%s) SELECT %s FROM generate_series(1, %d) AS i`, table, columns[0], columns[1], rows,
+			),
 			`ANALYZE ` + table,
 		} {
 			_, err := s.main.Exec(t.Context(), query)
@@ -173,7 +191,12 @@ func planOf(t *testing.T, conn *pgx.Conn, name, query string) planNode {
 	require.NoError(t, err)
 	arguments := strings.TrimSuffix(strings.Repeat("NULL, ", len(statement.ParamOIDs)), ", ")
 	var text []byte
-	require.NoError(t, conn.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE `+quote(name)+` (`+arguments+`)`).Scan(&text))
+	require.NoError(
+		t,
+		conn.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE `+quote(name)+` (`+arguments+`)`).Scan(
+			&text,
+		),
+	)
 	var plans []struct{ Plan planNode }
 	require.NoError(t, json.Unmarshal(text, &plans))
 	return plans[0].Plan
@@ -209,7 +232,9 @@ func (n *planNode) show(out *strings.Builder, indent string) {
 		line = name + ": " + line
 	}
 	fmt.Fprintf(out, "%s%s\n", indent, line)
-	for _, condition := range [][2]string{{"by", n.Condition}, {"filter", n.Filter}, {"join", n.Join}, {"sort", strings.Join(n.SortKey, ", ")}} {
+	for _, condition := range [][2]string{
+		{"by", n.Condition}, {"filter", n.Filter}, {"join", n.Join}, {"sort", strings.Join(n.SortKey, ", ")},
+	} {
 		if condition[1] != "" {
 			fmt.Fprintf(out, "%s  %s %s\n", indent, condition[0], arguments.ReplaceAllString(condition[1], "?"))
 		}

@@ -97,7 +97,13 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
 	sender := journal.IDOf("default", "orders/Process", "sender")
-	store.start(t, fences, []journal.Execution{{ID: sender, Run: journal.RunID(sender), Namespace: "default", Workflow: "orders/Process", State: journal.Running}})
+	store.start(t, fences, []journal.Execution{{
+		ID:        sender,
+		Run:       journal.RunID(sender),
+		Namespace: "default",
+		Workflow:  "orders/Process",
+		State:     journal.Running,
+	}})
 	entity := journal.EntityID("default", "bank/Account", "ada")
 	w := journal.Write{ID: entity, Fence: fences[entity.Shard()]}
 	for i := range 3000 {
@@ -111,7 +117,10 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 	_, err = store.main.Exec(t.Context(), "ANALYZE "+store.sql.receipts)
 	require.NoError(t, err)
 	look := func() explained {
-		return store.explain(t, store.sql.selectOldReceipts(), allShards, journal.Never, int16(0), int64(-1), make([]byte, 16), make([]byte, 16), journal.SweepBatch)
+		return store.explain(
+			t, store.sql.selectOldReceipts(), allShards, journal.Never, int16(0), int64(-1), make([]byte, 16),
+			make([]byte, 16), journal.SweepBatch,
+		)
 	}
 	p := look()
 	requireIndexed(t, p, "receipts_old", "before")
@@ -122,15 +131,17 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 	require.Zero(t, look().walked(), "what is kept is not looked at again")
 }
 
-// The statements that run with each message find their rows by an index, also if the server
-// plans them for any argument.
+// The statements that run with each message find their rows by an index, also if the server plans them for any
+// argument.
 func TestMailPlans(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
 	to := journal.EntityID("default", "bank/Account", "0")
 	store.send(t, fences, to, 3000)
 	run := journal.IDOf("default", "orders/Process", "k")
-	store.start(t, fences, []journal.Execution{{ID: run, Run: journal.RunID(run), Namespace: "default", Workflow: "orders/Process", State: journal.Running}})
+	store.start(t, fences, []journal.Execution{{
+		ID: run, Run: journal.RunID(run), Namespace: "default", Workflow: "orders/Process", State: journal.Running,
+	}})
 	long := journal.Write{ID: run, Run: journal.RunID(run), Fence: fences[run.Shard()]}
 	for seq := range uint64(3000) {
 		long.Entries = append(long.Entries, journal.Entry{Seq: seq + 1})
@@ -140,7 +151,9 @@ func TestMailPlans(t *testing.T) {
 	conn, err := store.main.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
-	for _, query := range []string{"SET plan_cache_mode = force_generic_plan", "ANALYZE " + store.sql.inbox, "ANALYZE " + store.sql.entries} {
+	for _, query := range []string{
+		"SET plan_cache_mode = force_generic_plan", "ANALYZE " + store.sql.inbox, "ANALYZE " + store.sql.entries,
+	} {
 		_, err := conn.Exec(t.Context(), query)
 		require.NoError(t, err)
 	}
@@ -149,17 +162,18 @@ func TestMailPlans(t *testing.T) {
 		require.NoError(t, err)
 	}()
 	for name, args := range map[string]string{
-		stmtTakes:       "'{1}', '{x}', '{x}', '{1}', 0, '{1}', '{x}', '{x}', '{x}'",
-		stmtRoom:        "'{1}', '{x}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
-		stmtHoldMail:    "'{1}', '{x}', '{x}', '{1}', 0",
-		stmtPark:        "'{1}', '{x}', '{x}', '{1}', '{x}', '{n}', '{t}', '{k}', 0",
-		stmtUnpark:      "'{1}', '{x}', '{x}', '{1}', 0",
-		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0, '{x}'",
-		stmtEntries:     "'{1}', '{x}', '{1}', '{1}', '{x}', 0",
-		stmtSupersede:   "'{1}', '{x}', '{x}', 0",
-		stmtUnanswered:  "'{1}', '{x}', '{x}', '{x}'",
-		stmtMailLenient: "'{1}', '{x}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
-		stmtDestroys:    "'{1}', '{x}'",
+		stmtTakes:      "'{1}', '{x}', '{x}', '{1}', 0, '{1}', '{x}', '{x}', '{x}'",
+		stmtRoom:       "'{1}', '{x}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
+		stmtHoldMail:   "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtPark:       "'{1}', '{x}', '{x}', '{1}', '{x}', '{n}', '{t}', '{k}', 0",
+		stmtUnpark:     "'{1}', '{x}', '{x}', '{1}', 0",
+		stmtContinue:   "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0, '{x}'",
+		stmtEntries:    "'{1}', '{x}', '{1}', '{1}', '{x}', 0",
+		stmtSupersede:  "'{1}', '{x}', '{x}', 0",
+		stmtUnanswered: "'{1}', '{x}', '{x}', '{x}'",
+		stmtMailLenient: "'{1}', '{x}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', " +
+			"'{x}', '{x}'",
+		stmtDestroys: "'{1}', '{x}'",
 	} {
 		rows, err := conn.Query(t.Context(), "EXPLAIN EXECUTE "+name+" ("+args+")")
 		require.NoError(t, err, name)
@@ -181,7 +195,9 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
 	id, entity := journal.IDOf("default", "orders/Process", "k"), journal.EntityID("default", "bank/Account", "ada")
-	store.start(t, fences, []journal.Execution{{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", State: journal.Running}})
+	store.start(t, fences, []journal.Execution{{
+		ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", State: journal.Running,
+	}})
 	of := func(id journal.ID, fill func(*journal.Write)) *journal.Write {
 		w := &journal.Write{ID: id, Fence: fences[id.Shard()]}
 		if id != entity {
@@ -191,7 +207,9 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 		return w
 	}
 	message := func(n byte) *journal.Message {
-		return &journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "n", Origin: journal.Origin{n}}}
+		return &journal.Message{
+			Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "n", Origin: journal.Origin{n}},
+		}
 	}
 	var position uint64
 	for _, c := range []struct {
@@ -201,10 +219,16 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 	}{
 		{name: "a signal", writes: []*journal.Write{of(id, func(w *journal.Write) { w.Receive = message(1) })}},
 		{name: "a turn", writes: []*journal.Write{of(id, func(w *journal.Write) {
-			w.Take, w.Entries, w.Update = []uint64{position}, []journal.Entry{{Seq: 1}}, &journal.Update{State: journal.Running}
+			w.Take, w.Entries, w.Update = []uint64{
+				position,
+			}, []journal.Entry{{Seq: 1}}, &journal.Update{State: journal.Running}
 			w.Receipts = []journal.Receipt{{Origin: journal.Origin{1}}}
 		})}},
-		{name: "a signal that was taken", want: journal.Result{Existed: true}, writes: []*journal.Write{of(id, func(w *journal.Write) { w.Receive = message(1) })}},
+		{
+			name:   "a signal that was taken",
+			want:   journal.Result{Existed: true},
+			writes: []*journal.Write{of(id, func(w *journal.Write) { w.Receive = message(1) })},
+		},
 		{name: "many at once", writes: []*journal.Write{
 			of(id, func(w *journal.Write) { w.Receive = message(2) }),
 			of(id, func(w *journal.Write) {
@@ -213,7 +237,11 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 			of(entity, func(w *journal.Write) { w.Send = []journal.Sent{{To: entity, Message: *message(2)}} }),
 			of(entity, func(w *journal.Write) { w.Receive = message(3) }),
 		}},
-		{name: "a signal that is there", want: journal.Result{Existed: true}, writes: []*journal.Write{of(id, func(w *journal.Write) { w.Receive = message(2) })}},
+		{
+			name:   "a signal that is there",
+			want:   journal.Result{Existed: true},
+			writes: []*journal.Write{of(id, func(w *journal.Write) { w.Receive = message(2) })},
+		},
 		{name: "a call", writes: []*journal.Write{of(entity, func(w *journal.Write) { w.Receive = message(1) })}},
 		{name: "an operation", writes: []*journal.Write{of(entity, func(w *journal.Write) {
 			w.Take, w.Receipts = []uint64{position}, []journal.Receipt{{Origin: journal.Origin{1}}}
@@ -225,7 +253,11 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 		})}},
 		{name: "a section and what is published", writes: []*journal.Write{of(id, func(w *journal.Write) {
 			w.Update = &journal.Update{State: journal.Running, Section: journal.StepID{1}}
-			w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{{Name: "a", Attribute: abi.Attribute{Type: abi.AttributeText, Text: "x"}}}}
+			w.Publish = &journal.Published{
+				Attributes: []journal.NamedAttribute{{
+					Name: "a", Attribute: abi.Attribute{Type: abi.AttributeText, Text: "x"},
+				}},
+			}
 		})}},
 		{name: "a run that continues", writes: []*journal.Write{of(id, func(w *journal.Write) {
 			w.Continue = &journal.Continuation{Run: journal.RunID{1}}
@@ -236,10 +268,15 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 		}
 		require.True(t, independent(c.writes), c.name)
 		var results []journal.Result
-		err := store.use(t.Context(), store.writes, store.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-			results, err = store.commitOptimistic(ctx, conn, c.writes)
-			return err
-		})
+		err := store.use(
+			t.Context(),
+			store.writes,
+			store.config.CallLimit,
+			func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+				results, err = store.commitOptimistic(ctx, conn, c.writes)
+				return err
+			},
+		)
 		require.NoError(t, err, c.name)
 		position = results[0].Position
 		results[0].Position = 0

@@ -13,22 +13,18 @@ import (
 // sessionKey names the key of the session's lock in the data of a connection.
 const sessionKey = "cruster.session"
 
-// inDoubt keeps the sessions that were lost with a commit under way and may still
-// commit.
+// inDoubt keeps the sessions that were lost with a commit under way and may still commit.
 //
-// When the connection breaks during a COMMIT, the server need not notice: the
-// session may still be there, waiting for a lock or for the disk, and commit a
-// second later. A caller that looks the commit up in between finds nothing and
-// repeats the work, and it is done twice. So the store must not answer "not found"
-// before the session has ended.
+// When the connection breaks during a COMMIT, the server need not notice: the session may still be there, waiting for a
+// lock or for the disk, and commit a second later. A caller that looks the commit up in between finds nothing and
+// repeats the work, and it is done twice. So the store must not answer "not found" before the session has ended.
 //
-// Each connection holds an advisory lock of its own from the start. The server
-// releases it when the session ends, after its last transaction is committed or
-// rolled back. The store ends a session that is in doubt by force and waits for
+// Each connection holds an advisory lock of its own from the start. The server releases it when the session ends, after
+// its last transaction is committed or rolled back. The store ends a session that is in doubt by force and waits for
 // its lock. Until that has succeeded it answers no read and takes no write.
 //
-// A host that crashes leaves its successor with the same problem. There the epochs
-// solve it, because a claim waits for every commit that holds the fence.
+// A host that crashes leaves its successor with the same problem. There the epochs solve it, because a claim waits for
+// every commit that holds the fence.
 type inDoubt struct {
 	any atomic.Bool // whether there are any, so that the common case takes no lock
 
@@ -38,9 +34,8 @@ type inDoubt struct {
 	attempts sync.WaitGroup
 }
 
-// attempt is an attempt to end all sessions that are in doubt. All calls that need
-// it to succeed share it: a thousand reads that each tried for themselves, one
-// after the other, would keep the store busy long after the database is back.
+// attempt is an attempt to end all sessions that are in doubt. All calls that need it to succeed share it: a thousand
+// reads that each tried for themselves, one after the other, would keep the store busy long after the database is back.
 type attempt struct {
 	done chan struct{} // closed when it has ended
 	err  error         // set before that
@@ -56,8 +51,7 @@ func identifySession(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// markInDoubt notes that a connection was lost with a commit under way, and tries
-// at once to end its session.
+// markInDoubt notes that a connection was lost with a commit under way, and tries at once to end its session.
 func (s *Store) markInDoubt(ctx context.Context, conn *pgx.Conn) {
 	key, ok := conn.PgConn().CustomData()[sessionKey].(int64)
 	if !ok {
@@ -71,7 +65,10 @@ func (s *Store) markInDoubt(ctx context.Context, conn *pgx.Conn) {
 	s.inDoubt.any.Store(true)
 	s.inDoubt.mu.Unlock()
 	if err := s.resolveInDoubt(context.WithoutCancel(ctx)); err != nil {
-		s.config.Logger.WarnContext(ctx, "a lost session may still commit; nothing is read or written until it has ended", "store", "postgres", "error", err)
+		s.config.Logger.WarnContext(
+			ctx, "a lost session may still commit; nothing is read or written until it has ended", "store", "postgres",
+			"error", err,
+		)
 	}
 }
 

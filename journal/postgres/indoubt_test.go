@@ -10,10 +10,11 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-const accounts = `CREATE TABLE accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0)); INSERT INTO accounts VALUES (1, 100), (2, 100)`
+const accounts = `CREATE TABLE accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0));
+	INSERT INTO accounts VALUES (1, 100), (2, 100)`
 
-// After a lost answer the caller does not know whether its commit took effect: the
-// store says so, and the caller can look.
+// After a lost answer the caller does not know whether its commit took effect: the store says so, and the caller can
+// look.
 func TestLostAnswerOfABatchIsUndecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -61,8 +62,8 @@ func TestLostAnswerOfAGuestCommitIsUndecided(t *testing.T) {
 	}
 }
 
-// The worst case: the client is gone, and the server still works on the commit.
-// A caller that then looks must not find "nothing" before that is final.
+// The worst case: the client is gone, and the server still works on the commit. A caller that then looks must not find
+// "nothing" before that is final.
 func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
@@ -75,7 +76,11 @@ func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
 	// Both commits will wait on the server to see what becomes of these rows.
 	lock, err := b.admin.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = lock.Exec(t.Context(), replaceSchema("INSERT INTO SCHEMA.entries VALUES ($1, $2, 1, 1, ''), ($1, $2, 2, 2, '')", b.schema), int16(b.id.Shard()), b.id[:])
+	_, err = lock.Exec(
+		t.Context(),
+		replaceSchema("INSERT INTO SCHEMA.entries VALUES ($1, $2, 1, 1, ''), ($1, $2, 2, 2, '')", b.schema),
+		int16(b.id.Shard()), b.id[:],
+	)
 	require.NoError(t, err)
 	p.cut.Store(loseClient)
 	_, err = b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
@@ -98,10 +103,14 @@ func TestTerminatedGuestLeavesNothing(t *testing.T) {
 	_, err := tx.Exec(t.Context(), "UPDATE accounts SET balance = balance - 10 WHERE id = $1", []any{int64(1)})
 	require.NoError(t, err)
 	var terminated bool
-	require.NoError(t, b.admin.QueryRow(t.Context(), `SELECT bool_or(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+	require.NoError(
+		t,
+		b.admin.QueryRow(t.Context(), `SELECT bool_or(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
 		WHERE application_name = 'cruster-guest' AND state = 'idle in transaction' AND pid IN
-			(SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1)`,
-		b.schema+"__default").Scan(&terminated))
+			(SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+				JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1)`,
+			b.schema+"__default").Scan(&terminated),
+	)
 	require.True(t, terminated)
 
 	_, err = tx.Exec(t.Context(), "UPDATE accounts SET balance = balance + 10 WHERE id = $1", []any{int64(2)})

@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// TestStateSavedBesideTheEnd saves the state of a run while a transaction that ends the run
-// is under way. Neither waits for the other, and the state goes with the run.
+// TestStateSavedBesideTheEnd saves the state of a run while a transaction that ends the run is under way. Neither waits
+// for the other, and the state goes with the run.
 func TestStateSavedBesideTheEnd(t *testing.T) {
 	t.Parallel()
 	final := &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 1}
@@ -59,7 +59,10 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		_, err = other.Exec(t.Context(), "BEGIN")
 		require.NoError(t, err)
 		table := pgx.Identifier{b.schema, "hibernated"}.Sanitize()
-		_, err = other.Exec(t.Context(), "INSERT INTO "+table+" (shard, run, seq, body) VALUES ($1, $2, 0, 'x')", int16(b.id.Shard()), b.id[:])
+		_, err = other.Exec(
+			t.Context(), "INSERT INTO "+table+" (shard, run, seq, body) VALUES ($1, $2, 0, 'x')", int16(b.id.Shard()),
+			b.id[:],
+		)
 		require.NoError(t, err)
 		saved := make(chan error, 1)
 		go func() {

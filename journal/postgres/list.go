@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// List implements journal.Store. How few rows it looks at, whatever the filter, is
-// described above the List of the embedded store, which works alike.
+// List implements journal.Store. How few rows it looks at, whatever the filter, is described above the List of the
+// embedded store, which works alike.
 func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
 	limit, after, err := f.Bounds()
 	if err != nil {
@@ -44,16 +44,22 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 	}
 	return `WITH RECURSIVE strands AS (
 			(SELECT namespace, workflow, state FROM ` + st.executions + `
-				WHERE superseded = 0 AND (namespace, workflow, state) > ` + first + ` ORDER BY namespace, workflow, state LIMIT 1)
+				WHERE superseded = 0 AND (namespace, workflow, state) > ` + first +
+		` ORDER BY namespace, workflow, state LIMIT 1)
 			UNION ALL
-			SELECT n.* FROM strands s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` + st.executions + ` e
-				WHERE e.superseded = 0 AND (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state) ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
+			SELECT n.* FROM strands s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` +
+		st.executions + ` e
+				WHERE e.superseded = 0 AND (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state)
+					ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
 			WHERE ` + last + `),
 		page AS (
-			SELECT newest.* FROM strands s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` + st.executions + ` e
-				WHERE e.superseded = 0 AND e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state AND (e.created_at, e.id) < ($3, $4)
+			SELECT newest.* FROM strands s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` +
+		st.executions + ` e
+				WHERE e.superseded = 0 AND e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state
+					AND (e.created_at, e.id) < ($3, $4)
 				ORDER BY e.created_at DESC, e.id DESC LIMIT $5) AS newest
-			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") + ` AND ($6 = '' OR s.state = $6)
+			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") +
+		` AND ($6 = '' OR s.state = $6)
 			ORDER BY at DESC, place DESC LIMIT $5)
 		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e
 			ON e.shard = ` + shardOf("place") + ` AND e.id = place AND e.superseded = 0

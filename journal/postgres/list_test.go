@@ -18,7 +18,14 @@ func TestListPlans(t *testing.T) {
 		var executions []journal.Execution
 		for i := range 600 {
 			i += batch * 600
-			e := journal.Execution{Namespace: "default", Workflow: "orders/Process", Key: fmt.Sprint(i), State: journal.Completed, FinishedAt: 1, CreatedAt: int64(i)}
+			e := journal.Execution{
+				Namespace:  "default",
+				Workflow:   "orders/Process",
+				Key:        fmt.Sprint(i),
+				State:      journal.Completed,
+				FinishedAt: 1,
+				CreatedAt:  int64(i),
+			}
 			switch {
 			case i < 3:
 				e.Workflow, e.State, e.FinishedAt = "orders/Rare", journal.Paused, 0
@@ -35,12 +42,14 @@ func TestListPlans(t *testing.T) {
 		filter journal.Filter
 		want   int
 	}{
-		"all":                 {journal.Filter{Namespace: "default"}, 20},
-		"state":               {journal.Filter{Namespace: "default", State: journal.Paused}, 3},
-		"common state":        {journal.Filter{Namespace: "default", State: journal.Completed}, 20},
-		"workflow":            {journal.Filter{Namespace: "default", Workflow: "orders/Rare"}, 3},
-		"common workflow":     {journal.Filter{Namespace: "default", Workflow: "orders/Process"}, 20},
-		"workflow and state":  {journal.Filter{Namespace: "default", Workflow: "orders/Process", State: journal.Failed}, 0},
+		"all":             {journal.Filter{Namespace: "default"}, 20},
+		"state":           {journal.Filter{Namespace: "default", State: journal.Paused}, 3},
+		"common state":    {journal.Filter{Namespace: "default", State: journal.Completed}, 20},
+		"workflow":        {journal.Filter{Namespace: "default", Workflow: "orders/Rare"}, 3},
+		"common workflow": {journal.Filter{Namespace: "default", Workflow: "orders/Process"}, 20},
+		"workflow and state": {
+			journal.Filter{Namespace: "default", Workflow: "orders/Process", State: journal.Failed}, 0,
+		},
 		"deployment":          {journal.Filter{Namespace: "default", Workflow: "orders/"}, 20},
 		"deployment in state": {journal.Filter{Namespace: "default", Workflow: "orders/", State: journal.Paused}, 3},
 		"every namespace":     {journal.Filter{State: journal.Paused}, 3},

@@ -29,7 +29,9 @@ func queueLocks(b *pgx.Batch, locks map[journal.ID]*journal.Lock) {
 		since = append(since, l.Since)
 	}
 	if put.len() > 0 {
-		b.Queue(stmtLocks, put.shards, put.ids, namespaces, types, names, holders.ids, holders.runs, holders.steps, since)
+		b.Queue(
+			stmtLocks, put.shards, put.ids, namespaces, types, names, holders.ids, holders.runs, holders.steps, since,
+		)
 	}
 	if gone.len() > 0 {
 		b.Queue(stmtUnlocks, gone.shards, gone.ids)
@@ -43,7 +45,8 @@ func (st *statements) locksQuery(namespace string) string {
 	if namespace != "" {
 		behind = `l.namespace = $4 AND l.id > $2 AND $1 >= 0::int2 ORDER BY l.id`
 	}
-	return `SELECT ` + sqlread.LockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
+	return `SELECT ` + sqlread.LockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` +
+		behind + ` LIMIT $3) AS l
 		LEFT JOIN ` + st.executions + ` e ON e.shard = ` + shardOf("l.holder") + ` AND e.run = l.holder_run
 			AND e.section = l.holder_step AND e.state NOT IN ` + final + `
 		ORDER BY l.id`
@@ -66,7 +69,9 @@ func scanLookedAt(row sqlread.Row, l *lookedAt) error {
 }
 
 // Locks implements journal.Store.
-func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+func (s *Store) Locks(
+	ctx context.Context, f journal.LockFilter,
+) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
 	limit, err := f.Size()
 	if err != nil {
 		return nil, journal.ID{}, false, err
@@ -112,7 +117,15 @@ func (tx *ownedTx) DeleteLocks(ctx context.Context, gone []sqlsweep.Lock) (int, 
 		k.add(gone[i].Entity)
 		holders.add(gone[i].Holder)
 	}
-	tag, err := tx.Exec(ctx, `DELETE FROM `+tx.sql.locks+` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
-		WHERE l.shard = d.shard AND l.id = d.id AND l.holder_run = d.run AND l.holder_step = d.step`, k.shards, k.ids, holders.runs, holders.steps)
+	tag, err := tx.Exec(
+		ctx,
+		`DELETE FROM `+tx.sql.locks+
+			` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
+		WHERE l.shard = d.shard AND l.id = d.id AND l.holder_run = d.run AND l.holder_step = d.step`,
+		k.shards,
+		k.ids,
+		holders.runs,
+		holders.steps,
+	)
 	return int(tag.RowsAffected()), err
 }

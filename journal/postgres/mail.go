@@ -141,7 +141,10 @@ func (m *mail) queue(b *pgx.Batch, counted [][]byte, known premise, a *answers) 
 	}
 	if m.takes.len() > 0 {
 		put := m.undecided(known)
-		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len(), put.shards, put.ids, put.chains, put.origins)
+		b.Queue(
+			stmtTakes, m.takes.shards, m.takes.ids, m.takes.chains, m.takes.positions, m.takes.len(), put.shards,
+			put.ids, put.chains, put.origins,
+		)
 	}
 	if known == guest { // which is one write
 		m.queueRoom(b)
@@ -190,10 +193,14 @@ func (m *mail) queueRoom(b *pgx.Batch) {
 	add := func(to journal.Receiver, bound tally) {
 		of := m.room[to]
 		k.add(to)
-		messages, sizes = append(messages, of.received.messages+of.sent.messages), append(sizes, of.received.bytes+of.sent.bytes)
+		messages, sizes = append(
+			messages, of.received.messages+of.sent.messages,
+		), append(sizes, of.received.bytes+of.sent.bytes)
 		most, mostBytes = append(most, bound.messages), append(mostBytes, bound.bytes)
 	}
-	for _, to := range slices.SortedFunc(maps.Keys(m.room), func(a, b journal.Receiver) int { return bytes.Compare(a.ID[:], b.ID[:]) }) {
+	for _, to := range slices.SortedFunc(maps.Keys(m.room), func(a, b journal.Receiver) int {
+		return bytes.Compare(a.ID[:], b.ID[:])
+	}) {
 		if !m.room[to].bounded {
 			continue
 		}
@@ -234,8 +241,8 @@ func (r *mailRows) add(to journal.Receiver, m *journal.Message) { *r = append(*r
 
 func (r *mailRows) len() int { return len(*r) }
 
-// sort puts them in the order of their receivers, so that batches wait for each other
-// instead of deadlocking; those of one receiver keep their order.
+// sort puts them in the order of their receivers, so that batches wait for each other instead of deadlocking; those of
+// one receiver keep their order.
 func (r *mailRows) sort() {
 	slices.SortStableFunc(*r, func(a, b addressed) int { return bytes.Compare(a.to.ID[:], b.to.ID[:]) })
 }
@@ -267,7 +274,10 @@ func (r *mailRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuer
 		values = append(values, m.Value)
 		from.add(m.From)
 	}
-	args := []any{k.shards, k.ids, k.chains, k.origins, kinds, names, at, repeatable, held, sizes, from.ids, from.runs, from.steps, values}
+	args := []any{
+		k.shards, k.ids, k.chains, k.origins, kinds, names, at, repeatable, held, sizes, from.ids, from.runs,
+		from.steps, values,
+	}
 	return b.Queue(stmt, append(args, more...)...)
 }
 
@@ -296,8 +306,8 @@ func (c *callers) add(step journal.Caller) {
 // their changes of inboxes.
 type mailOrder struct {
 	mailed map[mailKey]bool
-	// put are the receivers of messages → whether they are lenient. Those of one receiver
-	// are put by one statement, so that they are in the order of the writes.
+	// put are the receivers of messages → whether they are lenient. Those of one receiver are put by one statement, so
+	// that they are in the order of the writes.
 	put map[journal.Receiver]bool
 	// parked are entities whose messages are parked or unparked.
 	parked map[journal.ID]bool

@@ -25,8 +25,12 @@ type message struct {
 
 func newMailboxes() mailboxes {
 	return mailboxes{
-		mailed: map[mailKey]bool{}, answered: map[mailKey]bool{}, messages: map[place]message{}, tallies: map[journal.Receiver]tally{},
-		parked: map[place]message{}, aside: map[journal.Receiver]tally{},
+		mailed:   map[mailKey]bool{},
+		answered: map[mailKey]bool{},
+		messages: map[place]message{},
+		tallies:  map[journal.Receiver]tally{},
+		parked:   map[place]message{},
+		aside:    map[journal.Receiver]tally{},
 	}
 }
 
@@ -39,8 +43,7 @@ func receiptOf(id journal.ID, origin journal.Origin) mailKey {
 	return mailKey{journal.Receiver{ID: id}, origin}
 }
 
-// decide tells what becomes of a write; the zero Result says that nothing in the inboxes
-// keeps it from taking effect.
+// decide tells what becomes of a write; the zero Result says that nothing in the inboxes keeps it from taking effect.
 func (m *mailboxes) decide(w *journal.Write) journal.Result {
 	if r := w.Receive; r != nil {
 		switch {
@@ -124,7 +127,8 @@ func (m *mailboxes) overfills(w *journal.Write) bool {
 		after.answered[receiptOf(to.ID, origin)] = m.answered[receiptOf(to.ID, origin)]
 	}
 	for _, sent := range after.apply(w).Send {
-		if to := w.ReceiverOf(&sent); sent.Kind.Bounded() && (after.tallies[to].overfull() || m.aside[to].parkedFull()) {
+		if to := w.ReceiverOf(&sent); sent.Kind.Bounded() &&
+			(after.tallies[to].overfull() || m.aside[to].parkedFull()) {
 			return true
 		}
 	}

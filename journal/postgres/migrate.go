@@ -29,52 +29,56 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config, files fs.FS) 
 		return noConnection(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) // and with it goes the lock
-	if err := inTime(ctx, c.CallLimit, func(ctx context.Context) error { return checkPrivileges(ctx, conn) }); err != nil {
+	if err := inTime(ctx, c.CallLimit, func(ctx context.Context) error {
+		return checkPrivileges(ctx, conn)
+	}); err != nil {
 		return err
 	}
 	steps, err := migrations.Steps(files)
 	if err != nil {
 		return err
 	}
-	if _, pending, err := versionOf(ctx, conn, c, steps); err != nil || !pending {
+	known := migrations.Latest(steps)
+	if found, err := versionOf(ctx, conn, c, known); err != nil || found == known {
 		return err
 	}
 	if err := lockMigration(ctx, conn, c); err != nil {
 		return err
 	}
 	// Another host may have been faster, and may be a later version.
-	version, pending, err := versionOf(ctx, conn, c, steps)
-	if err != nil || !pending {
+	found, err := versionOf(ctx, conn, c, known)
+	if err != nil || found == known {
 		return err
-	}
-	if version == 0 {
-		if steps, err = migrations.StepsOfNew(files); err != nil {
-			return err
-		}
 	}
 	if err := ownSchema(ctx, conn, c.Schema); err != nil {
 		return err
 	}
+	if found == noSchema {
+		return createTables(ctx, conn, c, known)
+	}
 	return applySteps(ctx, base, c, steps)
 }
 
-// versionOf is the version of the schema, 0 if there is none. It tells whether there are steps to apply, and refuses a schema
-// that is newer than all of them.
-func versionOf(ctx context.Context, conn *pgx.Conn, c *Config, steps []*goose.Migration) (found int64, pending bool, err error) {
+// noSchema is the version of a schema that no step was applied to. Without its first step a schema has version 0.
+const noSchema = -1
+
+// versionOf is the version of the schema. It refuses a schema that is newer than the known one.
+func versionOf(ctx context.Context, conn *pgx.Conn, c *Config, known int64) (found int64, err error) {
 	var there bool
 	table := quote(c.Schema) + ".goose_db_version"
 	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
 	if err == nil && there {
 		err = conn.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+table+` WHERE is_applied`).Scan(&found)
 	}
-	if err != nil {
-		return 0, false, beforeCommit("postgres: read the version of schema "+c.Schema, err)
+	switch {
+	case err != nil:
+		return 0, beforeCommit("postgres: read the version of schema "+c.Schema, err)
+	case !there:
+		return noSchema, nil
+	case found > known:
+		return 0, journal.SchemaNewer(found, known)
 	}
-	known := migrations.Latest(steps)
-	if found > known {
-		return found, false, journal.SchemaNewer(found, known)
-	}
-	return found, found < known, nil
+	return found, nil
 }
 
 // lockMigration lets hosts that start together migrate one after the other. It does not wait inside of the server: a
@@ -82,7 +86,9 @@ func versionOf(ctx context.Context, conn *pgx.Conn, c *Config, steps []*goose.Mi
 func lockMigration(ctx context.Context, conn *pgx.Conn, c *Config) error {
 	for {
 		var locked bool
-		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey("migrate", c.Schema)).Scan(&locked); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lockKey("migrate", c.Schema)).Scan(
+			&locked,
+		); err != nil {
 			return fmt.Errorf("postgres: wait for other hosts that migrate: %w", err)
 		}
 		if locked {
@@ -120,9 +126,28 @@ func ownSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 	case err != nil:
 		return fmt.Errorf("postgres: look for schema %s: %w", schema, err)
 	case !owns:
-		return abi.Errorf(abi.CodeStorePrivilege, "schema %q has to be migrated, and belongs to %q, not to user %q", schema, owner, user).
+		return abi.Errorf(
+			abi.CodeStorePrivilege, "schema %q has to be migrated, and belongs to %q, not to user %q", schema, owner,
+			user,
+		).
 			WithHint("Run 'cruster-host migrate --store …' once as %s.", owner)
 	}
+	return nil
+}
+
+// createTables fills the schema of a new store.
+func createTables(ctx context.Context, conn *pgx.Conn, c *Config, version int64) error {
+	begin := c.Clock.Now()
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SET LOCAL search_path = `+quote(c.Schema)+";\n"+migrations.PostgresSchema)
+		return err
+	})
+	if err != nil {
+		return beforeCommit("postgres: fill schema "+c.Schema, err)
+	}
+	c.Logger.InfoContext(
+		ctx, "tables created", "store", "postgres", "schema", c.Schema, "step", version, "took", c.Clock.Since(begin),
+	)
 	return nil
 }
 
@@ -152,8 +177,11 @@ func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*g
 		case sqlState(err) != stateLockTimeout:
 			return beforeCommit("postgres: migrate schema "+c.Schema, err)
 		case c.Clock.Since(begin) > c.MigrateWait:
-			return abi.Errorf(abi.CodeStore, "migrate schema %s: its tables were in use for %v: %v", c.Schema, c.MigrateWait, err).
-				WithHint("Look for long transactions in pg_stat_activity and end them, or stop the hosts on this schema, and try again.")
+			return abi.Errorf(
+				abi.CodeStore, "migrate schema %s: its tables were in use for %v: %v", c.Schema, c.MigrateWait, err,
+			).
+				WithHint("Look for long transactions in pg_stat_activity and end them, or stop the hosts on this " +
+					"schema, and try again.")
 		}
 		if err := pause(ctx, c); err != nil {
 			return err
@@ -161,8 +189,8 @@ func applySteps(ctx context.Context, base *pgx.ConnConfig, c *Config, steps []*g
 	}
 }
 
-// checkPrivileges says at the start what would otherwise fail at the first
-// deployment: guests need roles and schemas of their own.
+// checkPrivileges says at the start what would otherwise fail at the first deployment: guests need roles and schemas of
+// their own.
 func checkPrivileges(ctx context.Context, conn *pgx.Conn) error {
 	var user, database string
 	var roles, schemas bool
@@ -174,10 +202,14 @@ func checkPrivileges(ctx context.Context, conn *pgx.Conn) error {
 	}
 	if !schemas {
 		return abi.Errorf(abi.CodeStorePrivilege, "user %q may not create schemas in database %q", user, database).
-			WithHint("Run as an owner of the database: GRANT CREATE ON DATABASE %s TO %s;", quote(database), quote(user))
+			WithHint(
+				"Run as an owner of the database: GRANT CREATE ON DATABASE %s TO %s;", quote(database), quote(user),
+			)
 	}
 	if !roles {
-		return abi.Errorf(abi.CodeStorePrivilege, "user %q may not create roles, which confine the SQL of modules", user).
+		return abi.Errorf(
+			abi.CodeStorePrivilege, "user %q may not create roles, which confine the SQL of modules", user,
+		).
 			WithHint("Run as a superuser: ALTER ROLE %s CREATEROLE;", quote(user))
 	}
 	return nil

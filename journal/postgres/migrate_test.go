@@ -62,7 +62,10 @@ func (m *migration) exec(conn *pgx.Conn, sql string) {
 // is evaluates a condition, in which SCHEMA is the store's.
 func (m *migration) is(condition string) (is bool) {
 	m.t.Helper()
-	require.NoError(m.t, m.admin.QueryRow(m.t.Context(), "SELECT "+strings.ReplaceAll(condition, "SCHEMA", m.config.Schema)).Scan(&is))
+	require.NoError(
+		m.t,
+		m.admin.QueryRow(m.t.Context(), "SELECT "+strings.ReplaceAll(condition, "SCHEMA", m.config.Schema)).Scan(&is),
+	)
 	return is
 }
 
@@ -136,7 +139,10 @@ func TestMigrationDoesNotHoldUpAHost(t *testing.T) {
 		default:
 		}
 	}
-	require.False(t, m.is("EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'SCHEMA' AND column_name = 'later')"))
+	require.False(
+		t,
+		m.is("EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'SCHEMA' AND column_name = 'later')"),
+	)
 	m.exec(reader, "COMMIT")
 	require.NoError(t, m.by(later))
 	require.NoError(t, m.work(), "what was added is not in its way")
@@ -162,7 +168,8 @@ RESET lock_timeout;
 		go func() { ended <- m.by(later) }()
 	}
 	const building = `to_regclass('SCHEMA.executions_later') IS NOT NULL AND EXISTS (SELECT FROM pg_locks
-		WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE query LIKE '%INDEX CONCURRENTLY%executions_later%'))`
+		WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity
+			WHERE query LIKE '%INDEX CONCURRENTLY%executions_later%'))`
 	require.Eventually(t, func() bool { return m.is(building) }, time.Minute, 10*time.Millisecond)
 	for range 20 {
 		require.NoError(t, m.work())

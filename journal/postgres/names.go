@@ -12,11 +12,10 @@ import (
 
 var plainNamespace = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,35}$`)
 
-// guestName is the name of both the schema and the role of a namespace. The
-// first "__" ends Cruster's own schema, which holds none itself: so no two
-// pairs share a name, and no guest schema is one of Cruster's. A namespace that
-// does not fit an identifier is named by its hash, which begins with a letter
-// and a double underscore that no plain name can begin with.
+// guestName is the name of both the schema and the role of a namespace. The first "__" ends Cruster's own schema, which
+// holds none itself: so no two pairs share a name, and no guest schema is one of Cruster's. A namespace that does not
+// fit an identifier is named by its hash, which begins with a letter and a double underscore that no plain name can
+// begin with.
 func guestName(schema, namespace string) string {
 	if plainNamespace.MatchString(namespace) && !strings.HasPrefix(namespace, "x__") {
 		return schema + "__" + namespace

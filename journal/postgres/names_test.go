@@ -12,7 +12,8 @@ func TestGuestNamesAreDistinctIdentifiers(t *testing.T) {
 	require.Equal(t, "cruster__default", guestName("cruster", "default"))
 	schemas := []string{"cruster", "cruster_a", "a", "a_b", strings.Repeat("s", maxSchema)}
 	namespaces := []string{
-		"default", "Default", "a", "a_b", "b", "a__b", "_a", "x__a", "x__", "", "with-dash", "ünï", `"; DROP SCHEMA cruster; --`,
+		"default", "Default", "a", "a_b", "b", "a__b", "_a", "x__a", "x__", "", "with-dash", "ünï",
+		`"; DROP SCHEMA cruster; --`,
 		strings.Repeat("n", 36), strings.Repeat("n", 37), strings.Repeat("n", 1000),
 	}
 	seen := map[string]string{}

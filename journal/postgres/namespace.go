@@ -12,12 +12,10 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Each namespace has a schema and a role of the same name. The role cannot log
-// in, is a member of nothing, owns the schema and has no other right; tables of
-// modules belong to it, because their migrations run under it.
+// Each namespace has a schema and a role of the same name. The role cannot log in, is a member of nothing, owns the
+// schema and has no other right; tables of modules belong to it, because their migrations run under it.
 
-// ensureNamespace makes the schema and role of a namespace if they are missing,
-// in a transaction of its own.
+// ensureNamespace makes the schema and role of a namespace if they are missing, in a transaction of its own.
 func (s *Store) ensureNamespace(ctx context.Context, namespace string) error {
 	s.mu.Lock()
 	ready := s.ready[namespace]
@@ -49,8 +47,12 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 		return err
 	}
 	var hasRole, hasSchema, isMember bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_namespace WHERE nspname = $1),
-		COALESCE((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = $1), false)`, name).Scan(&hasRole, &hasSchema, &isMember)
+	err := tx.QueryRow(
+		ctx,
+		`SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_namespace WHERE nspname = $1),
+		COALESCE((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = $1), false)`,
+		name,
+	).Scan(&hasRole, &hasSchema, &isMember)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,9 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 	if !isMember {
 		// A superuser is a member of every role already; other users become one.
 		var super bool
-		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&super); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(
+			&super,
+		); err != nil {
 			return err
 		}
 		if !super {
@@ -80,11 +84,13 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 	return s.revokePublicCreate(ctx, tx, name)
 }
 
-// createRole survives that a host on another database of the same server makes
-// the role at the same moment: roles belong to the server, locks to a database.
+// createRole survives that a host on another database of the same server makes the role at the same moment: roles
+// belong to the server, locks to a database.
 func createRole(ctx context.Context, tx pgx.Tx, quoted string) error {
 	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `CREATE ROLE `+quoted+` NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOINHERIT`)
+		_, err := tx.Exec(
+			ctx, `CREATE ROLE `+quoted+` NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOINHERIT`,
+		)
 		return err
 	})
 	if state := sqlState(err); state == stateDuplicateObject || state == stateUniqueViolation {
@@ -93,12 +99,16 @@ func createRole(ctx context.Context, tx pgx.Tx, quoted string) error {
 	return err
 }
 
-// revokePublicCreate revokes the right of all roles to create things in the schema
-// public, as Postgres itself does since version 15. Without that a module could
-// leave tables there that others find by accident.
+// revokePublicCreate revokes the right of all roles to create things in the schema public, as Postgres itself does
+// since version 15. Without that a module could leave tables there that others find by accident.
 func (s *Store) revokePublicCreate(ctx context.Context, tx pgx.Tx, role string) error {
 	var open bool
-	err := tx.QueryRow(ctx, `SELECT COALESCE((SELECT has_schema_privilege($1, oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)`, role).Scan(&open)
+	err := tx.QueryRow(
+		ctx,
+		`SELECT COALESCE((SELECT has_schema_privilege($1, oid, 'CREATE') FROM pg_namespace
+			WHERE nspname = 'public'), false)`,
+		role,
+	).Scan(&open)
 	if err != nil || !open {
 		return err
 	}
@@ -111,7 +121,9 @@ func (s *Store) revokePublicCreate(ctx context.Context, tx pgx.Tx, role string) 
 			"store", "postgres", "run", "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "error", err)
 		return nil
 	}
-	s.config.Logger.InfoContext(ctx, "revoked the right of all roles to create tables in the schema public", "store", "postgres")
+	s.config.Logger.InfoContext(
+		ctx, "revoked the right of all roles to create tables in the schema public", "store", "postgres",
+	)
 	return nil
 }
 
@@ -124,21 +136,19 @@ func privilege(err error, what, run string) error {
 		WithHint("Run as a superuser: %s;", run), err)
 }
 
-// confineSQL sets the bounds of a guest for the rest of a transaction: where
-// names are looked up, how long a statement may take, and how long the server
-// waits for a host that has gone away.
+// confineSQL sets the bounds of a guest for the rest of a transaction: where names are looked up, how long a statement
+// may take, and how long the server waits for a host that has gone away.
 const confineSQL = `SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true),
 	set_config('idle_in_transaction_session_timeout', $3, true)`
 
-// searchPath lets unqualified names mean the guest's own tables. Naming pg_temp
-// last keeps temporary tables from being found first.
+// searchPath lets unqualified names mean the guest's own tables. Naming pg_temp last keeps temporary tables from being
+// found first.
 func searchPath(name string) string { return quote(name) + ", pg_temp" }
 
 // whoAmI cannot be fooled by names: current_user is a keyword.
 const whoAmI = `SELECT current_user`
 
-// setRole is the statement that changes to a role for the rest of a
-// transaction; "" is the user who connected.
+// setRole is the statement that changes to a role for the rest of a transaction; "" is the user who connected.
 func setRole(role string) string {
 	if role == "" {
 		return `SET LOCAL ROLE NONE`

@@ -18,7 +18,13 @@ import (
 
 func TestHostsStartTogether(t *testing.T) {
 	t.Parallel()
-	config := postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: slog.New(slog.DiscardHandler), MaxConns: 2, MaxGuestConns: 2}
+	config := postgres.Config{
+		DSN:           pgtest.DSN(t),
+		Schema:        pgtest.Schema(t),
+		Logger:        slog.New(slog.DiscardHandler),
+		MaxConns:      2,
+		MaxGuestConns: 2,
+	}
 	var group errgroup.Group
 	for range 4 {
 		group.Go(func() error {
@@ -27,8 +33,11 @@ func TestHostsStartTogether(t *testing.T) {
 				return err
 			}
 			defer store.Close()
-			_, err = store.Deploy(t.Context(), journal.Fence{}, journal.Module{Digest: "sha256:01"}, journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
-				[]abi.Migration{{Version: 1, SQL: "CREATE TABLE t (a INT)"}})
+			_, err = store.Deploy(
+				t.Context(), journal.Fence{}, journal.Module{Digest: "sha256:01"},
+				journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
+				[]abi.Migration{{Version: 1, SQL: "CREATE TABLE t (a INT)"}},
+			)
 			return err
 		})
 	}
@@ -59,7 +68,9 @@ func TestBadSettings(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	_, err := postgres.Open(t.Context(), postgres.Config{DSN: "postgres://cruster:secret@/x?host=" + url.QueryEscape(t.TempDir())})
+	_, err := postgres.Open(t.Context(), postgres.Config{
+		DSN: "postgres://cruster:secret@/x?host=" + url.QueryEscape(t.TempDir()),
+	})
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	require.NotContains(t, err.Error(), "secret")
 }
@@ -90,8 +101,7 @@ func asUser(t *testing.T, name, rights string, grants ...string) string {
 	return u.String()
 }
 
-// Rights on the database are granted by this test alone: two at a time would
-// collide in the catalogue.
+// Rights on the database are granted by this test alone: two at a time would collide in the catalogue.
 func TestRightsOfTheDatabaseUser(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// openGuests keeps the transactions that are open, so that closing the store does
-// not wait for an activity to end its own.
+// openGuests keeps the transactions that are open, so that closing the store does not wait for an activity to end its
+// own.
 type openGuests struct {
 	mu     sync.Mutex
 	closed bool                  // guarded by mu, like txs

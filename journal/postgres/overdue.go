@@ -26,7 +26,9 @@ import (
 func (t *guestTx) watchLocked(ctx context.Context) (overdue func() bool) {
 	s, session := t.store, t.conn.Conn().PgConn().PID()
 	answer := make(chan bool, 1)
-	asks := s.config.Clock.AfterFunc(t.deadline.Sub(s.config.Clock.Now())+s.config.CallLimit/2, func() { answer <- s.isAtWork(ctx, session) })
+	asks := s.config.Clock.AfterFunc(t.deadline.Sub(s.config.Clock.Now())+s.config.CallLimit/2, func() {
+		answer <- s.isAtWork(ctx, session)
+	})
 	return func() bool { return !asks.Stop() && <-answer }
 }
 

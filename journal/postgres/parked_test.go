@@ -25,7 +25,13 @@ func TestParkedPlans(t *testing.T) {
 		require.NoError(t, err)
 		w := journal.Write{ID: id, Fence: fences[id.Shard()]}
 		for _, e := range envelopes[:50] {
-			w.Park = append(w.Park, journal.Parked{Position: e.Position, Namespace: "default", Type: entityType, Key: key, Reason: abi.Errorf(abi.CodeInternal, "no")})
+			w.Park = append(w.Park, journal.Parked{
+				Position:  e.Position,
+				Namespace: "default",
+				Type:      entityType,
+				Key:       key,
+				Reason:    abi.Errorf(abi.CodeInternal, "no"),
+			})
 		}
 		results, err := store.Commit(t.Context(), []journal.Write{w})
 		require.NoError(t, err)

@@ -24,8 +24,8 @@ type linkKey struct {
 // plan is the effect of a batch of writes on the tables. It is made on the premise that every write
 // takes effect; its statements stop the transaction if that turns out wrong.
 type plan struct {
-	// A start or link that is all its write asks for may find its row there
-	// already without an effect on other writes: the lenient rows.
+	// A start or link that is all its write asks for may find its row there already without an effect on other writes:
+	// the lenient rows.
 	starts, lenientStarts startRows
 	links, lenientLinks   linkRows
 	mail                  mail
@@ -38,7 +38,8 @@ type plan struct {
 	continues             []continuation
 	superseded            runKeys // runs whose place others take
 
-	// arrivals counts the messages that executions receive; the statement of a lenient row counts it itself, if it is new.
+	// arrivals counts the messages that executions receive; the statement of a lenient row counts it itself, if it is
+	// new.
 	arrivals map[journal.ID]int64
 	lenient  map[journal.ID]bool
 
@@ -52,11 +53,10 @@ type premise int
 const (
 	// optimistic: nothing was looked up; most likely all of them take effect.
 	optimistic premise = iota
-	// decided: they were found to take effect, in this order; they may build on
-	// each other.
+	// decided: they were found to take effect, in this order; they may build on each other.
 	decided
-	// guest: one write at the end of a guest's transaction, whose snapshot is
-	// old: locking a row for more than that its run goes on would fail for no good reason.
+	// guest: one write at the end of a guest's transaction, whose snapshot is old: locking a row for more than that its
+	// run goes on would fail for no good reason.
 	guest
 )
 
@@ -251,7 +251,10 @@ func (p *plan) queueStarts(b *pgx.Batch, a *answers) {
 // queueRuns writes the entries and rows of runs.
 func (p *plan) queueRuns(b *pgx.Batch) {
 	if p.entries.len() > 0 {
-		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.lasts, p.entries.bodies, p.entries.len())
+		b.Queue(
+			stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.lasts, p.entries.bodies,
+			p.entries.len(),
+		)
 	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
@@ -315,8 +318,8 @@ func queueFence(b *pgx.Batch, writes []*journal.Write) {
 	rows.queue(b)
 }
 
-// check finds writes that no table could take, so that they do not spoil the
-// batch: Postgres keeps no zero bytes and nothing but UTF-8 in its texts.
+// check finds writes that no table could take, so that they do not spoil the batch: Postgres keeps no zero bytes and
+// nothing but UTF-8 in its texts.
 func check(w *journal.Write) error {
 	if err := w.Check(); err != nil {
 		return err

@@ -47,19 +47,38 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 	t.Parallel()
 	id := idOf("a")
 	for name, w := range map[string]journal.Write{
-		"key with a zero byte":  {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: "a\x00b"}},
-		"workflow not in UTF-8": {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Workflow: "\xff"}},
-		"name of a deferred":    {ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "\x00"}).Message()},
-		"name of a message":     {ID: id, Receive: &journal.Message{Envelope: journal.Envelope{Kind: "k", Name: "\x00", Origin: journal.Origin{1}}}},
-		"kind of a message":     {ID: id, Send: []journal.Sent{{To: id, Message: journal.Message{Envelope: journal.Envelope{Kind: "\xff", Origin: journal.Origin{1}}}}}},
-		"key of an entity":      {ID: id, Entity: &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "\x00"}},
-		"type of a lock":        {ID: id, Lock: &journal.Lock{Entity: id, Type: "\x00", Holder: journal.Caller{ID: id}}},
-		"key of one parked":     {ID: id, Park: []journal.Parked{{Position: 1, Key: "\x00", Reason: abi.Errorf(abi.CodeInternal, "no")}}},
-		"digest of the next":    {ID: id, Run: journal.RunID(id), Continue: &journal.Continuation{Run: journal.RunID{1}, Digest: "\xff"}},
-		"state":                 {ID: id, Run: journal.RunID(id), Update: &journal.Update{State: "\xff"}},
+		"key with a zero byte": {
+			ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: "a\x00b"},
+		},
+		"workflow not in UTF-8": {
+			ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Workflow: "\xff"},
+		},
+		"name of a deferred": {ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "\x00"}).Message()},
+		"name of a message": {
+			ID:      id,
+			Receive: &journal.Message{Envelope: journal.Envelope{Kind: "k", Name: "\x00", Origin: journal.Origin{1}}},
+		},
+		"kind of a message": {
+			ID: id,
+			Send: []journal.Sent{{
+				To: id, Message: journal.Message{Envelope: journal.Envelope{Kind: "\xff", Origin: journal.Origin{1}}},
+			}},
+		},
+		"key of an entity": {ID: id, Entity: &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "\x00"}},
+		"type of a lock":   {ID: id, Lock: &journal.Lock{Entity: id, Type: "\x00", Holder: journal.Caller{ID: id}}},
+		"key of one parked": {
+			ID: id, Park: []journal.Parked{{Position: 1, Key: "\x00", Reason: abi.Errorf(abi.CodeInternal, "no")}},
+		},
+		"digest of the next": {
+			ID: id, Run: journal.RunID(id), Continue: &journal.Continuation{Run: journal.RunID{1}, Digest: "\xff"},
+		},
+		"state": {ID: id, Run: journal.RunID(id), Update: &journal.Update{State: "\xff"}},
 	} {
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(check(&w)), name)
 	}
 	require.ErrorContains(t, check(&journal.Write{}), "without an execution id")
-	require.NoError(t, check(&journal.Write{ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "ünïcode"}).Message()}))
+	require.NoError(
+		t,
+		check(&journal.Write{ID: id, Run: journal.RunID(id), Receive: (&journal.Deferred{Name: "ünïcode"}).Message()}),
+	)
 }

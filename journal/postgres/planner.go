@@ -8,10 +8,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// newPlan makes the plan of writes that are independent or decided. Rows go in
-// the order of their ids, so that batches that touch the same ones wait for each
-// other instead of deadlocking; writes of one execution keep their order, and so do
-// messages to one receiver.
+// newPlan makes the plan of writes that are independent or decided. Rows go in the order of their ids, so that batches
+// that touch the same ones wait for each other instead of deadlocking; writes of one execution keep their order, and so
+// do messages to one receiver.
 func newPlan(writes []*journal.Write, known premise) *plan {
 	p := &planner{
 		plan: &plan{
@@ -96,8 +95,8 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 	}
 }
 
-// noteArrival notes whether the execution counts a message. An update counts as one before it, wherever it stands: what its
-// owner knows of was there before the batch.
+// noteArrival notes whether the execution counts a message. An update counts as one before it, wherever it stands: what
+// its owner knows of was there before the batch.
 func (p *plan) noteArrival(w *journal.Write, lenient bool) {
 	switch {
 	case w.Receive == nil:

@@ -14,9 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pools are the connections of a store. Commits have their own: neither reads,
-// however many executions are loaded at once, nor activities, which hold a
-// connection while guest code runs, can take away what commits need.
+// pools are the connections of a store. Commits have their own: neither reads, however many executions are loaded at
+// once, nor activities, which hold a connection while guest code runs, can take away what commits need.
 type pools struct {
 	writes *pgxpool.Pool // batches, claims and pings
 	main   *pgxpool.Pool // reads, and Cruster's other statements
@@ -26,13 +25,12 @@ type pools struct {
 // batchesAtOnce is how many batches of steps are under way at once.
 const batchesAtOnce = 2
 
-// commitConns is how many connections commits have: one for each batch of steps, one for
-// saved states, and one for claims and pings, or for a batch while its own is replaced.
+// commitConns is how many connections commits have: one for each batch of steps, one for saved states, and one for
+// claims and pings, or for a batch while its own is replaced.
 const commitConns = batchesAtOnce + 2
 
-// waitFactor times CallLimit is how long a call waits for a connection. Each is
-// given back within CallLimit, so that the queue moves; it may be long all the
-// same when a host brings back thousands of executions.
+// waitFactor times CallLimit is how long a call waits for a connection. Each is given back within CallLimit, so that
+// the queue moves; it may be long all the same when a host brings back thousands of executions.
 const waitFactor = 6
 
 func (p *pools) all() []*pgxpool.Pool { return []*pgxpool.Pool{p.guests, p.main, p.writes} }
@@ -54,10 +52,9 @@ func (p *pools) reset() {
 	}
 }
 
-// ownSettings hold for Cruster's own connections. All its statements are
-// look-ups by key, yet the planner, seeing a table that is still small or was
-// never analysed, likes to scan it, and keeps that plan while the table grows:
-// so scans are forbidden, and plans are made once.
+// ownSettings hold for Cruster's own connections. All its statements are look-ups by key, yet the planner, seeing a
+// table that is still small or was never analysed, likes to scan it, and keeps that plan while the table grows: so
+// scans are forbidden, and plans are made once.
 var ownSettings = map[string]string{
 	"application_name": "cruster",
 	"enable_hashjoin":  "off",
@@ -78,11 +75,10 @@ var guestSettings = map[string]string{
 	"standard_conforming_strings": "on",
 }
 
-// The peer of a connection that carries nothing is asked whether it is there after
-// keepAliveIdle, then every second, and given up after keepAliveCount questions
-// without an answer. Both sides do so: the host finds a dead connection before it
-// needs it, and the server frees the locks of a host that is gone. What carries a
-// call has CallLimit; this is for what carries none.
+// The peer of a connection that carries nothing is asked whether it is there after keepAliveIdle, then every second,
+// and given up after keepAliveCount questions without an answer. Both sides do so: the host finds a dead connection
+// before it needs it, and the server frees the locks of a host that is gone. What carries a call has CallLimit; this is
+// for what carries none.
 const (
 	keepAliveIdle  = 5 * time.Second
 	keepAliveCount = 5
@@ -120,9 +116,8 @@ func (s *Store) openPools(ctx context.Context, base *pgxpool.Config) (err error)
 	return err
 }
 
-// ownSettings adds the limits to the settings: the server, too, gives up what
-// takes longer than the host waits for it. A transaction of a host that was
-// frozen, or lost, in the middle of it ends and frees its locks.
+// ownSettings adds the limits to the settings: the server, too, gives up what takes longer than the host waits for it.
+// A transaction of a host that was frozen, or lost, in the middle of it ends and frees its locks.
 func (s *Store) ownSettings() map[string]string {
 	limit := strconv.FormatInt((s.config.CallLimit + time.Second).Milliseconds(), 10)
 	settings := map[string]string{"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}
@@ -138,8 +133,8 @@ func set(c *pgx.ConnConfig, settings map[string]string) {
 	}
 }
 
-// dropReadOnly closes a connection whose session cannot write. The others are
-// likely to be as old: all pools begin anew.
+// dropReadOnly closes a connection whose session cannot write. The others are likely to be as old: all pools begin
+// anew.
 func (s *Store) dropReadOnly(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 	if err.Code == stateReadOnly {
 		s.reset()
@@ -147,9 +142,8 @@ func (s *Store) dropReadOnly(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 	return dropOneReadOnly(conn, err)
 }
 
-// dropOneReadOnly closes a connection whose session cannot write, or that the
-// server ends. A module can raise whatever error it likes: its connection alone
-// pays for that.
+// dropOneReadOnly closes a connection whose session cannot write, or that the server ends. A module can raise whatever
+// error it likes: its connection alone pays for that.
 func dropOneReadOnly(_ *pgconn.PgConn, err *pgconn.PgError) bool {
 	return err.Code != stateReadOnly && !strings.EqualFold(err.Severity, "FATAL")
 }
@@ -159,10 +153,14 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		// Each round trip has the limit: together they may take longer on a busy machine.
-		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return identifySession(ctx, conn) }); err != nil {
+		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
+			return identifySession(ctx, conn)
+		}); err != nil {
 			return err
 		}
-		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return noticeAbsence(ctx, conn) }); err != nil {
+		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error {
+			return noticeAbsence(ctx, conn)
+		}); err != nil {
 			return err
 		}
 		return s.sql.prepare(ctx, conn, s.config.CallLimit)
@@ -179,13 +177,15 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 	return pool, nil
 }
 
-// noticeAbsence has the server look now and then, in the middle of a statement, whether
-// the host is still there. A caller that gives up closes its connection and asks the
-// server to cancel; if that request comes a moment too early the statement would go on
-// for as long as it takes, with all its locks. Servers before version 14 have no such
+// noticeAbsence has the server look now and then, in the middle of a statement, whether the host is still there. A
+// caller that gives up closes its connection and asks the server to cancel; if that request comes a moment too early
+// the statement would go on for as long as it takes, with all its locks. Servers before version 14 have no such
 // setting, and on some systems it cannot be set: then the limits of statements remain.
 func noticeAbsence(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'`, pgx.QueryExecModeSimpleProtocol)
+	_, err := conn.Exec(
+		ctx, `SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'`,
+		pgx.QueryExecModeSimpleProtocol,
+	)
 	if sqlState(err) != "" {
 		return nil
 	}
@@ -241,7 +241,8 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 		case waiting.Err() != nil && ctx.Err() == nil:
 			return nil, fmt.Errorf("no connection within %v", wait)
 		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-			return nil, fmt.Errorf("no connection: %v", err) //nolint:errorlint // the deadline is ours, not the caller's
+			//nolint:errorlint // the deadline is ours, not the caller's
+			return nil, fmt.Errorf("no connection: %v", err)
 		default:
 			return nil, err
 		}
@@ -270,10 +271,12 @@ func (s *Store) give(conn *pgxpool.Conn) {
 	conn.Release()
 }
 
-// use runs a call of ours on a connection, within a limit. If the connection is lost,
-// and not because the caller gave up, the others of its pool are suspect: all are
-// given up, so that the next calls do not have to find out one by one.
-func (s *Store) use(ctx context.Context, pool *pgxpool.Pool, limit time.Duration, call func(ctx context.Context, conn *pgxpool.Conn) error) error {
+// use runs a call of ours on a connection, within a limit. If the connection is lost, and not because the caller gave
+// up, the others of its pool are suspect: all are given up, so that the next calls do not have to find out one by one.
+func (s *Store) use(
+	ctx context.Context, pool *pgxpool.Pool, limit time.Duration,
+	call func(ctx context.Context, conn *pgxpool.Conn) error,
+) error {
 	conn, err := s.acquire(ctx, pool)
 	if err != nil {
 		return err

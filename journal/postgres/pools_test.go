@@ -12,8 +12,7 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// Reads and activities that use up all their connections do not keep the journal
-// from committing.
+// Reads and activities that use up all their connections do not keep the journal from committing.
 func TestCommitsHaveConnectionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{MaxConns: 1, MaxGuestConns: 1})
@@ -39,8 +38,7 @@ func TestCommitsHaveConnectionsOfTheirOwn(t *testing.T) {
 	require.Equal(t, 1, b.entries(t))
 }
 
-// A caller that gives up is told from a server that does not answer, and costs one
-// connection, not those of others.
+// A caller that gives up is told from a server that does not answer, and costs one connection, not those of others.
 func TestACallerThatGivesUpCostsOneConnection(t *testing.T) {
 	t.Parallel()
 	b := setupOwnDatabase(t)

@@ -15,9 +15,8 @@ import (
 	"github.com/cruster/cruster/internal/pgtest"
 )
 
-// proxy stands between a store and the server. It cuts connections at the moment
-// that matters, when a COMMIT passes, and it can fall silent: connections stay
-// open, and nothing gets through them any more.
+// proxy stands between a store and the server. It cuts connections at the moment that matters, when a COMMIT passes,
+// and it can fall silent: connections stay open, and nothing gets through them any more.
 type proxy struct {
 	dsn string
 	// cut says what to do with the next COMMIT.
@@ -81,16 +80,14 @@ const (
 	loseAnswer
 	// loseRequest loses the COMMIT itself.
 	loseRequest
-	// loseClient lets the COMMIT through and loses the client at once: the
-	// server goes on without knowing.
+	// loseClient lets the COMMIT through and loses the client at once: the server goes on without knowing.
 	loseClient
 )
 
 // commitMark is in every message that executes the prepared COMMIT.
 var commitMark = []byte("cruster_commit\x00")
 
-// cancelRequest begins a connection whose only purpose is to cancel a statement
-// of another: its length, and its code.
+// cancelRequest begins a connection whose only purpose is to cancel a statement of another: its length, and its code.
 var cancelRequest = []byte{0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e}
 
 func newProxy(t *testing.T) *proxy {
@@ -200,6 +197,5 @@ func (c *passage) answer() {
 	}
 }
 
-// isExecution tells the execution of statements from their preparation, whose
-// messages begin with Parse.
+// isExecution tells the execution of statements from their preparation, whose messages begin with Parse.
 func isExecution(message []byte) bool { return message[0] != 'P' }

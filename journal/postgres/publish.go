@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// queuePublished appends the statements that replace what runs have published. Attributes
-// that stay as they are are not written again.
+// queuePublished appends the statements that replace what runs have published. Attributes that stay as they are are not
+// written again.
 func (p *plan) queuePublished(b *pgx.Batch) {
 	var rows, chains, of keys
 	var bodies [][]byte
@@ -24,7 +24,9 @@ func (p *plan) queuePublished(b *pgx.Batch) {
 		bodies = append(bodies, published.Body())
 		for _, a := range published.Attributes {
 			of.add(id)
-			names, types, texts, numbers = append(names, a.Name), append(types, a.Type), append(texts, a.Text), append(numbers, a.Number)
+			names, types, texts, numbers = append(names, a.Name), append(types, a.Type), append(texts, a.Text), append(
+				numbers, a.Number,
+			)
 		}
 	}
 	b.Queue(stmtPublish, chains.shards, chains.ids, bodies)
@@ -51,6 +53,9 @@ func (s *Store) Outlines(ctx context.Context, chains []journal.RunKey) (map[jour
 		return err
 	}
 	_, err := sqlread.All(ctx, s.reader, scan, "what executions have published", nil,
-		`SELECT shard, run, body FROM unnest($1::int2[], $2::bytea[]) AS k (shard, run) JOIN `+s.sql.published+` USING (shard, run)`, of.shards, of.ids)
+		`SELECT shard, run, body FROM unnest($1::int2[], $2::bytea[]) AS k (shard, run) JOIN `+s.sql.published+
+			` USING (shard, run)`,
+		of.shards, of.ids,
+	)
 	return outlines, err
 }

@@ -14,7 +14,8 @@ import (
 func (st *statements) selectRetired() string {
 	return `SELECT r.* FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
 			SELECT x.shard, x.run, x.id, x.chain FROM ` + st.retired + ` x WHERE x.shard = s.shard AND NOT x.holds
-				AND NOT EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = x.shard AND e.run = x.run` + lookUp + ` LIMIT $2 FOR UPDATE SKIP LOCKED) AS r
+				AND NOT EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = x.shard AND e.run = x.run` +
+		lookUp + ` LIMIT $2 FOR UPDATE SKIP LOCKED) AS r
 		LIMIT $2`
 }
 
@@ -44,19 +45,26 @@ func (tx *ownedTx) Forget(ctx context.Context, run journal.RunKey) error {
 // selectMail lists results and requests behind a place, each with whether its receiver is there.
 func (st *statements) selectMail() string {
 	return `SELECT i.id, i.chain, i.position, EXISTS (
-			SELECT FROM ` + st.executions + ` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain` + lookUp + `
+			SELECT FROM ` + st.executions +
+		` e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain` + lookUp + `
 		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
-			SELECT x.shard, x.id, x.chain, x.position FROM ` + st.inbox + ` x WHERE x.shard = s.shard AND x.kind IN ('result', 'interrupt', 'terminate')
-				AND (x.id, x.chain, x.position) > (` + fromPlace("$4::bytea", "''") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
+			SELECT x.shard, x.id, x.chain, x.position FROM ` + st.inbox +
+		` x WHERE x.shard = s.shard AND x.kind IN ('result', 'interrupt', 'terminate')
+				AND (x.id, x.chain, x.position) > (` + fromPlace("$4::bytea", "''") + `, ` +
+		fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
 			ORDER BY x.id, x.chain, x.position LIMIT $2) AS i
 		LIMIT $2`
 }
 
 // Mail implements sqlsweep.Store.
-func (s swept) Mail(ctx context.Context, own journal.Owned, after sqlsweep.MailPlace, limit int) ([]sqlsweep.Mail, error) {
+func (s swept) Mail(
+	ctx context.Context, own journal.Owned, after sqlsweep.MailPlace, limit int,
+) ([]sqlsweep.Mail, error) {
 	first := after.To.ID.Shard()
 	return sqlread.All(ctx, s.store.reader, sqlsweep.ScanMail, "mail", nil, s.store.sql.selectMail(),
-		shardColumn(own.From(first)), limit, int16(first), after.To.ID[:], chainColumn(after.To.Chain), int64(after.Position))
+		shardColumn(own.From(first)), limit, int16(first), after.To.ID[:], chainColumn(after.To.Chain),
+		int64(after.Position),
+	)
 }
 
 // DeleteMail implements sqlsweep.Tx.
@@ -65,7 +73,15 @@ func (tx *ownedTx) DeleteMail(ctx context.Context, lost []sqlsweep.MailPlace) (i
 	for _, m := range lost {
 		rows.add(m.To, m.Position)
 	}
-	tag, err := tx.Exec(ctx, `DELETE FROM `+tx.sql.inbox+` i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS d (shard, id, chain, position)
-		WHERE i.shard = d.shard AND i.id = d.id AND i.chain = d.chain AND i.position = d.position`, rows.shards, rows.ids, rows.chains, rows.positions)
+	tag, err := tx.Exec(
+		ctx,
+		`DELETE FROM `+tx.sql.inbox+
+			` i USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[]) AS d (shard, id, chain, position)
+		WHERE i.shard = d.shard AND i.id = d.id AND i.chain = d.chain AND i.position = d.position`,
+		rows.shards,
+		rows.ids,
+		rows.chains,
+		rows.positions,
+	)
 	return int(tag.RowsAffected()), err
 }

@@ -36,16 +36,20 @@ func (st *statements) entriesQuery() string {
 	return `SELECT seq, last, body, more FROM (
 			SELECT seq, last, body, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
 				sum(octet_length(body)) OVER page AS total
-			FROM (SELECT seq, last, body FROM ` + st.entries + ` WHERE shard = $1 AND run = $2 AND last > $3 AND seq >= coalesce(
-					(SELECT seq FROM ` + st.entries + ` WHERE shard = $1 AND run = $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1), 0)
+			FROM (SELECT seq, last, body FROM ` + st.entries +
+		` WHERE shard = $1 AND run = $2 AND last > $3 AND seq >= coalesce(
+					(SELECT seq FROM ` + st.entries +
+		` WHERE shard = $1 AND run = $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1), 0)
 				ORDER BY seq LIMIT $4 + 1) AS next
 			WINDOW page AS (ORDER BY seq)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`
 }
 
-// Entries implements journal.Store. The page is cut by the server: rows that come behind it
-// are neither sent nor taken out of line, since the length of a value is known without it.
-func (s *Store) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
+// Entries implements journal.Store. The page is cut by the server: rows that come behind it are neither sent nor taken
+// out of line, since the length of a value is known without it.
+func (s *Store) Entries(
+	ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit,
+) ([]journal.Entry, bool, error) {
 	room := limit.Room()
 	count, bytes := room.Left()
 	type entryRow struct {

@@ -16,8 +16,11 @@ func TestReadsOutliveTheirConnection(t *testing.T) {
 		_, err := b.store.Deployments(t.Context(), "default")
 		require.NoError(t, err)
 		var ended int
-		require.NoError(t, b.admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
-			WHERE application_name = 'cruster' AND query LIKE '%' || $1 || '%'`, b.schema).Scan(&ended))
+		require.NoError(
+			t,
+			b.admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+			WHERE application_name = 'cruster' AND query LIKE '%' || $1 || '%'`, b.schema).Scan(&ended),
+		)
 		require.Positive(t, ended)
 		_, err = b.store.Deployments(t.Context(), "default")
 		require.NoError(t, err)

@@ -27,8 +27,7 @@ func adminExec(t *testing.T, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
-// ownDatabase is a store in a database of its own, whose settings concern no other
-// test.
+// ownDatabase is a store in a database of its own, whose settings concern no other test.
 type ownDatabase struct {
 	*testBundle
 	name string
@@ -50,8 +49,8 @@ func setupOwnDatabase(t *testing.T) *ownDatabase {
 	return b
 }
 
-// readOnly makes the database read-only, or ends that. The setting holds for new
-// sessions: the present ones end, as they do when a database fails over.
+// readOnly makes the database read-only, or ends that. The setting holds for new sessions: the present ones end, as
+// they do when a database fails over.
 func (b *ownDatabase) readOnly(t *testing.T, on bool) {
 	t.Helper()
 	if !on {
@@ -59,21 +58,27 @@ func (b *ownDatabase) readOnly(t *testing.T, on bool) {
 		return
 	}
 	adminExec(t, `ALTER DATABASE `+b.name+` SET default_transaction_read_only = on`)
-	adminExec(t, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'cruster%'`, b.name)
+	adminExec(
+		t,
+		`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1
+			AND application_name LIKE 'cruster%'`,
+		b.name,
+	)
 }
 
 // sessions are the processes of the server that work for the store.
 func (b *ownDatabase) sessions(t *testing.T) []int32 {
 	t.Helper()
-	rows, err := b.admin.Query(t.Context(), `SELECT pid FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'cruster%'`, b.name)
+	rows, err := b.admin.Query(
+		t.Context(), `SELECT pid FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'cruster%'`, b.name,
+	)
 	require.NoError(t, err)
 	pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
 	require.NoError(t, err)
 	return pids
 }
 
-// A store that cannot commit says so, although it can read; and no session
-// remembers it for longer than it is true.
+// A store that cannot commit says so, although it can read; and no session remembers it for longer than it is true.
 func TestReadOnlyTimesEnd(t *testing.T) {
 	t.Parallel()
 	b := setupOwnDatabase(t)
@@ -110,21 +115,24 @@ func withdraw(t *testing.T, b *ownDatabase) error {
 		return err
 	}
 	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
-	if _, err = tx.Exec(t.Context(), "UPDATE accounts SET balance = balance - 10 WHERE id = $1", []any{int64(1)}); err != nil {
+	if _, err = tx.Exec(t.Context(), "UPDATE accounts SET balance = balance - 10 WHERE id = $1", []any{
+		int64(1),
+	}); err != nil {
 		return err
 	}
 	return tx.Commit(t.Context(), b.entry(2))
 }
 
-// A session of the store that turns out read-only is dropped, with all others: they
-// were made in the same time. It is the store that failed then, not the activity.
+// A session of the store that turns out read-only is dropped, with all others: they were made in the same time. It is
+// the store that failed then, not the activity.
 func TestSessionsThatCannotWriteAreDropped(t *testing.T) {
 	t.Parallel()
 	b := setupOwnDatabase(t)
 	b.deploy(t, "default", accounts)
 	require.Zero(t, b.entries(t))
 	_, err := b.admin.Exec(t.Context(), replaceSchema(`
-		CREATE FUNCTION SCHEMA.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'read-only' USING ERRCODE = '25006'; END $$;
+		CREATE FUNCTION SCHEMA.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'read-only'
+			USING ERRCODE = '25006'; END $$;
 		CREATE TRIGGER refuse BEFORE INSERT ON SCHEMA.entries EXECUTE FUNCTION SCHEMA.refuse();
 		CREATE TRIGGER refuse BEFORE UPDATE ON SCHEMA__default.accounts EXECUTE FUNCTION SCHEMA.refuse();
 		GRANT USAGE ON schema SCHEMA TO SCHEMA__default`, b.schema))

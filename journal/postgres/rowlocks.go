@@ -12,13 +12,13 @@ import (
 
 // rowLocks are the rows of executions that a transaction locks before all else, and those it looks at.
 //
-// Batches that need the same rows must take them in the same order, or the server rolls one back after it has
-// waited for a second. A batch has many statements that lock rows of executions: those of links and receipts
-// rely on a run that is not replaced or deleted meanwhile; updates and wake-ups change rows; the end of a run, its
-// continuation and its successor change a key, which excludes the first kind. Each statement has its rows in order, together they
-// have not. So one statement locks the union of the rows, in the order of their ids, each as strongly as any later statement
-// needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a batch has
-// no more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs none.
+// Batches that need the same rows must take them in the same order, or the server rolls one back after it has waited
+// for a second. A batch has many statements that lock rows of executions: those of links and receipts rely on a run
+// that is not replaced or deleted meanwhile; updates and wake-ups change rows; the end of a run, its continuation and
+// its successor change a key, which excludes the first kind. Each statement has its rows in order, together they have
+// not. So one statement locks the union of the rows, in the order of their ids, each as strongly as any later statement
+// needs it. It checks runs and chains as well, and takes the place of the statements that only do that: a batch has no
+// more statements for it. A batch whose rows are all locked by one statement anyway, its updates, needs none.
 //
 // The order follows the arrays: a lateral subquery that locks is run for each row of the outer
 // relation in turn.
@@ -63,8 +63,14 @@ func lockModeOf(w *journal.Write, known premise) lockMode {
 // rowLocksOf finds the rows that a transaction of writes locks.
 func rowLocksOf(writes []*journal.Write, known premise) *rowLocks {
 	p := &lockPlanner{
-		known: known, started: map[journal.ID]bool{}, expected: map[journal.ID]bool{}, open: map[journal.ID]bool{}, changed: map[journal.ID]bool{},
-		modes: map[journal.ID]lockMode{}, rows: map[lockedRow]bool{}, updated: map[journal.ID]bool{},
+		known:    known,
+		started:  map[journal.ID]bool{},
+		expected: map[journal.ID]bool{},
+		open:     map[journal.ID]bool{},
+		changed:  map[journal.ID]bool{},
+		modes:    map[journal.ID]lockMode{},
+		rows:     map[lockedRow]bool{},
+		updated:  map[journal.ID]bool{},
 	}
 	for _, w := range writes {
 		if !w.OfEntity() {
@@ -129,7 +135,9 @@ func (p *lockPlanner) locks() *rowLocks {
 		}
 	}
 	order := func(a, b lockedRow) int {
-		return cmp.Or(bytes.Compare(a.id[:], b.id[:]), bytes.Compare(a.run[:], b.run[:]), bytes.Compare(a.chain[:], b.chain[:]))
+		return cmp.Or(
+			bytes.Compare(a.id[:], b.id[:]), bytes.Compare(a.run[:], b.run[:]), bytes.Compare(a.chain[:], b.chain[:]),
+		)
 	}
 	slices.SortFunc(l.rows, order)
 	slices.SortFunc(l.present, order)

@@ -110,7 +110,9 @@ func isSiftable(w *journal.Write) bool {
 
 // commitSifted commits a batch without the refused writes. Stopped is why the whole batch was not
 // committed, if it was tried; it is returned if nothing is refused.
-func (s *Store) commitSifted(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write, stopped error) ([]journal.Result, error) {
+func (s *Store) commitSifted(
+	ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write, stopped error,
+) ([]journal.Result, error) {
 	snap, err := s.readRefusals(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())

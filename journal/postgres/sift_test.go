@@ -22,12 +22,16 @@ func performed(fences []journal.Fence, n int, request string) journal.Write {
 
 // sentTo is a message to an entity.
 func sentTo(fences []journal.Fence, id journal.ID, request string) journal.Write {
-	m := &journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.OriginOfRequest(request), Repeatable: true}}
+	m := &journal.Message{
+		Envelope: journal.Envelope{
+			Kind: journal.CallMessage, Name: "add", Origin: journal.OriginOfRequest(request), Repeatable: true,
+		},
+	}
 	return journal.Write{ID: id, Fence: fences[id.Shard()], Receive: m}
 }
 
-// TestStormOverManyEntities: operations that were performed before are refused by themselves. Those of other entities in their
-// batch take effect, and no batch is decided write by write.
+// TestStormOverManyEntities: operations that were performed before are refused by themselves. Those of other entities
+// in their batch take effect, and no batch is decided write by write.
 func TestStormOverManyEntities(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
@@ -68,7 +72,9 @@ func TestStormOverManyEntities(t *testing.T) {
 	for n := range siftedBatches {
 		require.NoError(t, commit(performed(fences, 1, fmt.Sprint("calm ", n)))[0].Err)
 	}
-	require.False(t, store.sieve.expects([]*journal.Write{{ID: stale.ID, Receipts: stale.Receipts}}), "the storm is over")
+	require.False(
+		t, store.sieve.expects([]*journal.Write{{ID: stale.ID, Receipts: stale.Receipts}}), "the storm is over",
+	)
 }
 
 // TestStormIntoAFullInbox: refusals by a full inbox do not concern the messages to others, and its
@@ -76,7 +82,9 @@ func TestStormOverManyEntities(t *testing.T) {
 func TestStormIntoAFullInbox(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
-	full, other := journal.EntityID("default", "bank/Account", "full"), journal.EntityID("default", "bank/Account", "other")
+	full, other := journal.EntityID("default", "bank/Account", "full"), journal.EntityID(
+		"default", "bank/Account", "other",
+	)
 	store.send(t, fences, full, journal.MaxInbox-1)
 	commit := func(writes ...journal.Write) []journal.Result {
 		results, err := store.Commit(t.Context(), writes)
@@ -85,7 +93,10 @@ func TestStormIntoAFullInbox(t *testing.T) {
 	}
 	require.NotZero(t, commit(sentTo(fences, full, "last"))[0].Position)
 	for round := range 3 {
-		results := commit(sentTo(fences, full, "one more"), sentTo(fences, other, fmt.Sprint(round)), sentTo(fences, full, "last"), sentTo(fences, full, "another"))
+		results := commit(
+			sentTo(fences, full, "one more"), sentTo(fences, other, fmt.Sprint(round)), sentTo(fences, full, "last"),
+			sentTo(fences, full, "another"),
+		)
 		require.ErrorIs(t, results[0].Err, journal.ErrInboxFull)
 		require.NotZero(t, results[1].Position)
 		require.Equal(t, journal.Result{Existed: true}, results[2])

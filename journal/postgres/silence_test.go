@@ -65,9 +65,8 @@ var silentCalls = map[string]struct {
 // sooner, also on a machine that has much else to do.
 const answerLimit = 5 * time.Second
 
-// A connection that is open on this side only answers nothing, and no packet says
-// that it is dead. Every call ends nevertheless, and the next one finds a
-// connection that works.
+// A connection that is open on this side only answers nothing, and no packet says that it is dead. Every call ends
+// nevertheless, and the next one finds a connection that works.
 func TestEveryCallEndsOnASilentConnection(t *testing.T) {
 	t.Parallel()
 	for name, c := range silentCalls {
@@ -78,8 +77,8 @@ func TestEveryCallEndsOnASilentConnection(t *testing.T) {
 			b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
 			require.Zero(t, b.entries(t), "all pools have a connection")
 			p.silence(false)
-			// A connection that has been idle for a while is tested before it is used:
-			// then even the first call succeeds.
+			// A connection that has been idle for a while is tested before it is used: then even the first call
+			// succeeds.
 			err := ends(t, func() error { return c.call(t, b) })
 			if err != nil && c.want != nil {
 				require.ErrorIs(t, err, c.want)
@@ -110,7 +109,8 @@ func TestASilentGuestTransactionEnds(t *testing.T) {
 	require.NoError(t, ends(t, func() error { return rollback.Rollback(t.Context()) }))
 	err = ends(t, func() error {
 		go func() {
-			// Three timers: the limit of the transaction, the limit of the statement, and the query for the state of the server.
+			// Three timers: the limit of the transaction, the limit of the statement, and the query for the state of
+			// the server.
 			if clock.BlockUntilContext(t.Context(), 3) == nil {
 				clock.Advance(time.Minute + answerLimit)
 			}
@@ -128,8 +128,8 @@ func TestASilentGuestTransactionEnds(t *testing.T) {
 	require.Equal(t, 1, b.entries(t), "what was lost stays lost")
 }
 
-// While the server cannot be reached every call fails, many at a time no slower
-// than one; afterwards the store works again, and the lost commit was not made.
+// While the server cannot be reached every call fails, many at a time no slower than one; afterwards the store works
+// again, and the lost commit was not made.
 func TestSilenceOfTheServer(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
@@ -207,7 +207,10 @@ func TestAnAbandonedStatementEnds(t *testing.T) {
 	active := func(want int) func() bool {
 		return func() bool {
 			var n int
-			err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1)`, marked).Scan(&n)
+			err := b.admin.QueryRow(
+				t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1)`,
+				marked,
+			).Scan(&n)
 			return err == nil && n == want
 		}
 	}

@@ -18,7 +18,9 @@ func TestStartBesideAnother(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
 	template := journal.IDOf("default", "bank/Transfer", "a template")
-	store.start(t, fences, []journal.Execution{{ID: template, Run: journal.RunID(template), Namespace: "default", State: journal.Running}})
+	store.start(t, fences, []journal.Execution{{
+		ID: template, Run: journal.RunID(template), Namespace: "default", State: journal.Running,
+	}})
 	twice := func(id journal.ID) []journal.Write { // decided one by one
 		w := journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()]}
 		w.Start = &journal.Execution{ID: id, Run: w.Run, Namespace: "default", State: journal.Running}

@@ -31,7 +31,9 @@ func TestGuestOfARunThatIsGone(t *testing.T) {
 			end(t, b)
 			w := b.write()
 			w.Replace, w.Run = w.Run, next
-			w.Start = &journal.Execution{ID: b.id, Run: next, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
+			w.Start = &journal.Execution{
+				ID: b.id, Run: next, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running,
+			}
 			require.Equal(t, journal.Result{}, b.commit(t, w))
 		},
 		"deleted": func(t *testing.T, b *testBundle) {
@@ -52,7 +54,9 @@ func TestGuestOfARunThatIsGone(t *testing.T) {
 			again := b.guest(t)
 			_, err = again.Exec(t.Context(), "INSERT INTO effects VALUES (2)", nil)
 			require.NoError(t, err)
-			require.ErrorIs(t, again.Commit(t.Context(), b.entry(1)), journal.ErrNotFound, "the next attempt learns of it")
+			require.ErrorIs(
+				t, again.Commit(t.Context(), b.entry(1)), journal.ErrNotFound, "the next attempt learns of it",
+			)
 			require.Zero(t, b.entries(t))
 			require.Zero(t, b.effects(t))
 			entries, _, err := b.store.Entries(t.Context(), journal.KeyOf(b.id, next), 0, journal.PageLimit{})

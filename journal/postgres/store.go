@@ -43,8 +43,8 @@ type Store struct {
 
 var _ journal.Store = (*Store)(nil)
 
-// Open connects, brings the schema up to date and checks that the database
-// user may do what Cruster needs. Several hosts may open at the same time.
+// Open connects, brings the schema up to date and checks that the database user may do what Cruster needs. Several
+// hosts may open at the same time.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -59,7 +59,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}, sieve: sieve{clock: c.Clock},
+		config:    c,
+		sql:       newStatements(c.Schema),
+		deploying: make(chan struct{}, 1),
+		ready:     map[string]bool{},
+		sieve:     sieve{clock: c.Clock},
 	}
 	s.Sweeper = sqlsweep.New(swept{s}, sweepFailed)
 	s.reader = sqlread.New(database{s}, s.sql.reads)
@@ -75,15 +79,12 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 // GuestsAlone implements journal.Store.
 func (s *Store) GuestsAlone() bool { return false }
 
-// Commits counts the transactions that this store committed to the journal:
-// batches and transactions of activities.
+// Commits counts the transactions that this store committed to the journal: batches and transactions of activities.
 func (s *Store) Commits() uint64 { return s.committed.Load() }
 
-// Ping implements journal.Store: it commits something, under the lock that every
-// commit takes and on one of its connections. A database that answers and does not
-// commit is noticed, whatever the reason: it is a standby, read-only, full, or
-// stuck. An idle host commits nothing else: here it learns that another has taken
-// over.
+// Ping implements journal.Store: it commits something, under the lock that every commit takes and on one of its
+// connections. A database that answers and does not commit is noticed, whatever the reason: it is a standby, read-only,
+// full, or stuck. An idle host commits nothing else: here it learns that another has taken over.
 func (s *Store) Ping(ctx context.Context) error {
 	s.mu.Lock()
 	claimed := s.claimed
@@ -122,8 +123,8 @@ func scanFence(row pgx.CollectableRow) (journal.Fence, error) {
 	return fenceOf(epoch, token), err
 }
 
-// Close implements journal.Store. It waits for statements under way, and rolls
-// back the transactions of guests that are still open.
+// Close implements journal.Store. It waits for statements under way, and rolls back the transactions of guests that are
+// still open.
 func (s *Store) Close() error {
 	for _, t := range s.open.close() {
 		t.abandon()
@@ -135,9 +136,8 @@ func (s *Store) Close() error {
 
 // ClaimShards implements journal.Store.
 //
-// The lock waits for the batches under way and keeps new ones waiting (they
-// hold SHARE), and lets one claim at a time through; it does not conflict with
-// the row locks of guest transactions, for which the UPDATE itself waits. See
+// The lock waits for the batches under way and keeps new ones waiting (they hold SHARE), and lets one claim at a time
+// through; it does not conflict with the row locks of guest transactions, for which the UPDATE itself waits. See
 // commit.go for the other side.
 func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
 	if err := s.resolveInDoubt(ctx); err != nil {
@@ -172,8 +172,12 @@ func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.F
 		return nil, err
 	}
 	token := journal.NewToken()
-	rows, err := tx.Query(ctx, `UPDATE `+s.sql.shards+` SET epoch = epoch + 1, token = $2, owner = $1, claimed_at = now() RETURNING shard, epoch`,
-		owner, token[:])
+	rows, err := tx.Query(
+		ctx,
+		`UPDATE `+s.sql.shards+
+			` SET epoch = epoch + 1, token = $2, owner = $1, claimed_at = now() RETURNING shard, epoch`,
+		owner, token[:],
+	)
 	if err != nil {
 		return nil, err
 	}

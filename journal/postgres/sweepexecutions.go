@@ -20,7 +20,8 @@ type holders struct{ table, over string }
 
 // find finds a holder that has ended.
 func (h *holders) find() string {
-	return `SELECT shard, run FROM ` + h.table + ` WHERE shard = ANY($1::int2[]) AND holds` + h.over + ` LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`
+	return `SELECT shard, run FROM ` + h.table + ` WHERE shard = ANY($1::int2[]) AND holds` + h.over +
+		` LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`
 }
 
 // OverHolder implements sqlsweep.Tx.
@@ -41,8 +42,8 @@ func (tx *ownedTx) OverHolder(ctx context.Context) (*sqlsweep.Holder, error) {
 
 // Free implements sqlsweep.Tx.
 //
-// The rows of the holder, and the holders that Hold marks, may be in shards of other owners. The marks need no fence: only
-// retention reads and writes them, with their rows locked.
+// The rows of the holder, and the holders that Hold marks, may be in shards of other owners. The marks need no fence:
+// only retention reads and writes them, with their rows locked.
 func (tx *ownedTx) Free(ctx context.Context, h *sqlsweep.Holder, limit int) (more bool, err error) {
 	runs, err := tx.Exec(ctx, `UPDATE `+tx.sql.executions+` x SET held_by = NULL
 		FROM (SELECT shard, run FROM `+tx.sql.executions+` WHERE held_by = $1 LIMIT $2 FOR NO KEY UPDATE) AS held
@@ -72,23 +73,31 @@ func (st *statements) selectExpired() string {
 	return `SELECT e.id, e.superseded, e.run, e.finished_at, h.shard, h.run
 		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
 			SELECT x.* FROM ` + st.executions + ` x
-			WHERE x.shard = s.shard AND x.finished_at > 0 AND x.held_by IS NULL AND NOT x.holds AND x.finished_at < $2 AND x.state IN ` + final + `
-				AND (x.finished_at, x.id, x.superseded) > (` + fromPlace("$4::int8", "0") + `, ` + fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
+			WHERE x.shard = s.shard AND x.finished_at > 0 AND x.held_by IS NULL AND NOT x.holds AND x.finished_at < $2
+				AND x.state IN ` + final + `
+				AND (x.finished_at, x.id, x.superseded) > (` + fromPlace("$4::int8", "0") + `, ` +
+		fromPlace("$5::bytea", "''") + `, ` + fromPlace("$6::int8", "0") + `)
 			ORDER BY x.finished_at, x.id, x.superseded LIMIT $7 FOR UPDATE SKIP LOCKED) AS e
 		LEFT JOIN LATERAL (
 			(SELECT p.shard, p.run FROM ` + st.executions + ` p
 				WHERE p.shard = ` + shardOf("e.parent") + ` AND p.run = e.parent_run AND p.state NOT IN ` + final + `)
 			UNION ALL
-			(SELECT p.shard, p.run FROM ` + st.links + ` l JOIN ` + st.executions + ` p ON p.shard = l.shard AND p.run = l.run
+			(SELECT p.shard, p.run FROM ` + st.links + ` l JOIN ` + st.executions +
+		` p ON p.shard = l.shard AND p.run = l.run
 				WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ` + final + ` LIMIT 1)
 			LIMIT 1) AS h ON true
 		LIMIT $7`
 }
 
 // Expired implements sqlsweep.Tx.
-func (tx *ownedTx) Expired(ctx context.Context, before int64, after sqlsweep.RunPlace, limit int) ([]sqlsweep.Expired, error) {
+func (tx *ownedTx) Expired(
+	ctx context.Context, before int64, after sqlsweep.RunPlace, limit int,
+) ([]sqlsweep.Expired, error) {
 	shard := after.ID.Shard()
-	rows, err := tx.Query(ctx, tx.sql.selectExpired(), tx.shards(shard), before, int16(shard), after.At, after.ID[:], int64(after.Superseded), limit)
+	rows, err := tx.Query(
+		ctx, tx.sql.selectExpired(), tx.shards(shard), before, int16(shard), after.At, after.ID[:],
+		int64(after.Superseded), limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +113,14 @@ func (tx *ownedTx) Expired(ctx context.Context, before int64, after sqlsweep.Run
 	})
 }
 
-// Linked implements sqlsweep.Tx. The commit of a link locks the row of its callee; a link that waits for the lock finds the
-// callee gone. A link that was committed between the begin of Expired's statement and its lock of the row was not seen
-// by Expired. Linked is a statement of its own, and sees the link.
+// Linked implements sqlsweep.Tx. The commit of a link locks the row of its callee; a link that waits for the lock finds
+// the callee gone. A link that was committed between the begin of Expired's statement and its lock of the row was not
+// seen by Expired. Linked is a statement of its own, and sees the link.
 func (tx *ownedTx) Linked(ctx context.Context, found []sqlsweep.Expired) (map[journal.RunID]bool, error) {
 	k := keysOfRuns(found)
 	rows, err := tx.Query(ctx, `
-		SELECT e.run FROM unnest($1::int2[], $2::bytea[]) AS f (shard, run) JOIN `+tx.sql.executions+` e USING (shard, run)
+		SELECT e.run FROM unnest($1::int2[], $2::bytea[]) AS f (shard, run) JOIN `+tx.sql.executions+
+		` e USING (shard, run)
 		WHERE EXISTS (SELECT FROM `+tx.sql.links+` l JOIN `+tx.sql.executions+` p ON p.shard = l.shard AND p.run = l.run
 			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN `+final+`)`, k.shards, k.ids)
 	if err != nil {
@@ -137,13 +147,17 @@ func (tx *ownedTx) Hold(ctx context.Context, held []sqlsweep.Expired) error {
 		holders.addRun(*e.Holder)
 	}
 	_, err := tx.Exec(ctx, `
-		WITH pairs AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int2[], $4::bytea[]) AS p (shard, run, holder_shard, holder)),
+		WITH pairs AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int2[], $4::bytea[]) AS p (shard, run,
+			holder_shard, holder)),
 		alive AS (
 			SELECT h.shard, h.run FROM `+tx.sql.executions+` h
-			WHERE (h.shard, h.run) IN (SELECT holder_shard, holder FROM pairs) AND h.state NOT IN `+final+` FOR NO KEY UPDATE SKIP LOCKED),
-		marked AS (UPDATE `+tx.sql.executions+` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.run = a.run AND NOT x.holds)
+			WHERE (h.shard, h.run) IN (SELECT holder_shard, holder FROM pairs) AND h.state NOT IN `+final+
+		` FOR NO KEY UPDATE SKIP LOCKED),
+		marked AS (UPDATE `+tx.sql.executions+
+		` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.run = a.run AND NOT x.holds)
 		UPDATE `+tx.sql.executions+` x SET held_by = a.run
-		FROM pairs p JOIN alive a ON a.shard = p.holder_shard AND a.run = p.holder WHERE x.shard = p.shard AND x.run = p.run`,
+		FROM pairs p JOIN alive a ON a.shard = p.holder_shard AND a.run = p.holder WHERE x.shard = p.shard
+			AND x.run = p.run`,
 		k.shards, k.ids, holders.shards, holders.ids)
 	return err
 }
@@ -155,12 +169,19 @@ func (tx *ownedTx) Retire(ctx context.Context, gone []sqlsweep.Expired) error {
 	}
 	k := keysOfRuns(gone)
 	sql := tx.sql
-	_, err := tx.Exec(ctx, `
+	_, err := tx.Exec(ctx,
+		`
 		WITH gone AS (
-			DELETE FROM `+sql.executions+` e USING unnest($1::int2[], $2::bytea[]) AS d (shard, run) WHERE e.shard = d.shard AND e.run = d.run
+			DELETE FROM `+sql.executions+
+			` e USING unnest($1::int2[], $2::bytea[]) AS d (shard, run) WHERE e.shard = d.shard AND e.run = d.run
 			RETURNING e.shard, e.run, e.id, e.superseded, coalesce(e.chain, e.run) AS chain, e.holds),
-		nameless AS (DELETE FROM `+sql.attributes+` a USING gone g WHERE g.superseded = 0 AND a.shard = g.shard AND a.id = g.id)
-		INSERT INTO `+sql.retired+` AS r (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`+retiredBefore, k.shards, k.ids)
+		nameless AS (DELETE FROM `+sql.attributes+
+			` a USING gone g WHERE g.superseded = 0 AND a.shard = g.shard AND a.id = g.id)
+		INSERT INTO `+sql.retired+` AS r (shard, run, id, chain, holds) SELECT shard, run, id, chain, holds FROM gone`+
+			retiredBefore,
+		k.shards,
+		k.ids,
+	)
 	return err
 }
 
@@ -169,7 +190,8 @@ func (tx *ownedTx) Retire(ctx context.Context, gone []sqlsweep.Expired) error {
 func (st *statements) lockFamily() string {
 	return `SELECT FROM ` + st.executions + ` x WHERE (x.shard, x.run) IN (
 			SELECT $1::int2, $2::bytea UNION ALL
-			SELECT ` + shardOf("e.parent") + `, e.parent_run FROM ` + st.executions + ` e WHERE e.shard = $1 AND e.run = $2 AND e.parent IS NOT NULL)
+			SELECT ` + shardOf("e.parent") + `, e.parent_run FROM ` + st.executions +
+		` e WHERE e.shard = $1 AND e.run = $2 AND e.parent IS NOT NULL)
 		ORDER BY x.shard, x.id, x.superseded FOR UPDATE`
 }
 
@@ -178,8 +200,11 @@ func (tx *ownedTx) Finished(ctx context.Context, id journal.ID, run journal.RunI
 	if _, err := tx.Exec(ctx, tx.sql.lockFamily(), int16(id.Shard()), run[:]); err != nil {
 		return 0, err
 	}
-	err = tx.QueryRow(ctx, `SELECT superseded FROM `+tx.sql.executions+` WHERE shard = $1 AND run = $2 AND id = $3 AND state IN `+final,
-		int16(id.Shard()), run[:], id[:]).Scan(&superseded)
+	err = tx.QueryRow(
+		ctx,
+		`SELECT superseded FROM `+tx.sql.executions+` WHERE shard = $1 AND run = $2 AND id = $3 AND state IN `+final,
+		int16(id.Shard()), run[:], id[:],
+	).Scan(&superseded)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = journal.ErrNotFound
 	}
@@ -189,9 +214,14 @@ func (tx *ownedTx) Finished(ctx context.Context, id journal.ID, run journal.RunI
 // LeaveLink implements sqlsweep.Tx. The run of the step may be of a shard with another owner: as a message does in an
 // inbox, the link decides nothing there.
 func (tx *ownedTx) LeaveLink(ctx context.Context, run journal.RunKey) error {
-	_, err := tx.Exec(ctx, `INSERT INTO `+tx.sql.links+` (shard, run, step, callee, callee_run)
+	_, err := tx.Exec(ctx,
+		`INSERT INTO `+tx.sql.links+` (shard, run, step, callee, callee_run)
 		SELECT p.shard, p.run, e.parent_step, e.id, coalesce(e.chain, e.run)
-		FROM `+tx.sql.executions+` e JOIN `+tx.sql.executions+` p ON p.shard = `+shardOf("e.parent")+` AND p.run = e.parent_run
-		WHERE e.shard = $1 AND e.run = $2 AND p.state NOT IN `+final+` FOR KEY SHARE OF p ON CONFLICT DO NOTHING`, int16(run.Shard), run.Run[:])
+		FROM `+tx.sql.executions+` e JOIN `+tx.sql.executions+` p ON p.shard = `+shardOf("e.parent")+
+			` AND p.run = e.parent_run
+		WHERE e.shard = $1 AND e.run = $2 AND p.state NOT IN `+final+` FOR KEY SHARE OF p ON CONFLICT DO NOTHING`,
+		int16(run.Shard),
+		run.Run[:],
+	)
 	return err
 }

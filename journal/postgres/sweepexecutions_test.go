@@ -15,7 +15,15 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	store, fences := openInside(t)
 	newExecution := func(key string) journal.Execution {
 		id := journal.IDOf("default", "orders/Process", key)
-		return journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Running, CreatedAt: 1}
+		return journal.Execution{
+			ID:        id,
+			Run:       journal.RunID(id),
+			Namespace: "default",
+			Workflow:  "orders/Process",
+			Key:       key,
+			State:     journal.Running,
+			CreatedAt: 1,
+		}
 	}
 	parent := newExecution("parent")
 	executions := []journal.Execution{parent}
@@ -27,7 +35,10 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	}
 	store.start(t, fences, executions)
 	walked := func() float64 {
-		p := store.explain(t, store.sql.selectExpired(), allShards, journal.Never, int16(0), int64(0), make([]byte, 16), int64(0), journal.SweepBatch)
+		p := store.explain(
+			t, store.sql.selectExpired(), allShards, journal.Never, int16(0), int64(0), make([]byte, 16), int64(0),
+			journal.SweepBatch,
+		)
 		require.True(t, p.has(func(p explained) bool { return p.IndexName == "executions_expired" }), "%+v", p)
 		return p.walked()
 	}
@@ -38,18 +49,27 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	require.Zero(t, walked(), "what is kept is not looked at again")
 }
 
-// A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no deletion and
-// no continuation.
+// A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no
+// deletion and no continuation.
 func TestSweepOfARunRetiredBefore(t *testing.T) {
 	t.Parallel()
 	store, fences := openInside(t)
 	execution := func(key string, state journal.State) journal.Execution {
 		id := journal.IDOf("default", "orders/Process", key)
 		return journal.Execution{
-			ID: id, Run: journal.RunID(id), Chain: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: state, FinishedAt: 1,
+			ID:         id,
+			Run:        journal.RunID(id),
+			Chain:      journal.RunID(id),
+			Namespace:  "default",
+			Workflow:   "orders/Process",
+			Key:        key,
+			State:      state,
+			FinishedAt: 1,
 		}
 	}
-	swept, deleted, continued := execution("swept", journal.Completed), execution("deleted", journal.Completed), execution("continued", journal.Running)
+	swept, deleted, continued := execution("swept", journal.Completed), execution(
+		"deleted", journal.Completed,
+	), execution("continued", journal.Running)
 	continued.FinishedAt = 0
 	other := execution("other", journal.Completed)
 	store.start(t, fences, []journal.Execution{swept, deleted, continued, other})
@@ -58,7 +78,12 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	require.NoError(t, err)
 
 	require.NoError(t, store.Delete(t.Context(), fences[deleted.ID.Shard()], deleted.ID, deleted.Run, 0))
-	w := journal.Write{ID: continued.ID, Run: continued.Run, Fence: fences[continued.ID.Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}
+	w := journal.Write{
+		ID:       continued.ID,
+		Run:      continued.Run,
+		Fence:    fences[continued.ID.Shard()],
+		Continue: &journal.Continuation{Run: journal.RunID{1}},
+	}
 	results, err := store.Commit(t.Context(), []journal.Write{w})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
@@ -68,6 +93,8 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	_, err = store.Purge(t.Context(), fences, 1000)
 	require.NoError(t, err)
 	left := 0
-	require.NoError(t, store.main.QueryRow(t.Context(), `SELECT count(*) FROM `+store.sql.retired+` WHERE NOT holds`).Scan(&left))
+	require.NoError(
+		t, store.main.QueryRow(t.Context(), `SELECT count(*) FROM `+store.sql.retired+` WHERE NOT holds`).Scan(&left),
+	)
 	require.Zero(t, left)
 }

@@ -13,7 +13,8 @@ import (
 func (st *statements) selectOldReceipts() string {
 	return `SELECT r.at, r.id, r.origin, coalesce(octet_length(r.value), 0),
 			EXISTS (SELECT FROM ` + st.executions + ` e
-				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final + lookUp + `
+				WHERE e.shard = ` + shardOf("r.sender") + ` AND e.run = r.sender_run AND e.state NOT IN ` + final +
+		lookUp + `
 		FROM unnest($1::int2[]) AS s (shard) CROSS JOIN LATERAL (
 			SELECT x.* FROM ` + st.receipts + ` x WHERE x.shard = s.shard AND NOT x.held AND x.at < $2
 				AND (x.at, x.id, x.origin) > (` + fromPlace("$4::int8", "(-9223372036854775808)::int8") + `, ` +
@@ -23,9 +24,14 @@ func (st *statements) selectOldReceipts() string {
 }
 
 // OldReceipts implements sqlsweep.Tx.
-func (tx *ownedTx) OldReceipts(ctx context.Context, before int64, after sqlsweep.ReceiptPlace, limit int) ([]sqlsweep.OldReceipt, error) {
+func (tx *ownedTx) OldReceipts(
+	ctx context.Context, before int64, after sqlsweep.ReceiptPlace, limit int,
+) ([]sqlsweep.OldReceipt, error) {
 	shard := after.ID.Shard()
-	rows, err := tx.Query(ctx, tx.sql.selectOldReceipts(), tx.shards(shard), before, int16(shard), after.At, after.ID[:], after.Origin[:], limit)
+	rows, err := tx.Query(
+		ctx, tx.sql.selectOldReceipts(), tx.shards(shard), before, int16(shard), after.At, after.ID[:], after.Origin[:],
+		limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +52,17 @@ func (tx *ownedTx) HoldReceipts(ctx context.Context, held []sqlsweep.OldReceipt)
 	shards, ids, origins := receiptKeys(held)
 	_, err := tx.Exec(ctx, `
 		WITH kept AS (
-			SELECT r.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS k (shard, id, origin) JOIN `+tx.sql.receipts+` r USING (shard, id, origin)),
+			SELECT r.* FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS k (shard, id, origin) JOIN `+
+		tx.sql.receipts+` r USING (shard, id, origin)),
 		alive AS (
 			SELECT h.shard, h.run FROM `+tx.sql.executions+` h
 			WHERE (h.shard, h.run) IN (SELECT `+shardOf("sender")+`, sender_run FROM kept) AND h.state NOT IN `+final+`
 			FOR NO KEY UPDATE SKIP LOCKED),
-		marked AS (UPDATE `+tx.sql.executions+` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.run = a.run AND NOT x.holds)
+		marked AS (UPDATE `+tx.sql.executions+
+		` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.run = a.run AND NOT x.holds)
 		UPDATE `+tx.sql.receipts+` r SET held = true
-		FROM kept k JOIN alive a ON a.run = k.sender_run WHERE r.shard = k.shard AND r.id = k.id AND r.origin = k.origin`,
+		FROM kept k JOIN alive a ON a.run = k.sender_run WHERE r.shard = k.shard AND r.id = k.id
+			AND r.origin = k.origin`,
 		shards, ids, origins)
 	return err
 }
@@ -69,7 +78,8 @@ func (tx *ownedTx) DeleteReceipts(ctx context.Context, free []sqlsweep.OldReceip
 }
 
 func (st *statements) deleteReceipts() string {
-	return `DELETE FROM ` + st.receipts + ` r USING unnest($1::int2[], $2::bytea[], $3::bytea[]) AS d (shard, id, origin)
+	return `DELETE FROM ` + st.receipts +
+		` r USING unnest($1::int2[], $2::bytea[], $3::bytea[]) AS d (shard, id, origin)
 		WHERE r.shard = d.shard AND r.id = d.id AND r.origin = d.origin`
 }
 

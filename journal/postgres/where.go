@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// lookUp ends a subquery that is asked for each row, in the order of the rows. A planner that
-// may make a join of it may also read and sort all of them.
+// lookUp ends a subquery that is asked for each row, in the order of the rows. A planner that may make a join of it may
+// also read and sort all of them.
 const lookUp = ` OFFSET 0)`
 
 // whereQuery lists executions whose attributes meet conditions: see the embedded store, which
@@ -26,18 +26,22 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 	if f.Namespace == "" {
 		spaces = `(SELECT namespace FROM ` + st.attributes + ` WHERE namespace > $1 ORDER BY namespace LIMIT 1)
 			UNION ALL
-			SELECT n.* FROM spaces s CROSS JOIN LATERAL (SELECT a.namespace FROM ` + st.attributes + ` a WHERE a.namespace > s.namespace ORDER BY a.namespace LIMIT 1) AS n`
+			SELECT n.* FROM spaces s CROSS JOIN LATERAL (SELECT a.namespace FROM ` + st.attributes +
+			` a WHERE a.namespace > s.namespace ORDER BY a.namespace LIMIT 1) AS n`
 	}
 	// The first that asks for one value leads: its rows are in the order of the list.
 	first := max(0, slices.IndexFunc(f.Where, func(c journal.Condition) bool { return c.Operator == "=" }))
-	where := `a.namespace = s.namespace AND ` + conditionSQL(&f.Where[first], "a", param) + ` AND (a.created_at, a.id) < ($2, $3)`
+	where := `a.namespace = s.namespace AND ` + conditionSQL(&f.Where[first], "a", param) +
+		` AND (a.created_at, a.id) < ($2, $3)`
 	for i := range f.Where {
 		if i != first {
-			where += ` AND EXISTS (SELECT FROM ` + st.attributes + ` b WHERE b.shard = a.shard AND b.id = a.id AND ` + conditionSQL(&f.Where[i], "b", param) + lookUp
+			where += ` AND EXISTS (SELECT FROM ` + st.attributes + ` b WHERE b.shard = a.shard AND b.id = a.id AND ` +
+				conditionSQL(&f.Where[i], "b", param) + lookUp
 		}
 	}
 	if f.State != "" || f.Workflow != "" {
-		where += ` AND EXISTS (SELECT FROM ` + st.executions + ` e WHERE e.shard = a.shard AND e.id = a.id AND e.superseded = 0`
+		where += ` AND EXISTS (SELECT FROM ` + st.executions +
+			` e WHERE e.shard = a.shard AND e.id = a.id AND e.superseded = 0`
 		if f.State != "" {
 			where += ` AND e.state = ` + param(string(f.State))
 		}
@@ -51,7 +55,8 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 	}
 	return `WITH RECURSIVE spaces AS (` + spaces + `),
 		page AS (
-			SELECT newest.* FROM spaces s CROSS JOIN LATERAL (SELECT a.created_at AS at, a.id AS place FROM ` + st.attributes + ` a
+			SELECT newest.* FROM spaces s CROSS JOIN LATERAL (SELECT a.created_at AS at, a.id AS place FROM ` +
+		st.attributes + ` a
 				WHERE ` + where + ` ORDER BY a.created_at DESC, a.id DESC LIMIT $4) AS newest
 			ORDER BY at DESC, place DESC LIMIT $4)
 		SELECT ` + sqlread.ExecutionColumns + ` FROM page JOIN ` + st.executions + ` e

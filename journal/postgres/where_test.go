@@ -20,11 +20,27 @@ func TestWherePlans(t *testing.T) {
 	for i := range rows {
 		key := fmt.Sprintf("%04d", i)
 		id := journal.IDOf("default", "orders/Process", key)
-		rows[i] = journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Running, CreatedAt: int64(i + 1)}
-		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Publish: &journal.Published{Attributes: []journal.NamedAttribute{
-			{Name: "amount", Attribute: abi.Attribute{Type: abi.AttributeNumber, Number: float64(i)}},
-			{Name: "customer", Attribute: abi.Attribute{Type: abi.AttributeText, Text: fmt.Sprint("customer ", i%2)}},
-		}}}
+		rows[i] = journal.Execution{
+			ID:        id,
+			Run:       journal.RunID(id),
+			Namespace: "default",
+			Workflow:  "orders/Process",
+			Key:       key,
+			State:     journal.Running,
+			CreatedAt: int64(i + 1),
+		}
+		writes[i] = journal.Write{
+			ID:    id,
+			Run:   journal.RunID(id),
+			Fence: fences[id.Shard()],
+			Publish: &journal.Published{Attributes: []journal.NamedAttribute{
+				{Name: "amount", Attribute: abi.Attribute{Type: abi.AttributeNumber, Number: float64(i)}},
+				{
+					Name:      "customer",
+					Attribute: abi.Attribute{Type: abi.AttributeText, Text: fmt.Sprint("customer ", i%2)},
+				},
+			}},
+		}
 	}
 	store.start(t, fences, rows)
 	_, err := store.Commit(t.Context(), writes)
@@ -33,9 +49,13 @@ func TestWherePlans(t *testing.T) {
 		_, err := store.main.Exec(t.Context(), "ANALYZE "+table)
 		require.NoError(t, err)
 	}
-	customer := journal.Condition{Name: "customer", Operator: "=", Value: abi.Attribute{Type: abi.AttributeText, Text: "customer 1"}}
+	customer := journal.Condition{
+		Name: "customer", Operator: "=", Value: abi.Attribute{Type: abi.AttributeText, Text: "customer 1"},
+	}
 	amount := func(operator string, n float64) journal.Condition {
-		return journal.Condition{Name: "amount", Operator: operator, Value: abi.Attribute{Type: abi.AttributeNumber, Number: n}}
+		return journal.Condition{
+			Name: "amount", Operator: operator, Value: abi.Attribute{Type: abi.AttributeNumber, Number: n},
+		}
 	}
 	for name, c := range map[string]struct {
 		filter       journal.Filter
@@ -69,7 +89,12 @@ func TestLockPlans(t *testing.T) {
 	store, fences := openInside(t)
 	var writes []journal.Write
 	for i := range 3000 {
-		l := &journal.Lock{Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), Holder: journal.Caller{Step: journal.StepID{1}}}
+		l := &journal.Lock{
+			Namespace: "default",
+			Type:      "bank/Account",
+			Key:       fmt.Sprint(i),
+			Holder:    journal.Caller{Step: journal.StepID{1}},
+		}
 		if i%100 == 0 {
 			l.Namespace = "rare"
 		}

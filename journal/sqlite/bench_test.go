@@ -18,10 +18,9 @@ import (
 	"github.com/cruster/cruster/journal/storetest"
 )
 
-// BenchmarkCommit measures batches of the writes of n executions. As in a busy host, 64
-// are alive at a time, each is started, has ten entries and ends with the last of them,
-// and those of earlier ones stay in the tables. The price of a write is also given in
-// CPU time, which other processes of the machine change less.
+// BenchmarkCommit measures batches of the writes of n executions. As in a busy host, 64 are alive at a time, each is
+// started, has ten entries and ends with the last of them, and those of earlier ones stay in the tables. The price of a
+// write is also given in CPU time, which other processes of the machine change less.
 func BenchmarkCommit(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -52,8 +51,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitter has n executions commit their writes one after the other, all at
-// once, and tells how many share a transaction.
+// BenchmarkCommitter has n executions commit their writes one after the other, all at once, and tells how many share a
+// transaction.
 func BenchmarkCommitter(b *testing.B) {
 	for _, n := range []int{1, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -92,8 +91,7 @@ type life struct {
 	seq     uint64
 }
 
-// next is the write that brings the execution one step further; after the last it is
-// another one.
+// next is the write that brings the execution one step further; after the last it is another one.
 func (l *life) next(fences []journal.Fence) journal.Write {
 	key := fmt.Sprint("order-", l.number)
 	id := journal.IDOf("default", "load/Sequential", key)
@@ -101,15 +99,24 @@ func (l *life) next(fences []journal.Fence) journal.Write {
 	if !l.started {
 		l.started = true
 		w.Start = &journal.Execution{
-			ID: id, Run: w.Run, Namespace: "default", Workflow: "load/Sequential", Key: key, State: journal.Running, CreatedAt: int64(l.number),
-			Digest: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Input: abi.Nil,
+			ID:        id,
+			Run:       w.Run,
+			Namespace: "default",
+			Workflow:  "load/Sequential",
+			Key:       key,
+			State:     journal.Running,
+			CreatedAt: int64(l.number),
+			Digest:    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			Input:     abi.Nil,
 		}
 		return w
 	}
 	l.seq++
 	w.Entries = []journal.Entry{{
 		Seq: l.seq, At: 1, Kind: journal.Delivery, Turn: l.seq, Value: abi.Nil, Attempts: 1,
-		Op: journal.Op{Hash: make([]byte, 16), Kind: "activity", Name: "step", Number: uint32(l.seq), Occurrence: uint32(l.seq)},
+		Op: journal.Op{
+			Hash: make([]byte, 16), Kind: "activity", Name: "step", Number: uint32(l.seq), Occurrence: uint32(l.seq),
+		},
 	}}
 	if l.seq == 10 {
 		w.Update = &journal.Update{State: journal.Completed, Value: abi.Nil, FinishedAt: int64(l.number)}
@@ -147,7 +154,8 @@ func BenchmarkGuest(b *testing.B) {
 	m := journal.Module{Digest: "sha256:1"}
 	d := journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}
 	_, err := store.Deploy(b.Context(), writes[0].Fence, m, d, []abi.Migration{{
-		Version: 1, SQL: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)",
+		Version: 1,
+		SQL:     "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)",
 	}})
 	require.NoError(b, err)
 	for seq := uint64(1); b.Loop(); seq++ {
@@ -164,7 +172,12 @@ func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 	writes := make([]journal.Write, n)
 	for i := range writes {
 		id := journal.IDOf("mine", "w/W", fmt.Sprint(i))
-		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+		writes[i] = journal.Write{
+			ID:    id,
+			Run:   journal.RunID(id),
+			Fence: fences[id.Shard()],
+			Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running},
+		}
 	}
 	results, err := store.Commit(b.Context(), writes)
 	require.NoError(b, err)
@@ -175,8 +188,8 @@ func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 	return store, writes
 }
 
-// BenchmarkMessage has n executions receive a message each, and take it in the next turn:
-// two writes each. Before that each has so many messages.
+// BenchmarkMessage has n executions receive a message each, and take it in the next turn: two writes each. Before that
+// each has so many messages.
 func BenchmarkMessage(b *testing.B) {
 	for _, c := range []struct{ executions, before int }{{1, 0}, {64, 0}, {1, 1000}, {1, 9000}} {
 		b.Run(fmt.Sprintf("%d/%d", c.executions, c.before), func(b *testing.B) {
@@ -184,7 +197,9 @@ func BenchmarkMessage(b *testing.B) {
 			n := uint32(0)
 			message := func() *journal.Message {
 				n++
-				m := &journal.Message{Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil}
+				m := &journal.Message{
+					Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil,
+				}
 				binary.BigEndian.PutUint32(m.Origin[:], n)
 				return m
 			}
@@ -226,7 +241,9 @@ func BenchmarkEntity(b *testing.B) {
 			require.NoError(b, err)
 			writes := make([]journal.Write, n)
 			for i := range writes {
-				e := &journal.Entity{Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200)}
+				e := &journal.Entity{
+					Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200),
+				}
 				e.ID = journal.EntityID(e.Namespace, e.Type, e.Key)
 				writes[i] = journal.Write{ID: e.ID, Fence: fences[e.ID.Shard()], Entity: e}
 			}

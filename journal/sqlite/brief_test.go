@@ -10,17 +10,27 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// TestBriefRowsAreSmall: a hundred brief rows of an execution with an input and a result of 4 MiB each take less memory than one payload.
+// TestBriefRowsAreSmall: a hundred brief rows of an execution with an input and a result of 4 MiB each take less memory
+// than one payload.
 func TestBriefRowsAreSmall(t *testing.T) {
 	store := open(t, sqlite.Config{Dir: t.TempDir()})
 	fences, err := store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	id := journal.IDOf("default", "w", "k")
 	row := journal.Execution{
-		ID: id, Run: journal.RunID(id), Chain: journal.RunID(id), Namespace: "default", Workflow: "w", Key: "k", State: journal.Completed,
-		Input: make([]byte, 4<<20), Value: make([]byte, 4<<20),
+		ID:        id,
+		Run:       journal.RunID(id),
+		Chain:     journal.RunID(id),
+		Namespace: "default",
+		Workflow:  "w",
+		Key:       "k",
+		State:     journal.Completed,
+		Input:     make([]byte, 4<<20),
+		Value:     make([]byte, 4<<20),
 	}
-	results, err := store.Commit(t.Context(), []journal.Write{{Fence: fences[id.Shard()], ID: id, Run: row.Run, Chain: row.Chain, Start: &row}})
+	results, err := store.Commit(t.Context(), []journal.Write{{
+		Fence: fences[id.Shard()], ID: id, Run: row.Run, Chain: row.Chain, Start: &row,
+	}})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	allocated := func(read func()) uint64 {

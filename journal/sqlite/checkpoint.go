@@ -9,8 +9,8 @@ import (
 
 // Lengths of the log, in pages of 4 KiB.
 const (
-	// copyEvery is how much of the log is copied back at a time. A page that many
-	// commits have changed since is copied once.
+	// copyEvery is how much of the log is copied back at a time. A page that many commits have changed since is copied
+	// once.
 	copyEvery = 8_000
 	// longLog is where the log is to begin anew.
 	longLog = 16_000
@@ -22,15 +22,14 @@ const (
 
 // checkpointer copies the log back into the database, beside commits.
 //
-// SQLite does so by itself at the end of a commit that finds the log long: all
-// executions then wait until thousands of pages are written and flushed. Another handle
-// can do it at the same time as the writer commits. Durability does not hang on it:
-// SQLite flushes the log before it copies from it, flushes the database before it lets
-// the log begin anew, and reads the log for as long as that has not happened.
+// SQLite does so by itself at the end of a commit that finds the log long: all executions then wait until thousands of
+// pages are written and flushed. Another handle can do it at the same time as the writer commits. Durability does not
+// hang on it: SQLite flushes the log before it copies from it, flushes the database before it lets the log begin anew,
+// and reads the log for as long as that has not happened.
 //
-// The log begins anew when a commit finds all of it copied. While commits go on there is
-// always a rest. So a log that is long is copied again and again, until the rest is
-// small, and the commit that finds it longest copies that by itself.
+// The log begins anew when a commit finds all of it copied. While commits go on there is always a rest. So a log that
+// is long is copied again and again, until the rest is small, and the commit that finds it longest copies that by
+// itself.
 type checkpointer struct {
 	wanted chan struct{} // capacity 1; closed to end it
 	done   sync.WaitGroup
@@ -47,8 +46,7 @@ func newCheckpointer(path string) (*checkpointer, error) {
 	c := &checkpointer{conn: conn, wanted: make(chan struct{}, 1)}
 	c.done.Go(func() {
 		for range c.wanted {
-			// A failure leaves the log as it is: the next one meets it again, and in the
-			// end a commit does.
+			// A failure leaves the log as it is: the next one meets it again, and in the end a commit does.
 			if log, copied, err := c.checkpoint("NOOP"); err == nil && copyDue(log, copied) {
 				_, _, _ = c.checkpoint("PASSIVE")
 			}

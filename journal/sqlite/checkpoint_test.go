@@ -27,9 +27,8 @@ func TestCopyDue(t *testing.T) {
 	}
 }
 
-// TestLogIsCopiedBeside copies the log while the writer is in the middle of a
-// transaction: the two do not wait for each other, and the log begins anew once all of
-// it is copied.
+// TestLogIsCopiedBeside copies the log while the writer is in the middle of a transaction: the two do not wait for each
+// other, and the log begins anew once all of it is copied.
 func TestLogIsCopiedBeside(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{Dir: t.TempDir()})
@@ -39,7 +38,9 @@ func TestLogIsCopiedBeside(t *testing.T) {
 	require.NoError(t, err)
 	start := func(key string) {
 		e := laneOf(key)
-		results, err := s.Commit(t.Context(), []journal.Write{{ID: e.ID, Run: e.Run, Fence: fences[e.ID.Shard()], Start: &e}})
+		results, err := s.Commit(t.Context(), []journal.Write{{
+			ID: e.ID, Run: e.Run, Fence: fences[e.ID.Shard()], Start: &e,
+		}})
 		require.NoError(t, err)
 		require.NoError(t, results[0].Err)
 	}

@@ -15,10 +15,9 @@ var numbered = regexp.MustCompile(`:[0-9]+$`)
 
 // columnNames are the names of a result's columns.
 //
-// The handle forgets the name of a column if a later one has the same, as the
-// ids of two joined tables do. As a subquery SQLite numbers such names, so the
-// missing ones are read off the statement wrapped into another one. That works
-// for queries; where it does not, the columns stay nameless.
+// The handle forgets the name of a column if a later one has the same, as the ids of two joined tables do. As a
+// subquery SQLite numbers such names, so the missing ones are read off the statement wrapped into another one. That
+// works for queries; where it does not, the columns stay nameless.
 func (s *Store) columnNames(stmt *sqlite.Stmt, query guestsql.Renamed) []string {
 	names := make([]string, stmt.ColumnCount())
 	for i := range names {

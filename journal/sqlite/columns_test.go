@@ -12,7 +12,9 @@ func TestDuplicateColumnNames(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})
 	tx := b.begin(t)
-	columns, rows, err := tx.Query(b.ctx, "SELECT a.id, b.id, 'x' AS id, owner FROM accounts a JOIN accounts b USING (owner)", nil)
+	columns, rows, err := tx.Query(
+		b.ctx, "SELECT a.id, b.id, 'x' AS id, owner FROM accounts a JOIN accounts b USING (owner)", nil,
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"id", "id", "id", "owner"}, columns)
 	require.Equal(t, [][]any{{int64(1), int64(1), "x", "ada"}}, rows)

@@ -15,10 +15,15 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence,
 	var fences []journal.Fence
 	token := journal.NewToken()
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		err := run(conn, "UPDATE cruster_shards SET epoch = epoch + 1, token = ?2, owner = ?1", func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, owner)
-			stmt.BindBytes(2, token[:])
-		}, nil)
+		err := run(
+			conn,
+			"UPDATE cruster_shards SET epoch = epoch + 1, token = ?2, owner = ?1",
+			func(stmt *sqlite.Stmt) {
+				stmt.BindText(1, owner)
+				stmt.BindBytes(2, token[:])
+			},
+			nil,
+		)
 		if err != nil {
 			return err
 		}
@@ -160,7 +165,10 @@ func (b *batch) applies(w *journal.Write) (over bool, result journal.Result, err
 		return over, journal.Result{Err: journal.ErrNotFound}, nil
 	}
 	if w.Link != nil {
-		linked, err := b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run), w.Link.Step)
+		linked, err := b.found(
+			"SELECT 1 FROM cruster_links WHERE shard = ?1 AND run = ?2 AND step = ?3", journal.KeyOf(w.ID, w.Run),
+			w.Link.Step,
+		)
 		if err != nil || linked {
 			return over, journal.Result{Existed: linked}, err
 		}
@@ -172,7 +180,8 @@ func (b *batch) applies(w *journal.Write) (over bool, result journal.Result, err
 }
 
 // selectUsed finds a run that is gone, or superseded.
-const selectUsed = `SELECT 1 FROM cruster_retired WHERE shard = ?1 AND run = ?2 UNION ALL SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2`
+const selectUsed = `SELECT 1 FROM cruster_retired WHERE shard = ?1 AND run = ?2 UNION ALL SELECT 1
+	FROM cruster_executions WHERE shard = ?1 AND run = ?2`
 
 // isUsed tells whether there was a run of that id before.
 func (b *batch) isUsed(run journal.RunKey) (bool, error) {
@@ -216,10 +225,15 @@ func columnFence(row *sqlite.Stmt) (f journal.Fence) {
 
 func readFence(conn *sqlite.Conn, shard journal.Shard) (fence journal.Fence, err error) {
 	found := false
-	err = run(conn, "SELECT epoch, token FROM cruster_shards WHERE shard = ?1", values(int(shard)), func(row *sqlite.Stmt) error {
-		fence, found = columnFence(row), true
-		return nil
-	})
+	err = run(
+		conn,
+		"SELECT epoch, token FROM cruster_shards WHERE shard = ?1",
+		values(int(shard)),
+		func(row *sqlite.Stmt) error {
+			fence, found = columnFence(row), true
+			return nil
+		},
+	)
 	if err == nil && !found {
 		err = fmt.Errorf("shard %d is missing", shard)
 	}
@@ -246,18 +260,26 @@ type thisRun struct {
 func (b *batch) run(id journal.ID) (found *thisRun, err error) { return readRun(b.conn, id) }
 
 func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
-	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0", values(id), func(row *sqlite.Stmt) error {
-		found = &thisRun{state: journal.State(row.ColumnText(2))}
-		row.ColumnBytes(0, found.run[:])
-		row.ColumnBytes(1, found.chain[:])
-		return nil
-	})
+	err = run(
+		conn,
+		"SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0",
+		values(id),
+		func(row *sqlite.Stmt) error {
+			found = &thisRun{state: journal.State(row.ColumnText(2))}
+			row.ColumnBytes(0, found.run[:])
+			row.ColumnBytes(1, found.chain[:])
+			return nil
+		},
+	)
 	return found, err
 }
 
 // chainThere tells whether the callee of a link is the execution that is meant.
 func (b *batch) chainThere(l *journal.Link) (bool, error) {
-	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND coalesce(chain, run) = ?3", l.Callee, l.Chain)
+	return b.found(
+		"SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0 AND coalesce(chain, run) = ?3",
+		l.Callee, l.Chain,
+	)
 }
 
 func (b *batch) found(query string, list ...any) (found bool, err error) {
@@ -338,11 +360,27 @@ func (b *batch) putInput(of journal.RunKey, input []byte) error {
 }
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
-	return exec(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = iif(?3 = 'running' AND arrivals > ?13, ?14, ?4), value = ?5, error = ?6, finished_at = ?7,
-			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11, interrupt = coalesce(interrupt, ?12)
+	return exec(
+		b.conn,
+		`UPDATE cruster_executions SET state = ?3, wake_at = iif(?3 = 'running' AND arrivals > ?13, ?14, ?4),
+			value = ?5, error = ?6, finished_at = ?7,
+			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11,
+				interrupt = coalesce(interrupt, ?12)
 		WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
-		id, string(u.State), u.WakeAt, u.Value, pack(u.Error), u.FinishedAt, pack(&u.Waiting), orNull(u.Digest), u.MovedAt, orNull(u.Section),
-		pack(u.Interrupt), u.Arrivals, journal.Now)
+		id,
+		string(u.State),
+		u.WakeAt,
+		u.Value,
+		pack(u.Error),
+		u.FinishedAt,
+		pack(&u.Waiting),
+		orNull(u.Digest),
+		u.MovedAt,
+		orNull(u.Section),
+		pack(u.Interrupt),
+		u.Arrivals,
+		journal.Now,
+	)
 }
 
 func (b *batch) link(w *journal.Write) error {
@@ -358,13 +396,37 @@ func (b *batch) start(e *journal.Execution) error {
 	if !e.Parent.IsZero() {
 		parentShard = int(e.Parent.ID.Shard())
 	}
-	err := exec(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
-			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
+	err := exec(
+		b.conn,
+		`INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
+			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting,
+				pinned, moved_at,
 			section, chain, continued, request)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)`,
-		e.ID, e.Namespace, e.Workflow, e.Key, e.Digest, string(e.State), e.Value, pack(e.Error),
-		e.WakeAt, pack(e.Interrupt), parentShard, e.Parent, e.CreatedAt, e.FinishedAt, e.Run, pack(&e.Waiting), pack(&e.Pinned), e.MovedAt,
-		orNull(e.Section), chain, int(e.Continued), orNull(e.Request))
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+			?23, ?24, ?25)`,
+		e.ID,
+		e.Namespace,
+		e.Workflow,
+		e.Key,
+		e.Digest,
+		string(e.State),
+		e.Value,
+		pack(e.Error),
+		e.WakeAt,
+		pack(e.Interrupt),
+		parentShard,
+		e.Parent,
+		e.CreatedAt,
+		e.FinishedAt,
+		e.Run,
+		pack(&e.Waiting),
+		pack(&e.Pinned),
+		e.MovedAt,
+		orNull(e.Section),
+		chain,
+		int(e.Continued),
+		orNull(e.Request),
+	)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import "github.com/cruster/cruster/journal"
 // current run alone.
 func (b *batch) supersede(id journal.ID) error {
 	for _, query := range []string{
-		`UPDATE cruster_executions SET superseded = 1 + (SELECT max(superseded) FROM cruster_executions WHERE shard = ?1 AND id = ?2)
+		`UPDATE cruster_executions SET superseded = 1 + (SELECT max(superseded) FROM cruster_executions WHERE shard = ?1
+			AND id = ?2)
 			WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
 		"DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2",
 	} {
@@ -18,8 +19,7 @@ func (b *batch) supersede(id journal.ID) error {
 	return nil
 }
 
-// superseding tells whether the run that a write supersedes has a message of the origin that
-// the write receives.
+// superseding tells whether the run that a write supersedes has a message of the origin that the write receives.
 func (b *batch) superseding(w *journal.Write) (bool, error) {
 	there, err := b.run(w.ID)
 	if err != nil || there == nil {

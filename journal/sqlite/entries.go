@@ -16,10 +16,12 @@ var errEntryTaken = errors.New("its sequence number is taken")
 const (
 	insertEntryRow = "INSERT INTO cruster_entries (shard, run, seq, last, body) VALUES (?1, ?2, ?3, ?4, ?5)"
 	// selectLastBefore finds the end of the last row that begins at or before a number.
-	selectLastBefore = "SELECT last FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 1"
+	selectLastBefore = "SELECT last FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3 ORDER BY seq " +
+		"DESC LIMIT 1"
 	// selectEntries reads rows that end behind a number: the row that contains it comes first.
 	selectEntries = `SELECT seq, last, body FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND last > ?3
-		AND seq >= coalesce((SELECT max(seq) FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3), 0) ORDER BY seq`
+		AND seq >= coalesce((SELECT max(seq) FROM cruster_entries WHERE shard = ?1 AND run = ?2 AND seq <= ?3), 0)
+			ORDER BY seq`
 )
 
 // insertEntries appends the entries of a write to the journal of its run.
@@ -50,7 +52,9 @@ func (b *batch) lastEntry(of journal.RunKey, seq uint64) (last uint64, err error
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, of journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
+func (s *Store) Entries(
+	ctx context.Context, of journal.RunKey, after uint64, limit journal.PageLimit,
+) ([]journal.Entry, bool, error) {
 	page := journal.NewEntryPage(after, limit)
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, selectEntries, values(of, after), func(row *sqlite.Stmt) error {

@@ -14,8 +14,8 @@ import (
 // errEnough has a statement end before its last row.
 var errEnough = errors.New("sqlite: enough rows")
 
-// run runs one of Cruster's own statements: prepared once a handle, then
-// reused. Each is called for every row, until it returns errEnough or fails.
+// run runs one of Cruster's own statements: prepared once a handle, then reused. Each is called for every row, until it
+// returns errEnough or fails.
 func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) (err error) {
 	stmt, err := conn.Prepare(query)
 	if err != nil {
@@ -67,8 +67,7 @@ func step(stmt *sqlite.Stmt, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) er
 	}
 }
 
-// classify tells a collision, which may be repeated, and a full disk from other
-// failures.
+// classify tells a collision, which may be repeated, and a full disk from other failures.
 func classify(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked:
@@ -136,8 +135,7 @@ func (s *Store) begin() error {
 	return run(s.writer, "BEGIN IMMEDIATE", nil, nil)
 }
 
-// rollback ends the transaction if there is one. It cannot fail in a way that
-// leaves one behind.
+// rollback ends the transaction if there is one. It cannot fail in a way that leaves one behind.
 func rollback(conn *sqlite.Conn) {
 	if !conn.AutocommitEnabled() {
 		conn.SetInterrupt(nil)
@@ -145,9 +143,8 @@ func rollback(conn *sqlite.Conn) {
 	}
 }
 
-// commit commits the transaction of the write handle. If the disk fails under
-// it the log may hold the transaction or not, and only a restart tells: that is
-// journal.ErrUndecided. So it is if the files were taken away meanwhile.
+// commit commits the transaction of the write handle. If the disk fails under it the log may hold the transaction or
+// not, and only a restart tells: that is journal.ErrUndecided. So it is if the files were taken away meanwhile.
 func (s *Store) commit() error {
 	err := run(s.writer, "COMMIT", nil, nil)
 	if err == nil {

@@ -26,7 +26,9 @@ func TestWriteLeavesNoTransaction(t *testing.T) {
 		return run(conn, "INSERT INTO cruster_meta (name, value) VALUES ('test', '1')", nil, nil)
 	}
 	failed := errors.New("failed")
-	require.ErrorIs(t, store.write(t.Context(), func(conn *sqlite.Conn) error { return errors.Join(insert(conn), failed) }), failed)
+	require.ErrorIs(
+		t, store.write(t.Context(), func(conn *sqlite.Conn) error { return errors.Join(insert(conn), failed) }), failed,
+	)
 	require.Panics(t, func() {
 		_ = store.write(t.Context(), func(conn *sqlite.Conn) error {
 			require.NoError(t, insert(conn))

@@ -20,8 +20,7 @@ func nested(levels int, inner, around string) string {
 	return inner
 }
 
-// expressions builds a chain of common table expressions, each made of the one
-// before.
+// expressions builds a chain of common table expressions, each made of the one before.
 func expressions(levels int, next string) string {
 	q := "WITH c0 AS (SELECT balance AS c FROM accounts)"
 	for i := range levels {
@@ -34,18 +33,21 @@ func columns(n int, column string) string {
 	return strings.TrimSuffix(strings.Repeat(column+",", n), ",")
 }
 
-// TestStatementsThatExpand: each of these would take minutes to hours, and most of
-// them all memory, in a place where SQLite does not look at its clock.
+// TestStatementsThatExpand: each of these would take minutes to hours, and most of them all memory, in a place where
+// SQLite does not look at its clock.
 func TestStatementsThatExpand(t *testing.T) {
 	t.Parallel()
 	const inner = "SELECT balance AS c FROM accounts"
 	const megabytes = " FROM (SELECT hex(zeroblob(1000000)) AS a)"
 	for name, query := range map[string]string{
-		"merged subqueries":    nested(30, inner, "SELECT max(c, c) AS c FROM (%s)"),
-		"wide subqueries":      nested(8, inner, "SELECT max("+columns(50, "c")+") AS c FROM (%s)"),
-		"pushed conditions":    "SELECT c FROM (" + nested(30, inner, "SELECT max(c, c) AS c FROM (%s)") + ") WHERE c > 1",
-		"pushed into distinct": "SELECT c FROM (" + nested(30, inner, "SELECT DISTINCT max(c, c) AS c FROM (%s)") + ") WHERE c > 1",
-		"unions":               "SELECT c FROM (" + nested(30, inner, "SELECT max(c, c) AS c FROM (%s) UNION ALL SELECT 1") + ") WHERE c > 1",
+		"merged subqueries": nested(30, inner, "SELECT max(c, c) AS c FROM (%s)"),
+		"wide subqueries":   nested(8, inner, "SELECT max("+columns(50, "c")+") AS c FROM (%s)"),
+		"pushed conditions": "SELECT c FROM (" + nested(30, inner, "SELECT max(c, c) AS c FROM (%s)") +
+			") WHERE c > 1",
+		"pushed into distinct": "SELECT c FROM (" + nested(30, inner, "SELECT DISTINCT max(c, c) AS c FROM (%s)") +
+			") WHERE c > 1",
+		"unions": "SELECT c FROM (" +
+			nested(30, inner, "SELECT max(c, c) AS c FROM (%s) UNION ALL SELECT 1") + ") WHERE c > 1",
 		"subqueries of values": nested(30, inner, "SELECT (SELECT c) + (SELECT c) AS c FROM (%s)"),
 		"expressions":          expressions(30, "SELECT max(c, c) AS c FROM c?"),
 		"joined expressions":   expressions(30, "SELECT x.c FROM c? x, c? y"),
@@ -60,7 +62,8 @@ func TestStatementsThatExpand(t *testing.T) {
 			t.Parallel()
 			b := newGuestBundle(t, sqlite.Config{GuestTxLimit: 2 * time.Second})
 			var views strings.Builder
-			views.WriteString("CREATE VIEW v0 AS SELECT balance AS c FROM accounts; CREATE VIEW j0 AS SELECT balance AS c FROM accounts;")
+			views.WriteString("CREATE VIEW v0 AS SELECT balance AS c FROM accounts; CREATE VIEW j0 AS SELECT balance " +
+				"AS c FROM accounts;")
 			for i := range 29 {
 				fmt.Fprintf(&views, "CREATE VIEW v%d AS SELECT max(c, c) AS c FROM v%d;", i+1, i)
 			}
@@ -71,7 +74,9 @@ func TestStatementsThatExpand(t *testing.T) {
 			tx := b.begin(t)
 			_, err := tx.Exec(b.ctx, query, nil)
 			if err != nil {
-				require.Contains(t, []abi.Code{abi.CodeSQL, abi.CodeSQLForbidden, abi.CodeTxTooLong}, abi.CodeOf(err), "%v", err)
+				require.Contains(
+					t, []abi.Code{abi.CodeSQL, abi.CodeSQLForbidden, abi.CodeTxTooLong}, abi.CodeOf(err), "%v", err,
+				)
 			}
 			require.NoError(t, tx.Rollback(b.ctx))
 			b.start(t, "the journal goes on")
@@ -88,8 +93,10 @@ func TestDefinitionsThatExpand(t *testing.T) {
 	}
 	for name, sql := range map[string]string{
 		"generated columns": generated + ")",
-		"a long check":      "CREATE TABLE g (a, CHECK (length(" + columns(20, "'"+strings.Repeat("x", 1000)+"'") + ")))",
-		"a long view":       "CREATE VIEW g AS SELECT " + columns(200, "max("+columns(100, "a||a")+")") + " FROM (SELECT 1 AS a)",
+		"a long check": "CREATE TABLE g (a, CHECK (length(" + columns(20, "'"+strings.Repeat("x", 1000)+"'") +
+			")))",
+		"a long view": "CREATE VIEW g AS SELECT " + columns(200, "max("+columns(100, "a||a")+")") +
+			" FROM (SELECT 1 AS a)",
 	} {
 		err := b.deploy("mine", sql)
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", name, err)
@@ -112,7 +119,8 @@ func TestOrdinaryStatementsAreNotTooComplex(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 5000, n)
 	_, rows, err := tx.Query(b.ctx, `SELECT count(*)
-		FROM (SELECT id FROM (SELECT id, owner FROM accounts WHERE id > $1) WHERE owner <> $2) AS x JOIN accounts USING (id)`, []any{int64(9), "ada"})
+		FROM (SELECT id FROM (SELECT id, owner FROM accounts WHERE id > $1) WHERE owner <> $2) AS x JOIN accounts
+			USING (id)`, []any{int64(9), "ada"})
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(5000)}}, rows)
 	_, err = tx.Exec(b.ctx, "UPDATE accounts SET owner = $1 WHERE id = 1", []any{strings.Repeat("x", abi.MaxBody)})

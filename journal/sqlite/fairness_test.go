@@ -66,8 +66,7 @@ func TestShortTransactionIsNotPreempted(t *testing.T) {
 	require.NoError(t, <-committed)
 }
 
-// TestGuestsAndJournalShareTheWriter runs both at full speed and wants each to
-// get all its work done.
+// TestGuestsAndJournalShareTheWriter runs both at full speed and wants each to get all its work done.
 func TestGuestsAndJournalShareTheWriter(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{GuestTxGrace: 5 * time.Millisecond})
@@ -109,7 +108,9 @@ func TestGuestsAndJournalShareTheWriter(t *testing.T) {
 	require.NoError(t, group.Wait())
 	require.EqualValues(t, 160, journalCommits.Load())
 	require.EqualValues(t, 80, guestCommits.Load())
-	require.LessOrEqual(t, b.store.Commits()-before, uint64(4+160+80), "both sorts are counted, and the journal's are shared")
+	require.LessOrEqual(
+		t, b.store.Commits()-before, uint64(4+160+80), "both sorts are counted, and the journal's are shared",
+	)
 	require.GreaterOrEqual(t, b.store.Commits()-before, uint64(4+40+80))
 	tx := b.begin(t)
 	_, rows, err := tx.Query(b.ctx, "SELECT balance FROM accounts WHERE id = 1", nil)
@@ -123,7 +124,9 @@ func transfer(ctx context.Context, store journal.Store, w journal.Write) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", []any{int64(1), int64(1)}); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE accounts SET balance = balance + $1 WHERE id = $2", []any{
+		int64(1), int64(1),
+	}); err != nil {
 		return err
 	}
 	return tx.Commit(ctx, w)

@@ -35,8 +35,8 @@ func (f *files) watch(path string) error {
 	return nil
 }
 
-// check tells that the files are where they were when the store was opened, or
-// fails with journal.ErrStoreGone, now and for good.
+// check tells that the files are where they were when the store was opened, or fails with journal.ErrStoreGone, now and
+// for good.
 func (f *files) check() error {
 	if err := f.lost(); err != nil {
 		return err
@@ -47,9 +47,13 @@ func (f *files) check() error {
 		case err == nil && os.SameFile(info, f.opened[i]):
 			continue
 		case err == nil:
-			f.gone.CompareAndSwap(nil, abi.Errorf(abi.CodeStoreGone, "the file %s was replaced while the store was open", path))
+			f.gone.CompareAndSwap(
+				nil, abi.Errorf(abi.CodeStoreGone, "the file %s was replaced while the store was open", path),
+			)
 		default:
-			f.gone.CompareAndSwap(nil, abi.Errorf(abi.CodeStoreGone, "the file %s is gone while the store is open: %v", path, err))
+			f.gone.CompareAndSwap(
+				nil, abi.Errorf(abi.CodeStoreGone, "the file %s is gone while the store is open: %v", path, err),
+			)
 		}
 		return f.lost()
 	}

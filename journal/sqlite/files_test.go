@@ -103,7 +103,9 @@ func TestFilesTakenAwayUnderLoad(t *testing.T) {
 	require.NoError(t, b.store.Close())
 
 	restored := open(t, sqlite.Config{Dir: moved})
-	entries, _, err := restored.Entries(t.Context(), journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	entries, _, err := restored.Entries(t.Context(), journal.KeyOf(w.ID, w.Run), 0, journal.PageLimit{
+		Entries: 1_000_000, Bytes: 1 << 30,
+	})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, uint64(len(entries)), acknowledged.Load())
 }

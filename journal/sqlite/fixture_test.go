@@ -40,8 +40,20 @@ func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
 	require.NoError(t, b.deploy("mine", `
 		CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner TEXT UNIQUE, balance INTEGER DEFAULT 0);
 		INSERT INTO accounts (id, owner) VALUES (1, 'ada')`))
-	require.NoError(t, b.deploy("theirs", "CREATE TABLE secrets (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO secrets VALUES (1, 'hush')"))
-	require.NoError(t, b.deploy(journal.DefaultNamespace, "CREATE TABLE vault (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO vault VALUES (1, 'hush')"))
+	require.NoError(
+		t,
+		b.deploy(
+			"theirs",
+			"CREATE TABLE secrets (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO secrets VALUES (1, 'hush')",
+		),
+	)
+	require.NoError(
+		t,
+		b.deploy(
+			journal.DefaultNamespace,
+			"CREATE TABLE vault (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO vault VALUES (1, 'hush')",
+		),
+	)
 	return b
 }
 
@@ -51,7 +63,11 @@ func (b *guestBundle) deploy(namespace string, sql ...string) error {
 		steps = append(steps, abi.Migration{Version: int64(i + 1), Name: "step", SQL: text})
 	}
 	m := journal.Module{Digest: "sha256:1", Binary: []byte("\x00asm")}
-	d := journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}
+	d := journal.Deployment{
+		Namespace: namespace,
+		Name:      "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(),
+		Digest:    m.Digest,
+	}
 	_, err := b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, steps)
 	return err
 }
@@ -71,7 +87,9 @@ func (b *guestBundle) requireTheirs(t testing.TB) {
 
 // ofOthers are a statement about secrets, and the same about a table that is stored as it is called.
 func ofOthers(sql string) []string {
-	return slices.Compact([]string{sql, strings.ReplaceAll(sql, "secrets", "vault"), strings.ReplaceAll(sql, "secrets", `"secrets@theirs"`)})
+	return slices.Compact([]string{
+		sql, strings.ReplaceAll(sql, "secrets", "vault"), strings.ReplaceAll(sql, "secrets", `"secrets@theirs"`),
+	})
 }
 
 func (b *guestBundle) begin(t testing.TB) journal.GuestTx {
@@ -86,7 +104,9 @@ func (b *guestBundle) startOf(key string) journal.Write {
 	id := journal.IDOf("mine", "w/W", key)
 	return journal.Write{
 		ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()],
-		Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running},
+		Start: &journal.Execution{
+			ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running,
+		},
 	}
 }
 
@@ -108,8 +128,7 @@ func (b *guestBundle) startAgain(key string) error {
 	return results[0].Err
 }
 
-// startInside is a start for the transaction itself to commit: while it is open
-// no other can.
+// startInside is a start for the transaction itself to commit: while it is open no other can.
 func (b *guestBundle) startInside(t testing.TB) journal.Write { return b.startOf(t.Name()) }
 
 const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// zigzag is a polygon of so many points. Whether two of them overlap takes time in
-// proportion to the square of their number, and more.
+// zigzag is a polygon of so many points. Whether two of them overlap takes time in proportion to the square of their
+// number, and more.
 func zigzag(points int) string {
 	var text strings.Builder
 	text.WriteString("[[0,0]")
@@ -25,8 +25,8 @@ func zigzag(points int) string {
 	return text.String()
 }
 
-// Functions that could hold the writer for minutes, or that are no business of a
-// module, are refused when the statement is compiled.
+// Functions that could hold the writer for minutes, or that are no business of a module, are refused when the statement
+// is compiled.
 func TestRefusedFunctions(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})
@@ -65,8 +65,7 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// worstTexts are what functions are slowest with, of n bytes, and worstJSON what those
-// of JSON are slowest with.
+// worstTexts are what functions are slowest with, of n bytes, and worstJSON what those of JSON are slowest with.
 func worstTexts(n int) []any {
 	repeat := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	return []any{repeat("7"), repeat("\x01"), repeat("%J"), repeat("% .9f")}
@@ -80,17 +79,24 @@ func worstJSON(n int) []any {
 	}
 }
 
-// worstCalls are calls of every allowed function that looks at values, with as many
-// of them as it takes.
+// worstCalls are calls of every allowed function that looks at values, with as many of them as it takes.
 var worstCalls = []string{
-	"abs($1)", "char($1)", "concat($1, $1, $1)", "concat_ws($1, $1, $1)", "date($1, $1)", "format($1, $1, $1)", "format('%q%Q%w', $1, $1, $1)",
-	"glob('*' || substr($1, 1, 200) || 'x', $1)", "group_concat($1)", "hex($1)", "instr($1, $1 || 'x')", "json($1)", "json_array($1, $1)",
-	"json_array_insert($1, '$[0]', 1)", "json_array_length($1)", "json_error_position($1)", "json_extract($1, '$[#-1]', '$.b', '$[0]')", "json_group_array($1)",
-	"json_group_object($1, $1)", "json_insert($1, '$[#]', 1, '$.c', 2)", "json_object('a', $1)", "json_quote($1)", "json_remove($1, '$[0]', '$.b')",
-	"json_replace($1, '$[0]', $1)", "json_set($1, '$[0]', 1, '$[#-1]', 2)", "json_type($1)", "json_valid($1)", "json_valid($1, 8)", "jsonb($1)", "length($1)",
-	"like('%' || substr($1, 1, 200) || 'x', $1)", "lower($1)", "max($1, $1 || '')", "nullif($1, $1 || '')", "printf('%s%s', $1, $1)", "quote($1)",
-	"replace($1, '7', '')", "round($1)", "soundex($1)", "strftime($1, 1)", "substr($1, -3)", "sum($1)", "timediff($1, $1)", "trim($1)", "trim($1, $1)",
-	"unhex($1)", "unhex($1, $1)", "unicode($1)", "unistr($1)", "unistr_quote($1)", "unixepoch($1)", "upper($1)", "$1 -> '$[#-1]'", "$1 ->> '$.b'",
+	"abs($1)", "char($1)", "concat($1, $1, $1)", "concat_ws($1, $1, $1)", "date($1, $1)", "format($1, $1, $1)",
+	"format('%q%Q%w', $1, $1, $1)",
+	"glob('*' || substr($1, 1, 200) || 'x', $1)", "group_concat($1)", "hex($1)", "instr($1, $1 || 'x')", "json($1)",
+	"json_array($1, $1)",
+	"json_array_insert($1, '$[0]', 1)", "json_array_length($1)", "json_error_position($1)",
+	"json_extract($1, '$[#-1]', '$.b', '$[0]')", "json_group_array($1)",
+	"json_group_object($1, $1)", "json_insert($1, '$[#]', 1, '$.c', 2)", "json_object('a', $1)", "json_quote($1)",
+	"json_remove($1, '$[0]', '$.b')",
+	"json_replace($1, '$[0]', $1)", "json_set($1, '$[0]', 1, '$[#-1]', 2)", "json_type($1)", "json_valid($1)",
+	"json_valid($1, 8)", "jsonb($1)", "length($1)",
+	"like('%' || substr($1, 1, 200) || 'x', $1)", "lower($1)", "max($1, $1 || '')", "nullif($1, $1 || '')",
+	"printf('%s%s', $1, $1)", "quote($1)",
+	"replace($1, '7', '')", "round($1)", "soundex($1)", "strftime($1, 1)", "substr($1, -3)", "sum($1)",
+	"timediff($1, $1)", "trim($1)", "trim($1, $1)",
+	"unhex($1)", "unhex($1, $1)", "unicode($1)", "unistr($1)", "unistr_quote($1)", "unixepoch($1)", "upper($1)",
+	"$1 -> '$[#-1]'", "$1 ->> '$.b'",
 	"(SELECT count(*) FROM json_each($1))", "(SELECT max(fullkey) FROM (SELECT fullkey FROM json_tree($1) LIMIT 1000))",
 }
 
@@ -113,12 +119,14 @@ func TestFunctionsAtTheirWorst(t *testing.T) {
 	}
 }
 
-// The same with as many calls in a row as a statement has room for, on the longest
-// values that are allowed with so many.
+// The same with as many calls in a row as a statement has room for, on the longest values that are allowed with so
+// many.
 func TestStraightCodeAtItsWorst(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{GuestTxGrace: time.Nanosecond})
-	for _, call := range []string{"json_valid($1)", "json_extract($1, '$[#-1]')", "format($1)", "upper($1)", "$1 || ''", "max($1, $1 || '')"} {
+	for _, call := range []string{
+		"json_valid($1)", "json_extract($1, '$[#-1]')", "format($1)", "upper($1)", "$1 || ''", "max($1, $1 || '')",
+	} {
 		for n, refused := abi.MaxBody, true; refused; n /= 2 {
 			err := b.preempted(t, "SELECT "+columns(250, "length("+call+")"), "["+strings.Repeat("[],", n/3-2)+"1]")
 			refused = err != nil && strings.Contains(err.Error(), "too big")
@@ -138,8 +146,8 @@ func (b *guestBundle) preempted(t *testing.T, query string, args ...any) error {
 	return err
 }
 
-// Straight code, in which SQLite does not look whether it is interrupted, works on
-// short values only, whatever hides it.
+// Straight code, in which SQLite does not look whether it is interrupted, works on short values only, whatever hides
+// it.
 func TestStraightCodeIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})
@@ -150,7 +158,9 @@ func TestStraightCodeIsBounded(t *testing.T) {
 		}
 		return text.String()
 	}
-	require.NoError(t, b.deploy("mine", "CREATE TABLE straight (id INTEGER PRIMARY KEY, a TEXT"+columnsOf("json_valid(a)")+")"))
+	require.NoError(
+		t, b.deploy("mine", "CREATE TABLE straight (id INTEGER PRIMARY KEY, a TEXT"+columnsOf("json_valid(a)")+")"),
+	)
 	tx := b.begin(t)
 	json := "[" + strings.Repeat("1,", 1<<20) + "1]"
 	for _, query := range []string{

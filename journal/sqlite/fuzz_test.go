@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// FuzzGuestStatement runs whatever it is given as a module's statement and
-// commits. Nothing of another namespace may come out or change, and the journal
-// must go on.
+// FuzzGuestStatement runs whatever it is given as a module's statement and commits. Nothing of another namespace may
+// come out or change, and the journal must go on.
 func FuzzGuestStatement(f *testing.F) {
 	for _, query := range hostileStatements {
 		f.Add(query, "x", int64(1))

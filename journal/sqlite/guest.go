@@ -14,12 +14,10 @@ import (
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
-// guestTx is the transaction of an activity. It has the writer from BeginGuest
-// until it ends.
+// guestTx is the transaction of an activity. It has the writer from BeginGuest until it ends.
 //
-// It can be ended from outside at any moment: by the time limit, by the journal
-// that waits, or by the store that closes. The first of them interrupts the
-// statement under way, if there is one, and then takes mu, which the statement
+// It can be ended from outside at any moment: by the time limit, by the journal that waits, or by the store that
+// closes. The first of them interrupts the statement under way, if there is one, and then takes mu, which the statement
 // holds: so two goroutines never use the handle at once.
 type guestTx struct {
 	store     *Store
@@ -145,7 +143,9 @@ func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns
 }
 
 // run compiles a statement in the sandbox and hands it to use.
-func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error) error {
+func (tx *guestTx) run(
+	ctx context.Context, query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error,
+) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if tx.over != nil {
@@ -166,8 +166,8 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	case errors.Is(err, journal.ErrConflict):
 		tx.endLocked(err)
 	case s.writer.AutocommitEnabled():
-		// INSERT OR ROLLBACK and full disks end the transaction. What would be
-		// run after it would commit by itself, without its journal entry.
+		// INSERT OR ROLLBACK and full disks end the transaction. What would be run after it would commit by itself,
+		// without its journal entry.
 		tx.endLocked(abi.Errorf(abi.CodeSQL, "an earlier statement rolled the transaction back"))
 		if err == nil {
 			err = tx.over
@@ -176,7 +176,9 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	return err
 }
 
-func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error) (err error) {
+func (tx *guestTx) runGuestLocked(
+	query string, args []any, use func(*sqlite.Stmt, guestsql.Renamed) error,
+) (err error) {
 	s := tx.store
 	defer s.sandbox.Enter(guestsql.Rows, tx.namespace, tx.stop)()
 	renamed := s.sandbox.Rename(query)

@@ -42,7 +42,9 @@ func TestEndlessStatementHitsTheLimit(t *testing.T) {
 	clock := clockwork.NewFakeClock()
 	b := newGuestBundle(t, sqlite.Config{Clock: clock, GuestTxLimit: time.Second})
 	w := b.start(t, "k")
-	for _, query := range []string{endless, "INSERT INTO accounts (owner) " + strings.Replace(endless, "count(*)", "i", 1)} {
+	for _, query := range []string{
+		endless, "INSERT INTO accounts (owner) " + strings.Replace(endless, "count(*)", "i", 1),
+	} {
 		tx := b.begin(t)
 		answer := make(chan error, 1)
 		go func() {

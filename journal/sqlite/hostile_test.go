@@ -17,7 +17,8 @@ func TestHostileTexts(t *testing.T) {
 	b := newShops(t)
 	for _, sql := range []string{
 		"UPDATE OR", "SELECT update or", "WITH x AS (UPDATE OR", "SELECT 1\x00" + strings.Repeat(" FROM orders", 10),
-		"SELECT 1 /* \x00 */" + strings.Repeat(" FROM orders", 10), "SELECT 1 -- \x00\n" + strings.Repeat(" FROM orders", 10),
+		"SELECT 1 /* \x00 */" + strings.Repeat(" FROM orders", 10),
+		"SELECT 1 -- \x00\n" + strings.Repeat(" FROM orders", 10),
 	} {
 		require.Equal(t, b.try(t, plain, sql, false), b.try(t, named, sql, false), "%q", sql)
 		require.Error(t, b.deploy(plain, sql), "%q", sql)
@@ -32,8 +33,12 @@ func TestZeroByteHidesNothing(t *testing.T) {
 	b := newShops(t)
 	for tables := range 4 {
 		for pad := range 30 {
-			err := b.deploy(named, "CREATE TABLE leak AS SELECT name, 'SELECT 1; --"+strings.Repeat("x", pad)+"' AS x FROM sqlite_schema\x00"+
-				strings.Repeat(" FROM orders", tables))
+			err := b.deploy(
+				named,
+				"CREATE TABLE leak AS SELECT name, 'SELECT 1; --"+strings.Repeat("x", pad)+
+					"' AS x FROM sqlite_schema\x00"+
+					strings.Repeat(" FROM orders", tables),
+			)
 			require.ErrorContains(t, err, `names with "sqlite_" are not for modules`)
 		}
 	}
@@ -61,9 +66,18 @@ func TestNamesThatUnicodeFolds(t *testing.T) {
 	require.ErrorContains(t, err, "which is not a table of this namespace")
 	require.Equal(t, `["id"] [[1]]`, b.try(t, "theirs", "DELETE FROM secrets RETURNING id", false))
 	for _, namespace := range []string{plain, named} {
-		require.NoError(t, b.deploy(namespace, "CREATE TABLE tasks (id INT); CREATE TABLE tas"+kelvin+"s (id INT); CREATE TABLE Äpfel (id INT);"+
-			"INSERT INTO tas"+kelvin+"s VALUES (7); INSERT INTO Äpfel VALUES (8)"))
-		require.Equal(t, `["id" "id"] [[7 8]]`, b.try(t, namespace, "SELECT tas"+kelvin+"s.id, Äpfel.id FROM tas"+kelvin+"s, Äpfel", false))
+		require.NoError(
+			t,
+			b.deploy(
+				namespace,
+				"CREATE TABLE tasks (id INT); CREATE TABLE tas"+kelvin+"s (id INT); CREATE TABLE Äpfel (id INT);"+
+					"INSERT INTO tas"+kelvin+"s VALUES (7); INSERT INTO Äpfel VALUES (8)",
+			),
+		)
+		require.Equal(
+			t, `["id" "id"] [[7 8]]`,
+			b.try(t, namespace, "SELECT tas"+kelvin+"s.id, Äpfel.id FROM tas"+kelvin+"s, Äpfel", false),
+		)
 		require.Equal(t, `["id"] []`, b.try(t, namespace, "SELECT id FROM TASKS", false))
 		require.Contains(t, b.try(t, namespace, "SELECT id FROM äpfel", false), "no such table: äpfel")
 	}
@@ -92,10 +106,11 @@ func TestViewsThatCannotBeUsed(t *testing.T) {
 		fmt.Fprintf(&doubling, "CREATE VIEW v%d AS SELECT a.x FROM v%d a, v%d b;", i+1, i, i)
 	}
 	for sql, want := range map[string]string{
-		"CREATE VIEW bad AS SELECT * FROM nowhere":                                   `view "bad": SQL logic error: no such table: main.nowhere`,
-		"CREATE VIEW bad AS SELECT none(1)":                                          `view "bad": `,
-		`CREATE VIEW bad AS SELECT * FROM "vault@mine"`:                              `view "bad": `,
-		"CREATE TABLE a (id INT); CREATE VIEW bad AS SELECT id FROM a; DROP TABLE a": `view "bad": SQL logic error: no such table: main.a`,
+		"CREATE VIEW bad AS SELECT * FROM nowhere":      `view "bad": SQL logic error: no such table: main.nowhere`,
+		"CREATE VIEW bad AS SELECT none(1)":             `view "bad": `,
+		`CREATE VIEW bad AS SELECT * FROM "vault@mine"`: `view "bad": `,
+		"CREATE TABLE a (id INT); CREATE VIEW bad AS SELECT id FROM a; DROP TABLE a": `view "bad": ` +
+			"SQL logic error: no such table: main.a",
 		doubling.String(): `view "v1`,
 		doubling.String() + "CREATE TABLE a (id INT); ALTER TABLE a RENAME TO b": "it expands to too many parts",
 	} {

@@ -15,9 +15,12 @@ var errNoMessage = errors.New("there is no such message")
 const (
 	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND origin = ?4"
 	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position = ?4 AND parked IS NULL RETURNING bytes"
-	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position = ?4 AND parked IS NULL"
-	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND flags >= 2"
+	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position = ?4 AND " +
+		"parked IS NULL RETURNING bytes"
+	holdMessage = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND " +
+		"position = ?4 AND parked IS NULL"
+	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND +chain = ?3 AND " +
+		"flags >= 2"
 )
 
 // knows tells whether there is a message of the origin, or a receipt.
@@ -29,16 +32,28 @@ func (b *batch) knows(receiver journal.Receiver, origin journal.Origin) (known b
 	return b.found(selectReceiptOf, receiver.ID, origin)
 }
 
-// put puts a message into an inbox and tells where it stands. Positions are counted in
-// memory, from above the largest that was stored when the store was opened: no other
-// process has the file.
+// put puts a message into an inbox and tells where it stands. Positions are counted in memory, from above the largest
+// that was stored when the store was opened: no other process has the file.
 func (b *batch) put(receiver journal.Receiver, m *journal.Message) (uint64, error) {
 	b.mail.position++
 	position := b.mail.position
 	b.mail.changed(receiver, 1, int64(m.Bytes))
-	return position, exec(b.conn, `INSERT INTO cruster_inbox (shard, id, chain, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
+	return position, exec(
+		b.conn,
+		`INSERT INTO cruster_inbox (shard, id, chain, position, origin, kind, name, at, flags, bytes, sender,
+			sender_run, step, value)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
-		receiver, position, m.Origin, string(m.Kind), m.Name, m.At, flagsOf(m), m.Bytes, m.From, m.Value)
+		receiver,
+		position,
+		m.Origin,
+		string(m.Kind),
+		m.Name,
+		m.At,
+		flagsOf(m),
+		m.Bytes,
+		m.From,
+		m.Value,
+	)
 }
 
 // flagsOf returns the flags by which reads tell messages apart.
@@ -106,8 +121,8 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 	return position, nil
 }
 
-// insertIfRoom is insert for a write that sends much, or to an inbox that has much: it is
-// done, and undone if there is too much then.
+// insertIfRoom is insert for a write that sends much, or to an inbox that has much: it is done, and undone if there is
+// too much then.
 func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 	if err := run(b.conn, "SAVEPOINT cruster_send", nil, nil); err != nil {
 		return journal.Result{}, err
@@ -135,8 +150,13 @@ func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
 
 // countArrival counts a message, and has a running execution loaded.
 func (b *batch) countArrival(id journal.ID) error {
-	return exec(b.conn, `UPDATE cruster_executions SET arrivals = arrivals + 1, wake_at = iif(state = 'running', ?3, wake_at)
-		WHERE shard = ?1 AND id = ?2 AND superseded = 0`, id, journal.Now)
+	return exec(
+		b.conn,
+		`UPDATE cruster_executions SET arrivals = arrivals + 1, wake_at = iif(state = 'running', ?3, wake_at)
+		WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
+		id,
+		journal.Now,
+	)
 }
 
 // lastPosition is the largest in any inbox.

@@ -19,7 +19,9 @@ import (
 func (s *Store) send(t testing.TB, fences []journal.Fence, to journal.ID, n, bytes int) {
 	w := journal.Write{ID: to, Fence: fences[to.Shard()]}
 	for i := range n {
-		m := journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: bytes}, Value: make([]byte, bytes)}
+		m := journal.Message{
+			Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: bytes}, Value: make([]byte, bytes),
+		}
 		binary.BigEndian.PutUint32(m.Origin[:], uint32(i+1))
 		w.Send = append(w.Send, journal.Sent{To: to, Message: m})
 	}
@@ -143,7 +145,9 @@ func TestSweepReceiptsDoesNotRescan(t *testing.T) {
 				*sum += stepsOf(t, store.writer, query)
 			}
 			if sum == &first {
-				require.GreaterOrEqual(t, int(store.Commits()-before), kept/journal.SweepEntries, "in small transactions")
+				require.GreaterOrEqual(
+					t, int(store.Commits()-before), kept/journal.SweepEntries, "in small transactions",
+				)
 			}
 		}
 		return first, second

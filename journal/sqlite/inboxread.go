@@ -15,9 +15,11 @@ var selectMessages = "SELECT " + reads.MessageColumns + ` FROM cruster_inbox
 	WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND position > ?4 AND parked IS NULL ORDER BY position`
 
 const (
-	selectMailReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_mail CROSS JOIN cruster_executions e
+	selectMailReceivers = `SELECT i.id FROM cruster_inbox i INDEXED BY cruster_inbox_mail CROSS
+		JOIN cruster_executions e
 			ON e.shard = i.shard AND e.id = i.id AND e.superseded = 0
-		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > (?1, ?2) AND coalesce(e.chain, e.run) = i.chain
+		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id) > (?1, ?2)
+			AND coalesce(e.chain, e.run) = i.chain
 			AND (e.state = 'running' OR e.state = 'paused' AND i.kind <> 'result')
 		GROUP BY i.shard, i.id ORDER BY i.shard, i.id LIMIT +?3`
 
@@ -27,7 +29,9 @@ const (
 )
 
 // Messages implements journal.Store.
-func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (s *Store) Messages(
+	ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit,
+) (messages []journal.Message, more bool, err error) {
 	room := limit.Room()
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		r := &row{}
@@ -47,7 +51,9 @@ func (s *Store) Messages(ctx context.Context, to journal.Receiver, after uint64,
 }
 
 // Receipts implements journal.Store. A statement for each costs what one for all would: no network lies between.
-func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) (found []journal.Receipt, err error) {
+func (s *Store) Receipts(
+	ctx context.Context, id journal.ID, origins []journal.Origin,
+) (found []journal.Receipt, err error) {
 	for _, origin := range origins {
 		r, err := s.Receipt(ctx, id, origin)
 		switch {
@@ -62,7 +68,9 @@ func (s *Store) Receipts(ctx context.Context, id journal.ID, origins []journal.O
 
 // MailReceivers implements journal.Store.
 func (s *Store) MailReceivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
-	return sqlread.All(ctx, s.reader, sqlread.ScanID, "receivers of mail", nil, selectMailReceivers, after, max(limit, 0))
+	return sqlread.All(
+		ctx, s.reader, sqlread.ScanID, "receivers of mail", nil, selectMailReceivers, after, max(limit, 0),
+	)
 }
 
 // Receivers implements journal.Store.
@@ -72,11 +80,16 @@ func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids
 		next := append(after[:], 0)
 		for more := true; more && len(ids) < limit; {
 			more = false
-			err := run(conn, selectNextReceiver, values(int(journal.ID(next[:len(after)]).Shard()), next), func(row *sqlite.Stmt) error {
-				id := columnID(row, 0)
-				ids, next, more = append(ids, id), append(id[:], 0), true
-				return nil
-			})
+			err := run(
+				conn,
+				selectNextReceiver,
+				values(int(journal.ID(next[:len(after)]).Shard()), next),
+				func(row *sqlite.Stmt) error {
+					id := columnID(row, 0)
+					ids, next, more = append(ids, id), append(id[:], 0), true
+					return nil
+				},
+			)
 			if err != nil {
 				return err
 			}

@@ -15,20 +15,20 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-// A list is newest first, of any workflow, deployment and state. The naive query walks
-// through the namespace by time and passes over what does not fit: all of a million
-// executions, to find the three that are paused. An index for each combination of
-// filters would be written with each execution.
+// A list is newest first, of any workflow, deployment and state. The naive query walks through the namespace by time
+// and passes over what does not fit: all of a million executions, to find the three that are paused. An index for each
+// combination of filters would be written with each execution.
 //
-// There is one index, by workflow, state and time. Within it the executions of one
-// workflow and state are a strand, in the order of the list. There are few of them, at
-// most five for each workflow that was deployed: they are found by leaping from each
-// to the next. A page is merged of the newest of each strand that fits.
+// There is one index, by workflow, state and time. Within it the executions of one workflow and state are a strand, in
+// the order of the list. There are few of them, at most five for each workflow that was deployed: they are found by
+// leaping from each to the next. A page is merged of the newest of each strand that fits.
 const (
 	selectNextStrand = `SELECT namespace, workflow, state FROM cruster_executions
-		WHERE superseded = 0 AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
+		WHERE superseded = 0 AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state
+			LIMIT 1`
 	selectOfStrand = `SELECT created_at, id FROM cruster_executions
-		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
+		WHERE superseded = 0 AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5)
+			AND (created_at, id) > (?6, ?7)
 		ORDER BY created_at DESC, id DESC LIMIT +?8`
 	selectListed = "SELECT " + sqlread.ExecutionColumns + ` FROM cruster_executions e
 		WHERE e.shard = ?1 AND e.id = ?2 AND e.superseded = 0`

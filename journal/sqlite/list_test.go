@@ -10,8 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// listFilters are what operators ask for, and how many executions TestListSteps has
-// for each.
+// listFilters are what operators ask for, and how many executions TestListSteps has for each.
 var listFilters = map[string]struct {
 	filter journal.Filter
 	want   int
@@ -27,8 +26,8 @@ var listFilters = map[string]struct {
 	"every namespace":     {journal.Filter{State: journal.Paused}, 3},
 }
 
-// TestListSteps shows by counting that a page costs the same work in a store of ten
-// times as many executions, whatever the filter.
+// TestListSteps shows by counting that a page costs the same work in a store of ten times as many executions, whatever
+// the filter.
 func TestListSteps(t *testing.T) {
 	t.Parallel()
 	small, large := listed(t, 600), listed(t, 6000)
@@ -38,8 +37,8 @@ func TestListSteps(t *testing.T) {
 	}
 }
 
-// listed makes a store of so many executions that are completed, and three that are
-// paused, which started before them. The function lists and counts the steps.
+// listed makes a store of so many executions that are completed, and three that are paused, which started before them.
+// The function lists and counts the steps.
 func listed(t *testing.T, n int) func(f journal.Filter, want int) int {
 	store, err := Open(t.Context(), Config{Dir: t.TempDir(), MaxReaders: 1})
 	require.NoError(t, err)
@@ -48,7 +47,14 @@ func listed(t *testing.T, n int) func(f journal.Filter, want int) int {
 	require.NoError(t, err)
 	var writes []journal.Write
 	for i := range n {
-		e := &journal.Execution{Namespace: "default", Workflow: "orders/Process", Key: fmt.Sprint(i), State: journal.Completed, FinishedAt: 1, CreatedAt: int64(i)}
+		e := &journal.Execution{
+			Namespace:  "default",
+			Workflow:   "orders/Process",
+			Key:        fmt.Sprint(i),
+			State:      journal.Completed,
+			FinishedAt: 1,
+			CreatedAt:  int64(i),
+		}
 		switch {
 		case i < 3:
 			e.Workflow, e.State, e.FinishedAt = "orders/Rare", journal.Paused, 0

@@ -20,21 +20,37 @@ const (
 
 // putLock replaces the lock of an entity, or inserts it.
 func (b *batch) putLock(l *journal.Lock) error {
-	return exec(b.conn, `INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, l.Entity, l.Namespace, l.Type, l.Key, l.Holder, l.Since)
+	return exec(
+		b.conn,
+		`INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+		l.Entity,
+		l.Namespace,
+		l.Type,
+		l.Key,
+		l.Holder,
+		l.Since,
+	)
 }
 
 // inSection tells whether the run of a step is in its section, and the name of the execution.
 func inSection(conn *sqlite.Conn, step journal.Caller) (name string, in bool, err error) {
-	err = run(conn, reads.InSection, values(journal.KeyOf(step.ID, step.Run), step.Step), func(stmt *sqlite.Stmt) error {
-		in = true
-		return sqlread.ScanName(&row{stmt: stmt}, &name)
-	})
+	err = run(
+		conn,
+		reads.InSection,
+		values(journal.KeyOf(step.ID, step.Run), step.Step),
+		func(stmt *sqlite.Stmt) error {
+			in = true
+			return sqlread.ScanName(&row{stmt: stmt}, &name)
+		},
+	)
 	return name, in, err
 }
 
 // Locks implements journal.Store.
-func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+func (s *Store) Locks(
+	ctx context.Context, f journal.LockFilter,
+) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
 	limit, err := f.Size()
 	if err != nil {
 		return nil, journal.ID{}, false, err
@@ -70,8 +86,7 @@ func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journa
 	return locks, after, more, nil
 }
 
-// locksBehind lists locks in the order of their entities, held or not, of one namespace or
-// of all.
+// locksBehind lists locks in the order of their entities, held or not, of one namespace or of all.
 func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit int) ([]journal.Lock, error) {
 	if namespace != "" {
 		return selectAll(conn, scan(sqlread.ScanLock), selectLocksOfNamespace, after, limit, namespace)

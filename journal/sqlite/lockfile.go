@@ -11,9 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// lockDir takes the lock of a data folder, or fails at once with
-// journal.ErrInUse. It is a lock of the kernel on an open file, not the file's
-// existence: a process that is killed leaves nothing to clean up.
+// lockDir takes the lock of a data folder, or fails at once with journal.ErrInUse. It is a lock of the kernel on an
+// open file, not the file's existence: a process that is killed leaves nothing to clean up.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "LOCK")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -23,7 +22,9 @@ func lockDir(dir string) (*os.File, error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		f.Close()
-		return nil, errors.Join(abi.Errorf(abi.CodeStoreInUse, "another process uses the data folder %s", dir), journal.ErrInUse)
+		return nil, errors.Join(
+			abi.Errorf(abi.CodeStoreInUse, "another process uses the data folder %s", dir), journal.ErrInUse,
+		)
 	}
 	if err != nil {
 		f.Close()

@@ -109,7 +109,8 @@ func isMarked(header []byte) bool {
 func markOpen(conn *sqlite.Conn) error {
 	mark := leastMark + rand.IntN(leastMark-2*mostChanges) //nolint:gosec // no secret
 	for _, statement := range []string{
-		"BEGIN IMMEDIATE", fmt.Sprintf("PRAGMA schema_version = %d", mark), fmt.Sprintf("PRAGMA user_version = %d", mark), "COMMIT", copyLog,
+		"BEGIN IMMEDIATE", fmt.Sprintf("PRAGMA schema_version = %d", mark),
+		fmt.Sprintf("PRAGMA user_version = %d", mark), "COMMIT", copyLog,
 	} {
 		if err := runOnce(conn, statement, nil, nil); err != nil {
 			return fmt.Errorf("mark the database as open: %w", err)

@@ -17,9 +17,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
-// migrateGuest applies the migrations of a deployment that were not applied
-// before, in the transaction that is open. The sandbox's owners are brought up
-// to date; the caller restores them if the transaction does not commit.
+// migrateGuest applies the migrations of a deployment that were not applied before, in the transaction that is open.
+// The sandbox's owners are brought up to date; the caller restores them if the transaction does not commit.
 func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps []abi.Migration) error {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(m abi.Migration) bool {
 		return m.Dialect != abi.DialectAny && m.Dialect != abi.DialectSQLite
@@ -32,13 +31,18 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 	changed := false
 	for i, step := range steps {
 		if i > 0 && steps[i-1].Version == step.Version {
-			return abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", step.Version, d.Name)
+			return abi.Errorf(
+				abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", step.Version, d.Name,
+			)
 		}
 		sum := sha256.Sum256([]byte(step.SQL))
 		checksum := hex.EncodeToString(sum[:])
 		if old, ok := applied[step.Version]; ok {
 			if old != checksum {
-				return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q was applied before with another text", step.Version, step.Name, d.Name).
+				return abi.Errorf(
+					abi.CodeMigrationFailed, "migration %d (%s) of deployment %q was applied before with another text",
+					step.Version, step.Name, d.Name,
+				).
 					WithHint("An applied migration never changes: put the change into a new one.")
 			}
 			continue
@@ -48,7 +52,10 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 		} else if err != nil {
 			reason := abi.AsError(err).Message
 			if !strings.Contains(reason, "already exists") && !strings.Contains(reason, "that another migration made") {
-				return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, reason)
+				return abi.Errorf(
+					abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name,
+					reason,
+				)
 			}
 			by, err := takenBy(s.writer, d, checksum)
 			if err != nil {
@@ -75,37 +82,52 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 
 // takenBy finds the deployment of the namespace that has applied a migration of the same text.
 func takenBy(conn *sqlite.Conn, d *journal.Deployment, checksum string) (by string, err error) {
-	err = run(conn, `SELECT deployment FROM cruster_guest_migrations WHERE namespace = ?1 AND deployment <> ?2 AND checksum = ?3
-		ORDER BY deployment LIMIT 1`, func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, d.Namespace)
-		stmt.BindText(2, d.Name)
-		stmt.BindText(3, checksum)
-	}, func(row *sqlite.Stmt) error {
-		by = row.ColumnText(0)
-		return nil
-	})
+	err = run(
+		conn,
+		`SELECT deployment FROM cruster_guest_migrations WHERE namespace = ?1 AND deployment <> ?2 AND checksum = ?3
+		ORDER BY deployment LIMIT 1`,
+		func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, d.Namespace)
+			stmt.BindText(2, d.Name)
+			stmt.BindText(3, checksum)
+		},
+		func(row *sqlite.Stmt) error {
+			by = row.ColumnText(0)
+			return nil
+		},
+	)
 	return by, err
 }
 
 func appliedMigrations(conn *sqlite.Conn, d *journal.Deployment) (map[int64]string, error) {
 	applied := map[int64]string{}
-	err := run(conn, "SELECT version, checksum FROM cruster_guest_migrations WHERE namespace = ?1 AND deployment = ?2", func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, d.Namespace)
-		stmt.BindText(2, d.Name)
-	}, func(row *sqlite.Stmt) error {
-		applied[row.ColumnInt64(0)] = row.ColumnText(1)
-		return nil
-	})
+	err := run(
+		conn,
+		"SELECT version, checksum FROM cruster_guest_migrations WHERE namespace = ?1 AND deployment = ?2",
+		func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, d.Namespace)
+			stmt.BindText(2, d.Name)
+		},
+		func(row *sqlite.Stmt) error {
+			applied[row.ColumnInt64(0)] = row.ColumnText(1)
+			return nil
+		},
+	)
 	return applied, err
 }
 
 func recordMigration(conn *sqlite.Conn, d *journal.Deployment, version int64, checksum string) error {
-	return run(conn, "INSERT INTO cruster_guest_migrations (namespace, deployment, version, checksum) VALUES (?1, ?2, ?3, ?4)", func(stmt *sqlite.Stmt) {
-		stmt.BindText(1, d.Namespace)
-		stmt.BindText(2, d.Name)
-		stmt.BindInt64(3, version)
-		stmt.BindText(4, checksum)
-	}, nil)
+	return run(
+		conn,
+		"INSERT INTO cruster_guest_migrations (namespace, deployment, version, checksum) VALUES (?1, ?2, ?3, ?4)",
+		func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, d.Namespace)
+			stmt.BindText(2, d.Name)
+			stmt.BindInt64(3, version)
+			stmt.BindText(4, checksum)
+		},
+		nil,
+	)
 }
 
 // applyMigration runs the statements of one migration.
@@ -179,8 +201,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	}
 }
 
-// schemaNames lists tables and views (true) and other things (false) by their
-// names in lower case.
+// schemaNames lists tables and views (true) and other things (false) by their names in lower case.
 func schemaNames(conn *sqlite.Conn) (map[string]bool, error) {
 	names := map[string]bool{}
 	err := run(conn, "SELECT name, type IN ('table', 'view') FROM sqlite_schema", nil, func(row *sqlite.Stmt) error {
@@ -190,8 +211,8 @@ func schemaNames(conn *sqlite.Conn) (map[string]bool, error) {
 	return names, err
 }
 
-// checkForeignKeys refuses references to tables of others: declared against a
-// column that is not unique, one would make every deletion there fail.
+// checkForeignKeys refuses references to tables of others: declared against a column that is not unique, one would make
+// every deletion there fail.
 func (s *Store) checkForeignKeys(namespace string) error {
 	for table, owner := range s.sandbox.Owners() {
 		if owner != namespace {
@@ -203,7 +224,9 @@ func (s *Store) checkForeignKeys(namespace string) error {
 			target := guestsql.Fold(row.ColumnText(0))
 			if owner, known := s.sandbox.Owners()[target]; !known || owner != namespace {
 				return abi.Errorf(abi.CodeMigrationFailed, "%s",
-					s.sandbox.Called(fmt.Sprintf("table %q references %q, which is not a table of this namespace", table, target)))
+					s.sandbox.Called(fmt.Sprintf(
+						"table %q references %q, which is not a table of this namespace", table, target,
+					)))
 			}
 			return nil
 		})
@@ -265,10 +288,15 @@ func (s *Store) recordOwners(namespace string) error {
 		if owner != namespace {
 			continue
 		}
-		err := run(s.writer, "INSERT INTO cruster_guest_tables (name, namespace) VALUES (?1, ?2)", func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, table)
-			stmt.BindText(2, namespace)
-		}, nil)
+		err := run(
+			s.writer,
+			"INSERT INTO cruster_guest_tables (name, namespace) VALUES (?1, ?2)",
+			func(stmt *sqlite.Stmt) {
+				stmt.BindText(1, table)
+				stmt.BindText(2, namespace)
+			},
+			nil,
+		)
 		if err != nil {
 			return fmt.Errorf("table %q: %w", table, err)
 		}

@@ -67,13 +67,17 @@ func TestHostileMigrations(t *testing.T) {
 	for sql, what := range map[string]string{
 		"CREATE TRIGGER t AFTER UPDATE ON accounts BEGIN DELETE FROM accounts; END;":          "triggers",
 		"create /* x */ Trigger IF NOT EXISTS t BEFORE INSERT ON nowhere BEGIN SELECT 1; END": "triggers",
-		"DROP TRIGGER t": "triggers", "CREATE TEMP TABLE t (id)": "temporary tables and views", "CREATE VIRTUAL TABLE t USING fts5(x)": "virtual tables",
+		"DROP TRIGGER t":                       "triggers",
+		"CREATE TEMP TABLE t (id)":             "temporary tables and views",
+		"CREATE VIRTUAL TABLE t USING fts5(x)": "virtual tables",
 	} {
 		for _, namespace := range []string{"mine", journal.DefaultNamespace} {
 			require.ErrorContains(t, b.deploy(namespace, sql), ": "+what+" are not for modules", sql)
 		}
 	}
-	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
+	require.ErrorContains(
+		t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`,
+	)
 	// A view may be defined before its tables exist, but in the end it can be read.
 	for _, sql := range ofOthers("CREATE VIEW peek AS SELECT text FROM secrets") {
 		require.ErrorContains(t, b.deploy("mine", sql), `view "peek": `)
@@ -82,7 +86,9 @@ func TestHostileMigrations(t *testing.T) {
 	// Names of others are free, and theirs are left alone.
 	for _, name := range []string{"secrets", "vault"} {
 		require.NoError(t, b.deploy("mine", "DROP TABLE IF EXISTS "+name))
-		require.NoError(t, b.deploy("mine", "CREATE TABLE "+name+" (id); INSERT INTO "+name+" VALUES (2); DROP TABLE "+name))
+		require.NoError(
+			t, b.deploy("mine", "CREATE TABLE "+name+" (id); INSERT INTO "+name+" VALUES (2); DROP TABLE "+name),
+		)
 	}
 	b.requireTheirs(t)
 }
@@ -91,11 +97,15 @@ func TestMigrationsOfEverySort(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})
 	require.NoError(t, b.deploy("mine",
-		"CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT, x TEXT NOT NULL, y INT GENERATED ALWAYS AS (length(x)) STORED) STRICT; "+
+		"CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT, x TEXT NOT NULL, y INT GENERATED ALWAYS AS (length(x)) "+
+			"STORED) STRICT; "+
 			"CREATE UNIQUE INDEX a_x ON a (x) WHERE id > 0",
-		"INSERT INTO a (x) VALUES ('one'); ALTER TABLE a ADD COLUMN z TEXT NOT NULL DEFAULT '-'; ALTER TABLE a ADD COLUMN n INT CHECK (n > 0)",
-		"ALTER TABLE a RENAME COLUMN x TO word; ALTER TABLE a DROP COLUMN n; CREATE VIEW words AS SELECT word FROM a; DROP INDEX a_x",
-		"CREATE TABLE b (id TEXT PRIMARY KEY, a INTEGER REFERENCES a (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED) WITHOUT ROWID; CREATE TABLE c AS SELECT * FROM a",
+		"INSERT INTO a (x) VALUES ('one'); ALTER TABLE a ADD COLUMN z TEXT NOT NULL DEFAULT '-'; ALTER TABLE a ADD "+
+			"COLUMN n INT CHECK (n > 0)",
+		"ALTER TABLE a RENAME COLUMN x TO word; ALTER TABLE a DROP COLUMN n; CREATE VIEW words AS SELECT word FROM a; "+
+			"DROP INDEX a_x",
+		"CREATE TABLE b (id TEXT PRIMARY KEY, a INTEGER REFERENCES a (id) ON DELETE CASCADE DEFERRABLE INITIALLY "+
+			"DEFERRED) WITHOUT ROWID; CREATE TABLE c AS SELECT * FROM a",
 		"DROP VIEW words; CREATE VIEW words AS SELECT upper(word) AS word FROM a; ALTER TABLE c RENAME TO d; DROP TABLE d",
 	))
 	tx := b.begin(t)

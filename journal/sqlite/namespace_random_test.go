@@ -22,7 +22,8 @@ func TestNamespacesAreAlikeAtRandom(t *testing.T) {
 		want := b.try(t, plain, query, false)
 		got := b.try(t, named, query, false)
 		if strings.HasPrefix(want, "CR-") {
-			want, got = strings.ToLower(want), strings.ToLower(got) // some errors spell a table as it was made, others as the statement does
+			// some errors spell a table as it was made, others as the statement does
+			want, got = strings.ToLower(want), strings.ToLower(got)
 		}
 		require.Equal(t, want, got, "%d: %s", seed, query)
 		if !strings.HasPrefix(want, "cr-") {
@@ -60,7 +61,9 @@ var shopTables = []source{
 func (g *sqlMaker) one(of ...string) string { return of[g.IntN(len(of))] }
 
 func (g *sqlMaker) spelled(name string) string {
-	return g.one(name, name, name, `"`+name+`"`, "["+name+"]", "`"+name+"`", strings.ToUpper(name), "/* FROM orders */ "+name)
+	return g.one(
+		name, name, name, `"`+name+`"`, "["+name+"]", "`"+name+"`", strings.ToUpper(name), "/* FROM orders */ "+name,
+	)
 }
 
 func (g *sqlMaker) statement() string {
@@ -68,13 +71,19 @@ func (g *sqlMaker) statement() string {
 	switch g.IntN(8) {
 	case 0:
 		g.scopes = [][]source{{table}}
-		return g.with() + fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s RETURNING %s", g.spelled(table.name), table.columns[1], g.expression(2), g.condition(2), g.column())
+		return g.with() + fmt.Sprintf(
+			"UPDATE %s SET %s = %s WHERE %s RETURNING %s", g.spelled(table.name), table.columns[1], g.expression(2),
+			g.condition(2), g.column(),
+		)
 	case 1:
 		g.scopes = [][]source{{table}}
 		return g.with() + fmt.Sprintf("DELETE FROM %s WHERE %s RETURNING *", g.spelled(table.name), g.condition(2))
 	case 2:
 		first, second := table.columns[0], table.columns[1]
-		return g.with() + fmt.Sprintf("INSERT INTO %s (%s) %s RETURNING %s, %s.%s", g.spelled(table.name), first, g.query(2, 1), first, table.name, second)
+		return g.with() + fmt.Sprintf(
+			"INSERT INTO %s (%s) %s RETURNING %s, %s.%s", g.spelled(table.name), first, g.query(2, 1), first,
+			table.name, second,
+		)
 	case 3: // with other tables
 		g.scopes = [][]source{{table}}
 		with := g.with()
@@ -88,8 +97,10 @@ func (g *sqlMaker) statement() string {
 		with, query := g.with(), g.query(2, 1)
 		g.scopes = [][]source{{table}}
 		into := g.one("", "OR IGNORE ", "OR REPLACE ") + "INTO " + g.spelled(table.name) + g.one("", "", " AS orders")
-		return with + fmt.Sprintf("INSERT %s (%s) SELECT * FROM (%s) WHERE true ON CONFLICT DO UPDATE SET %s = %s WHERE %s RETURNING %s",
-			into, table.columns[0], query, table.columns[1], g.expression(2), g.condition(2), g.column())
+		return with + fmt.Sprintf(
+			"INSERT %s (%s) SELECT * FROM (%s) WHERE true ON CONFLICT DO UPDATE SET %s = %s WHERE %s RETURNING %s",
+			into, table.columns[0], query, table.columns[1], g.expression(2), g.condition(2), g.column(),
+		)
 	default:
 		return g.with() + g.query(3, 1+g.IntN(3))
 	}
@@ -103,7 +114,12 @@ func (g *sqlMaker) with() string {
 	var list []string
 	for range 1 + g.IntN(2) {
 		name := g.one("orders", "items", "fresh", "other")
-		list = append(list, fmt.Sprintf("%s (x) AS %s(%s)", g.spelled(name), g.one("", "MATERIALIZED ", "NOT MATERIALIZED "), g.query(1, 1)))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"%s (x) AS %s(%s)", g.spelled(name), g.one("", "MATERIALIZED ", "NOT MATERIALIZED "), g.query(1, 1),
+			),
+		)
 		g.expressions = append(g.expressions, source{name, []string{"x"}})
 	}
 	return "WITH " + strings.Join(list, ", ") + " "
@@ -130,7 +146,8 @@ func (g *sqlMaker) query(depth, columns int) string {
 	}
 	g.scopes = g.scopes[:len(g.scopes)-1]
 	if depth > 1 && g.IntN(5) == 0 {
-		text += g.one(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") + "SELECT " + strings.Repeat("1, ", columns-1)
+		text += g.one(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") + "SELECT " +
+			strings.Repeat("1, ", columns-1)
 		text += g.one("orders.n", "counts.k") + " FROM " + g.spelled("orders") + ", " + g.spelled("counts")
 	}
 	return text + g.one("", "", " LIMIT 3", " ORDER BY 1")
@@ -145,7 +162,8 @@ func (g *sqlMaker) from(depth int) string {
 		case 0:
 			text += ", " + g.source(depth)
 		case 1:
-			text += g.one(" JOIN ", " LEFT JOIN ", " CROSS JOIN ", " LEFT OUTER JOIN ") + g.source(depth) + " ON " + g.condition(0)
+			text += g.one(" JOIN ", " LEFT JOIN ", " CROSS JOIN ", " LEFT OUTER JOIN ") + g.source(depth) + " ON " +
+				g.condition(0)
 		default:
 			text = text + " INNER JOIN (" + g.source(0) + ") ON " + g.condition(0)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/pressly/goose/v3"
 	driver "modernc.org/sqlite" // that goose migrates with
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -32,17 +33,14 @@ import (
 type Config struct {
 	// AcceptLostLog opens a database whose log is missing, and with it whatever was committed last.
 	AcceptLostLog bool
-	// Clock measures how long transactions of modules are open. Defaults to the
-	// real clock.
+	// Clock measures how long transactions of modules are open. Defaults to the real clock.
 	Clock clockwork.Clock
 	// Dir is the data folder; it is made if it is missing. Required.
 	Dir string
-	// GuestTxGrace is how long a transaction of a module may make the journal
-	// wait before it is rolled back, to be repeated; then it has twice the time.
-	// Defaults to 250 ms.
+	// GuestTxGrace is how long a transaction of a module may make the journal wait before it is rolled back, to be
+	// repeated; then it has twice the time. Defaults to 250 ms.
 	GuestTxGrace time.Duration
-	// GuestTxLimit is how long a transaction of a module may be open at all.
-	// Defaults to 2 s.
+	// GuestTxLimit is how long a transaction of a module may be open at all. Defaults to 2 s.
 	GuestTxLimit time.Duration
 	// MigrationLimit is how long the migrations of one deployment may hold the writer, for which the
 	// journal waits. Defaults to 10 s.
@@ -85,8 +83,8 @@ var _ journal.Store = (*Store)(nil)
 
 var errClosed = errors.New("sqlite: the store is closed")
 
-// Open opens the store of a data folder, or makes it, and brings its schema up
-// to date. If another process has it open the error is journal.ErrInUse.
+// Open opens the store of a data folder, or makes it, and brings its schema up to date. If another process has it open
+// the error is journal.ErrInUse.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Dir == "" {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the embedded store needs a data folder")
@@ -172,51 +170,61 @@ func (s *Store) open(ctx context.Context, path string) error {
 	return err
 }
 
-// openWriter opens the handle that writes, and migrates. An existing database is opened before
-// that: the migrating handle must not be the last to be closed, for then the log goes. See
-// logmark.go.
+// openWriter opens the handle that writes, and brings the schema up to date. It is opened first: the
+// migrating handle must not be the last to be closed, for then the log goes. See logmark.go.
 func (s *Store) openWriter(ctx context.Context, path string) (err error) {
 	steps, err := migrations.Steps(migrations.SQLite)
 	if err != nil {
 		return err
 	}
-	found, known := int64(0), migrations.Latest(steps)
-	if _, err := os.Stat(path); err == nil {
-		if s.writer, err = openConn(path, ""); err != nil {
-			return err
-		}
-		if found, err = schemaVersion(s.writer); err != nil {
-			return err
-		}
+	if s.writer, err = openConn(path, "", sqlite.OpenCreate); err != nil {
+		return err
 	}
-	if found > known {
+	found, err := schemaVersion(s.writer)
+	if err != nil {
+		return err
+	}
+	switch known := migrations.Latest(steps); {
+	case found == noSchema:
+		err = classify(sqlitex.ExecuteScript(s.writer, migrations.SQLiteSchema, nil))
+	case found > known:
 		return journal.SchemaNewer(found, known)
+	case found < known:
+		err = migrate(ctx, path, steps)
 	}
-	if found < known {
-		if err := migrate(ctx, path, steps); err != nil {
-			return fmt.Errorf("migrate: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
 	}
-	if s.writer == nil {
-		s.writer, err = openConn(path, "")
-	}
-	return err
+	return nil
 }
 
-// schemaVersion is the version of the schema; 0 if there is none.
+// noSchema is the version of a store that no step was applied to. Without its first step a schema has version 0.
+const noSchema = -1
+
+// schemaVersion is the version of the schema.
 func schemaVersion(conn *sqlite.Conn) (version int64, err error) {
 	var there bool
-	err = runOnce(conn, "SELECT count(*) FROM sqlite_schema WHERE name = '"+versionTable+"'", nil, func(row *sqlite.Stmt) error {
-		there = row.ColumnBool(0)
-		return nil
-	})
+	err = runOnce(
+		conn,
+		"SELECT count(*) FROM sqlite_schema WHERE name = '"+versionTable+"'",
+		nil,
+		func(row *sqlite.Stmt) error {
+			there = row.ColumnBool(0)
+			return nil
+		},
+	)
 	if err != nil || !there {
-		return 0, err
+		return noSchema, err
 	}
-	err = runOnce(conn, "SELECT max(version_id) FROM "+versionTable+" WHERE is_applied", nil, func(row *sqlite.Stmt) error {
-		version = row.ColumnInt64(0)
-		return nil
-	})
+	err = runOnce(
+		conn,
+		"SELECT max(version_id) FROM "+versionTable+" WHERE is_applied",
+		nil,
+		func(row *sqlite.Stmt) error {
+			version = row.ColumnInt64(0)
+			return nil
+		},
+	)
 	return version, err
 }
 
@@ -231,33 +239,43 @@ func guestTables(conn *sqlite.Conn) (map[string]string, error) {
 		return nil, fmt.Errorf("tables of modules: %w", err)
 	}
 	// Names were recorded in lower case by Unicode, which is not how SQLite compares them.
-	err = run(conn, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", nil, func(row *sqlite.Stmt) error {
-		name, recorded := guestsql.Fold(row.ColumnText(0)), strings.ToLower(row.ColumnText(0))
-		if _, known := owners[name]; known || recorded == name {
+	err = run(
+		conn,
+		"SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
+		nil,
+		func(row *sqlite.Stmt) error {
+			name, recorded := guestsql.Fold(row.ColumnText(0)), strings.ToLower(row.ColumnText(0))
+			if _, known := owners[name]; known || recorded == name {
+				return nil
+			}
+			if owner, known := owners[recorded]; known {
+				owners[name] = owner
+				delete(owners, recorded)
+			}
 			return nil
-		}
-		if owner, known := owners[recorded]; known {
-			owners[name] = owner
-			delete(owners, recorded)
-		}
-		return nil
-	})
+		},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("tables of modules: %w", err)
 	}
 	return owners, nil
 }
 
-// migrationFunctions gives the driver that migrates what steps need beyond SQL. The handles of a store are of another driver.
+// migrationFunctions gives the driver that migrates what steps need beyond SQL. The handles of a store are of another
+// driver.
 var migrationFunctions = sync.OnceValue(func() error {
-	return driver.RegisterDeterministicScalarFunction("cruster_origin_of_deferred", 1, func(_ *driver.FunctionContext, args []sqldriver.Value) (sqldriver.Value, error) {
-		name, is := args[0].(string)
-		if !is {
-			return nil, fmt.Errorf("the name of a deferred is a %T", args[0])
-		}
-		origin := journal.OriginOfDeferred(name)
-		return origin[:], nil
-	})
+	return driver.RegisterDeterministicScalarFunction(
+		"cruster_origin_of_deferred",
+		1,
+		func(_ *driver.FunctionContext, args []sqldriver.Value) (sqldriver.Value, error) {
+			name, is := args[0].(string)
+			if !is {
+				return nil, fmt.Errorf("the name of a deferred is a %T", args[0])
+			}
+			origin := journal.OriginOfDeferred(name)
+			return origin[:], nil
+		},
+	)
 })
 
 func migrate(ctx context.Context, path string, steps []*goose.Migration) (err error) {
@@ -270,7 +288,10 @@ func migrate(ctx context.Context, path string, steps []*goose.Migration) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(
+		goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithTableName(versionTable),
+		goose.WithDisableGlobalRegistry(true),
+	)
 	if err != nil {
 		return err
 	}
@@ -278,12 +299,11 @@ func migrate(ctx context.Context, path string, steps []*goose.Migration) (err er
 	return err
 }
 
-// busyTimeout is how long a handle waits for a lock of another process, such as a
-// backup with SQLite's own tools.
+// busyTimeout is how long a handle waits for a lock of another process, such as a backup with SQLite's own tools.
 const busyTimeout = 5 * time.Second
 
-func openConn(path, setup string) (*sqlite.Conn, error) {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenWAL)
+func openConn(path, setup string, flags ...sqlite.OpenFlags) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, append(flags, sqlite.OpenReadWrite, sqlite.OpenWAL)...)
 	if err != nil {
 		return nil, err
 	}
@@ -306,8 +326,7 @@ func openConn(path, setup string) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// checkShards refuses a store that was made with another number of shards: its
-// keys would not be found.
+// checkShards refuses a store that was made with another number of shards: its keys would not be found.
 func checkShards(conn *sqlite.Conn) error {
 	var shards string
 	err := run(conn, "SELECT value FROM cruster_meta WHERE name = 'shards'", nil, func(row *sqlite.Stmt) error {
@@ -318,7 +337,9 @@ func checkShards(conn *sqlite.Conn) error {
 		return err
 	}
 	if shards != fmt.Sprint(journal.NumShards) {
-		return abi.Errorf(abi.CodeBadConfig, "the store has %s shards, this host works with %d", shards, journal.NumShards)
+		return abi.Errorf(
+			abi.CodeBadConfig, "the store has %s shards, this host works with %d", shards, journal.NumShards,
+		)
 	}
 	return nil
 }
@@ -329,8 +350,8 @@ func (s *Store) Dialect() string { return abi.DialectSQLite }
 // GuestsAlone implements journal.Store: there is one writer.
 func (s *Store) GuestsAlone() bool { return true }
 
-// Commits is how many transactions were committed since the store was opened:
-// those of the journal and those of modules.
+// Commits is how many transactions were committed since the store was opened: those of the journal and those of
+// modules.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 
 // Close rolls back open transactions and closes the store. It may be called more than once.

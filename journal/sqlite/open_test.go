@@ -18,8 +18,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// childDir, if set, makes the test binary a process that fills the store in
-// that folder until it is killed.
+// childDir, if set, makes the test binary a process that fills the store in that folder until it is killed.
 const childDir = "CRUSTER_TEST_SQLITE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -80,7 +79,12 @@ func fillUntilKilled(dir string) error {
 		return err
 	}
 	id := journal.IDOf("default", "w/W", "k")
-	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+	w := journal.Write{
+		ID:    id,
+		Run:   journal.RunID(id),
+		Fence: fences[id.Shard()],
+		Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running},
+	}
 	for seq := uint64(1); ; seq++ {
 		w.Entries = []journal.Entry{{Seq: seq, Kind: journal.Delivery, Value: []byte(strconv.FormatUint(seq, 10))}}
 		results, err := store.Commit(ctx, []journal.Write{w})
@@ -95,8 +99,8 @@ func fillUntilKilled(dir string) error {
 	}
 }
 
-// TestKilledProcess kills a process in the middle of its commits: the lock is
-// free at once, and everything it was told to be durable is there.
+// TestKilledProcess kills a process in the middle of its commits: the lock is free at once, and everything it was told
+// to be durable is there.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -125,7 +129,9 @@ func TestKilledProcess(t *testing.T) {
 	store := open(t, sqlite.Config{Dir: dir})
 	row, err := store.Load(t.Context(), journal.IDOf("default", "w/W", "k"))
 	require.NoError(t, err)
-	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+		Entries: 1_000_000, Bytes: 1 << 30,
+	})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(entries), acknowledged)
 	require.LessOrEqual(t, len(entries), acknowledged+1, "at most the one that was under way")

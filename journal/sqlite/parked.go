@@ -43,7 +43,9 @@ func (b *batch) unpark(w *journal.Write) error {
 func (b *batch) park(w *journal.Write) error {
 	for i := range w.Park {
 		p := &w.Park[i]
-		if err := b.move(w, parkMessage, -1, w.Receiver(), p.Position, pack(p.Body()), p.Namespace, p.Type, p.Key); err != nil {
+		if err := b.move(
+			w, parkMessage, -1, w.Receiver(), p.Position, pack(p.Body()), p.Namespace, p.Type, p.Key,
+		); err != nil {
 			return fmt.Errorf("message %d to %s: %w", p.Position, w.ID, err)
 		}
 	}

@@ -11,18 +11,25 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// A transaction that takes longer than the grace, and less than the limit, gets done
-// although the journal always waits: preempted a few times, then given its time.
+// A transaction that takes longer than the grace, and less than the limit, gets done although the journal always waits:
+// preempted a few times, then given its time.
 func TestLongTransactionsGetDone(t *testing.T) {
 	t.Parallel()
 	clock := clockwork.NewFakeClock()
-	store, err := Open(t.Context(), Config{Clock: clock, Dir: t.TempDir(), GuestTxGrace: 250 * time.Millisecond, GuestTxLimit: 2 * time.Second})
+	store, err := Open(t.Context(), Config{
+		Clock: clock, Dir: t.TempDir(), GuestTxGrace: 250 * time.Millisecond, GuestTxLimit: 2 * time.Second,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	fences, err := store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	id := journal.IDOf("default", "w/W", "k")
-	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+	w := journal.Write{
+		ID:    id,
+		Run:   journal.RunID(id),
+		Fence: fences[id.Shard()],
+		Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running},
+	}
 
 	// The work takes a second and a half. The host makes one attempt after the other.
 	for conflicts := range 3 {

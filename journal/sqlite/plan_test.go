@@ -34,7 +34,9 @@ func TestQueryPlans(t *testing.T) {
 	where := func(operators ...string) string {
 		f := journal.Filter{State: journal.Running}
 		for _, operator := range operators {
-			f.Where = append(f.Where, journal.Condition{Name: "a", Operator: operator, Value: abi.Attribute{Type: abi.AttributeText}})
+			f.Where = append(f.Where, journal.Condition{
+				Name: "a", Operator: operator, Value: abi.Attribute{Type: abi.AttributeText},
+			})
 		}
 		return whereQuery(&f)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// How many power cuts TestPowerCut tries, and from which seed on, unless the
-// environment says otherwise. In full they are many more.
+// How many power cuts TestPowerCut tries, and from which seed on, unless the environment says otherwise. In full they
+// are many more.
 const (
 	powerCutsEnv  = "CRUSTER_POWERCUTS"
 	powerSeedEnv  = "CRUSTER_POWERCUT_SEED"
@@ -29,8 +29,8 @@ const (
 	powerCutSteps = 70
 )
 
-// fact is something that the store acknowledged, when so much of the log was written.
-// A later one of the same name says all that it says.
+// fact is something that the store acknowledged, when so much of the log was written. A later one of the same name says
+// all that it says.
 type fact struct {
 	name  string
 	at    int
@@ -63,8 +63,7 @@ func (l *powerLoad) open() (err error) {
 	if l.store, err = Open(l.ctx, Config{Dir: l.dir, MaxReaders: 1}); err != nil {
 		return err
 	}
-	// The log is copied back every few pages instead of every few thousand, so that
-	// all of its life is seen.
+	// The log is copied back every few pages instead of every few thousand, so that all of its life is seen.
 	for _, pragma := range []string{"PRAGMA wal_autocheckpoint = 12", "PRAGMA synchronous = " + l.synchronous} {
 		if err := run(l.store.writer, pragma, nil, nil); err != nil {
 			return err
@@ -89,7 +88,15 @@ func runOf(e journal.Execution) journal.RunKey { return e.RunKey() }
 
 func laneOf(key string) journal.Execution {
 	id := journal.IDOf("default", "w/W", key)
-	return journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "w/W", Key: key, State: journal.Running, CreatedAt: 1}
+	return journal.Execution{
+		ID:        id,
+		Run:       journal.RunID(id),
+		Namespace: "default",
+		Workflow:  "w/W",
+		Key:       key,
+		State:     journal.Running,
+		CreatedAt: 1,
+	}
 }
 
 func (l *powerLoad) write(key string) journal.Write {
@@ -113,7 +120,8 @@ func (l *powerLoad) run() error {
 	m := journal.Module{Digest: "sha256:1", Binary: make([]byte, 10_000)}
 	d := journal.Deployment{Namespace: "default", Name: "w", Digest: m.Digest}
 	_, err := l.store.Deploy(l.ctx, l.fences[d.Shard()], m, d, []abi.Migration{{
-		Version: 1, SQL: "CREATE TABLE stock (id INTEGER PRIMARY KEY, n INTEGER, note TEXT); INSERT INTO stock VALUES (1, 0, '')",
+		Version: 1,
+		SQL:     "CREATE TABLE stock (id INTEGER PRIMARY KEY, n INTEGER, note TEXT); INSERT INTO stock VALUES (1, 0, '')",
 	}})
 	if err != nil {
 		return err
@@ -149,7 +157,9 @@ func (l *powerLoad) run() error {
 				return err
 			}
 		}
-		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack, l.send, l.count, l.work, l.goOn}[l.rng.IntN(9)](); err != nil {
+		if err := []func() error{
+			l.append, l.append, l.buy, l.throwAway, l.copyBack, l.send, l.count, l.work, l.goOn,
+		}[l.rng.IntN(9)](); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 	}
@@ -167,7 +177,9 @@ func (l *powerLoad) append() error {
 		w := l.write(fmt.Sprint(lane))
 		for range 1 + l.rng.IntN(3) {
 			want[lane]++
-			w.Entries = append(w.Entries, journal.Entry{Seq: want[lane], Kind: journal.Delivery, Value: make([]byte, l.rng.IntN(1<<l.rng.IntN(15)))})
+			w.Entries = append(w.Entries, journal.Entry{
+				Seq: want[lane], Kind: journal.Delivery, Value: make([]byte, l.rng.IntN(1<<l.rng.IntN(15))),
+			})
 		}
 		writes = append(writes, w)
 	}
@@ -239,7 +251,9 @@ func (l *powerLoad) throwAway() error {
 
 // entriesOf reads the journal of a lane, which has no gaps.
 func entriesOf(s *Store, lane int) ([]journal.Entry, error) {
-	entries, _, err := s.Entries(context.Background(), runOf(laneOf(fmt.Sprint(lane))), 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
+	entries, _, err := s.Entries(context.Background(), runOf(laneOf(fmt.Sprint(lane))), 0, journal.PageLimit{
+		Entries: 1_000_000, Bytes: 1 << 30,
+	})
 	for i := range entries {
 		if entries[i].Seq != uint64(i+1) {
 			return nil, fmt.Errorf("lane %d has entry %d in place %d", lane, entries[i].Seq, i)
@@ -274,8 +288,7 @@ func stockOf(s *Store) (n int, err error) {
 	return int(rows[0][0].(int64)), nil
 }
 
-// whole tells whether a store is in order in itself: what commits together is there
-// together.
+// whole tells whether a store is in order in itself: what commits together is there together.
 func whole(s *Store) error {
 	var problems []error
 	err := run(s.writer, "PRAGMA integrity_check", nil, func(row *sqlite.Stmt) error {
@@ -353,7 +366,9 @@ func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 
 func newPowerLoad(t *testing.T, seed uint64, synchronous string) *powerLoad {
 	dir := t.TempDir()
-	l := &powerLoad{ctx: t.Context(), dir: dir, disk: record(t, dir), synchronous: synchronous, rng: rand.New(rand.NewPCG(seed, 0))}
+	l := &powerLoad{
+		ctx: t.Context(), dir: dir, disk: record(t, dir), synchronous: synchronous, rng: rand.New(rand.NewPCG(seed, 0)),
+	}
 	require.NoError(t, l.run())
 	require.Greater(t, len(l.facts), powerCutSteps/2)
 	return l
@@ -364,13 +379,18 @@ func newPowerLoad(t *testing.T, seed uint64, synchronous string) *powerLoad {
 // and looks for the writes acknowledged before.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	seed, cuts := fromEnv(t, powerSeedEnv, 1), fromEnv(t, powerCutsEnv, uint64(extenttest.Sized(manyPowerCuts, powerCuts)))
+	seed, cuts := fromEnv(t, powerSeedEnv, 1), fromEnv(
+		t, powerCutsEnv, uint64(extenttest.Sized(manyPowerCuts, powerCuts)),
+	)
 	t.Logf("%s=%d %s=%d", powerSeedEnv, seed, powerCutsEnv, cuts)
 	l := newPowerLoad(t, seed, "FULL")
 	for i := range cuts {
 		rng := rand.New(rand.NewPCG(seed, i+1))
 		at := rng.IntN(len(l.disk.log) + 1)
-		require.NoError(t, l.survives(t.TempDir(), at, rng), "cut %d, after %d of %d operations of the disk, seed %d", i, at, len(l.disk.log), seed)
+		require.NoError(
+			t, l.survives(t.TempDir(), at, rng), "cut %d, after %d of %d operations of the disk, seed %d", i, at,
+			len(l.disk.log), seed,
+		)
 	}
 }
 

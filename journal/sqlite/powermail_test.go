@@ -10,7 +10,9 @@ import (
 )
 
 // counter is an entity that counts the messages that it takes.
-var counter = journal.Entity{ID: journal.EntityID("default", "w/Counter", "1"), Namespace: "default", Type: "w/Counter", Key: "1"}
+var counter = journal.Entity{
+	ID: journal.EntityID("default", "w/Counter", "1"), Namespace: "default", Type: "w/Counter", Key: "1",
+}
 
 func counted(n int) journal.Origin { return journal.Origin{1, byte(n), byte(n >> 8)} }
 
@@ -20,7 +22,10 @@ func (l *powerLoad) send() error {
 	sent := l.sent
 	for range 1 + l.rng.IntN(3) {
 		sent++
-		m := journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Origin: counted(sent)}, Value: make([]byte, l.rng.IntN(1<<l.rng.IntN(15)))}
+		m := journal.Message{
+			Envelope: journal.Envelope{Kind: journal.CallMessage, Origin: counted(sent)},
+			Value:    make([]byte, l.rng.IntN(1<<l.rng.IntN(15))),
+		}
 		m.Bytes = len(m.Value)
 		w.Send = append(w.Send, journal.Sent{To: counter.ID, Message: m})
 	}
@@ -103,7 +108,10 @@ func mailOfCounter(s *Store) (taken, last int, err error) {
 		err = nil
 	}
 	if err == nil && (taken != receipts || last != receipts+len(envelopes)) {
-		err = fmt.Errorf("%d are counted; there are %d receipts and %d messages, and the last is %d", taken, receipts, len(envelopes), last)
+		err = fmt.Errorf(
+			"%d are counted; there are %d receipts and %d messages, and the last is %d", taken, receipts,
+			len(envelopes), last,
+		)
 	}
 	return taken, last, err
 }

@@ -21,14 +21,23 @@ func chainedRun(continued uint32) journal.RunID {
 }
 
 func publishedBy(continued uint32) *journal.Published {
-	return &journal.Published{Attributes: []journal.NamedAttribute{{Name: "run", Attribute: abi.Attribute{Type: abi.AttributeNumber, Number: float64(continued)}}}}
+	return &journal.Published{
+		Attributes: []journal.NamedAttribute{{
+			Name: "run", Attribute: abi.Attribute{Type: abi.AttributeNumber, Number: float64(continued)},
+		}},
+	}
 }
 
 // work adds an entry to the run that there is.
 func (l *powerLoad) work() error {
 	w := l.write(chained)
 	w.Run, w.Chain = chainedRun(l.continued), chainedRun(0)
-	w.Entries = []journal.Entry{{Seq: l.worked + 1, Kind: journal.Delivery, Attempts: l.continued, Value: make([]byte, l.rng.IntN(1<<l.rng.IntN(15)))}}
+	w.Entries = []journal.Entry{{
+		Seq:      l.worked + 1,
+		Kind:     journal.Delivery,
+		Attempts: l.continued,
+		Value:    make([]byte, l.rng.IntN(1<<l.rng.IntN(15))),
+	}}
 	if err := l.commit(w); err != nil {
 		return err
 	}
@@ -75,7 +84,11 @@ func runsOf(s *Store) (uint32, error) {
 			return 0, fmt.Errorf("an entry of run %d is there, of %d: %w", en.Attempts, e.Continued, err)
 		}
 	}
-	page, err := s.List(ctx, journal.Filter{Where: []journal.Condition{{Name: "run", Operator: "=", Value: publishedBy(e.Continued).Attributes[0].Attribute}}})
+	page, err := s.List(ctx, journal.Filter{
+		Where: []journal.Condition{{
+			Name: "run", Operator: "=", Value: publishedBy(e.Continued).Attributes[0].Attribute,
+		}},
+	})
 	if err != nil || len(page.Executions) != 1 {
 		return 0, fmt.Errorf("%d are found by what run %d has published: %w", len(page.Executions), e.Continued, err)
 	}

@@ -16,14 +16,20 @@ const selectAttributes = "SELECT name, type, text, number FROM cruster_attribute
 // executions are found by them, and they change seldom.
 func (b *batch) publish(w *journal.Write) error {
 	id, p := w.ID, w.Publish
-	err := exec(b.conn, "INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET body = ?3",
-		journal.KeyOf(id, w.Receiver().Chain), p.Body())
+	err := exec(
+		b.conn,
+		"INSERT INTO cruster_published (shard, run, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, run) DO UPDATE SET "+
+			"body = ?3",
+		journal.KeyOf(id, w.Receiver().Chain), p.Body(),
+	)
 	if err != nil {
 		return err
 	}
 	there := map[string]abi.Attribute{}
 	err = run(b.conn, selectAttributes, values(id), func(row *sqlite.Stmt) error {
-		there[row.ColumnText(0)] = abi.Attribute{Type: row.ColumnText(1), Text: row.ColumnText(2), Number: row.ColumnFloat(3)}
+		there[row.ColumnText(0)] = abi.Attribute{
+			Type: row.ColumnText(1), Text: row.ColumnText(2), Number: row.ColumnFloat(3),
+		}
 		return nil
 	})
 	for _, a := range p.Attributes {
@@ -45,9 +51,17 @@ func (b *batch) publish(w *journal.Write) error {
 }
 
 func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
-	return exec(b.conn, `INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND superseded = 0`,
-		id, a.Name, a.Type, a.Text, a.Number)
+	return exec(
+		b.conn,
+		`INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2
+			AND superseded = 0`,
+		id,
+		a.Name,
+		a.Type,
+		a.Text,
+		a.Number,
+	)
 }
 
 // Outlines implements journal.Store. As with Receipts, each is read by itself.

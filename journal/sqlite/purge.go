@@ -18,7 +18,8 @@ const (
 
 	// selectMail lists results and requests behind a place, each with whether its receiver is there.
 	selectMail = `SELECT i.id, i.chain, i.position, EXISTS (
-			SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain, e.run) = i.chain)
+			SELECT 1 FROM cruster_executions e WHERE e.shard = i.shard AND e.id = i.id AND coalesce(e.chain,
+				e.run) = i.chain)
 		FROM cruster_inbox i INDEXED BY cruster_inbox_mail
 		WHERE i.kind IN ('result', 'interrupt', 'terminate') AND (i.shard, i.id, i.chain, i.position) > (?1, ?2, ?3, ?4)
 		ORDER BY i.shard, i.id, i.chain, i.position LIMIT +?5`
@@ -46,7 +47,9 @@ func (tx *ownedTx) Forget(_ context.Context, run journal.RunKey) error {
 }
 
 // Mail implements sqlsweep.Store. It takes no turn of the writer's.
-func (s swept) Mail(ctx context.Context, _ journal.Owned, after sqlsweep.MailPlace, limit int) ([]sqlsweep.Mail, error) {
+func (s swept) Mail(
+	ctx context.Context, _ journal.Owned, after sqlsweep.MailPlace, limit int,
+) ([]sqlsweep.Mail, error) {
 	return sqlread.All(ctx, s.store.reader, sqlsweep.ScanMail, "mail", nil, selectMail, after.To, after.Position, limit)
 }
 

@@ -8,7 +8,9 @@ import (
 	"github.com/cruster/cruster/journal/sqlread"
 )
 
-const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT +?4"
+const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND " +
+	"(wake_at, " +
+	"id) > (?2, ?3) ORDER BY wake_at, id LIMIT +?4"
 
 // Due implements journal.Store.
 func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
@@ -16,8 +18,8 @@ func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit 
 		until, after.At, after.ID[:], max(limit, 0))
 }
 
-// Ping implements journal.Store: it takes the write lock and gives it back, and
-// commits something if the disk failed the last commit.
+// Ping implements journal.Store: it takes the write lock and gives it back, and commits something if the disk failed
+// the last commit.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.queue.acquire(ctx, journalUser); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)

@@ -13,8 +13,8 @@ import (
 // reads are the queries of the plain reads.
 var reads = sqlread.NewQueries(sqlread.Dialect{
 	Store: "sqlite", Tables: "cruster_",
-	// SQLite compares the value of a parameter with the conditions of partial indexes and with limits, and then prepares
-	// the statement again for each other value, at many times the cost of a look-up. It does not compare +?1.
+	// SQLite compares the value of a parameter with the conditions of partial indexes and with limits, and then
+	// prepares the statement again for each other value, at many times the cost of a look-up. It does not compare +?1.
 	Parameter: "+?",
 	Input:     "i.input", Inputs: " LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.run = e.run",
 	Binary: "binary", Flags: "flags & 1, flags & 2",

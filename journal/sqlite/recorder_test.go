@@ -45,8 +45,8 @@ func (r *recorder) length() int {
 	return len(r.log)
 }
 
-// shim is the VFS. SQLite knows it by an address, so there is one for the process;
-// folders that are not recorded pass it by.
+// shim is the VFS. SQLite knows it by an address, so there is one for the process; folders that are not recorded pass
+// it by.
 var shim vfsShim
 
 type vfsShim struct {
@@ -65,8 +65,8 @@ type shimFile struct {
 	recorder *recorder
 	name     string
 	methods  uintptr // those of the VFS below
-	// syncsFolder says that the first flush is also one of the folder: SQLite's VFS
-	// for Unix does so for logs and journals that it may have made.
+	// syncsFolder says that the first flush is also one of the folder: SQLite's VFS for Unix does so for logs and
+	// journals that it may have made.
 	syncsFolder *sync.Once
 }
 
@@ -121,7 +121,9 @@ func (v *vfsShim) wrapped(tls *libc.TLS, methods uintptr) uintptr {
 	copied := libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(lib.Tsqlite3_io_methods{})))
 	table := at[lib.Tsqlite3_io_methods](copied)
 	*table = *at[lib.Tsqlite3_io_methods](methods)
-	table.FxClose, table.FxWrite, table.FxTruncate, table.FxSync = address(shimClose), address(shimWrite), address(shimTruncate), address(shimSync)
+	table.FxClose, table.FxWrite, table.FxTruncate, table.FxSync = address(shimClose), address(shimWrite), address(
+		shimTruncate,
+	), address(shimSync)
 	v.methods[methods] = copied
 	return copied
 }
@@ -130,11 +132,18 @@ func shimOpen(tls *libc.TLS, _, zName, file uintptr, flags int32, out uintptr) i
 	path := libc.GoString(zName)
 	r := shim.recorderOf(path)
 	_, err := os.Stat(path)
-	code := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](at[lib.Tsqlite3_vfs](shim.unix).FxOpen)(tls, shim.unix, zName, file, flags, out)
+	code := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](
+		at[lib.Tsqlite3_vfs](shim.unix).FxOpen,
+	)(tls, shim.unix, zName, file, flags, out)
 	if r == nil || code != lib.SQLITE_OK {
 		return code
 	}
-	f := shimFile{recorder: r, name: filepath.Base(path), methods: at[lib.Tsqlite3_file](file).FpMethods, syncsFolder: &sync.Once{}}
+	f := shimFile{
+		recorder:    r,
+		name:        filepath.Base(path),
+		methods:     at[lib.Tsqlite3_file](file).FpMethods,
+		syncsFolder: &sync.Once{},
+	}
 	if os.IsNotExist(err) {
 		r.add(diskOp{kind: opCreate, name: f.name})
 	}
@@ -147,7 +156,9 @@ func shimOpen(tls *libc.TLS, _, zName, file uintptr, flags int32, out uintptr) i
 }
 
 func shimDelete(tls *libc.TLS, _, zName uintptr, syncFolder int32) int32 {
-	code := function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[lib.Tsqlite3_vfs](shim.unix).FxDelete)(tls, shim.unix, zName, syncFolder)
+	code := function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[lib.Tsqlite3_vfs](shim.unix).FxDelete)(
+		tls, shim.unix, zName, syncFolder,
+	)
 	path := libc.GoString(zName)
 	if r := shim.recorderOf(path); r != nil && code == lib.SQLITE_OK {
 		r.add(diskOp{kind: opDelete, name: filepath.Base(path)})
@@ -173,8 +184,12 @@ func shimClose(tls *libc.TLS, file uintptr) int32 {
 
 func shimWrite(tls *libc.TLS, file, buffer uintptr, size int32, offset int64) int32 {
 	f, methods := opened(file)
-	f.recorder.add(diskOp{kind: opWrite, name: f.name, at: offset, data: bytes.Clone(unsafe.Slice(at[byte](buffer), size))})
-	return function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](methods.FxWrite)(tls, file, buffer, size, offset)
+	f.recorder.add(diskOp{
+		kind: opWrite, name: f.name, at: offset, data: bytes.Clone(unsafe.Slice(at[byte](buffer), size)),
+	})
+	return function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](methods.FxWrite)(
+		tls, file, buffer, size, offset,
+	)
 }
 
 func shimTruncate(tls *libc.TLS, file uintptr, size int64) int32 {

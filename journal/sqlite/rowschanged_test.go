@@ -31,13 +31,27 @@ func TestRowsChangedByTheEndOfARun(t *testing.T) {
 		id := journal.IDOf("default", "orders/Process", "k")
 		fence := fences[id.Shard()]
 		live := func(start *journal.Write) {
-			e := &journal.Execution{ID: id, Run: start.Run, Chain: start.Run, Namespace: "default", Workflow: "orders/Process", Key: "k", State: journal.Running}
+			e := &journal.Execution{
+				ID:        id,
+				Run:       start.Run,
+				Chain:     start.Run,
+				Namespace: "default",
+				Workflow:  "orders/Process",
+				Key:       "k",
+				State:     journal.Running,
+			}
 			start.ID, start.Fence, start.Start = id, fence, e
 			commit(*start)
 		}
 		fill := func(run journal.RunID, chain journal.RunID) {
 			for seq := range uint64(entries) {
-				commit(journal.Write{ID: id, Run: run, Chain: chain, Fence: fence, Entries: []journal.Entry{{Seq: 2*seq + 1, Kind: journal.Delivery}}})
+				commit(journal.Write{
+					ID:      id,
+					Run:     run,
+					Chain:   chain,
+					Fence:   fence,
+					Entries: []journal.Entry{{Seq: 2*seq + 1, Kind: journal.Delivery}},
+				})
 			}
 		}
 		first, second, third := journal.RunID{1}, journal.RunID{2}, journal.RunID{3}
@@ -61,5 +75,9 @@ func TestRowsChangedByTheEndOfARun(t *testing.T) {
 	}
 	few := changed(2)
 	require.Equal(t, few, changed(300))
-	require.Equal(t, [3]int64{3, 3, 2}, few, "continued: the row, its input, what Purge finds it by; started over: two rows and an input; deleted: the row, what Purge finds it by")
+	require.Equal(
+		t, [3]int64{3, 3, 2}, few,
+		"continued: the row, its input, what Purge finds it by; started over: two rows and an input; deleted: the "+
+			"row, what Purge finds it by",
+	)
 }

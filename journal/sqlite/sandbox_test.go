@@ -148,8 +148,7 @@ func TestHostileStatements(t *testing.T) {
 	require.NoError(t, tx.Commit(b.ctx, w))
 }
 
-// TestSlowFunctions would take hours with SQLite's own, and could not be
-// stopped.
+// TestSlowFunctions would take hours with SQLite's own, and could not be stopped.
 func TestSlowFunctions(t *testing.T) {
 	t.Parallel()
 	b := newGuestBundle(t, sqlite.Config{})

@@ -45,20 +45,30 @@ func insertSchedule(conn *sqlite.Conn, sched *journal.Schedule, most int) error 
 	if version != nil {
 		return journal.ErrStale
 	}
-	there, err := selectOne(conn, scanInt, "SELECT count(*) FROM cruster_schedules WHERE namespace = ?1", sched.Namespace)
+	there, err := selectOne(
+		conn, scanInt, "SELECT count(*) FROM cruster_schedules WHERE namespace = ?1", sched.Namespace,
+	)
 	if err != nil {
 		return err
 	}
 	if *there >= int64(most) {
 		return journal.ErrTooMany
 	}
-	return run(conn, `INSERT INTO cruster_schedules (shard, id, version, wake_at, body, input, namespace, name)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, values(id, sched.Version, sched.WakeAt, sched.Body(), sched.Input, sched.Namespace, sched.Name), nil)
+	return run(conn,
+		`INSERT INTO cruster_schedules (shard, id, version, wake_at, body, input, namespace, name)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+		values(id, sched.Version, sched.WakeAt, sched.Body(), sched.Input, sched.Namespace, sched.Name),
+		nil,
+	)
 }
 
 func updateSchedule(conn *sqlite.Conn, sched *journal.Schedule) error {
-	err := run(conn, `UPDATE cruster_schedules SET version = ?3, wake_at = ?4, body = ?5, input = ?6
-		WHERE shard = ?1 AND id = ?2 AND version = ?3 - 1`, values(sched.ID(), sched.Version, sched.WakeAt, sched.Body(), sched.Input), nil)
+	err := run(conn,
+		`UPDATE cruster_schedules SET version = ?3, wake_at = ?4, body = ?5, input = ?6
+		WHERE shard = ?1 AND id = ?2 AND version = ?3 - 1`,
+		values(sched.ID(), sched.Version, sched.WakeAt, sched.Body(), sched.Input),
+		nil,
+	)
 	if err == nil && conn.Changes() == 0 {
 		err = journal.ErrStale
 	}
@@ -71,7 +81,10 @@ func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.
 		if err := checkFence(conn, f, id.Shard()); err != nil {
 			return err
 		}
-		err := run(conn, "DELETE FROM cruster_schedules WHERE shard = ?1 AND id = ?2 AND version = ?3", values(id, version), nil)
+		err := run(
+			conn, "DELETE FROM cruster_schedules WHERE shard = ?1 AND id = ?2 AND version = ?3", values(id, version),
+			nil,
+		)
 		if err == nil && conn.Changes() == 0 {
 			err = journal.ErrStale
 		}

@@ -22,8 +22,8 @@ func bindValues(stmt *sqlite.Stmt, list []any) {
 	}
 }
 
-// bindValue binds a value, and tells how many parameters it takes: an ID and a RunKey come with their shard, a Receiver with
-// its shard and chain, a Caller is an execution, a run and a step. Nil is NULL, empty is an empty blob.
+// bindValue binds a value, and tells how many parameters it takes: an ID and a RunKey come with their shard, a Receiver
+// with its shard and chain, a Caller is an execution, a run and a step. Nil is NULL, empty is an empty blob.
 func bindValue(stmt *sqlite.Stmt, param int, value any) int {
 	switch v := value.(type) {
 	case journal.ID:
@@ -109,7 +109,9 @@ func selectOne[T any](conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), que
 	return &all[0], nil
 }
 
-func selectAll[T any](conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), query string, list ...any) (all []T, err error) {
+func selectAll[T any](
+	conn *sqlite.Conn, scan func(*sqlite.Stmt) (T, error), query string, list ...any,
+) (all []T, err error) {
 	err = run(conn, query, values(list...), func(row *sqlite.Stmt) error {
 		v, err := scan(row)
 		all = append(all, v)

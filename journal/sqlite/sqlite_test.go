@@ -88,7 +88,9 @@ func TestGiveUpsBecomeRequests(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.FileName))
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(),
-		"UPDATE cruster_executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = ?1 WHERE key = 'child'", storetest.PinnedToStop())
+		"UPDATE cruster_executions SET state = 'running', finished_at = 0, held_by = NULL, pinned = ?1 WHERE key = 'child'",
+		storetest.PinnedToStop(),
+	)
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE cruster_given_up SET step = zeroblob(16)")
 	require.NoError(t, err)
@@ -107,8 +109,15 @@ func TestDeferredsBecomeMessages(t *testing.T) {
 		if d.Error != nil {
 			failure = abi.MustMarshal(d.Error)
 		}
-		_, err := db.ExecContext(t.Context(), `INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin)
-			SELECT shard, id, ?1, ?2, ?3, ?4, ?5 FROM cruster_executions WHERE key = 'a'`, d.Name, d.Value, failure, d.At, d.Origin[:])
+		_, err := db.ExecContext(t.Context(),
+			`INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin)
+			SELECT shard, id, ?1, ?2, ?3, ?4, ?5 FROM cruster_executions WHERE key = 'a'`,
+			d.Name,
+			d.Value,
+			failure,
+			d.At,
+			d.Origin[:],
+		)
 		require.NoError(t, err)
 	}
 	require.NoError(t, db.Close())

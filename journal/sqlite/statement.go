@@ -15,8 +15,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
-// prepareGuest compiles exactly one statement of a module, with the stored names; the
-// sandbox has been entered.
+// prepareGuest compiles exactly one statement of a module, with the stored names; the sandbox has been entered.
 func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
 	if err := guestsql.CheckActivity(query); err != nil {
 		return nil, err
@@ -54,7 +53,10 @@ func (s *Store) guestError(err error) error {
 		return fmt.Errorf("sqlite: statement of a module: %w", err)
 	case sqlite.ResultTooBig:
 		if longest, reduced := s.sandbox.Longest(); reduced {
-			return abi.Errorf(abi.CodeSQL, "%s: in a statement that does so much with them, values and rows may have %d bytes", s.message(err), longest).
+			return abi.Errorf(
+				abi.CodeSQL, "%s: in a statement that does so much with them, values and rows may have %d bytes",
+				s.message(err), longest,
+			).
 				WithHint("Call fewer functions in one statement, or insert fewer rows with it.")
 		}
 	}
@@ -82,9 +84,8 @@ func sqliteMessage(err error) string {
 	return message
 }
 
-// bindArgs binds the arguments to $1, $2, … SQLite numbers such parameters in
-// the order in which they appear, so they are told by their names. ?1 and a
-// plain ? work as well.
+// bindArgs binds the arguments to $1, $2, … SQLite numbers such parameters in the order in which they appear, so they
+// are told by their names. ?1 and a plain ? work as well.
 func bindArgs(stmt *sqlite.Stmt, args []any) error {
 	highest := 0
 	for param := 1; param <= stmt.BindParamCount(); param++ {
@@ -97,7 +98,9 @@ func bindArgs(stmt *sqlite.Stmt, args []any) error {
 			number = n
 		}
 		if number < 1 || number > len(args) {
-			return abi.Errorf(abi.CodeSQLArgument, "the statement has a parameter $%d, but there are %d arguments", number, len(args))
+			return abi.Errorf(
+				abi.CodeSQLArgument, "the statement has a parameter $%d, but there are %d arguments", number, len(args),
+			)
 		}
 		highest = max(highest, number)
 		if err := bindArg(stmt, param, number, args[number-1]); err != nil {
@@ -105,13 +108,16 @@ func bindArgs(stmt *sqlite.Stmt, args []any) error {
 		}
 	}
 	if highest < len(args) {
-		return abi.Errorf(abi.CodeSQLArgument, "there are %d arguments, but the statement has parameters up to $%d only", len(args), highest)
+		return abi.Errorf(
+			abi.CodeSQLArgument, "there are %d arguments, but the statement has parameters up to $%d only", len(args),
+			highest,
+		)
 	}
 	return nil
 }
 
-// timeFormat is RFC 3339 in UTC with all nine digits of the fraction, so that
-// the order of the texts is the order of the times.
+// timeFormat is RFC 3339 in UTC with all nine digits of the fraction, so that the order of the texts is the order of
+// the times.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 func bindArg(stmt *sqlite.Stmt, param, number int, arg any) error {
@@ -147,9 +153,8 @@ func bindArg(stmt *sqlite.Stmt, param, number int, arg any) error {
 	return nil
 }
 
-// columnValue reads a value and tells about how many bytes it has on the wire.
-// Text that is not UTF-8 is handed out as bytes: no encoding of strings could
-// carry it.
+// columnValue reads a value and tells about how many bytes it has on the wire. Text that is not UTF-8 is handed out as
+// bytes: no encoding of strings could carry it.
 func columnValue(stmt *sqlite.Stmt, col int) (v any, size int) {
 	switch stmt.ColumnType(col) {
 	case sqlite.TypeInteger:

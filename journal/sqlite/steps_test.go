@@ -20,9 +20,8 @@ func statusOf(t testing.TB, conn *sqlite.Conn, query string, count int32) int {
 	return int(lib.Xsqlite3_stmt_status(tls, handle, count, 1))
 }
 
-// stepsOf is how many instructions a statement has run on a handle since it was
-// asked last. It is the work that a query did, whatever the machine: each row that
-// it walks over takes some.
+// stepsOf is how many instructions a statement has run on a handle since it was asked last. It is the work that a query
+// did, whatever the machine: each row that it walks over takes some.
 func stepsOf(t testing.TB, conn *sqlite.Conn, query string) int {
 	return statusOf(t, conn, query, lib.SQLITE_STMTSTATUS_VM_STEP)
 }

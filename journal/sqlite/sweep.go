@@ -61,23 +61,33 @@ func (tx *ownedTx) DeleteRows(_ context.Context, rows *sqlsweep.Rows, room *sqls
 		owner = append(owner, column.Value)
 	}
 	found, cut := 0, false
-	err = run(tx.conn, "SELECT "+rows.Bytes("length")+from+" ORDER BY "+rows.Key, values(owner...), func(row *sqlite.Stmt) error {
-		if cut = room.Rows <= 0 || room.Bytes <= 0; cut {
-			return errEnough
-		}
-		found++
-		room.Rows--
-		room.Bytes -= row.ColumnInt64(0)
-		return nil
-	})
+	err = run(
+		tx.conn,
+		"SELECT "+rows.Bytes("length")+from+" ORDER BY "+rows.Key,
+		values(owner...),
+		func(row *sqlite.Stmt) error {
+			if cut = room.Rows <= 0 || room.Bytes <= 0; cut {
+				return errEnough
+			}
+			found++
+			room.Rows--
+			room.Bytes -= row.ColumnInt64(0)
+			return nil
+		},
+	)
 	if err != nil || found == 0 {
 		return !cut, err
 	}
 	const last = 9 // a parameter that no owner has
-	return !cut, run(tx.conn, "DELETE"+from+" AND "+rows.Key+" <= (SELECT "+rows.Key+from+" ORDER BY "+rows.Key+" LIMIT 1 OFFSET +?9)", func(stmt *sqlite.Stmt) {
-		values(owner...)(stmt)
-		stmt.BindInt64(last, int64(found-1))
-	}, nil)
+	return !cut, run(
+		tx.conn,
+		"DELETE"+from+" AND "+rows.Key+" <= (SELECT "+rows.Key+from+" ORDER BY "+rows.Key+" LIMIT 1 OFFSET +?9)",
+		func(stmt *sqlite.Stmt) {
+			values(owner...)(stmt)
+			stmt.BindInt64(last, int64(found-1))
+		},
+		nil,
+	)
 }
 
 // final are the states of executions that have ended.

@@ -24,10 +24,12 @@ const (
 	selectExpired = `SELECT e.id, e.superseded, e.run, e.finished_at, coalesce(
 		(SELECT p.shard || ' ' || hex(p.run) FROM cruster_executions p
 			WHERE p.shard = e.parent_shard AND p.run = e.parent_run AND p.state NOT IN ` + final + `),
-		(SELECT p.shard || ' ' || hex(p.run) FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.run = l.run
+		(SELECT p.shard || ' ' || hex(p.run) FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard
+			AND p.run = l.run
 			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ` + final + ` LIMIT 1))
 	FROM cruster_executions e
-	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id, e.superseded) > (?2, ?3, ?4)
+	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1
+		AND (e.finished_at, e.id, e.superseded) > (?2, ?3, ?4)
 		AND e.state IN ` + final + `
 	ORDER BY e.finished_at, e.id, e.superseded LIMIT +?5`
 )
@@ -74,7 +76,9 @@ func (tx *ownedTx) ClearHolder(_ context.Context, h *sqlsweep.Holder) error {
 }
 
 // Expired implements sqlsweep.Tx.
-func (tx *ownedTx) Expired(_ context.Context, before int64, after sqlsweep.RunPlace, limit int) ([]sqlsweep.Expired, error) {
+func (tx *ownedTx) Expired(
+	_ context.Context, before int64, after sqlsweep.RunPlace, limit int,
+) ([]sqlsweep.Expired, error) {
 	return selectAll(tx.conn, scanExpired, selectExpired, before, after.At, after.ID[:], after.Superseded, limit)
 }
 
@@ -121,7 +125,9 @@ func (tx *ownedTx) Hold(_ context.Context, held []sqlsweep.Expired) error {
 func (tx *ownedTx) Retire(_ context.Context, gone []sqlsweep.Expired) error {
 	for i := range gone {
 		if gone[i].Superseded == 0 {
-			if err := exec(tx.conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2", gone[i].ID); err != nil {
+			if err := exec(
+				tx.conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2", gone[i].ID,
+			); err != nil {
 				return err
 			}
 		}
@@ -137,10 +143,12 @@ func (tx *ownedTx) Retire(_ context.Context, gone []sqlsweep.Expired) error {
 // retireWhole leaves the rows of a run and of its chain to Purge. A store may have rows of a run
 // that was started twice, from before that was refused: then there may be a row of it already.
 const retireWhole = `INSERT INTO cruster_retired (shard, run, id, chain, holds)
-	SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2` + retiredBefore
+	SELECT shard, run, id, coalesce(chain, run), holds FROM cruster_executions WHERE shard = ?1 AND run = ?2` +
+	retiredBefore
 
 // retiredBefore adds to the row of a run that was retired before.
-const retiredBefore = ` ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(chain, excluded.chain), holds = max(holds, excluded.holds)`
+const retiredBefore = ` ON CONFLICT (shard, run) DO UPDATE SET chain = coalesce(chain, excluded.chain),
+	holds = max(holds, excluded.holds)`
 
 // Finished implements sqlsweep.Tx.
 func (tx *ownedTx) Finished(_ context.Context, id journal.ID, run journal.RunID) (uint64, error) {

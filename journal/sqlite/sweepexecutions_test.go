@@ -12,12 +12,19 @@ import (
 	"github.com/cruster/cruster/journal/sqlsweep"
 )
 
-// children starts so many executions that have ended, each started by the parent,
-// which has not.
+// children starts so many executions that have ended, each started by the parent, which has not.
 func (s *Store) children(t testing.TB, fences []journal.Fence, n int) (parent journal.ID) {
 	newExecution := func(key string) journal.Execution {
 		id := journal.IDOf("default", "orders/Process", key)
-		return journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Running, CreatedAt: 1}
+		return journal.Execution{
+			ID:        id,
+			Run:       journal.RunID(id),
+			Namespace: "default",
+			Workflow:  "orders/Process",
+			Key:       key,
+			State:     journal.Running,
+			CreatedAt: 1,
+		}
 	}
 	p := newExecution("parent")
 	executions := []journal.Execution{p}
@@ -40,8 +47,8 @@ func (s *Store) children(t testing.TB, fences []journal.Fence, n int) (parent jo
 	return p.ID
 }
 
-// A sweep does not walk over what earlier ones have found that must be kept: with
-// thousands of them it takes as many steps as with none.
+// A sweep does not walk over what earlier ones have found that must be kept: with thousands of them it takes as many
+// steps as with none.
 func TestSweepDoesNotRescan(t *testing.T) {
 	t.Parallel()
 	steps := func(kept int) (first, second int) {
@@ -65,8 +72,7 @@ func TestSweepDoesNotRescan(t *testing.T) {
 	require.Equal(t, none, second, "and not again")
 }
 
-// The transactions of a sweep are small, whatever there is to delete: between two of
-// them others get the writer.
+// The transactions of a sweep are small, whatever there is to delete: between two of them others get the writer.
 func TestSweepInSmallTransactions(t *testing.T) {
 	t.Parallel()
 	store := openInside(t)
@@ -114,19 +120,27 @@ func TestPurgeInSmallPieces(t *testing.T) {
 		if i >= rows/2 {
 			size = bytes
 		}
-		m := journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: size}, Value: make([]byte, size)}
+		m := journal.Message{
+			Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: size}, Value: make([]byte, size),
+		}
 		m.Origin = journal.Origin{byte(i >> 8), byte(i), 1}
 		w.Entries = append(w.Entries, journal.Entry{Seq: uint64(2*i + 1), Value: m.Value})
 		w.Send = append(w.Send, journal.Sent{To: id, Chain: w.Run, Message: m})
 	}
-	end := journal.Write{ID: id, Run: w.Run, Fence: w.Fence, Update: &journal.Update{State: journal.Completed, FinishedAt: 1}}
+	end := journal.Write{
+		ID: id, Run: w.Run, Fence: w.Fence, Update: &journal.Update{State: journal.Completed, FinishedAt: 1},
+	}
 	results, err := store.Commit(t.Context(), []journal.Write{w, end})
 	require.NoError(t, err)
 	for _, r := range results {
 		require.NoError(t, r.Err)
 	}
 	require.NoError(t, store.Delete(t.Context(), w.Fence, id, w.Run, 0))
-	pieces := &pieces{swept: swept{store}, size: func() int64 { return sizeOf(t, store, id) }, rows: func() int64 { return rowsOf(t, store, id) }}
+	pieces := &pieces{
+		swept: swept{store},
+		size:  func() int64 { return sizeOf(t, store, id) },
+		rows:  func() int64 { return rowsOf(t, store, id) },
+	}
 	_, err = sqlsweep.New(pieces, sweepFailed).Purge(t.Context(), fences, 10*rows)
 	require.NoError(t, err)
 	require.Greater(t, len(pieces.sizes), 2*rows/journal.SweepEntries)
@@ -175,8 +189,8 @@ func (s *Store) sumOf(t *testing.T, id journal.ID, ofMessages, ofEntries string)
 	return sum
 }
 
-// A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no deletion and
-// no continuation.
+// A store may have rows of a run that was started twice, from before that was refused. They hold up no sweep, no
+// deletion and no continuation.
 func TestSweepOfARunRetiredBefore(t *testing.T) {
 	t.Parallel()
 	store := openInside(t)
@@ -186,11 +200,21 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 	var writes []journal.Write
 	for _, key := range []string{"swept", "deleted", "continued", "other"} {
 		id := journal.IDOf("default", "orders/Process", key)
-		e := journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Completed, FinishedAt: 1}
+		e := journal.Execution{
+			ID:         id,
+			Run:        journal.RunID(id),
+			Namespace:  "default",
+			Workflow:   "orders/Process",
+			Key:        key,
+			State:      journal.Completed,
+			FinishedAt: 1,
+		}
 		if key == "continued" {
 			e.State, e.FinishedAt = journal.Running, 0
 		}
-		ids, writes = append(ids, id), append(writes, journal.Write{ID: id, Run: e.Run, Fence: fences[id.Shard()], Start: &e})
+		ids, writes = append(
+			ids, id,
+		), append(writes, journal.Write{ID: id, Run: e.Run, Fence: fences[id.Shard()], Start: &e})
 	}
 	commit := func(writes []journal.Write) {
 		results, err := store.Commit(t.Context(), writes)
@@ -204,14 +228,22 @@ func TestSweepOfARunRetiredBefore(t *testing.T) {
 		SELECT shard, run, id, NULL, key = 'swept' FROM cruster_executions WHERE key <> 'other'`, nil, nil))
 
 	require.NoError(t, store.Delete(t.Context(), fences[ids[1].Shard()], ids[1], journal.RunID(ids[1]), 0))
-	commit([]journal.Write{{ID: ids[2], Run: journal.RunID(ids[2]), Fence: fences[ids[2].Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}}}})
+	commit([]journal.Write{{
+		ID:       ids[2],
+		Run:      journal.RunID(ids[2]),
+		Fence:    fences[ids[2].Shard()],
+		Continue: &journal.Continuation{Run: journal.RunID{1}},
+	}})
 	n, err := store.Sweep(t.Context(), fences, journal.Never, 10)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	_, err = store.Purge(t.Context(), fences, 1000)
 	require.NoError(t, err)
-	require.NoError(t, run(store.writer, "SELECT count(*) FROM cruster_retired WHERE holds = 0", nil, func(row *sqlite.Stmt) error {
-		require.Zero(t, row.ColumnInt(0))
-		return nil
-	}))
+	require.NoError(
+		t,
+		run(store.writer, "SELECT count(*) FROM cruster_retired WHERE holds = 0", nil, func(row *sqlite.Stmt) error {
+			require.Zero(t, row.ColumnInt(0))
+			return nil
+		}),
+	)
 }

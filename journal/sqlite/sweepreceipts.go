@@ -10,17 +10,21 @@ import (
 )
 
 const (
-	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
+	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0)
+		FROM cruster_receipts
 		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT +?5`
-	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	deleteReceipts     = "DELETE FROM cruster_receipts WHERE held = 0 AND (at, id, origin) >= (?1, ?2, ?3) AND (at, id, origin) <= (?4, ?5, ?6)"
+	deleteReceipt  = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+	deleteReceipts = "DELETE FROM cruster_receipts WHERE held = 0 AND (at, id, origin) >= (?1, ?2, ?3) AND (at, " +
+		"id, origin) <= (?4, ?5, ?6)"
 	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT +?2"
 	updateHeldReceipt  = "UPDATE cruster_receipts SET held = ?4 WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectLiveRun      = "SELECT 1 FROM cruster_executions WHERE shard = ?1 AND run = ?2 AND state NOT IN " + final
 )
 
 // OldReceipts implements sqlsweep.Tx.
-func (tx *ownedTx) OldReceipts(_ context.Context, before int64, after sqlsweep.ReceiptPlace, limit int) ([]sqlsweep.OldReceipt, error) {
+func (tx *ownedTx) OldReceipts(
+	_ context.Context, before int64, after sqlsweep.ReceiptPlace, limit int,
+) ([]sqlsweep.OldReceipt, error) {
 	scan := func(row *sqlite.Stmt) (sqlsweep.OldReceipt, error) {
 		r := sqlsweep.OldReceipt{From: columnCaller(row, 3), Bytes: row.ColumnInt64(6)}
 		r.At, r.ID = row.ColumnInt64(0), columnID(row, 1)

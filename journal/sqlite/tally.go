@@ -30,7 +30,8 @@ const (
 	mostCounted = journal.MaxSentInbox + 1
 )
 
-const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND chain = +?3 AND parked IS NULL LIMIT +?4)"
+const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 " +
+	"AND id = ?2 AND chain = +?3 AND parked IS NULL LIMIT +?4)"
 
 func (m *mail) forget() { clear(m.tallies) }
 
@@ -61,7 +62,8 @@ func (b *batch) crowded(w *journal.Write) (crowded bool, err error) {
 			continue
 		}
 		t, err := b.tally(to)
-		if err == nil && (t.messages+int64(len(w.Send)) > journal.MaxSentInbox || t.bytes+bytes > journal.MaxSentInboxBytes) {
+		if err == nil &&
+			(t.messages+int64(len(w.Send)) > journal.MaxSentInbox || t.bytes+bytes > journal.MaxSentInboxBytes) {
 			crowded = true
 		}
 		if err == nil {

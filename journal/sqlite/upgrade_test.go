@@ -24,23 +24,36 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	require.NoError(t, err)
 	files, err := fs.Sub(migrations.SQLite, "sqlite")
 	require.NoError(t, err)
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(
+		goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true),
+	)
 	require.NoError(t, err)
 	_, err = provider.UpTo(t.Context(), 4)
 	require.NoError(t, err)
 	for _, e := range []journal.Execution{caller, callee} {
 		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_executions
-				(shard, id, run, namespace, workflow, key, digest, moved_at, state, wake_at, pinned, created_at, finished_at)
+				(shard, id, run, namespace, workflow, key, digest, moved_at, state, wake_at, pinned, created_at,
+					finished_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'sha256:1', 0, 'running', 0, ?7, 1, 0)`,
 			int(e.ID[0]), e.ID[:], e.Run[:], e.Namespace, e.Workflow, e.Key, abi.MustMarshal(&journal.Pinned{}))
 		require.NoError(t, err)
 	}
-	_, err = db.ExecContext(t.Context(), "INSERT INTO cruster_links (shard, id, step, callee, callee_run) VALUES (?1, ?2, zeroblob(16), ?3, ?4)",
-		int(caller.ID[0]), caller.ID[:], callee.ID[:], callee.Run[:])
+	_, err = db.ExecContext(
+		t.Context(),
+		"INSERT INTO cruster_links (shard, id, step, callee, callee_run) VALUES (?1, ?2, zeroblob(16), ?3, ?4)",
+		int(caller.ID[0]), caller.ID[:], callee.ID[:], callee.Run[:],
+	)
 	require.NoError(t, err)
 	for position, repeatable := range []bool{false, true} {
-		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes)
-			VALUES (?1, ?2, ?3, randomblob(16), 'signal', 'paid', 1, ?4, 0)`, int(callee.ID[0]), callee.ID[:], position+1, repeatable)
+		_, err = db.ExecContext(
+			t.Context(),
+			`INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes)
+			VALUES (?1, ?2, ?3, randomblob(16), 'signal', 'paid', 1, ?4, 0)`,
+			int(callee.ID[0]),
+			callee.ID[:],
+			position+1,
+			repeatable,
+		)
 		require.NoError(t, err)
 	}
 	require.NoError(t, db.Close())
@@ -58,7 +71,10 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	fences, err := store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	results, err := store.Commit(t.Context(), []journal.Write{{
-		ID: callee.ID, Run: callee.Run, Fence: fences[callee.ID.Shard()], Continue: &journal.Continuation{Run: journal.RunID{1}},
+		ID:       callee.ID,
+		Run:      callee.Run,
+		Fence:    fences[callee.ID.Shard()],
+		Continue: &journal.Continuation{Run: journal.RunID{1}},
 	}})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
@@ -82,20 +98,26 @@ func TestOldProgramIsRefused(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	_, err = db.ExecContext(t.Context(), "CREATE TABLE cruster_later (a); INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1)")
+	_, err = db.ExecContext(
+		t.Context(),
+		"CREATE TABLE cruster_later (a); INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1)",
+	)
 	require.NoError(t, err)
 	for range 2 {
 		_, err = Open(t.Context(), config)
 		require.Equal(t, abi.CodeStoreNewer, abi.CodeOf(err), "%v", err)
 	}
-	_, err = db.ExecContext(t.Context(), "DELETE FROM "+versionTable+" WHERE version_id = 99999; DROP TABLE cruster_later")
+	_, err = db.ExecContext(
+		t.Context(), "DELETE FROM "+versionTable+" WHERE version_id = 99999; DROP TABLE cruster_later",
+	)
 	require.NoError(t, err)
 	store, err = Open(t.Context(), config)
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 }
 
-// A log that a killed host has left is there for as long as a store is opened: the handle that migrates does not take it away.
+// A log that a killed host has left is there for as long as a store is opened: the handle that migrates does not take
+// it away.
 func TestMigratingKeepsTheLog(t *testing.T) {
 	t.Parallel()
 	config := Config{Dir: t.TempDir()}

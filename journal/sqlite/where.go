@@ -24,10 +24,15 @@ func (l *listing) mergeWhere() error {
 	}
 	for at := ""; ; at += "\x00" { // the least behind it
 		found := false
-		err := run(l.conn, selectNextAttributes, func(stmt *sqlite.Stmt) { stmt.BindText(1, at) }, func(row *sqlite.Stmt) error {
-			at, found = row.ColumnText(0), true
-			return nil
-		})
+		err := run(
+			l.conn,
+			selectNextAttributes,
+			func(stmt *sqlite.Stmt) { stmt.BindText(1, at) },
+			func(row *sqlite.Stmt) error {
+				at, found = row.ColumnText(0), true
+				return nil
+			},
+		)
 		if err != nil || !found {
 			return err
 		}
@@ -78,8 +83,12 @@ func whereQuery(f *journal.Filter) string {
 	}
 	q.WriteString(" AND (a.created_at, a.id) < (?2, ?3) AND (a.created_at, a.id) > (?4, ?5)")
 	if f.Workflow != "" || f.State != "" {
-		q.WriteString(" AND EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = a.shard AND e.id = a.id AND e.superseded = 0 AND ?8 IN ('', e.state) AND " +
-			"(e.workflow = ?7 OR substr(?7, -1) IN ('', '/') AND substr(e.workflow, 1, length(?7)) = ?7))")
+		q.WriteString(
+			" AND EXISTS (SELECT 1 FROM cruster_executions e WHERE e.shard = a.shard AND e.id = a.id AND " +
+				"e.superseded " +
+				"= 0 AND ?8 IN ('', e.state) AND " +
+				"(e.workflow = ?7 OR substr(?7, -1) IN ('', '/') AND substr(e.workflow, 1, length(?7)) = ?7))",
+		)
 	}
 	q.WriteString(" ORDER BY a.created_at DESC, a.id DESC LIMIT +?6")
 	return q.String()
@@ -95,7 +104,9 @@ func conditionSQL(c *journal.Condition, table string, param int) string {
 	case c.Operator == "=":
 		value += " AND @.number = 0"
 	}
-	return strings.NewReplacer("@", table, "#0", placeholder(param), "#1", placeholder(param+1), "#2", placeholder(param+2)).
+	return strings.NewReplacer(
+		"@", table, "#0", placeholder(param), "#1", placeholder(param+1), "#2", placeholder(param+2),
+	).
 		Replace(" AND @.name = #0 AND @.type = #1 AND " + value)
 }
 

@@ -19,8 +19,8 @@ const (
 	guestUser                     // transactions of modules
 )
 
-// nextUser decides which sort of user gets the writer after last has released
-// it, given how many of each wait; false if none does.
+// nextUser decides which sort of user gets the writer after last has released it, given how many of each wait; false if
+// none does.
 func nextUser(last writerUser, waiting [2]int) (writerUser, bool) {
 	other := 1 - last
 	switch {
@@ -34,26 +34,22 @@ func nextUser(last writerUser, waiting [2]int) (writerUser, bool) {
 
 // preemptible is the transaction of a module.
 type preemptible interface {
-	// preempt rolls back, unless the transaction has ended, and releases the
-	// writer.
+	// preempt rolls back, unless the transaction has ended, and releases the writer.
 	preempt(reason error)
 }
 
 // writerQueue lends the write handle to one user at a time.
 //
-// SQLite has one writer, and two sorts of users want it: the journal, on which
-// every execution of the host waits, and transactions of modules, which stay open
-// while guest code runs. With a plain mutex a few slow modules would stop the
+// SQLite has one writer, and two sorts of users want it: the journal, on which every execution of the host waits, and
+// transactions of modules, which stay open while guest code runs. With a plain mutex a few slow modules would stop the
 // whole host.
 //
-// So the two sorts alternate. After a module the journal goes first, if it waits;
-// after the journal a module, if one waits. Neither can starve the other, and
-// between two modules there is always room for a whole batch of the journal.
-// While the journal waits, a module's transaction that has been open for longer
-// than the grace is rolled back (preempted), and the host tries it again later. Each
-// time the same work has twice the grace: were it always the same, work that takes a
-// little longer would never get done while the journal is busy. The transaction's own
-// limit bounds it in the end.
+// So the two sorts alternate. After a module the journal goes first, if it waits; after the journal a module, if one
+// waits. Neither can starve the other, and between two modules there is always room for a whole batch of the journal.
+// While the journal waits, a module's transaction that has been open for longer than the grace is rolled back
+// (preempted), and the host tries it again later. Each time the same work has twice the grace: were it always the same,
+// work that takes a little longer would never get done while the journal is busy. The transaction's own limit bounds it
+// in the end.
 type writerQueue struct {
 	clock clockwork.Clock
 	grace time.Duration
@@ -115,8 +111,7 @@ func (q *writerQueue) acquire(ctx context.Context, user writerUser) error {
 // maxPatience bounds how often the grace is doubled.
 const maxPatience = 10
 
-// heldBy says that the module that has the writer began this transaction, whose work
-// was preempted so often before.
+// heldBy says that the module that has the writer began this transaction, whose work was preempted so often before.
 func (q *writerQueue) heldBy(guest preemptible, conflicts int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +126,9 @@ func (q *writerQueue) limitGuestLocked() {
 		return
 	}
 	guest := q.guest
-	q.timer = q.clock.AfterFunc(max(0, q.allowed-q.clock.Since(q.since)), func() { guest.preempt(journal.ErrPreempted) })
+	q.timer = q.clock.AfterFunc(max(0, q.allowed-q.clock.Since(q.since)), func() {
+		guest.preempt(journal.ErrPreempted)
+	})
 }
 
 // release passes the writer on.
@@ -153,8 +150,7 @@ func (q *writerQueue) release() {
 	close(w.granted)
 }
 
-// preemptGuest rolls back the transaction of the module that has the writer, if
-// one has it.
+// preemptGuest rolls back the transaction of the module that has the writer, if one has it.
 func (q *writerQueue) preemptGuest(reason error) {
 	q.mu.Lock()
 	guest := q.guest

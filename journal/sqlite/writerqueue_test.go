@@ -20,9 +20,8 @@ const (
 	waitTick = time.Millisecond
 )
 
-// TestNextUser plays the queue: the input has a j for each transaction of the
-// journal and a g for each of a module that waits, and the first user. The output
-// is the order in which they get the writer.
+// TestNextUser plays the queue: the input has a j for each transaction of the journal and a g for each of a module that
+// waits, and the first user. The output is the order in which they get the writer.
 func TestNextUser(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/writerqueue", func(t *testing.T, d *datadriven.TestData) string {

@@ -51,7 +51,9 @@ func (r *Reader) Callee(ctx context.Context, step journal.Caller) (*journal.Exec
 func (r *Reader) Children(
 	ctx context.Context, run journal.RunID, after journal.ID, limit int,
 ) ([]journal.Execution, error) {
-	return All(ctx, r, ScanListed, "children of run", &run, r.queries.Children, (*ID)(&run), (*ID)(&after), max(limit, 0))
+	return All(
+		ctx, r, ScanListed, "children of run", &run, r.queries.Children, (*ID)(&run), (*ID)(&after), max(limit, 0),
+	)
 }
 
 // Earlier implements journal.Store.

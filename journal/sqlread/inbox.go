@@ -37,7 +37,9 @@ func (r *Reader) FindMessage(
 
 // Receipt implements journal.Store.
 func (r *Reader) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
-	return One(ctx, r, ScanReceipt, "a receipt of", &id, r.queries.Receipt, int16(id.Shard()), (*ID)(&id), (*ID)(&origin))
+	return One(
+		ctx, r, ScanReceipt, "a receipt of", &id, r.queries.Receipt, int16(id.Shard()), (*ID)(&id), (*ID)(&origin),
+	)
 }
 
 // Parked implements journal.Store.

@@ -79,8 +79,10 @@ func (q *Queries) entities() {
 	const key = ` WHERE shard = $1 AND id = $2`
 	q.Entity = q.expand(`SELECT ` + entityColumns + `, state FROM {entities}` + key)
 	q.Lock = q.expand(`SELECT ` + LockColumns + ` FROM {locks} l` + key)
-	q.LockedEntity = q.expand(`SELECT ` + entityColumns + `, state, NULL, NULL, NULL FROM {entities}` + key + ` UNION ALL
-		SELECT id, namespace, type, key, 0, since, 0, NULL, holder, holder_run, holder_step FROM {locks}` + key)
+	q.LockedEntity = q.expand(
+		`SELECT ` + entityColumns + `, state, NULL, NULL, NULL FROM {entities}` + key + ` UNION ALL
+		SELECT id, namespace, type, key, 0, since, 0, NULL, holder, holder_run, holder_step FROM {locks}` + key,
+	)
 	q.InSection = q.expand(`SELECT workflow, key FROM {executions}
 		WHERE shard = $1 AND run = $2 AND section = $3 AND state NOT IN ` + Final)
 }

@@ -49,9 +49,11 @@ const ExecutionColumns = `e.id, e.namespace, e.workflow, e.key, e.digest, e.stat
 
 func scanExecution(row Row, e *journal.Execution, behind ...any) error {
 	into := append(make([]any, 0, 28), (*ID)(&e.ID), &e.Namespace, &e.Workflow, &e.Key, &e.Digest, (*string)(&e.State),
-		unpack(&e.Error), &e.WakeAt, unpack(&e.Interrupt), (*ID)(&e.Parent.ID), (*ID)(&e.Parent.Run), (*ID)(&e.Parent.Step),
+		unpack(&e.Error), &e.WakeAt, unpack(&e.Interrupt), (*ID)(&e.Parent.ID), (*ID)(&e.Parent.Run),
+		(*ID)(&e.Parent.Step),
 		&e.CreatedAt, &e.FinishedAt, (*ID)(&e.Run), unpack(&e.Waiting), unpack(&e.Pinned), &e.MovedAt,
-		(*ID)(&e.Section), (*ID)(&e.Chain), &e.Continued, &e.Superseded, (*ID)(&e.Request), &e.Arrivals)
+		(*ID)(&e.Section), (*ID)(&e.Chain), &e.Continued, &e.Superseded, (*ID)(&e.Request), &e.Arrivals,
+	)
 	if err := row.Scan(append(into, behind...)...); err != nil {
 		return fmt.Errorf("execution %s: %w", e.ID, err)
 	}
@@ -102,7 +104,9 @@ func scanEntity(row Row, e *journal.Entity) error { return row.Scan(append(entit
 
 // entity are the destinations of the columns of an entity.
 func entity(e *journal.Entity) []any {
-	return append(make([]any, 0, 11), (*ID)(&e.ID), &e.Namespace, &e.Type, &e.Key, &e.Version, &e.CreatedAt, &e.UpdatedAt)
+	return append(
+		make([]any, 0, 11), (*ID)(&e.ID), &e.Namespace, &e.Type, &e.Key, &e.Version, &e.CreatedAt, &e.UpdatedAt,
+	)
 }
 
 // caller adds the destinations of the columns of a step.

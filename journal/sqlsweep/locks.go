@@ -11,7 +11,9 @@ import (
 func (w *Sweeper) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
 	s := &sweep{w, own, limit}
 	var after journal.ID
-	return s.run(ctx, "sweep locks", func(ctx context.Context, tx Tx) (bool, error) { return s.deleteLocks(ctx, tx, &after) })
+	return s.run(ctx, "sweep locks", func(ctx context.Context, tx Tx) (bool, error) {
+		return s.deleteLocks(ctx, tx, &after)
+	})
 }
 
 // deleteLocks looks at some locks, and deletes the free ones.

@@ -93,8 +93,8 @@ func (w *Sweeper) purgeMail(ctx context.Context, own journal.Owned, limit int) (
 	return n, nil
 }
 
-// lostOf are the messages of the owner's shards whose receivers are gone, at most limit, and how many of the page it has
-// looked at.
+// lostOf are the messages of the owner's shards whose receivers are gone, at most limit, and how many of the page it
+// has looked at.
 func lostOf(page []Mail, own journal.Owned, limit int) (lost []MailPlace, looked int) {
 	for looked < len(page) && len(lost) < limit {
 		if m := &page[looked]; !m.There && own.Has(m.To.ID.Shard()) {

@@ -21,7 +21,8 @@ func (r *Room) take(rows, bytes int64) {
 }
 
 // Rows are the rows of a table that belong to a run, to the inbox of a chain or to an execution, in the order of a key.
-// They are found by their shard and the columns of their owner, and the last of those is followed by the key in an index.
+// They are found by their shard and the columns of their owner, and the last of those is followed by the key in an
+// index.
 type Rows struct {
 	Table string // without the prefix of the store
 	Shard journal.Shard
@@ -68,7 +69,11 @@ func EntriesOf(run journal.RunKey) *Rows { return rowsOfRun("entries", "seq", "b
 // InboxOf are the messages to a receiver.
 func InboxOf(to journal.Receiver) *Rows {
 	return &Rows{
-		Table: "inbox", Shard: to.ID.Shard(), Owner: []Column{{"id", to.ID[:]}, {"chain", to.Chain[:]}}, Key: "position", Size: "bytes",
+		Table: "inbox",
+		Shard: to.ID.Shard(),
+		Owner: []Column{{"id", to.ID[:]}, {"chain", to.Chain[:]}},
+		Key:   "position",
+		Size:  "bytes",
 	}
 }
 
@@ -88,5 +93,8 @@ func (r *Retired) rows() []*Rows {
 	if r.Chain.IsZero() {
 		return all
 	}
-	return append(all, rowsOfRun("published", "run", "body", journal.RunKey{Shard: r.Shard, Run: r.Chain}), InboxOf(journal.Receiver{ID: r.ID, Chain: r.Chain}))
+	return append(
+		all, rowsOfRun("published", "run", "body", journal.RunKey{Shard: r.Shard, Run: r.Chain}),
+		InboxOf(journal.Receiver{ID: r.ID, Chain: r.Chain}),
+	)
 }

@@ -135,14 +135,21 @@ func deleteReceiptsOf(ctx context.Context, tx Tx, runs []Expired) (whole int, er
 }
 
 // Delete implements journal.Store.
-func (w *Sweeper) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+func (w *Sweeper) Delete(
+	ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64,
+) error {
 	own := make(journal.Owned, journal.NumShards)
 	own[id.Shard()] = f
 	for more := true; more; {
-		err := w.owned(ctx, "delete run "+run.String()+" of "+id.String(), own, func(ctx context.Context, tx Tx) (err error) {
-			more, err = deleteRun(ctx, tx, id, run, superseded)
-			return err
-		})
+		err := w.owned(
+			ctx,
+			"delete run "+run.String()+" of "+id.String(),
+			own,
+			func(ctx context.Context, tx Tx) (err error) {
+				more, err = deleteRun(ctx, tx, id, run, superseded)
+				return err
+			},
+		)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // Package sqlsweep has the sweeps of the SQL stores: retention of runs, receipts and locks, and the purge of rows that
-// runs leave behind. The loops, their bounds and the order of their steps are here, once for both stores; a store brings
-// the statements, as the operations of a Tx.
+// runs leave behind. The loops, their bounds and the order of their steps are here, once for both stores; a store
+// brings the statements, as the operations of a Tx.
 //
 // # Needs of live runs
 //
@@ -53,7 +53,8 @@ type Store interface {
 }
 
 // Tx is a transaction of the owner of shards. Lists are in an order of the store's, behind a place that is zero at
-// first. They may have rows of shards of other owners, but for those of OverHolder and Retired; nothing is done to them.
+// first. They may have rows of shards of other owners, but for those of OverHolder and Retired; nothing is done to
+// them.
 type Tx interface {
 	// Check fails with [journal.ErrFenced] if one of the shards has another owner by now.
 	Check(ctx context.Context, shards ...journal.Shard) error

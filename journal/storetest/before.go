@@ -27,7 +27,9 @@ func RunBefore(t *testing.T, store journal.Store) {
 
 	// Rows held by a live run stay until that has ended.
 	require.Zero(t, b.sweep(t, 100, 10))
-	w := journal.Write{ID: a.ID, Run: a.Run, Chain: a.Chain, Fence: b.fences[a.ID.Shard()], Entries: []journal.Entry{newEntry(4)}}
+	w := journal.Write{
+		ID: a.ID, Run: a.Run, Chain: a.Chain, Fence: b.fences[a.ID.Shard()], Entries: []journal.Entry{newEntry(4)},
+	}
 	b.commit(t, w)
 	require.Len(t, b.entriesOf(t, a.RunKey()), 4)
 	w.Entries, w.Update = nil, &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 200}
@@ -42,7 +44,8 @@ func RunBefore(t *testing.T, store journal.Store) {
 // given up.
 func PinnedToStop() []byte { return abi.MustMarshal(&journal.Pinned{OnCancel: abi.OnCancelCancel}) }
 
-// RunGivenUpBefore tests such a store in which "child" was running, with [PinnedToStop], and "a" had given it up: it is asked to stop.
+// RunGivenUpBefore tests such a store in which "child" was running, with [PinnedToStop], and "a" had given it up: it is
+// asked to stop.
 func RunGivenUpBefore(t *testing.T, store journal.Store) {
 	child, err := store.Load(t.Context(), beforeID("child"))
 	require.NoError(t, err)
@@ -72,7 +75,8 @@ func SettledBefore() []journal.Deferred {
 	}
 }
 
-// RunSettledBefore tests such a store whose "a" has [SettledBefore]: all of it is there, and nothing of a run that is gone.
+// RunSettledBefore tests such a store whose "a" has [SettledBefore]: all of it is there, and nothing of a run that is
+// gone.
 func RunSettledBefore(t *testing.T, store journal.Store) {
 	b := &bundle{ctx: t.Context(), store: store}
 	b.claim(t, "after")

@@ -10,9 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// BenchmarkContinue has a run with n entries of a few hundred bytes continue, again and again,
-// while another execution commits one entry after the other. It reports how long the
-// continuation takes, and the longest of the other commits.
+// BenchmarkContinue has a run with n entries of a few hundred bytes continue, again and again, while another execution
+// commits one entry after the other. It reports how long the continuation takes, and the longest of the other commits.
 func BenchmarkContinue(b *testing.B, store journal.Store, fences []journal.Fence, n int) {
 	one := newExecution("one")
 	write := func(id journal.ID, run journal.RunID) journal.Write {
@@ -54,7 +53,9 @@ func BenchmarkContinue(b *testing.B, store journal.Store, fences []journal.Fence
 }
 
 // others commits entries of another execution until it has ended.
-func others(b *testing.B, store journal.Store, fences []journal.Fence, over *atomic.Bool, longest chan<- time.Duration) {
+func others(
+	b *testing.B, store journal.Store, fences []journal.Fence, over *atomic.Bool, longest chan<- time.Duration,
+) {
 	other := newExecution(journal.NewRunID().String())
 	w := journal.Write{ID: other.ID, Run: other.Run, Fence: fences[other.ID.Shard()], Start: &other}
 	var most time.Duration

@@ -40,7 +40,9 @@ var commitTests = []test{
 
 func testStartRoundTrip(t *testing.T, b *bundle) {
 	full := newExecution("ключ/日本 🚀 'quoted\" \\ %")
-	full.Value, full.Error = []byte{1, 2}, &abi.Error{Code: abi.CodePaused, Message: "why ✓", Hint: "h", Details: []byte{0xc0}, Type: "t", Retryable: true}
+	full.Value, full.Error = []byte{
+		1, 2,
+	}, &abi.Error{Code: abi.CodePaused, Message: "why ✓", Hint: "h", Details: []byte{0xc0}, Type: "t", Retryable: true}
 	full.State, full.WakeAt = journal.Paused, 77
 	full.Interrupt = &journal.Interrupt{At: 3, Reason: "stop"}
 	full.Parent = callerOf(journal.IDOf("default", "orders/Parent", "p"), math.MaxUint32)
@@ -120,8 +122,8 @@ func testEntriesRoundTrip(t *testing.T, b *bundle) {
 	require.Empty(t, none)
 }
 
-// testEntriesPagedByBytes reads a journal of small and of large entries: whatever they
-// hold, a page is as small as it was asked for, or has one entry.
+// testEntriesPagedByBytes reads a journal of small and of large entries: whatever they hold, a page is as small as it
+// was asked for, or has one entry.
 func testEntriesPagedByBytes(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	sizes := []int{10, 700 << 10, 700 << 10, abi.MaxPayload, abi.MaxPayload, 10, 20, 500 << 10, 500 << 10, 500 << 10}
@@ -250,10 +252,17 @@ func testUpdate(t *testing.T, b *bundle) {
 	e := newExecution("k")
 	id := b.start(t, e)
 	w := b.write(id)
-	w.Update = &journal.Update{State: journal.Failed, WakeAt: journal.Never, Value: []byte("v"), Error: abi.Errorf(abi.CodeWorkflowFailed, "no"), FinishedAt: 44}
+	w.Update = &journal.Update{
+		State:      journal.Failed,
+		WakeAt:     journal.Never,
+		Value:      []byte("v"),
+		Error:      abi.Errorf(abi.CodeWorkflowFailed, "no"),
+		FinishedAt: 44,
+	}
 	b.commit(t, w)
 	want := e
-	want.State, want.WakeAt, want.Value, want.Error, want.FinishedAt = w.Update.State, w.Update.WakeAt, w.Update.Value, w.Update.Error, w.Update.FinishedAt
+	want.State, want.WakeAt, want.FinishedAt = w.Update.State, w.Update.WakeAt, w.Update.FinishedAt
+	want.Value, want.Error = w.Update.Value, w.Update.Error
 	require.Equal(t, &want, b.load(t, id))
 
 	w.Update = &journal.Update{State: journal.Running}
@@ -261,8 +270,7 @@ func testUpdate(t *testing.T, b *bundle) {
 	require.Equal(t, &e, b.load(t, id), "an update overwrites all its columns")
 }
 
-// An update that leaves the module as it is does not undo the move before it in the
-// same batch.
+// An update that leaves the module as it is does not undo the move before it in the same batch.
 func testMoveThenUpdate(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	move, update := b.write(id), b.write(id)
@@ -304,7 +312,9 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 		{Name: "b", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6},
 	}
 	w := b.write(e.ID)
-	w.Start, w.Entries, w.Send = &e, []journal.Entry{newEntry(1)}, []journal.Sent{settled[0].Message().SettleTo(&e), settled[1].Message().SettleTo(&e)}
+	w.Start, w.Entries, w.Send = &e, []journal.Entry{newEntry(1)}, []journal.Sent{
+		settled[0].Message().SettleTo(&e), settled[1].Message().SettleTo(&e),
+	}
 	follows := b.write(e.ID)
 	follows.Receive = (&journal.Deferred{Name: "a", Value: abi.Nil}).Message()
 	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
@@ -328,7 +338,9 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	b.commit(t, w)
 
 	again := b.write(id)
-	again.Receive = (&journal.Deferred{Name: "approval", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}).Message()
+	again.Receive = (&journal.Deferred{
+		Name: "approval", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6,
+	}).Message()
 	again.Entries = []journal.Entry{newEntry(1)}
 	again.Update = &journal.Update{State: journal.Failed, Interrupt: &journal.Interrupt{At: 1}}
 	result := b.result(t, again)
@@ -354,7 +366,11 @@ func testInterruptFirstStands(t *testing.T, b *bundle) {
 	require.Nil(t, b.load(t, id).Interrupt)
 	for at := int64(1); at <= 2; at++ {
 		w := b.write(id)
-		w.Update = &journal.Update{State: journal.Running, WakeAt: 70, Interrupt: &journal.Interrupt{At: at, Reason: fmt.Sprint("reason ", at)}}
+		w.Update = &journal.Update{
+			State:     journal.Running,
+			WakeAt:    70,
+			Interrupt: &journal.Interrupt{At: at, Reason: fmt.Sprint("reason ", at)},
+		}
 		w.Entries = []journal.Entry{newEntry(uint64(at))}
 		b.commit(t, w)
 	}

@@ -84,8 +84,8 @@ func testOneStartWins(t *testing.T, b *bundle) {
 	require.EqualValues(t, 1, won.Load())
 }
 
-// testClaimAgainstCommits claims the shards while the first owner writes: once the
-// claim has returned, the first owner commits nothing.
+// testClaimAgainstCommits claims the shards while the first owner writes: once the claim has returned, the first owner
+// commits nothing.
 func testClaimAgainstCommits(t *testing.T, b *bundle) {
 	old := *b
 	id := b.start(t, newExecution("k"))
@@ -133,7 +133,9 @@ func testClaimAgainstCommits(t *testing.T, b *bundle) {
 
 func testCommitterOverStore(t *testing.T, b *bundle) {
 	var transactions atomic.Int32
-	committer := journal.NewCommitter(b.store, journal.CommitterOptions{Observe: func(journal.CommitStats) { transactions.Add(1) }})
+	committer := journal.NewCommitter(b.store, journal.CommitterOptions{
+		Observe: func(journal.CommitStats) { transactions.Add(1) },
+	})
 	var group errgroup.Group
 	for i := range 64 {
 		group.Go(func() error {

@@ -31,7 +31,9 @@ var continueTests = []test{
 // continueAs is a write by which another run takes the place of the first.
 func (b *bundle) continueAs(id journal.ID, next journal.RunID) journal.Write {
 	w := b.write(id)
-	w.Continue = &journal.Continuation{Run: next, Input: abi.MustMarshal("again"), Digest: "sha256:02", Pinned: journal.Pinned{Format: 3, Seed: next}}
+	w.Continue = &journal.Continuation{
+		Run: next, Input: abi.MustMarshal("again"), Digest: "sha256:02", Pinned: journal.Pinned{Format: 3, Seed: next},
+	}
 	return w
 }
 
@@ -41,8 +43,14 @@ func testContinue(t *testing.T, b *bundle) {
 	id := b.start(t, e)
 	w := b.write(id)
 	w.Update = &journal.Update{
-		State: journal.Paused, WakeAt: 77, Value: []byte("v"), Error: abi.Errorf(abi.CodeHostFault, "x"),
-		MovedAt: 4, Section: stepOf(1), Waiting: journal.Waiting{Seq: 3}, Interrupt: &journal.Interrupt{At: 6, Reason: "stop"},
+		State:     journal.Paused,
+		WakeAt:    77,
+		Value:     []byte("v"),
+		Error:     abi.Errorf(abi.CodeHostFault, "x"),
+		MovedAt:   4,
+		Section:   stepOf(1),
+		Waiting:   journal.Waiting{Seq: 3},
+		Interrupt: &journal.Interrupt{At: 6, Reason: "stop"},
 	}
 	b.commit(t, w)
 	want := b.load(t, id)
@@ -67,7 +75,9 @@ func testContinueClears(t *testing.T, b *bundle) {
 	neighbour := b.start(t, newExecution("neighbour"))
 	for _, of := range []journal.ID{id, neighbour} {
 		w := b.write(of)
-		w.Entries, w.Link = []journal.Entry{newEntry(1), newEntry(2)}, &journal.Link{Step: stepOf(1), Callee: callee, Chain: journal.RunID(callee)}
+		w.Entries, w.Link = []journal.Entry{
+			newEntry(1), newEntry(2),
+		}, &journal.Link{Step: stepOf(1), Callee: callee, Chain: journal.RunID(callee)}
 		w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{named("a", number(1))}}
 		b.commit(t, w)
 		w = b.write(of)
@@ -100,7 +110,9 @@ func testContinueClears(t *testing.T, b *bundle) {
 	// The numbers are free again, and names.
 	w = b.write(id)
 	w.Run, w.Chain = journal.RunID{1}, journal.RunID(id)
-	w.Entries, w.Receive = []journal.Entry{newEntry(1)}, (&journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}).Message()
+	w.Entries, w.Receive = []journal.Entry{
+		newEntry(1),
+	}, (&journal.Deferred{Name: "d", At: 2, Origin: journal.Origin{2}}).Message()
 	b.commit(t, w)
 
 	require.Len(t, b.entries(t, neighbour), 2)
@@ -151,7 +163,8 @@ func testContinueInABatch(t *testing.T, b *bundle) {
 	settled := settle
 	settled.Run, settled.Chain = third, first
 	results, err := b.store.Commit(b.ctx, []journal.Write{
-		entry(first, 1), settle, b.receive(id, 1), next(first, second), entry(first, 2), next(second, third), b.receive(other, 1), entry(third, 1), settled, entry(second, 3),
+		entry(first, 1), settle, b.receive(id, 1), next(first, second), entry(first, 2), next(second, third),
+		b.receive(other, 1), entry(third, 1), settled, entry(second, 3),
 	})
 	require.NoError(t, err)
 	for i, want := range []error{nil, nil, nil, nil, journal.ErrNotFound, nil, nil, nil, nil, journal.ErrNotFound} {
@@ -167,8 +180,8 @@ func testContinueInABatch(t *testing.T, b *bundle) {
 	require.EqualValues(t, 2, e.Continued)
 }
 
-// testOtherChain has writes name a chain that the run is not of, each alone and beside a write that names the right one. They
-// put nothing into the inbox of that chain, and take nothing from it.
+// testOtherChain has writes name a chain that the run is not of, each alone and beside a write that names the right
+// one. They put nothing into the inbox of that chain, and take nothing from it.
 func testOtherChain(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	b.commit(t, b.continueAs(id, journal.RunID{1}))
@@ -193,7 +206,9 @@ func testOtherChain(t *testing.T, b *bundle) {
 			part(&w)
 			require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, name)
 			right := b.write(id)
-			right.Run, right.Chain, right.Update = w.Run, journal.RunID(id), &journal.Update{State: journal.Running, WakeAt: 5}
+			right.Run, right.Chain, right.Update = w.Run, journal.RunID(
+				id,
+			), &journal.Update{State: journal.Running, WakeAt: 5}
 			results, err := b.store.Commit(b.ctx, []journal.Write{w, right})
 			require.NoError(t, err)
 			require.ErrorIs(t, results[0].Err, journal.ErrNotFound, name)
@@ -285,7 +300,9 @@ func testContinueFrees(t *testing.T, b *bundle) {
 	b.start(t, child)
 	require.Zero(t, b.sweep(t, 2, 1000))
 	w := b.write(caller)
-	w.Run, w.Chain, w.Update = journal.RunID{1}, journal.RunID(caller), &journal.Update{State: journal.Completed, FinishedAt: 1}
+	w.Run, w.Chain, w.Update = journal.RunID{1}, journal.RunID(
+		caller,
+	), &journal.Update{State: journal.Completed, FinishedAt: 1}
 	b.commit(t, w)
 	require.Equal(t, 2, b.sweep(t, 2, 1000)+b.sweep(t, 2, 1000))
 }
@@ -348,7 +365,9 @@ func testContinueWhileSettled(t *testing.T, b *bundle) {
 				n := current.Load()
 				w := b.write(id)
 				w.Run, w.Chain = runOf(n), runOf(0)
-				w.Receive = (&journal.Deferred{Name: fmt.Sprint(client, " ", i), Origin: journal.Origin{byte(n)}}).Message()
+				w.Receive = (&journal.Deferred{
+					Name: fmt.Sprint(client, " ", i), Origin: journal.Origin{byte(n)},
+				}).Message()
 				results, err := b.tryCommit(w)
 				if err == nil && !errors.Is(results[0].Err, journal.ErrNotFound) {
 					err = results[0].Err

@@ -163,7 +163,9 @@ func testDeployMigrationsOnce(t *testing.T, b *bundle) {
 		_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), steps)
 		require.NoError(t, err, "applied in order of version, and once")
 	}
-	steps = append(steps, abi.Migration{Version: 10, Name: "more", SQL: "ALTER TABLE accounts ADD COLUMN note TEXT DEFAULT 'none' NOT NULL"})
+	steps = append(steps, abi.Migration{
+		Version: 10, Name: "more", SQL: "ALTER TABLE accounts ADD COLUMN note TEXT DEFAULT 'none' NOT NULL",
+	})
 	_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), steps)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(1), "ada", "none"}}, b.rows(t, "default", "SELECT id, owner, note FROM accounts"))
@@ -199,7 +201,8 @@ func testDeploySeveralStatements(t *testing.T, b *bundle) {
 		-- accounts; and what they hold
 		CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT NOT NULL DEFAULT ';');
 		/* several; */ CREATE INDEX accounts_owner ON accounts (owner);
-		CREATE TABLE entries (account BIGINT NOT NULL REFERENCES accounts (id), amount BIGINT NOT NULL CHECK (amount <> 0));
+		CREATE TABLE entries (account BIGINT NOT NULL REFERENCES accounts (id),
+			amount BIGINT NOT NULL CHECK (amount <> 0));
 		CREATE VIEW balances AS SELECT account, sum(amount) AS balance FROM entries GROUP BY account;
 		CREATE TABLE gone (id BIGINT);
 		INSERT INTO accounts (id) VALUES (1), (2);
@@ -208,7 +211,9 @@ func testDeploySeveralStatements(t *testing.T, b *bundle) {
 		ALTER TABLE accounts RENAME TO holders;
 		`}})
 	require.NoError(t, err)
-	require.Equal(t, [][]any{{int64(1), ";"}, {int64(2), ";"}}, b.rows(t, "default", "SELECT id, owner FROM holders ORDER BY id"))
+	require.Equal(
+		t, [][]any{{int64(1), ";"}, {int64(2), ";"}}, b.rows(t, "default", "SELECT id, owner FROM holders ORDER BY id"),
+	)
 	require.Len(t, b.rows(t, "default", "SELECT account, balance FROM balances"), 2)
 	tx := b.begin(t, "default")
 	_, _, err = tx.Query(b.ctx, "SELECT id FROM accounts", nil)
@@ -218,11 +223,18 @@ func testDeploySeveralStatements(t *testing.T, b *bundle) {
 
 func testDeployTwoDeployments(t *testing.T, b *bundle) {
 	m := newModule("sha256:aa")
-	_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
+	_, err := b.deploy(m, newDeployment(
+		"default", "bank", m.Digest,
+	), []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err)
-	_, err = b.deploy(m, newDeployment("default", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
+	_, err = b.deploy(m, newDeployment(
+		"default", "shop", m.Digest,
+	), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err, "versions count for each deployment")
-	require.Empty(t, b.rows(t, "default", "SELECT a.id FROM accounts a JOIN items i ON i.id = a.id"), "deployments of a namespace share its tables")
+	require.Empty(
+		t, b.rows(t, "default", "SELECT a.id FROM accounts a JOIN items i ON i.id = a.id"),
+		"deployments of a namespace share its tables",
+	)
 }
 
 // testDeploySecondName: the tables of a module are there once in a namespace, and the error says who has them.

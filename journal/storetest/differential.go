@@ -17,16 +17,15 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// A real database is slow: a few runs, but long ones, so that much state
-// accumulates. The command line still decides (-rapid.checks, -rapid.steps, and
-// -rapid.seed to repeat a run).
+// A real database is slow: a few runs, but long ones, so that much state accumulates. The command line still decides
+// (-rapid.checks, -rapid.steps, and -rapid.seed to repeat a run).
 func init() {
 	_ = flag.Set("rapid.checks", "8")
 	_ = flag.Set("rapid.steps", "80")
 }
 
-// RunDifferential applies the same random operations to a store and to the
-// in-memory oracle and requires that no answer tells them apart.
+// RunDifferential applies the same random operations to a store and to the in-memory oracle and requires that no answer
+// tells them apart.
 func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := setup(t)
@@ -45,8 +44,14 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 // newModel holds an empty store against an oracle.
 func newModel(t *testing.T, rt *rapid.T, h Harness, store journal.Store) *model {
 	m := &model{
-		ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}, started: map[journal.RunID]bool{},
-		facts: factsOf(store), answers: map[question]any{}, mail: map[journal.ID][]waiting{},
+		ctx:       t.Context(),
+		store:     store,
+		oracle:    memory.New(),
+		positions: map[uint64]uint64{},
+		started:   map[journal.RunID]bool{},
+		facts:     factsOf(store),
+		answers:   map[question]any{},
+		mail:      map[journal.ID][]waiting{},
 	}
 	m.claim(rt)
 	if h.Guest {
@@ -123,8 +128,7 @@ func (m *model) fencesOf(s journal.Store) []journal.Fence {
 	return m.fences
 }
 
-// forOracle names the fences of the oracle instead of those of the store: tokens
-// are drawn by each.
+// forOracle names the fences of the oracle instead of those of the store: tokens are drawn by each.
 func (m *model) forOracle(writes []journal.Write) []journal.Write {
 	writes = slices.Clone(writes)
 	for i := range writes {
@@ -179,7 +183,9 @@ func drawError(rt *rapid.T) *abi.Error {
 	return abi.Errorf(abi.CodeActivityFailed, "%s", rapid.StringN(0, 10, 30).Draw(rt, "message"))
 }
 
-var modelStates = []journal.State{journal.Running, journal.Running, journal.Paused, journal.Completed, journal.Failed, journal.Interrupted}
+var modelStates = []journal.State{
+	journal.Running, journal.Running, journal.Paused, journal.Completed, journal.Failed, journal.Interrupted,
+}
 
 func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	e := modelExecution(drawKey(rt))
@@ -220,7 +226,9 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		}
 	}
 	if parts&4 != 0 {
-		w.Update = &journal.Update{State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt)}
+		w.Update = &journal.Update{
+			State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt),
+		}
 		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
 		w.Update.Arrivals = m.drawArrivals(rt, &w)
 		w.Update.Waiting = journal.Waiting{Seq: rapid.Uint64Range(0, 30).Draw(rt, "waiting")}
@@ -233,14 +241,18 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if parts&8 != 0 {
 		name := rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred")
-		w.Receive = (&journal.Deferred{Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}).Message()
+		w.Receive = (&journal.Deferred{
+			Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9},
+		}).Message()
 	}
 	if parts&16 != 0 && w.Update != nil {
 		w.Update.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
 	}
 	if parts&32 != 0 {
 		callee := modelExecution(drawKey(rt))
-		w.Link = &journal.Link{Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Chain: callee.Run}
+		w.Link = &journal.Link{
+			Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Chain: callee.Run,
+		}
 	}
 	if parts&64 != 0 {
 		w.Hibernate = &journal.Hibernated{Seq: rapid.Uint64Range(0, 30).Draw(rt, "hibernated"), Body: drawBytes(rt)}
@@ -300,7 +312,8 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 // sortOf maps an error to its meaning in the contract.
 func sortOf(err error) string {
 	for _, known := range []error{
-		journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided, journal.ErrStale, journal.ErrTooMany,
+		journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict,
+		journal.ErrUndecided, journal.ErrStale, journal.ErrTooMany,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -322,8 +335,8 @@ func same[T any](rt *rapid.T, what string, read func(journal.Store) (T, error), 
 	require.Equal(rt, want, got, what)
 }
 
-// question is something about the messages of a receiver that a store can be asked: for the message of an origin, for its
-// inbox, or for all that it has.
+// question is something about the messages of a receiver that a store can be asked: for the message of an origin, for
+// its inbox, or for all that it has.
 type question struct {
 	to     journal.Receiver
 	origin journal.Origin
@@ -348,16 +361,38 @@ func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 
 // compareRun compares what belongs to a run.
 func (m *model) compareRun(rt *rapid.T, row *journal.Execution) {
-	same(rt, "run", func(s journal.Store) (*journal.Execution, error) { return s.FindRun(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
-	same(rt, "brief row", func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, row.Run) }, m.store, m.oracle)
-	same(rt, "brief current row", func(s journal.Store) (*journal.Execution, error) { return s.Brief(m.ctx, row.ID) }, m.store, m.oracle)
-	same(rt, "the zero run", func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, journal.RunID{}) }, m.store, m.oracle)
+	same(
+		rt, "run", func(s journal.Store) (*journal.Execution, error) { return s.FindRun(m.ctx, row.ID, row.Run) },
+		m.store, m.oracle,
+	)
+	same(
+		rt, "brief row",
+		func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, row.Run) }, m.store,
+		m.oracle,
+	)
+	same(
+		rt, "brief current row", func(s journal.Store) (*journal.Execution, error) { return s.Brief(m.ctx, row.ID) },
+		m.store, m.oracle,
+	)
+	same(
+		rt, "the zero run",
+		func(s journal.Store) (*journal.Execution, error) { return s.BriefRun(m.ctx, row.ID, journal.RunID{}) },
+		m.store, m.oracle,
+	)
 	same(rt, "entries", func(s journal.Store) ([]byte, error) {
 		entries, _, err := s.Entries(m.ctx, row.RunKey(), 0, journal.PageLimit{Entries: 1000})
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
-	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, row.RunKey()) }, m.store, m.oracle)
-	same(rt, "published", func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, row.ChainKey()) }, m.store, m.oracle)
+	same(
+		rt, "hibernated",
+		func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, row.RunKey()) }, m.store,
+		m.oracle,
+	)
+	same(
+		rt, "published",
+		func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, row.ChainKey()) }, m.store,
+		m.oracle,
+	)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
 		return readDeferreds(m.ctx, s, row.Settlements())
 	}, m.store, m.oracle)
@@ -381,7 +416,10 @@ func drawSweepLimit(rt *rapid.T) int {
 
 func (m *model) sweep(rt *rapid.T) {
 	before, limit := rapid.Int64Range(0, 6).Draw(rt, "before"), drawSweepLimit(rt)
-	same(rt, "sweep", func(s journal.Store) (int, error) { return s.Sweep(m.ctx, m.fencesOf(s), before, limit) }, m.store, m.oracle)
+	same(
+		rt, "sweep", func(s journal.Store) (int, error) { return s.Sweep(m.ctx, m.fencesOf(s), before, limit) },
+		m.store, m.oracle,
+	)
 	for _, key := range modelKeys {
 		m.compareExecution(rt, modelExecution(key).ID)
 	}
@@ -395,7 +433,9 @@ func (m *model) deploy(rt *rapid.T) {
 	d.UpdatedAt = rapid.Int64Range(1, 9).Draw(rt, "updated")
 	var steps []abi.Migration
 	for version := range rapid.Int64Range(0, 3).Draw(rt, "migrations") {
-		steps = append(steps, abi.Migration{Version: version + 1, SQL: fmt.Sprintf("CREATE TABLE %s_%d (id BIGINT)", name, version)})
+		steps = append(steps, abi.Migration{
+			Version: version + 1, SQL: fmt.Sprintf("CREATE TABLE %s_%d (id BIGINT)", name, version),
+		})
 	}
 	if len(steps) > 0 && rapid.IntRange(0, 5).Draw(rt, "changed") == 0 {
 		steps[0].SQL = fmt.Sprintf("CREATE TABLE %s_0 (id BIGINT, more TEXT)", name)
@@ -405,9 +445,20 @@ func (m *model) deploy(rt *rapid.T) {
 	same(rt, "deploy", func(s journal.Store) (journal.Deployment, error) {
 		return s.Deploy(m.ctx, m.fencesOf(s)[d.Shard()], module, d, steps)
 	}, m.store, m.oracle)
-	same(rt, "deployments", func(s journal.Store) ([]journal.Deployment, error) { return s.Deployments(m.ctx, "default") }, m.store, m.oracle)
-	same(rt, "deployment", func(s journal.Store) (*journal.Deployment, error) { return s.Deployment(m.ctx, "default", name) }, m.store, m.oracle)
-	same(rt, "module", func(s journal.Store) (*journal.Module, error) { return s.Module(m.ctx, digest) }, m.store, m.oracle)
+	same(
+		rt, "deployments",
+		func(s journal.Store) ([]journal.Deployment, error) { return s.Deployments(m.ctx, "default") }, m.store,
+		m.oracle,
+	)
+	same(
+		rt, "deployment",
+		func(s journal.Store) (*journal.Deployment, error) { return s.Deployment(m.ctx, "default", name) }, m.store,
+		m.oracle,
+	)
+	same(
+		rt, "module", func(s journal.Store) (*journal.Module, error) { return s.Module(m.ctx, digest) }, m.store,
+		m.oracle,
+	)
 	m.compareDigests(rt)
 }
 
@@ -417,10 +468,17 @@ func (m *model) due(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "paged") {
 		after = journal.Wake{ID: modelExecution(drawKey(rt)).ID, At: rapid.Int64Range(0, 4).Draw(rt, "at")}
 	}
-	same(rt, "due", func(s journal.Store) ([]journal.Wake, error) { return s.Due(m.ctx, until, after, limit) }, m.store, m.oracle)
+	same(
+		rt, "due", func(s journal.Store) ([]journal.Wake, error) { return s.Due(m.ctx, until, after, limit) }, m.store,
+		m.oracle,
+	)
 	step := callerOf(modelExecution(drawKey(rt)).ID, rapid.Uint32Range(1, 7).Draw(rt, "step"))
-	if caller, err := m.oracle.FindRun(m.ctx, step.ID, step.Run); err == nil && caller.Run == step.Run { // links of others may not be purged yet
-		same(rt, "callee", func(s journal.Store) (*journal.Execution, error) { return s.Callee(m.ctx, step) }, m.store, m.oracle)
+	// links of others may not be purged yet
+	if caller, err := m.oracle.FindRun(m.ctx, step.ID, step.Run); err == nil && caller.Run == step.Run {
+		same(
+			rt, "callee", func(s journal.Store) (*journal.Execution, error) { return s.Callee(m.ctx, step) }, m.store,
+			m.oracle,
+		)
 	}
 }
 

@@ -79,7 +79,9 @@ func (w *watched) Callee(ctx context.Context, step journal.Caller) (*journal.Exe
 	return w.saw().Callee(ctx, step)
 }
 
-func (w *watched) Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error) {
+func (w *watched) Children(
+	ctx context.Context, run journal.RunID, after journal.ID, limit int,
+) ([]journal.Execution, error) {
 	return w.saw().Children(ctx, run, after, limit)
 }
 
@@ -99,7 +101,9 @@ func (w *watched) CommitsAtOnce() int {
 	return w.saw().CommitsAtOnce()
 }
 
-func (w *watched) Delete(ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64) error {
+func (w *watched) Delete(
+	ctx context.Context, f journal.Fence, id journal.ID, run journal.RunID, superseded uint64,
+) error {
 	return w.saw().Delete(ctx, f, id, run, superseded)
 }
 
@@ -107,7 +111,9 @@ func (w *watched) DeleteSchedule(ctx context.Context, f journal.Fence, id journa
 	return w.saw().DeleteSchedule(ctx, f, id, version)
 }
 
-func (w *watched) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (w *watched) Deploy(
+	ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	return w.saw().Deploy(ctx, f, m, d, migrations)
 }
 
@@ -131,7 +137,9 @@ func (w *watched) Due(ctx context.Context, until int64, after journal.Wake, limi
 	return w.saw().Due(ctx, until, after, limit)
 }
 
-func (w *watched) DueSchedules(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+func (w *watched) DueSchedules(
+	ctx context.Context, until int64, after journal.Wake, limit int,
+) ([]journal.Wake, error) {
 	return w.saw().DueSchedules(ctx, until, after, limit)
 }
 
@@ -143,11 +151,15 @@ func (w *watched) Entity(ctx context.Context, id journal.ID) (*journal.Entity, e
 	return w.saw().Entity(ctx, id)
 }
 
-func (w *watched) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+func (w *watched) Entries(
+	ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit,
+) (entries []journal.Entry, more bool, err error) {
 	return w.saw().Entries(ctx, run, after, limit)
 }
 
-func (w *watched) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+func (w *watched) FindMessage(
+	ctx context.Context, to journal.Receiver, origin journal.Origin,
+) (*journal.FoundMessage, error) {
 	return w.saw().FindMessage(ctx, to, origin)
 }
 
@@ -191,7 +203,9 @@ func (w *watched) LockedEntity(ctx context.Context, id journal.ID) (*journal.Ent
 	return w.saw().LockedEntity(ctx, id)
 }
 
-func (w *watched) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+func (w *watched) Locks(
+	ctx context.Context, f journal.LockFilter,
+) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
 	return w.saw().Locks(ctx, f)
 }
 
@@ -203,7 +217,9 @@ func (w *watched) Message(ctx context.Context, to journal.Receiver, position uin
 	return w.saw().Message(ctx, to, position)
 }
 
-func (w *watched) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+func (w *watched) Messages(
+	ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit,
+) (messages []journal.Message, more bool, err error) {
 	return w.saw().Messages(ctx, to, after, limit)
 }
 
@@ -211,7 +227,9 @@ func (w *watched) Module(ctx context.Context, digest string) (*journal.Module, e
 	return w.saw().Module(ctx, digest)
 }
 
-func (w *watched) Outlines(ctx context.Context, chains []journal.RunKey) (map[journal.RunKey]*journal.Published, error) {
+func (w *watched) Outlines(
+	ctx context.Context, chains []journal.RunKey,
+) (map[journal.RunKey]*journal.Published, error) {
 	return w.saw().Outlines(ctx, chains)
 }
 

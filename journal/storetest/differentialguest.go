@@ -15,7 +15,10 @@ import (
 // deployGuest makes the table that the transactions of guests work on. The oracle runs no SQL: the
 // model keeps the expected rows.
 func (m *model) deployGuest(rt *rapid.T) {
-	steps := []abi.Migration{{Version: 1, SQL: `CREATE TABLE model_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`}}
+	steps := []abi.Migration{{
+		Version: 1,
+		SQL:     `CREATE TABLE model_accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0))`,
+	}}
 	module := newModule("sha256:guest")
 	d := newDeployment("default", "guest", module.Digest)
 	same(rt, "deploy", func(s journal.Store) (journal.Deployment, error) {

@@ -56,7 +56,9 @@ func (m *model) drawMessage(rt *rapid.T) journal.Message {
 	}
 	message := *newMessage(n)
 	message.Name = rapid.SampledFrom([]string{"paid", "ž", ""}).Draw(rt, "name")
-	message.Kind = rapid.SampledFrom([]journal.MessageKind{journal.SignalMessage, journal.CallMessage, journal.AwaitMessage}).Draw(rt, "kind")
+	message.Kind = rapid.SampledFrom([]journal.MessageKind{
+		journal.SignalMessage, journal.CallMessage, journal.AwaitMessage,
+	}).Draw(rt, "kind")
 	message.Value, message.Repeatable, message.From = drawBytes(rt), again, m.drawSender(rt)
 	message.Bytes = len(message.Value)
 	return message
@@ -93,11 +95,16 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 			}
 		}
 		if rapid.IntRange(0, 9).Draw(rt, "not there") == 0 {
-			w.Take = append(w.Take, rapid.SampledFrom([]uint64{1 << 40, math.MaxInt64}).Draw(rt, "position")) // no batch comes to those
+			// no batch comes to those
+			w.Take = append(w.Take, rapid.SampledFrom([]uint64{1 << 40, math.MaxInt64}).Draw(rt, "position"))
 		}
 	}
 	if parts&4 != 0 && rapid.Bool().Draw(rt, "answered at once") {
-		r := journal.Receipt{Origin: originOf(rapid.IntRange(1, repeated+3).Draw(rt, "origin")), Value: drawBytes(rt), Error: drawError(rt)}
+		r := journal.Receipt{
+			Origin: originOf(rapid.IntRange(1, repeated+3).Draw(rt, "origin")),
+			Value:  drawBytes(rt),
+			Error:  drawError(rt),
+		}
 		w.Receipts = append(w.Receipts, r)
 	}
 	for i := range w.Receipts {
@@ -120,15 +127,20 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 	}
 }
 
-// drawSent draws a message to an entity, or a result or a request to stop for an execution, which may be another run by now or not be there.
+// drawSent draws a message to an entity, or a result or a request to stop for an execution, which may be another run by
+// now or not be there.
 func (m *model) drawSent(rt *rapid.T) journal.Sent {
 	sent := journal.Sent{Message: m.drawMessage(rt)}
 	if rapid.IntRange(0, 2).Draw(rt, "result") > 0 {
 		sent.To = rapid.SampledFrom(modelEntities()).Draw(rt, "to").ID
 		return sent
 	}
-	sent.To, sent.Repeatable, sent.From = modelExecution(drawKey(rt)).ID, false, callerOf(modelExecution(drawKey(rt)).ID, 1)
-	sent.Kind = rapid.SampledFrom([]journal.MessageKind{journal.ResultMessage, journal.TerminateMessage}).Draw(rt, "sent")
+	sent.To, sent.Repeatable, sent.From = modelExecution(drawKey(rt)).ID, false, callerOf(
+		modelExecution(drawKey(rt)).ID, 1,
+	)
+	sent.Kind = rapid.SampledFrom([]journal.MessageKind{journal.ResultMessage, journal.TerminateMessage}).Draw(
+		rt, "sent",
+	)
 	run := m.runOf(sent.To)
 	sent.Chain = m.chainOf(sent.To, run)
 	if rapid.IntRange(0, 4).Draw(rt, "another chain") == 0 {
@@ -143,7 +155,8 @@ func (m *model) drawParked(rt *rapid.T, w *journal.Write) {
 	e := modelEntities()[slices.IndexFunc(modelEntities(), func(e journal.Entity) bool { return e.ID == w.ID })]
 	if parts&1 != 0 {
 		for _, there := range m.inboxes[w.ID] {
-			if rapid.Bool().Draw(rt, "park") && (rapid.IntRange(0, 9).Draw(rt, "also taken") == 0 || !slices.Contains(w.Take, there.position)) {
+			if rapid.Bool().Draw(rt, "park") &&
+				(rapid.IntRange(0, 9).Draw(rt, "also taken") == 0 || !slices.Contains(w.Take, there.position)) {
 				p := parkedAt(e, there.position)
 				p.At, p.Attempts = rapid.Int64Range(-2, 5).Draw(rt, "at"), rapid.IntRange(0, 3).Draw(rt, "attempts")
 				w.Park = append(w.Park, p)
@@ -241,8 +254,8 @@ func (m *model) compareMail(rt *rapid.T) {
 	m.compareParked(rt)
 }
 
-// compareSettlements compares where the settled deferreds of an execution stand, if there are others than before. No one takes
-// them.
+// compareSettlements compares where the settled deferreds of an execution stand, if there are others than before. No
+// one takes them.
 func (m *model) compareSettlements(rt *rapid.T, id journal.ID) {
 	row, err := m.oracle.Load(m.ctx, id)
 	if err != nil {
@@ -334,12 +347,18 @@ func (m *model) listParked(rt *rapid.T) {
 
 func (m *model) sweepReceipts(rt *rapid.T) {
 	before, limit := rapid.Int64Range(-2, 7).Draw(rt, "before"), drawSweepLimit(rt)
-	same(rt, "sweep receipts", func(s journal.Store) (int, error) { return s.SweepReceipts(m.ctx, m.fencesOf(s), before, limit) }, m.store, m.oracle)
+	same(
+		rt, "sweep receipts",
+		func(s journal.Store) (int, error) { return s.SweepReceipts(m.ctx, m.fencesOf(s), before, limit) }, m.store,
+		m.oracle,
+	)
 	m.compareMail(rt)
 }
 
 func (m *model) receivers(rt *rapid.T) {
-	after, limit := rapid.SampledFrom(append(modelReceivers(), journal.ID{})).Draw(rt, "after"), rapid.IntRange(0, 5).Draw(rt, "limit")
+	after, limit := rapid.SampledFrom(append(modelReceivers(), journal.ID{})).Draw(
+		rt, "after",
+	), rapid.IntRange(0, 5).Draw(rt, "limit")
 	same(rt, "receivers", func(s journal.Store) ([]journal.ID, error) {
 		ids, err := s.Receivers(m.ctx, after, limit)
 		return slices.Concat(nil, ids), err

@@ -105,7 +105,10 @@ func (m *model) readReceiver(rt *rapid.T) {
 		return slices.Concat(nil, positions), err
 	}, m.store, m.oracle)
 	for _, origin := range modelOrigins() {
-		same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, origin) }, m.store, m.oracle)
+		same(
+			rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, origin) },
+			m.store, m.oracle,
+		)
 	}
 	same(rt, "lock", func(s journal.Store) (*journal.Lock, error) { return s.Lock(m.ctx, id) }, m.store, m.oracle)
 	same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
@@ -133,7 +136,9 @@ func (m *model) outlines(rt *rapid.T) {
 
 // compareDigests compares the digests of modules.
 func (m *model) compareDigests(rt *rapid.T) {
-	prefix := rapid.SampledFrom([]string{"", "sha256:", "sha256:1", "sha256:guest", "sha256_", "%", "t"}).Draw(rt, "prefix")
+	prefix := rapid.SampledFrom([]string{"", "sha256:", "sha256:1", "sha256:guest", "sha256_", "%", "t"}).Draw(
+		rt, "prefix",
+	)
 	limit := rapid.IntRange(0, 4).Draw(rt, "digests")
 	same(rt, "digests", func(s journal.Store) ([]string, error) {
 		found, err := s.Digests(m.ctx, prefix, limit)

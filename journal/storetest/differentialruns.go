@@ -41,7 +41,9 @@ func drawSection(rt *rapid.T) journal.StepID {
 // drawContinue draws how a run goes on as another one.
 func (m *model) drawContinue(rt *rapid.T, w *journal.Write) {
 	m.continued++
-	w.Continue = &journal.Continuation{Run: journal.RunID(w.ID), Input: drawBytes(rt), Digest: "sha256:03", Pinned: journal.Pinned{Time: 5}}
+	w.Continue = &journal.Continuation{
+		Run: journal.RunID(w.ID), Input: drawBytes(rt), Digest: "sha256:03", Pinned: journal.Pinned{Time: 5},
+	}
 	if w.Continue.Run[15] == m.continued {
 		m.continued++ // the execution began with that run
 	}
@@ -55,7 +57,9 @@ func (m *model) drawLock(rt *rapid.T, e *journal.Entity) *journal.Lock {
 	holder := modelExecution(drawKey(rt)).ID
 	return &journal.Lock{
 		Entity: e.ID, Namespace: e.Namespace, Type: e.Type, Key: e.Key, Since: rapid.Int64Range(1, 9).Draw(rt, "since"),
-		Holder: journal.Caller{ID: holder, Run: m.runOf(holder), Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "holder"))},
+		Holder: journal.Caller{
+			ID: holder, Run: m.runOf(holder), Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "holder")),
+		},
 	}
 }
 
@@ -82,13 +86,19 @@ func (m *model) listLocks(rt *rapid.T) {
 			require.ErrorIs(rt, err, journal.ErrNotFound)
 			continue
 		}
-		same(rt, "section", func(s journal.Store) (bool, error) { return s.InSection(m.ctx, l.Holder) }, m.store, m.oracle)
+		same(
+			rt, "section", func(s journal.Store) (bool, error) { return s.InSection(m.ctx, l.Holder) }, m.store,
+			m.oracle,
+		)
 	}
 }
 
 func (m *model) sweepLocks(rt *rapid.T) {
 	limit := rapid.IntRange(0, 3).Draw(rt, "limit")
-	same(rt, "sweep locks", func(s journal.Store) (int, error) { return s.SweepLocks(m.ctx, m.fencesOf(s), limit) }, m.store, m.oracle)
+	same(
+		rt, "sweep locks", func(s journal.Store) (int, error) { return s.SweepLocks(m.ctx, m.fencesOf(s), limit) },
+		m.store, m.oracle,
+	)
 	m.compareMail(rt)
 }
 
@@ -103,7 +113,9 @@ func drawPublished(rt *rapid.T) *journal.Published {
 			p.State = append(p.State, abi.Published{Name: name, Value: drawBytes(rt)})
 		}
 		if rapid.IntRange(0, 2).Draw(rt, "attribute "+name) > 0 {
-			p.Attributes = append(p.Attributes, journal.NamedAttribute{Name: name, Attribute: rapid.SampledFrom(modelAttributes).Draw(rt, "value")})
+			p.Attributes = append(p.Attributes, journal.NamedAttribute{
+				Name: name, Attribute: rapid.SampledFrom(modelAttributes).Draw(rt, "value"),
+			})
 		}
 	}
 	if rapid.Bool().Draw(rt, "progress") {
@@ -121,8 +133,9 @@ func (m *model) listWhere(rt *rapid.T) {
 	}
 	for range rapid.IntRange(1, 2).Draw(rt, "conditions") {
 		f.Where = append(f.Where, journal.Condition{
-			Name: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "name"), Operator: rapid.SampledFrom([]string{"=", "<", "<=", ">", ">="}).Draw(rt, "operator"),
-			Value: rapid.SampledFrom(modelAttributes).Draw(rt, "value"),
+			Name:     rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "name"),
+			Operator: rapid.SampledFrom([]string{"=", "<", "<=", ">", ">="}).Draw(rt, "operator"),
+			Value:    rapid.SampledFrom(modelAttributes).Draw(rt, "value"),
 		})
 	}
 	m.comparePages(rt, f)
@@ -147,7 +160,11 @@ func (m *model) startOver(rt *rapid.T) {
 		m.commitWrites(rt, []journal.Write{w})
 	}
 	m.compareEarlier(rt, e.ID)
-	same(rt, "requested", func(s journal.Store) (*journal.Execution, error) { return s.Requested(m.ctx, e.ID, e.Request) }, m.store, m.oracle)
+	same(
+		rt, "requested",
+		func(s journal.Store) (*journal.Execution, error) { return s.Requested(m.ctx, e.ID, e.Request) }, m.store,
+		m.oracle,
+	)
 }
 
 // deleteRun deletes a run, if it has ended.
@@ -167,7 +184,10 @@ func (m *model) deleteRun(rt *rapid.T) {
 }
 
 func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
-	same(rt, "earlier", func(s journal.Store) ([]journal.Execution, error) { return s.Earlier(m.ctx, id, 0, 3) }, m.store, m.oracle)
+	same(
+		rt, "earlier", func(s journal.Store) ([]journal.Execution, error) { return s.Earlier(m.ctx, id, 0, 3) },
+		m.store, m.oracle,
+	)
 	rows, err := m.oracle.Earlier(m.ctx, id, 0, 3)
 	require.NoError(rt, err)
 	for i := range rows {

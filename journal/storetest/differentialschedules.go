@@ -15,7 +15,9 @@ var (
 
 // drawSchedule draws the next version of a schedule, or its first.
 func (m *model) drawSchedule(rt *rapid.T) journal.Schedule {
-	s := newSchedule(rapid.SampledFrom(modelNamespaces).Draw(rt, "namespace"), rapid.SampledFrom(modelSchedules).Draw(rt, "name"))
+	s := newSchedule(
+		rapid.SampledFrom(modelNamespaces).Draw(rt, "namespace"), rapid.SampledFrom(modelSchedules).Draw(rt, "name"),
+	)
 	if there, err := m.oracle.Schedule(m.ctx, s.ID()); err == nil {
 		s = there.Clone()
 		s.Version++

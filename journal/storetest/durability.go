@@ -51,7 +51,9 @@ func testReopenInbox(t *testing.T, b *bundle) {
 	e := newEntity("bank/Account", "ada")
 	w := b.replace(e)
 	w.Receive = newMessage(1)
-	w.Receipts = []journal.Receipt{{Origin: originOf(2), At: 4, Value: abi.Nil, Error: abi.Errorf(abi.CodeActivityFailed, "no")}}
+	w.Receipts = []journal.Receipt{{
+		Origin: originOf(2), At: 4, Value: abi.Nil, Error: abi.Errorf(abi.CodeActivityFailed, "no"),
+	}}
 	w.Send = []journal.Sent{{To: newEntity("bank/Account", "bob").ID, Message: *newMessage(3)}}
 	b.put(t, w)
 	messages, sent := b.inbox(t, e.ID), b.inbox(t, w.Send[0].To)

@@ -53,7 +53,9 @@ func (b *bundle) lived(t testing.TB, key string) journal.ID {
 	callee := b.start(t, newExecution("callee of "+key))
 	id := b.start(t, newExecution(key))
 	w := b.write(id)
-	w.Entries, w.Link = []journal.Entry{newEntry(1), newEntry(2)}, &journal.Link{Step: stepOf(1), Callee: callee, Chain: journal.RunID(callee)}
+	w.Entries, w.Link = []journal.Entry{
+		newEntry(1), newEntry(2),
+	}, &journal.Link{Step: stepOf(1), Callee: callee, Chain: journal.RunID(callee)}
 	w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{named("a", number(1))}}
 	b.commit(t, w)
 	w = b.write(id)
@@ -101,8 +103,19 @@ func testReplace(t *testing.T, b *bundle) {
 
 	// It is neither listed nor found by its attributes, and the neighbour is as it was.
 	require.Equal(t, []string{"neighbour"}, b.find(t, where("a", "=", number(1))))
-	require.ElementsMatch(t, []string{"callee of k", "callee of neighbour", "neighbour", "k"}, b.findIn(t, journal.Filter{Namespace: "default"}))
-	require.Empty(t, b.findIn(t, journal.Filter{Namespace: "default", State: journal.Completed, Workflow: "orders/Process", After: journal.CursorOf(b.load(t, neighbour))}))
+	require.ElementsMatch(
+		t, []string{"callee of k", "callee of neighbour", "neighbour", "k"},
+		b.findIn(t, journal.Filter{Namespace: "default"}),
+	)
+	require.Empty(
+		t,
+		b.findIn(t, journal.Filter{
+			Namespace: "default",
+			State:     journal.Completed,
+			Workflow:  "orders/Process",
+			After:     journal.CursorOf(b.load(t, neighbour)),
+		}),
+	)
 	require.Len(t, b.entries(t, neighbour), 2)
 	require.Equal(t, []int{2}, b.numbers(t, neighbour))
 
@@ -121,7 +134,9 @@ func testReplaceAnotherRun(t *testing.T, b *bundle) {
 	require.True(t, b.result(t, b.startOver("k", first, journal.RunID{1})).Existed, "it is not over")
 	b.finish(t, id, 1)
 	require.True(t, b.result(t, b.startOver("k", journal.RunID{9}, journal.RunID{1})).Existed, "it is another one")
-	require.True(t, b.result(t, b.startOver("k", journal.RunID{}, journal.RunID{1})).Existed, "no one is to be replaced")
+	require.True(
+		t, b.result(t, b.startOver("k", journal.RunID{}, journal.RunID{1})).Existed, "no one is to be replaced",
+	)
 	stale := b.startOver("k", first, journal.RunID{1})
 	stale.Fence.Epoch--
 	require.ErrorIs(t, b.result(t, stale).Err, journal.ErrFenced)
@@ -154,7 +169,8 @@ func testReplaceInABatch(t *testing.T, b *bundle) {
 	link.Link = &journal.Link{Step: stepOf(1), Callee: id, Chain: journal.RunID(id)}
 	first, second, third := journal.RunID(id), journal.RunID{2}, journal.RunID{3}
 	results, err := b.store.Commit(b.ctx, []journal.Write{
-		entry(first), link, end(first), b.startOver("k", first, second), b.startOver("k", first, journal.RunID{9}), entry(second), entry(first),
+		entry(first), link, end(first), b.startOver("k", first, second), b.startOver("k", first, journal.RunID{9}),
+		entry(second), entry(first),
 		end(second), b.startOver("k", second, third), entry(third),
 	})
 	require.NoError(t, err)
@@ -295,8 +311,7 @@ func testRequested(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
-// testReplacedCallee has steps come back to the run that they started or found, after another
-// one has taken its place.
+// testReplacedCallee has steps come back to the run that they started or found, after another one has taken its place.
 func testReplacedCallee(t *testing.T, b *bundle) {
 	caller := b.start(t, newExecution("caller"))
 	child := newExecution("child")
@@ -357,8 +372,14 @@ func testDelete(t *testing.T, b *bundle) {
 	b.finishRun(t, id, journal.RunID{1}, 60)
 
 	first := journal.KeyOf(id, journal.RunID(id))
-	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, first.Run, 0), journal.ErrNotFound, "it is not the current run any more")
-	require.ErrorIs(t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, journal.RunID{1}, 1), journal.ErrNotFound, "it is the current run")
+	require.ErrorIs(
+		t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, first.Run, 0), journal.ErrNotFound,
+		"it is not the current run any more",
+	)
+	require.ErrorIs(
+		t, b.store.Delete(b.ctx, b.fences[id.Shard()], id, journal.RunID{1}, 1), journal.ErrNotFound,
+		"it is the current run",
+	)
 	require.NoError(t, b.delete(id, first.Run))
 	_, err := b.store.FindRun(b.ctx, id, first.Run)
 	require.ErrorIs(t, err, journal.ErrNotFound)

@@ -13,7 +13,9 @@ import (
 // neighbours of the write are not affected.
 func testEndedRunEntries(t *testing.T, b *bundle) {
 	for _, state := range []journal.State{journal.Completed, journal.Failed, journal.Interrupted} {
-		id, neighbour := b.start(t, newExecution("ended "+string(state))), b.start(t, newExecution("neighbour "+string(state)))
+		id, neighbour := b.start(t, newExecution("ended "+string(state))), b.start(
+			t, newExecution("neighbour "+string(state)),
+		)
 		entry := func(id journal.ID, seq uint64) journal.Write {
 			w := b.write(id)
 			w.Entries = []journal.Entry{newEntry(seq)}

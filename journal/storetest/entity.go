@@ -218,7 +218,9 @@ func testEntityGuestCommitFails(t *testing.T, b *bundle) {
 	w.Receipts = []journal.Receipt{{Origin: originOf(1)}}
 	w.Receive = newMessage(2)
 	position := b.put(t, w)
-	gone, answered, stale := b.operation(ada, 2, position+7, bob.ID), b.operation(ada, 1, position, bob.ID), b.operation(ada, 2, position, bob.ID)
+	gone, answered, stale := b.operation(
+		ada, 2, position+7, bob.ID,
+	), b.operation(ada, 1, position, bob.ID), b.operation(ada, 2, position, bob.ID)
 	stale.Fence.Epoch--
 	for name, w := range map[string]journal.Write{"no message": gone, "a receipt": answered, "stale": stale} {
 		tx := b.begin(t, "default")
@@ -226,7 +228,10 @@ func testEntityGuestCommitFails(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		err = tx.Commit(b.ctx, w)
 		require.Error(t, err, name)
-		require.Equal(t, map[bool]string{true: journal.ErrFenced.Error(), false: "another error "}[name == "stale"], sortOf(err), "%s: %v", name, err)
+		require.Equal(
+			t, map[bool]string{true: journal.ErrFenced.Error(), false: "another error "}[name == "stale"], sortOf(err),
+			"%s: %v", name, err,
+		)
 		require.NoError(t, tx.Rollback(b.ctx))
 		require.Empty(t, b.rows(t, "default", "SELECT id FROM accounts"), name)
 		b.requireEntity(t, ada.ID, nil)
@@ -238,7 +243,10 @@ func testEntityGuestCommitFails(t *testing.T, b *bundle) {
 func testListEntities(t *testing.T, b *bundle) {
 	var all []journal.Entity
 	for _, namespace := range []string{"default", "other"} {
-		for _, entityType := range []string{"bank/Account", "bank/Account2", "bank/Teller", "bank0/Account", "bank_x/Account", "bankäx/Account", "shop/Cart"} {
+		for _, entityType := range []string{
+			"bank/Account", "bank/Account2", "bank/Teller", "bank0/Account", "bank_x/Account", "bankäx/Account",
+			"shop/Cart",
+		} {
 			for i := range 3 {
 				e := newEntity(entityType, fmt.Sprint(i))
 				e.Namespace, e.ID = namespace, journal.EntityID(namespace, entityType, e.Key)
@@ -259,27 +267,55 @@ func testListEntities(t *testing.T, b *bundle) {
 		filter journal.EntityFilter
 		fits   func(journal.Entity) bool
 	}{
-		"all":       {journal.EntityFilter{}, func(journal.Entity) bool { return true }},
-		"namespace": {journal.EntityFilter{Namespace: "other"}, func(e journal.Entity) bool { return e.Namespace == "other" }},
-		"no such":   {journal.EntityFilter{Namespace: "missing"}, func(journal.Entity) bool { return false }},
+		"all": {journal.EntityFilter{}, func(journal.Entity) bool { return true }},
+		"namespace": {
+			journal.EntityFilter{Namespace: "other"}, func(e journal.Entity) bool { return e.Namespace == "other" },
+		},
+		"no such": {journal.EntityFilter{Namespace: "missing"}, func(journal.Entity) bool { return false }},
 		"type": {journal.EntityFilter{Namespace: "default", Type: "bank/Account"}, func(e journal.Entity) bool {
 			return e.Namespace == "default" && e.Type == "bank/Account"
 		}},
-		"deployment":    {journal.EntityFilter{Namespace: "default", Type: "bank/"}, func(e journal.Entity) bool { return e.Namespace == "default" && e.Type < "bank0" }},
-		"last":          {journal.EntityFilter{Namespace: "other", Type: "shop/Cart"}, func(e journal.Entity) bool { return e.Namespace == "other" && e.Type == "shop/Cart" }},
-		"anyone's":      {journal.EntityFilter{Type: "bank/Teller"}, func(e journal.Entity) bool { return e.Type == "bank/Teller" }},
-		"everywhere":    {journal.EntityFilter{Type: "bank_x/"}, func(e journal.Entity) bool { return e.Type == "bank_x/Account" }},
+		"deployment": {
+			journal.EntityFilter{Namespace: "default", Type: "bank/"},
+			func(e journal.Entity) bool { return e.Namespace == "default" && e.Type < "bank0" },
+		},
+		"last": {
+			journal.EntityFilter{Namespace: "other", Type: "shop/Cart"},
+			func(e journal.Entity) bool { return e.Namespace == "other" && e.Type == "shop/Cart" },
+		},
+		"anyone's": {
+			journal.EntityFilter{Type: "bank/Teller"}, func(e journal.Entity) bool { return e.Type == "bank/Teller" },
+		},
+		"everywhere": {
+			journal.EntityFilter{Type: "bank_x/"}, func(e journal.Entity) bool { return e.Type == "bank_x/Account" },
+		},
 		"not a pattern": {journal.EntityFilter{Type: "bank%/"}, func(journal.Entity) bool { return false }},
-		"half a name":   {journal.EntityFilter{Namespace: "default", Type: "bank/Acc"}, func(journal.Entity) bool { return false }},
-		"behind": {journal.EntityFilter{Namespace: "default", Type: "shop/", After: &all[4]}, func(e journal.Entity) bool {
-			return e.Namespace == "default" && e.Type == "shop/Cart"
-		}},
-		"behind all":           {journal.EntityFilter{Namespace: "default", Type: "bank/", After: &all[20]}, func(journal.Entity) bool { return false }},
-		"behind the namespace": {journal.EntityFilter{Namespace: "default", After: &all[40]}, func(journal.Entity) bool { return false }},
-		"before the namespace": {journal.EntityFilter{Namespace: "other", After: &all[4]}, func(e journal.Entity) bool { return e.Namespace == "other" }},
-		"behind one that is not": {journal.EntityFilter{Namespace: "default", After: &missing}, func(e journal.Entity) bool {
-			return e.Namespace == "default" && (e.Type > "bank/Teller" || e.Type == "bank/Teller" && e.Key > "1a")
-		}},
+		"half a name": {
+			journal.EntityFilter{Namespace: "default", Type: "bank/Acc"}, func(journal.Entity) bool { return false },
+		},
+		"behind": {
+			journal.EntityFilter{Namespace: "default", Type: "shop/", After: &all[4]},
+			func(e journal.Entity) bool {
+				return e.Namespace == "default" && e.Type == "shop/Cart"
+			},
+		},
+		"behind all": {
+			journal.EntityFilter{Namespace: "default", Type: "bank/", After: &all[20]},
+			func(journal.Entity) bool { return false },
+		},
+		"behind the namespace": {
+			journal.EntityFilter{Namespace: "default", After: &all[40]}, func(journal.Entity) bool { return false },
+		},
+		"before the namespace": {
+			journal.EntityFilter{Namespace: "other", After: &all[4]},
+			func(e journal.Entity) bool { return e.Namespace == "other" },
+		},
+		"behind one that is not": {
+			journal.EntityFilter{Namespace: "default", After: &missing},
+			func(e journal.Entity) bool {
+				return e.Namespace == "default" && (e.Type > "bank/Teller" || e.Type == "bank/Teller" && e.Key > "1a")
+			},
+		},
 	} {
 		var want []journal.Entity
 		for _, e := range all {

@@ -205,9 +205,8 @@ func testStaleDeploy(t *testing.T, b *bundle) {
 	require.EqualValues(t, 2, deployed.Version)
 }
 
-// forget lets another owner claim the shards, forgets it as a replica does that had
-// not seen the claim, and claims them again: it returns the fences of the first. Both
-// claims count to the same epoch.
+// forget lets another owner claim the shards, forgets it as a replica does that had not seen the claim, and claims them
+// again: it returns the fences of the first. Both claims count to the same epoch.
 func (b *bundle) forget(t *testing.T) (first []journal.Fence) {
 	t.Helper()
 	restore := b.harness.SaveShards(t)

@@ -31,13 +31,17 @@ var guestTests = []test{
 
 // accountsSQL is SQL that all dialects understand.
 const accountsSQL = `
-	CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT NOT NULL, balance BIGINT NOT NULL DEFAULT 0 CHECK (balance >= 0));
-	CREATE TABLE samples (id BIGINT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISION, s TEXT, y BYTEA, t TIMESTAMPTZ);`
+	CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT NOT NULL,
+		balance BIGINT NOT NULL DEFAULT 0 CHECK (balance >= 0));
+	CREATE TABLE samples (id BIGINT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISION, s TEXT, y BYTEA,
+		t TIMESTAMPTZ);`
 
 func (b *bundle) deployTables(t testing.TB, namespace string) {
 	t.Helper()
 	m := newModule("sha256:accounts")
-	_, err := b.deploy(m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
+	_, err := b.deploy(m, newDeployment(
+		namespace, "bank", m.Digest,
+	), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
 	require.NoError(t, err)
 }
 
@@ -72,7 +76,10 @@ func testGuestValues(t *testing.T, b *bundle) {
 		{true, uint64(42), math.MaxFloat64, strings.Repeat("x", 10_000), make([]byte, 10_000), at},
 	}
 	for i, s := range samples {
-		n, err := tx.Exec(b.ctx, "INSERT INTO samples (id, b, i, f, s, y, t) VALUES ($1, $2, $3, $4, $5, $6, $7)", []any{int64(i), s.b, s.i, s.f, s.s, s.y, s.t})
+		n, err := tx.Exec(
+			b.ctx, "INSERT INTO samples (id, b, i, f, s, y, t) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			[]any{int64(i), s.b, s.i, s.f, s.s, s.y, s.t},
+		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n)
 	}
@@ -139,12 +146,25 @@ func testGuestStatements(t *testing.T, b *bundle) {
 			[]any{int64(1), "ada", int64(10), int64(2), "bob", int64(20)},
 			[][]any{{int64(1), "ada"}, {int64(2), "bob"}},
 		},
-		{"INSERT INTO accounts (id, owner) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner RETURNING owner", []any{"eve"}, [][]any{{"eve"}}},
-		// The parameters are in the order of their numbers.
-		{"UPDATE accounts SET balance = balance + $2 WHERE id = $1 RETURNING balance;  -- done", []any{int64(2), int64(5)}, [][]any{{int64(25)}}},
-		{"WITH rich AS (SELECT id, balance FROM accounts WHERE balance > 15) SELECT count(*) FROM rich", nil, [][]any{{int64(1)}}},
 		{
-			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT a.id, n.i FROM accounts a JOIN n ON n.i = a.id ORDER BY 1",
+			"INSERT INTO accounts (id, owner) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner " +
+				"RETURNING owner",
+			[]any{"eve"},
+			[][]any{{"eve"}},
+		},
+		// The parameters are in the order of their numbers.
+		{
+			"UPDATE accounts SET balance = balance + $2 WHERE id = $1 RETURNING balance;  -- done",
+			[]any{int64(2), int64(5)},
+			[][]any{{int64(25)}},
+		},
+		{
+			"WITH rich AS (SELECT id, balance FROM accounts WHERE balance > 15) SELECT count(*) FROM rich", nil,
+			[][]any{{int64(1)}},
+		},
+		{
+			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT a.id, n.i FROM " +
+				"accounts a JOIN n ON n.i = a.id ORDER BY 1",
 			nil,
 			[][]any{{int64(1), int64(1)}, {int64(2), int64(2)}},
 		},
@@ -199,7 +219,9 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Empty(t, b.entries(t, id))
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}, Interrupt: &journal.Interrupt{At: 1}}
+	w.Update = &journal.Update{
+		State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}, Interrupt: &journal.Interrupt{At: 1},
+	}
 	w.Receive = (&journal.Deferred{Name: "d"}).Message()
 	require.NoError(t, tx.Commit(b.ctx, w))
 	require.NoError(t, tx.Rollback(b.ctx), "harmless after Commit")
@@ -208,8 +230,7 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Equal(t, journal.Now, b.load(t, id).WakeAt, "a settlement has it loaded, whatever the update says")
 	require.Len(t, b.rows(t, "default", "SELECT id FROM accounts"), 1)
 
-	// The turn that an entry causes may be the last: the result is part of the transaction,
-	// and no state is kept.
+	// The turn that an entry causes may be the last: the result is part of the transaction, and no state is kept.
 	b.commit(t, b.hibernate(id, 1, []byte("state")))
 	tx = b.begin(t, "default")
 	_, err = tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{int64(2), "bob"})
@@ -228,8 +249,7 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	b.requireSaved(t, id, nil)
 }
 
-// testGuestFailedWrite: if the write of the journal fails for any reason, the rows
-// of the module are rolled back.
+// testGuestFailedWrite: if the write of the journal fails for any reason, the rows of the module are rolled back.
 func testGuestFailedWrite(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	id := b.start(t, newExecution("k"))
@@ -243,7 +263,9 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	settled.Receive = (&journal.Deferred{Name: "d"}).Message()
 	stale.Fence.Epoch--
 	stale.Entries = []journal.Entry{newEntry(3)}
-	for name, w := range map[string]journal.Write{"duplicate": duplicate, "missing": missing, "settled": settled, "stale": stale} {
+	for name, w := range map[string]journal.Write{
+		"duplicate": duplicate, "missing": missing, "settled": settled, "stale": stale,
+	} {
 		tx := b.begin(t, "default")
 		_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (1, 'ada')", nil)
 		require.NoError(t, err)
@@ -305,7 +327,9 @@ func testGuestLargeResult(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	tx := b.begin(t, "default")
 	for i := range 5 {
-		_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{int64(i), strings.Repeat("x", 1<<20)})
+		_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{
+			int64(i), strings.Repeat("x", 1<<20),
+		})
 		require.NoError(t, err)
 	}
 	_, rows, err := tx.Query(b.ctx, "SELECT owner FROM accounts WHERE id < 3", nil)
@@ -322,8 +346,8 @@ func testGuestBeginContext(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// testGuestStarvation leaves a transaction open and requires that the journal still
-// commits. The transaction then commits, or fails with a conflict.
+// testGuestStarvation leaves a transaction open and requires that the journal still commits. The transaction then
+// commits, or fails with a conflict.
 func testGuestStarvation(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	id := b.start(t, newExecution("k"))

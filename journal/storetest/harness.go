@@ -28,9 +28,8 @@ type Harness struct {
 	Shared bool
 }
 
-// Run tests a store against the contract. Setup is called for every test and makes
-// data of its own; tests run in parallel. Setup is called once more, unopened,
-// to learn which tests the store is to pass.
+// Run tests a store against the contract. Setup is called for every test and makes data of its own; tests run in
+// parallel. Setup is called once more, unopened, to learn which tests the store is to pass.
 func Run(t *testing.T, setup func(t *testing.T) Harness) {
 	features := setup(t)
 	sections := []struct {
@@ -135,7 +134,9 @@ func (b *bundle) write(id journal.ID) journal.Write {
 }
 
 // deploy deploys under the fence that was claimed.
-func (b *bundle) deploy(m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (b *bundle) deploy(
+	m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	return b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, migrations)
 }
 

@@ -52,7 +52,9 @@ func testHoldMissing(t *testing.T, b *bundle) {
 	}
 	gone := hold(id, position)
 	gone.Take = []uint64{position}
-	results, err := b.store.Commit(b.ctx, []journal.Write{hold(other, position), hold(id, position, position+1000), gone, b.receive(other, 5), hold(id, position)})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		hold(other, position), hold(id, position, position+1000), gone, b.receive(other, 5), hold(id, position),
+	})
 	require.NoError(t, err)
 	for i := range 3 {
 		require.Error(t, results[i].Err)

@@ -45,7 +45,9 @@ func testHibernate(t *testing.T, b *bundle) {
 	// Beside others in one batch, and beside other parts of one write.
 	w := b.hibernate(id, 9, []byte{9})
 	w.Entries = []journal.Entry{newEntry(1)}
-	results, err := b.store.Commit(b.ctx, []journal.Write{b.hibernate(id, 8, []byte{8}), b.hibernate(other, 1, []byte{1}), w})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		b.hibernate(id, 8, []byte{8}), b.hibernate(other, 1, []byte{1}), w,
+	})
 	require.NoError(t, err)
 	require.Equal(t, make([]journal.Result, 3), results)
 	b.requireSaved(t, id, &journal.Hibernated{Seq: 9, Body: []byte{9}})

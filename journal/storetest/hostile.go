@@ -91,7 +91,9 @@ func testHostileStatements(t *testing.T, b *bundle) {
 func testHostileOtherNamespace(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	m := newModule("sha256:other")
-	_, err := b.deploy(m, newDeployment("other", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
+	_, err := b.deploy(m, newDeployment(
+		"other", "shop", m.Digest,
+	), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err)
 	for _, query := range []string{
 		"SELECT id FROM accounts",

@@ -131,8 +131,13 @@ func testInboxRoundTrip(t *testing.T, b *bundle) {
 	require.Empty(t, b.inbox(t, id))
 	full := journal.Message{
 		Envelope: journal.Envelope{
-			Kind: journal.CallMessage, Name: "ключ 🚀 '\" \\ %", At: -7, Bytes: 300, Origin: journal.Origin{1, 255}, Repeatable: true,
-			From: callerOf(newExecution("sender").ID, math.MaxUint32),
+			Kind:       journal.CallMessage,
+			Name:       "ключ 🚀 '\" \\ %",
+			At:         -7,
+			Bytes:      300,
+			Origin:     journal.Origin{1, 255},
+			Repeatable: true,
+			From:       callerOf(newExecution("sender").ID, math.MaxUint32),
 		},
 		Value: bytes.Repeat([]byte{0, 0xff, 7}, 100),
 	}
@@ -157,10 +162,16 @@ func testInboxRoundTrip(t *testing.T, b *bundle) {
 	other := newExecution("other").ID
 	require.Empty(t, b.inbox(t, other))
 	for name, read := range map[string]func() error{
-		"another receiver": func() error { _, err := b.store.Message(b.ctx, b.receiver(other), want[0].Position); return err },
-		"no such position": func() error { _, err := b.store.Message(b.ctx, b.receiver(id), want[3].Position+1); return err },
-		"beyond int64":     func() error { _, err := b.store.Message(b.ctx, b.receiver(id), math.MaxUint64); return err },
-		"no receipt":       func() error { _, err := b.store.Receipt(b.ctx, id, full.Origin); return err },
+		"another receiver": func() error {
+			_, err := b.store.Message(b.ctx, b.receiver(other), want[0].Position)
+			return err
+		},
+		"no such position": func() error {
+			_, err := b.store.Message(b.ctx, b.receiver(id), want[3].Position+1)
+			return err
+		},
+		"beyond int64": func() error { _, err := b.store.Message(b.ctx, b.receiver(id), math.MaxUint64); return err },
+		"no receipt":   func() error { _, err := b.store.Receipt(b.ctx, id, full.Origin); return err },
 	} {
 		require.ErrorIs(t, read(), journal.ErrNotFound, name)
 	}
@@ -224,7 +235,9 @@ func testReceivedOnce(t *testing.T, b *bundle) {
 
 func testReceivedOnceInABatch(t *testing.T, b *bundle) {
 	id, other := b.start(t, newExecution("k")), b.start(t, newExecution("other"))
-	results, err := b.store.Commit(b.ctx, []journal.Write{b.receive(id, 1), b.receive(other, 1), b.receive(id, 1), b.receive(id, 2)})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		b.receive(id, 1), b.receive(other, 1), b.receive(id, 1), b.receive(id, 2),
+	})
 	require.NoError(t, err)
 	require.Equal(t, journal.Result{Existed: true}, results[2])
 	require.Equal(t, []int{1, 2}, b.numbers(t, id))
@@ -245,8 +258,7 @@ func testReceivedOnceInABatch(t *testing.T, b *bundle) {
 	require.Equal(t, []int{2, 3}, b.numbers(t, id))
 }
 
-// testReceiveWithStart has an execution start with a message in its inbox, or receive
-// nothing if it is there.
+// testReceiveWithStart has an execution start with a message in its inbox, or receive nothing if it is there.
 func testReceiveWithStart(t *testing.T, b *bundle) {
 	e := newExecution("k")
 	e.WakeAt = 99
@@ -316,7 +328,10 @@ func testTakenOnce(t *testing.T, b *bundle) {
 	w.Take = []uint64{gone}
 	b.commit(t, w)
 	for name, positions := range map[string][]uint64{
-		"taken before": {here, gone}, "of another": {theirs}, "twice": {here, here}, "never there": {here, theirs + 1000},
+		"taken before": {here, gone},
+		"of another":   {theirs},
+		"twice":        {here, here},
+		"never there":  {here, theirs + 1000},
 	} {
 		bad := b.write(id)
 		bad.Take = positions
@@ -329,7 +344,9 @@ func testTakenOnce(t *testing.T, b *bundle) {
 		results, err := b.store.Commit(b.ctx, []journal.Write{bad, good})
 		require.NoError(t, err, name)
 		require.Error(t, results[0].Err, name)
-		for _, known := range []error{journal.ErrFenced, journal.ErrNotFound, journal.ErrConflict, journal.ErrInboxFull} {
+		for _, known := range []error{
+			journal.ErrFenced, journal.ErrNotFound, journal.ErrConflict, journal.ErrInboxFull,
+		} {
 			require.NotErrorIs(t, results[0].Err, known, name)
 		}
 		requireEffect(t, results[1], name)
@@ -377,7 +394,12 @@ func testReceipts(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	want := []journal.Receipt{
 		{Origin: originOf(1), At: -3, Value: []byte{1, 2}},
-		{Origin: originOf(2), From: callerOf(newExecution("sender").ID, 7), At: math.MaxInt64, Error: abi.Errorf(abi.CodeActivityFailed, "no ✗")},
+		{
+			Origin: originOf(2),
+			From:   callerOf(newExecution("sender").ID, 7),
+			At:     math.MaxInt64,
+			Error:  abi.Errorf(abi.CodeActivityFailed, "no ✗"),
+		},
 		{Origin: originOf(3), Value: []byte{}},
 		{Origin: journal.Origin{0, 0, 0, 0, 0, 1}, Value: bytes.Repeat([]byte("cruster\x00"), abi.MaxPayload/8)},
 	}
@@ -433,7 +455,9 @@ func testInboxIsolation(t *testing.T, b *bundle) {
 	taken.Take = []uint64{position}
 	good := b.entity(entity)
 	good.Receive = newMessage(3)
-	results, err := b.store.Commit(b.ctx, []journal.Write{b.receive(other, 1), stale, staleEntity, missing, b.receive(id, 1), taken, good})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		b.receive(other, 1), stale, staleEntity, missing, b.receive(id, 1), taken, good,
+	})
 	require.NoError(t, err)
 	require.NotZero(t, results[0].Position)
 	require.Equal(t, journal.Result{Err: journal.ErrFenced}, results[1])
@@ -453,22 +477,33 @@ func testInboxMalformed(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	entity := journal.EntityID("default", "bank/Account", "ada")
 	for name, fill := range map[string]func(*journal.Write){
-		"no kind":              func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Kind = "" },
-		"no origin":            func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Origin = journal.Origin{} },
-		"a position":           func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Position = 3 },
-		"a wrong size":         func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Bytes++ },
-		"no receiver":          func(w *journal.Write) { w.Send = []journal.Sent{{Message: *newMessage(1)}} },
-		"sent without origin":  func(w *journal.Write) { w.Send = []journal.Sent{{To: entity}} },
-		"position 0":           func(w *journal.Write) { w.Take = []uint64{0} },
-		"beyond int64":         func(w *journal.Write) { w.Take = []uint64{math.MaxInt64 + 1} },
-		"receipt of nothing":   func(w *journal.Write) { w.Receipts = []journal.Receipt{{}} },
-		"an entity with a run": func(w *journal.Write) { w.Entity = &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "k"} },
+		"no kind": func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Kind = "" },
+		"no origin": func(w *journal.Write) {
+			w.Receive = newMessage(1)
+			w.Receive.Origin = journal.Origin{}
+		},
+		"a position":          func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Position = 3 },
+		"a wrong size":        func(w *journal.Write) { w.Receive = newMessage(1); w.Receive.Bytes++ },
+		"no receiver":         func(w *journal.Write) { w.Send = []journal.Sent{{Message: *newMessage(1)}} },
+		"sent without origin": func(w *journal.Write) { w.Send = []journal.Sent{{To: entity}} },
+		"position 0":          func(w *journal.Write) { w.Take = []uint64{0} },
+		"beyond int64":        func(w *journal.Write) { w.Take = []uint64{math.MaxInt64 + 1} },
+		"receipt of nothing":  func(w *journal.Write) { w.Receipts = []journal.Receipt{{}} },
+		"an entity with a run": func(w *journal.Write) {
+			w.Entity = &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "k"}
+		},
 		"destroyed with a run": func(w *journal.Write) { w.Destroy = true },
-		"another entity":       func(w *journal.Write) { w.Run = journal.RunID{}; w.Entity = &journal.Entity{ID: entity} },
+		"another entity": func(w *journal.Write) {
+			w.Run = journal.RunID{}
+			w.Entity = &journal.Entity{ID: entity}
+		},
 		"an entity, no key": func(w *journal.Write) {
 			w.Run, w.Entity = journal.RunID{}, &journal.Entity{ID: id, Namespace: "n", Type: "t"}
 		},
-		"entries without a run": func(w *journal.Write) { w.Run = journal.RunID{}; w.Entries = []journal.Entry{newEntry(1)} },
+		"entries without a run": func(w *journal.Write) {
+			w.Run = journal.RunID{}
+			w.Entries = []journal.Entry{newEntry(1)}
+		},
 	} {
 		bad, good := b.write(id), b.write(id)
 		fill(&bad)

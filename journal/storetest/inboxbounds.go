@@ -32,7 +32,9 @@ func testInboxFullByCount(t *testing.T, b *bundle) {
 	id, other := b.start(t, newExecution("k")), b.start(t, newExecution("other"))
 	b.fill(t, id, journal.MaxInbox-2, 0)
 	// The bound is kept within a batch, too.
-	results, err := b.store.Commit(b.ctx, []journal.Write{b.receive(id, 1), b.receive(id, 2), b.receive(id, 3), b.receive(other, 3), b.receive(id, 1)})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		b.receive(id, 1), b.receive(id, 2), b.receive(id, 3), b.receive(other, 3), b.receive(id, 1),
+	})
 	require.NoError(t, err)
 	require.NotZero(t, results[0].Position)
 	require.NotZero(t, results[1].Position)
@@ -94,7 +96,9 @@ func testSettledFull(t *testing.T, b *bundle) {
 		w.Receive = settlement(n)
 		return w
 	}
-	results, err := b.store.Commit(b.ctx, []journal.Write{settle(journal.MaxSettled), settle(journal.MaxSettled + 1), settle(3)})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		settle(journal.MaxSettled), settle(journal.MaxSettled + 1), settle(3),
+	})
 	require.NoError(t, err)
 	require.NotZero(t, results[0].Position)
 	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
@@ -133,7 +137,9 @@ func testSendBounded(t *testing.T, b *bundle) {
 	refused.Receipts = []journal.Receipt{{Origin: originOf(9)}}
 	other := b.entity(sender)
 	other.Send = []journal.Sent{{To: sender, Message: *newMessage(5)}}
-	results, err := b.store.Commit(b.ctx, []journal.Write{send(b.entity(sender), 1), refused, other, send(b.entity(sender), 2)})
+	results, err := b.store.Commit(b.ctx, []journal.Write{
+		send(b.entity(sender), 1), refused, other, send(b.entity(sender), 2),
+	})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
@@ -141,7 +147,10 @@ func testSendBounded(t *testing.T, b *bundle) {
 	require.NoError(t, results[3].Err)
 	require.False(t, b.hasReceipt(t, sender, 9))
 	require.ErrorIs(t, b.result(t, send(b.entity(sender), 3)).Err, journal.ErrInboxFull)
-	require.Equal(t, journal.Result{}, b.result(t, send(b.entity(sender), 1, 1, first)), "those that are there are not sent again")
+	require.Equal(
+		t, journal.Result{}, b.result(t, send(b.entity(sender), 1, 1, first)),
+		"those that are there are not sent again",
+	)
 
 	// Who takes as much as it sends to itself goes on.
 	envelopes, err := b.store.Inbox(b.ctx, b.receiver(to), 0)

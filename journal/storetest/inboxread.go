@@ -42,7 +42,9 @@ func testMessagesPaged(t *testing.T, b *bundle) {
 	require.Equal(t, []int{1, 1, 1, 1, 2, 1, 1}, pages(journal.PageLimit{Bytes: 20}))
 	require.Equal(t, []int{3, 3, 2}, pages(journal.PageLimit{Entries: 3, Bytes: 5 << 20}))
 	require.Equal(t, []int{8}, pages(journal.PageLimit{Bytes: 1 << 30}))
-	for after, want := range map[uint64]int{0: 8, positions[0]: 7, positions[6]: 1, positions[7]: 0, math.MaxInt64: 0, math.MaxUint64: 0} {
+	for after, want := range map[uint64]int{
+		0: 8, positions[0]: 7, positions[6]: 1, positions[7]: 0, math.MaxInt64: 0, math.MaxUint64: 0,
+	} {
 		envelopes, err := b.store.Inbox(b.ctx, b.receiver(id), after)
 		require.NoError(t, err)
 		require.Len(t, envelopes, want, "after %d", after)
@@ -114,7 +116,11 @@ func testReceivers(t *testing.T, b *bundle) {
 	}
 	// Executions are left out, whatever they have not looked at.
 	for i := range 20 {
-		w.Send = append(w.Send, journal.Sent{To: journal.IDOf("default", "orders/Process", fmt.Sprint(i)), Chain: journal.RunID{1}, Message: *newMessage(1)})
+		w.Send = append(w.Send, journal.Sent{
+			To:      journal.IDOf("default", "orders/Process", fmt.Sprint(i)),
+			Chain:   journal.RunID{1},
+			Message: *newMessage(1),
+		})
 	}
 	b.commit(t, w)
 	slices.SortFunc(ids, func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) })

@@ -196,7 +196,10 @@ func testSweepLocks(t *testing.T, b *bundle) {
 	const each = journal.SweepBatch + 10
 	writes := make([]journal.Write, 0, 2*each)
 	for i := range each {
-		writes = append(writes, b.lock(newEntity("bank/Account", fmt.Sprint("held", i)), held), b.lock(newEntity("bank/Account", fmt.Sprint("over", i)), over))
+		writes = append(
+			writes, b.lock(newEntity("bank/Account", fmt.Sprint("held", i)), held),
+			b.lock(newEntity("bank/Account", fmt.Sprint("over", i)), over),
+		)
 	}
 	results, err := b.store.Commit(b.ctx, writes)
 	require.NoError(t, err)

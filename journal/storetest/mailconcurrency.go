@@ -103,7 +103,9 @@ func testMailHammer(t *testing.T, b *bundle) {
 	const senders, messages = 6, 30
 	var takers []*taker
 	for i := range 3 {
-		takers = append(takers, &taker{journal.EntityID("default", "bank/Account", fmt.Sprint(i)), map[journal.Origin]int{}})
+		takers = append(takers, &taker{
+			journal.EntityID("default", "bank/Account", fmt.Sprint(i)), map[journal.Origin]int{},
+		})
 	}
 	var sending sync.WaitGroup
 	var group errgroup.Group
@@ -155,8 +157,8 @@ func testMailHammer(t *testing.T, b *bundle) {
 	}
 }
 
-// testRepeatedWhileTaken sends the same messages again and again while they are taken: none
-// is taken twice, whatever the timing.
+// testRepeatedWhileTaken sends the same messages again and again while they are taken: none is taken twice, whatever
+// the timing.
 func testRepeatedWhileTaken(t *testing.T, b *bundle) {
 	const senders, messages, rounds = 4, 5, 20
 	k := &taker{journal.EntityID("default", "bank/Account", "k"), map[journal.Origin]int{}}
@@ -190,8 +192,8 @@ func testRepeatedWhileTaken(t *testing.T, b *bundle) {
 	}
 }
 
-// testMailCrosses has batches that touch the same rows in different ways, and in different
-// orders, run beside each other.
+// testMailCrosses has batches that touch the same rows in different ways, and in different orders, run beside each
+// other.
 func testMailCrosses(t *testing.T, b *bundle) {
 	const lanes, rounds, executions = 4, 10, 6
 	var ids []journal.ID

@@ -29,10 +29,13 @@ func (b *bundle) deployShop(t testing.TB, namespace string, more ...string) {
 	t.Helper()
 	m := newModule("sha256:shop")
 	steps := []abi.Migration{{Version: 1, Name: "shop", SQL: `
-		CREATE TABLE orders (id BIGINT PRIMARY KEY, customer TEXT NOT NULL, total BIGINT NOT NULL DEFAULT 0 CHECK (orders.total >= 0));
-		CREATE TABLE items (id BIGINT PRIMARY KEY, "order" BIGINT NOT NULL REFERENCES orders (id) ON DELETE CASCADE, price BIGINT NOT NULL);
+		CREATE TABLE orders (id BIGINT PRIMARY KEY, customer TEXT NOT NULL,
+			total BIGINT NOT NULL DEFAULT 0 CHECK (orders.total >= 0));
+		CREATE TABLE items (id BIGINT PRIMARY KEY, "order" BIGINT NOT NULL REFERENCES orders (id) ON
+			DELETE CASCADE, price BIGINT NOT NULL);
 		CREATE UNIQUE INDEX items_order ON items ("order", id);
-		CREATE VIEW spent AS SELECT orders.customer, sum(items.price) AS price FROM orders JOIN items ON items."order" = orders.id GROUP BY orders.customer;`}}
+		CREATE VIEW spent AS SELECT orders.customer, sum(items.price) AS price FROM orders
+			JOIN items ON items."order" = orders.id GROUP BY orders.customer;`}}
 	for i, sql := range more {
 		steps = append(steps, abi.Migration{Version: int64(2 + i), Name: "more", SQL: sql})
 	}
@@ -59,7 +62,14 @@ func testNamespacesSameModule(t *testing.T, b *bundle) {
 	for _, namespace := range threeNamespaces {
 		b.change(t, namespace, "INSERT INTO orders (id, customer) VALUES (1, $1), (2, 'bob')", namespace)
 		b.change(t, namespace, `INSERT INTO items (id, "order", price) VALUES (10, 1, 5), (11, 1, 6), (12, 2, 7)`)
-		require.EqualValues(t, 2, b.change(t, namespace, "UPDATE orders SET total = (SELECT sum(items.price) FROM items WHERE items.\"order\" = orders.id) WHERE orders.id > 0"))
+		require.EqualValues(
+			t, 2,
+			b.change(
+				t, namespace,
+				"UPDATE orders SET total = (SELECT sum(items.price) FROM items WHERE items.\"order\" = orders.id) "+
+					"WHERE orders.id > 0",
+			),
+		)
 	}
 	require.EqualValues(t, 1, b.change(t, "staging", "DELETE FROM orders WHERE orders.id = 2"))
 	for _, namespace := range threeNamespaces {
@@ -68,7 +78,10 @@ func testNamespacesSameModule(t *testing.T, b *bundle) {
 			want = want[:1]
 		}
 		require.Equal(t, want, b.rows(t, namespace, "SELECT * FROM orders ORDER BY orders.id"), namespace)
-		require.Len(t, b.rows(t, namespace, "SELECT o.id FROM items JOIN orders o ON o.id = items.\"order\""), len(want)+1, namespace)
+		require.Len(
+			t, b.rows(t, namespace, "SELECT o.id FROM items JOIN orders o ON o.id = items.\"order\""), len(want)+1,
+			namespace,
+		)
 		require.Len(t, b.rows(t, namespace, "SELECT customer FROM spent WHERE spent.price > 0"), len(want), namespace)
 	}
 }
@@ -78,7 +91,8 @@ func testNamespacesOtherTables(t *testing.T, b *bundle) {
 	for namespace, sql := range map[string]string{
 		"default": "CREATE TABLE things (id BIGINT PRIMARY KEY); CREATE INDEX things_index ON things (id)",
 		"staging": "CREATE TABLE things (name TEXT PRIMARY KEY, n BIGINT); CREATE INDEX things_index ON things (n, name)",
-		"team-2":  "CREATE TABLE base (x BIGINT); CREATE VIEW things AS SELECT base.x FROM base; CREATE TABLE things_index (y BIGINT)",
+		"team-2": "CREATE TABLE base (x BIGINT); CREATE VIEW things AS SELECT base.x FROM base; CREATE TABLE " +
+			"things_index (y BIGINT)",
 	} {
 		_, err := b.deploy(m, newDeployment(namespace, "things", m.Digest), []abi.Migration{{Version: 1, SQL: sql}})
 		require.NoError(t, err, namespace)
@@ -93,9 +107,14 @@ func testNamespacesOtherTables(t *testing.T, b *bundle) {
 
 func testNamespacesDropped(t *testing.T, b *bundle) {
 	b.deployShop(t, "default")
-	b.deployShop(t, "staging", "DROP VIEW spent; DROP TABLE items; ALTER TABLE orders RENAME TO purchases; CREATE TABLE orders (name TEXT)")
+	b.deployShop(
+		t, "staging",
+		"DROP VIEW spent; DROP TABLE items; ALTER TABLE orders RENAME TO purchases; CREATE TABLE orders (name TEXT)",
+	)
 	b.change(t, "default", "INSERT INTO orders (id, customer) VALUES (1, 'ada')")
-	require.Len(t, b.rows(t, "default", "SELECT orders.id FROM orders LEFT JOIN items ON items.\"order\" = orders.id"), 1)
+	require.Len(
+		t, b.rows(t, "default", "SELECT orders.id FROM orders LEFT JOIN items ON items.\"order\" = orders.id"), 1,
+	)
 	require.Empty(t, b.rows(t, "default", "SELECT customer FROM spent"))
 	require.Empty(t, b.rows(t, "staging", "SELECT orders.name FROM orders"))
 	require.Empty(t, b.rows(t, "staging", "SELECT purchases.total FROM purchases"))
@@ -121,7 +140,9 @@ func testNamespacesErrors(t *testing.T, b *bundle) {
 		}
 	}
 	m := newModule("sha256:shop")
-	_, err := b.deploy(m, newDeployment("staging", "again", m.Digest), []abi.Migration{{Version: 1, Name: "again", SQL: "CREATE TABLE orders (id BIGINT)"}})
+	_, err := b.deploy(m, newDeployment(
+		"staging", "again", m.Digest,
+	), []abi.Migration{{Version: 1, Name: "again", SQL: "CREATE TABLE orders (id BIGINT)"}})
 	require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "the deployments of a namespace share its tables")
 	require.ErrorContains(t, err, `"orders"`)
 }

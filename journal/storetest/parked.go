@@ -91,7 +91,10 @@ func testPark(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Len(t, page, 1)
-	require.Equal(t, []journal.ParkedMessage{{Entity: ada.ID, Parked: parkedAt(ada, at[1]), Message: before[1].Envelope}}, b.parked(t, journal.ParkedFilter{}))
+	require.Equal(
+		t, []journal.ParkedMessage{{Entity: ada.ID, Parked: parkedAt(ada, at[1]), Message: before[1].Envelope}},
+		b.parked(t, journal.ParkedFilter{}),
+	)
 
 	back := b.entity(ada.ID)
 	back.Unpark = []uint64{at[1]}
@@ -199,7 +202,8 @@ func testParkInABatch(t *testing.T, b *bundle) {
 	take := write(func(w *journal.Write) { w.Take = at[:1] })
 	receive := write(func(w *journal.Write) { w.Receive = newMessage(1) })
 	results, err := b.store.Commit(b.ctx, []journal.Write{
-		park(at[0]), park(at[0]), take, receive, unpark(at[0]), unpark(at[0]), park(at[0]), park(at[1]), unpark(at[0]), take, receive,
+		park(at[0]), park(at[0]), take, receive, unpark(at[0]), unpark(at[0]), park(at[0]), park(at[1]), unpark(at[0]),
+		take, receive,
 	})
 	require.NoError(t, err)
 	for i, fails := range []bool{false, true, true, false, false, true, false, false, false, false, false} {
@@ -254,7 +258,9 @@ func testParkedList(t *testing.T, b *bundle) {
 		}
 	}
 	for name, f := range map[string]journal.ParkedFilter{
-		"an id and a namespace": {Entity: ada.ID, Namespace: "default"}, "an id and a type": {Entity: ada.ID, Type: "bank/Account"}, "a large page": {Limit: 1001},
+		"an id and a namespace": {Entity: ada.ID, Namespace: "default"},
+		"an id and a type":      {Entity: ada.ID, Type: "bank/Account"},
+		"a large page":          {Limit: 1001},
 	} {
 		_, err := b.store.Parked(b.ctx, f)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), name)
@@ -302,7 +308,9 @@ func testParkedBounded(t *testing.T, b *bundle) {
 	send.Send = []journal.Sent{{To: ada.ID, Message: *newMessage(2)}}
 	require.ErrorIs(t, b.result(t, send).Err, journal.ErrInboxFull)
 	known := b.entity(newEntity("bank/Teller", "1").ID)
-	known.Send = []journal.Sent{{To: ada.ID, Message: *newMessage(1)}, {To: newEntity("bank/Account", "bob").ID, Message: *newMessage(1)}}
+	known.Send = []journal.Sent{
+		{To: ada.ID, Message: *newMessage(1)}, {To: newEntity("bank/Account", "bob").ID, Message: *newMessage(1)},
+	}
 	b.commit(t, known)
 	b.park(t, ada, positions[journal.MaxParked]) // also beyond the bound
 	drop := b.entity(ada.ID)
@@ -366,8 +374,11 @@ func testParkMalformed(t *testing.T, b *bundle) {
 	for name, fill := range map[string]func(*journal.Write){
 		"with a run":          func(w *journal.Write) { w.Park = []journal.Parked{parkedAt(ada, position)} },
 		"unparked with a run": func(w *journal.Write) { w.Unpark = []uint64{position} },
-		"no reason":           func(w *journal.Write) { *w = b.entity(ada.ID); w.Park = []journal.Parked{{Position: 1}} },
-		"position 0":          func(w *journal.Write) { *w = b.entity(ada.ID); w.Park = []journal.Parked{parkedAt(ada, 0)} },
+		"no reason": func(w *journal.Write) {
+			*w = b.entity(ada.ID)
+			w.Park = []journal.Parked{{Position: 1}}
+		},
+		"position 0": func(w *journal.Write) { *w = b.entity(ada.ID); w.Park = []journal.Parked{parkedAt(ada, 0)} },
 		"beyond int64": func(w *journal.Write) {
 			*w = b.entity(ada.ID)
 			w.Park = []journal.Parked{parkedAt(ada, math.MaxInt64+1)}

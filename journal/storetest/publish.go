@@ -69,9 +69,12 @@ func (b *bundle) findIn(t testing.TB, f journal.Filter) (keys []string) {
 func testPublished(t *testing.T, b *bundle) {
 	id, silent := b.start(t, newExecution("k")), b.start(t, newExecution("silent"))
 	p := journal.Published{
-		State: []abi.Published{{Name: "a", Value: abi.MustMarshal("one")}, {Name: "b", Value: []byte{}}, {Name: "ž", Value: nil}},
+		State: []abi.Published{
+			{Name: "a", Value: abi.MustMarshal("one")}, {Name: "b", Value: []byte{}}, {Name: "ž", Value: nil},
+		},
 		Attributes: []journal.NamedAttribute{
-			named("amount", number(-12.5)), named("customer", text("ada")), named("paid", boolean(1)), named("when", instant(1e15)),
+			named("amount", number(-12.5)), named("customer", text("ada")), named("paid", boolean(1)),
+			named("when", instant(1e15)),
 		},
 		Progress: &abi.Progress{Done: 1, Note: "half", Total: math.MaxUint64}, At: 9,
 	}
@@ -91,7 +94,9 @@ func testPublished(t *testing.T, b *bundle) {
 	require.Equal(t, &journal.Published{At: 5}, got)
 
 	quiet, missing := b.start(t, newExecution("quiet")), newExecution("missing").ID
-	outlines, err := b.store.Outlines(b.ctx, []journal.RunKey{b.chainKey(missing), b.chainKey(silent), b.chainKey(id), b.chainKey(quiet), b.chainKey(id)})
+	outlines, err := b.store.Outlines(b.ctx, []journal.RunKey{
+		b.chainKey(missing), b.chainKey(silent), b.chainKey(id), b.chainKey(quiet), b.chainKey(id),
+	})
 	require.NoError(t, err)
 	p.State = nil
 	require.Equal(t, map[journal.RunKey]*journal.Published{b.chainKey(id): &p, b.chainKey(silent): {At: 5}}, outlines)
@@ -103,7 +108,10 @@ func testPublished(t *testing.T, b *bundle) {
 func testPublishedReplaced(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	b.commit(t, b.publish(id, named("amount", number(1)), named("customer", text("ada")), named("stays", boolean(0))))
-	writes := []journal.Write{b.publish(id, named("amount", number(2))), b.publish(id, named("amount", text("much")), named("stays", boolean(0)))}
+	writes := []journal.Write{
+		b.publish(id, named("amount", number(2))),
+		b.publish(id, named("amount", text("much")), named("stays", boolean(0))),
+	}
 	results, err := b.store.Commit(b.ctx, writes)
 	require.NoError(t, err)
 	require.Equal(t, make([]journal.Result, 2), results)
@@ -135,7 +143,8 @@ func testPublishMissing(t *testing.T, b *bundle) {
 
 func testConditions(t *testing.T, b *bundle) {
 	values := []abi.Attribute{
-		text(""), text("ada"), text("adb"), text("ž"), number(-1e300), number(-1), number(0), number(1.5), number(math.MaxFloat64),
+		text(""), text("ada"), text("adb"), text("ž"), number(-1e300), number(-1), number(0), number(1.5),
+		number(math.MaxFloat64),
 		boolean(0), boolean(1), instant(1e15), instant(1e15 + 1),
 	}
 	for i, value := range values {
@@ -156,7 +165,10 @@ func testConditions(t *testing.T, b *bundle) {
 		}
 	}
 	require.Equal(t, []string{"05", "06"}, b.find(t, where("v", ">", number(-2)), where("w", "<=", number(0))))
-	require.Equal(t, []string{"06"}, b.find(t, where("v", ">", number(-2)), where("w", "=", number(0)), where("v", "<", number(1))))
+	require.Equal(
+		t, []string{"06"},
+		b.find(t, where("v", ">", number(-2)), where("w", "=", number(0)), where("v", "<", number(1))),
+	)
 	require.Empty(t, b.find(t, where("v", "=", number(0)), where("w", "=", number(1))))
 	require.Empty(t, b.find(t, where("x", "=", number(0))))
 	require.Equal(t, []string{"06"}, b.find(t, where("v", "=", number(math.Copysign(0, -1)))))

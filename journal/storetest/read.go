@@ -28,7 +28,9 @@ var readTests = []test{
 // testListCutsErrors lists an execution with the largest error there may be.
 func testListCutsErrors(t *testing.T, b *bundle) {
 	e := newExecution("k")
-	e.Error = &abi.Error{Code: abi.CodePaused, Message: strings.Repeat("ü", 8<<10), Hint: "h", Details: make([]byte, 256<<10)}
+	e.Error = &abi.Error{
+		Code: abi.CodePaused, Message: strings.Repeat("ü", 8<<10), Hint: "h", Details: make([]byte, 256<<10),
+	}
 	b.start(t, e)
 	page, err := b.store.List(b.ctx, journal.Filter{})
 	require.NoError(t, err)
@@ -38,12 +40,15 @@ func testListCutsErrors(t *testing.T, b *bundle) {
 	require.Equal(t, &e, b.load(t, e.ID), "it is whole where it is asked for alone")
 }
 
-// testBriefRows: a brief row is without payloads that are large, wherever it is read, and takes little memory. It tells how large they are.
+// testBriefRows: a brief row is without payloads that are large, wherever it is read, and takes little memory. It tells
+// how large they are.
 func testBriefRows(t *testing.T, b *bundle) {
 	request := journal.OriginOfRequest("r")
 	row := newExecution("large")
 	row.Input, row.Value = make([]byte, 4<<20), make([]byte, 3<<20)
-	row.Request, row.Parent = request, journal.Caller{ID: journal.IDOf("default", "w", "parent"), Run: journal.RunID{7}, Step: journal.StepID{8}}
+	row.Request, row.Parent = request, journal.Caller{
+		ID: journal.IDOf("default", "w", "parent"), Run: journal.RunID{7}, Step: journal.StepID{8},
+	}
 	b.start(t, row)
 	small := newExecution("small")
 	small.Value = make([]byte, journal.MaxBrief)
@@ -85,7 +90,9 @@ func testDue(t *testing.T, b *bundle) {
 		b.start(t, e)
 		want = append(want, journal.Wake{ID: e.ID, At: e.WakeAt})
 	}
-	for state, key := range map[journal.State]string{journal.Paused: "p", journal.Completed: "c", journal.Failed: "f", journal.Interrupted: "i"} {
+	for state, key := range map[journal.State]string{
+		journal.Paused: "p", journal.Completed: "c", journal.Failed: "f", journal.Interrupted: "i",
+	} {
 		e := newExecution(key)
 		e.State = state
 		b.start(t, e)
@@ -126,7 +133,9 @@ func testDue(t *testing.T, b *bundle) {
 	b.commit(t, w)
 	all, err = b.store.Due(b.ctx, 1000, journal.Wake{}, 100)
 	require.NoError(t, err)
-	require.Equal(t, append(slices.Clone(want[1:]), journal.Wake{ID: want[0].ID, At: 950}), all, "an update moves the wake")
+	require.Equal(
+		t, append(slices.Clone(want[1:]), journal.Wake{ID: want[0].ID, At: 950}), all, "an update moves the wake",
+	)
 }
 
 func testListPages(t *testing.T, b *bundle) {
@@ -192,16 +201,18 @@ func testListFilters(t *testing.T, b *bundle) {
 		filter journal.Filter
 		want   []string
 	}{
-		"all":             {journal.Filter{}, []string{"5", "4", "3", "2", "1", "0"}},
-		"namespace":       {journal.Filter{Namespace: "other"}, []string{"5"}},
-		"no such":         {journal.Filter{Namespace: "missing"}, nil},
-		"workflow":        {journal.Filter{Namespace: "default", Workflow: "orders/Process"}, []string{"1", "0"}},
-		"deployment":      {journal.Filter{Namespace: "default", Workflow: "orders/"}, []string{"2", "1", "0"}},
-		"underscore":      {journal.Filter{Workflow: "orders_x/"}, []string{"3"}},
-		"not a pattern":   {journal.Filter{Workflow: "orders%/"}, nil},
-		"umlaut":          {journal.Filter{Workflow: "ordersäx/"}, []string{"4"}},
-		"state":           {journal.Filter{State: journal.Running}, []string{"5", "4", "3", "0"}},
-		"everything":      {journal.Filter{Namespace: "default", Workflow: "orders/", State: journal.Paused}, []string{"1"}},
+		"all":           {journal.Filter{}, []string{"5", "4", "3", "2", "1", "0"}},
+		"namespace":     {journal.Filter{Namespace: "other"}, []string{"5"}},
+		"no such":       {journal.Filter{Namespace: "missing"}, nil},
+		"workflow":      {journal.Filter{Namespace: "default", Workflow: "orders/Process"}, []string{"1", "0"}},
+		"deployment":    {journal.Filter{Namespace: "default", Workflow: "orders/"}, []string{"2", "1", "0"}},
+		"underscore":    {journal.Filter{Workflow: "orders_x/"}, []string{"3"}},
+		"not a pattern": {journal.Filter{Workflow: "orders%/"}, nil},
+		"umlaut":        {journal.Filter{Workflow: "ordersäx/"}, []string{"4"}},
+		"state":         {journal.Filter{State: journal.Running}, []string{"5", "4", "3", "0"}},
+		"everything": {
+			journal.Filter{Namespace: "default", Workflow: "orders/", State: journal.Paused}, []string{"1"},
+		},
 		"workflow anyone": {journal.Filter{Workflow: "orders/Process", Limit: 2}, []string{"5", "1"}},
 	} {
 		page, err := b.store.List(b.ctx, c.filter)
@@ -221,7 +232,9 @@ func testListBounds(t *testing.T, b *bundle) {
 	page, err := b.store.List(b.ctx, journal.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 100, "the default")
-	for _, f := range []journal.Filter{{Limit: -1}, {Limit: 1001}, {After: "garbage"}, {After: "zz.00"}, {After: "1.00"}} {
+	for _, f := range []journal.Filter{
+		{Limit: -1}, {Limit: 1001}, {After: "garbage"}, {After: "zz.00"}, {After: "1.00"},
+	} {
 		_, err := b.store.List(b.ctx, f)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "%+v", f)
 	}

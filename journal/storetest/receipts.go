@@ -45,7 +45,12 @@ func testReadReceipts(t *testing.T, b *bundle) {
 	kept := []journal.Receipt{
 		{Origin: originOf(1), At: 10, Value: []byte{1}},
 		{Origin: originOf(2), At: 20, Error: &abi.Error{Code: abi.CodeOperationFailed, Message: "no"}},
-		{Origin: originOf(3), At: 30, Value: []byte{3}, From: journal.Caller{ID: journal.ID{1}, Run: journal.RunID{2}, Step: journal.StepID{3}}},
+		{
+			Origin: originOf(3),
+			At:     30,
+			Value:  []byte{3},
+			From:   journal.Caller{ID: journal.ID{1}, Run: journal.RunID{2}, Step: journal.StepID{3}},
+		},
 	}
 	w := b.entity(ada)
 	w.Receipts = kept
@@ -53,7 +58,9 @@ func testReadReceipts(t *testing.T, b *bundle) {
 	w = b.entity(bob)
 	w.Receipts = []journal.Receipt{{Origin: originOf(4), At: 40, Value: []byte{4}}}
 	b.commit(t, w)
-	found, err := b.store.Receipts(b.ctx, ada, []journal.Origin{originOf(3), originOf(4), originOf(1), originOf(5), originOf(2)})
+	found, err := b.store.Receipts(b.ctx, ada, []journal.Origin{
+		originOf(3), originOf(4), originOf(1), originOf(5), originOf(2),
+	})
 	require.NoError(t, err)
 	require.ElementsMatch(t, kept, found)
 	for _, none := range [][]journal.Origin{nil, {originOf(4)}} {
@@ -90,7 +97,9 @@ func testSweepReceipts(t *testing.T, b *bundle) {
 // testSweepReceiptsLiving keeps the receipts that a step of a live run may ask for.
 func testSweepReceiptsLiving(t *testing.T, b *bundle) {
 	ada := journal.EntityID("default", "bank/Account", "ada")
-	running, paused, over := b.start(t, newExecution("running")), newExecution("paused"), b.start(t, newExecution("over"))
+	running, paused, over := b.start(
+		t, newExecution("running"),
+	), newExecution("paused"), b.start(t, newExecution("over"))
 	paused.State = journal.Paused
 	b.start(t, paused)
 	b.finish(t, over, 5)
@@ -173,7 +182,9 @@ func testSweepReceiptsAgainstEnds(t *testing.T, b *bundle) {
 		id := b.start(t, newExecution(fmt.Sprint(i)))
 		ids = append(ids, id)
 		for n := range 3 {
-			w.Receipts = append(w.Receipts, journal.Receipt{Origin: originOf(3*i + n), At: int64(i), From: callerOf(id, uint32(n))})
+			w.Receipts = append(w.Receipts, journal.Receipt{
+				Origin: originOf(3*i + n), At: int64(i), From: callerOf(id, uint32(n)),
+			})
 		}
 	}
 	b.commit(t, w)

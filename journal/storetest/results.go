@@ -13,7 +13,9 @@ import (
 func (b *bundle) sendResult(t testing.TB, from, to journal.ID, chain journal.RunID, n int) journal.Write {
 	t.Helper()
 	m := *newMessage(n)
-	m.Kind, m.Name, m.From = journal.ResultMessage, "", journal.Caller{ID: from, Run: b.load(t, from).Run, Step: stepOf(uint32(n))}
+	m.Kind, m.Name, m.From = journal.ResultMessage, "", journal.Caller{
+		ID: from, Run: b.load(t, from).Run, Step: stepOf(uint32(n)),
+	}
 	w := b.write(from)
 	w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 9}
 	w.Send = []journal.Sent{{To: to, Chain: chain, Message: m}}
@@ -73,7 +75,9 @@ func testResultsAreNotRefused(t *testing.T, b *bundle) {
 
 // A result for a run that is gone is purged, and only that.
 func testLostResults(t *testing.T, b *bundle) {
-	callee, other, caller := b.start(t, newExecution("callee")), b.start(t, newExecution("other")), b.start(t, newExecution("caller"))
+	callee, other, caller := b.start(
+		t, newExecution("callee"),
+	), b.start(t, newExecution("other")), b.start(t, newExecution("caller"))
 	gone := b.receiver(caller)
 	gone.Chain[0] ^= 1
 	b.commit(t, b.sendResult(t, callee, caller, gone.Chain, 1))

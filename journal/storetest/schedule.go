@@ -35,18 +35,46 @@ func newSchedule(namespace, name string) journal.Schedule {
 	return journal.Schedule{
 		Namespace: namespace, Name: name, Version: 1, WakeAt: 77, Input: abi.MustMarshal(map[string]any{"n": 1}),
 		Spec: journal.ScheduleSpec{
-			CatchUp: 1, Cron: "0 4 * * *", Jitter: 2, MaxQueued: 3, MaxRuns: 4, NotBefore: 5, NotAfter: 6, Overlap: journal.OverlapQueue,
-			RestartMin: 7, RestartMax: 8, Workflow: "orders/Process", Zone: "Europe/Berlin",
+			CatchUp:    1,
+			Cron:       "0 4 * * *",
+			Jitter:     2,
+			MaxQueued:  3,
+			MaxRuns:    4,
+			NotBefore:  5,
+			NotAfter:   6,
+			Overlap:    journal.OverlapQueue,
+			RestartMin: 7,
+			RestartMax: 8,
+			Workflow:   "orders/Process",
+			Zone:       "Europe/Berlin",
 		},
 		State: journal.ScheduleState{
-			Backfills: []journal.Backfill{{Last: 1, To: 9, Overlap: journal.OverlapAllow}}, CreatedAt: 1, Failures: 2,
-			Incarnation: journal.RunID{1, 2}, Last: 3, Next: 4, Note: "über", Open: []journal.OpenRun{{At: 1, Execution: "a/B/k", Interrupted: true}}, Paused: true,
+			Backfills:   []journal.Backfill{{Last: 1, To: 9, Overlap: journal.OverlapAllow}},
+			CreatedAt:   1,
+			Failures:    2,
+			Incarnation: journal.RunID{1, 2},
+			Last:        3,
+			Next:        4,
+			Note:        "über",
+			Open:        []journal.OpenRun{{At: 1, Execution: "a/B/k", Interrupted: true}},
+			Paused:      true,
 			Recent: []journal.ScheduleRun{{
-				At: 1, Cause: journal.CauseTrigger, Count: 3, Done: 2, Error: abi.Errorf(abi.CodeUnknownWorkflow, "gone"), Execution: "a/B/k",
-				Outcome: journal.OutcomeRefused, State: journal.Failed,
+				At:        1,
+				Cause:     journal.CauseTrigger,
+				Count:     3,
+				Done:      2,
+				Error:     abi.Errorf(abi.CodeUnknownWorkflow, "gone"),
+				Execution: "a/B/k",
+				Outcome:   journal.OutcomeRefused,
+				State:     journal.Failed,
 			}},
-			UpdatedAt: 5, Waiting: []journal.WaitingStart{{At: 6, Cause: journal.CauseTick, Request: "r"}},
-			Missed: 1, Refused: 2, Skipped: 3, Started: 4, Ticks: 5,
+			UpdatedAt: 5,
+			Waiting:   []journal.WaitingStart{{At: 6, Cause: journal.CauseTick, Request: "r"}},
+			Missed:    1,
+			Refused:   2,
+			Skipped:   3,
+			Started:   4,
+			Ticks:     5,
 		},
 	}
 }
@@ -188,7 +216,9 @@ func testScheduleDue(t *testing.T, b *bundle) {
 	if bytes.Compare(ten[0][:], ten[1][:]) > 0 {
 		ten[0], ten[1] = ten[1], ten[0]
 	}
-	now, later := journal.Wake{ID: journal.ScheduleID("default", "now")}, journal.Wake{ID: journal.ScheduleID("default", "later"), At: 20}
+	now, later := journal.Wake{ID: journal.ScheduleID("default", "now")}, journal.Wake{
+		ID: journal.ScheduleID("default", "later"), At: 20,
+	}
 	want := []journal.Wake{now, {ID: ten[0], At: 10}, {ID: ten[1], At: 10}, later}
 	due := func(until int64, after journal.Wake, limit int) []journal.Wake {
 		page, err := b.store.DueSchedules(b.ctx, until, after, limit)

@@ -10,7 +10,9 @@ import (
 )
 
 func testSend(t *testing.T, b *bundle) {
-	sender, ada, bob := journal.EntityID("default", "bank/Teller", "1"), journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Account", "bob")
+	sender, ada, bob := journal.EntityID("default", "bank/Teller", "1"), journal.EntityID(
+		"default", "bank/Account", "ada",
+	), journal.EntityID("default", "bank/Account", "bob")
 	send := func(w journal.Write, to journal.ID, numbers ...int) journal.Write {
 		for _, n := range numbers {
 			w.Send = append(w.Send, journal.Sent{To: to, Message: *newMessage(n)})

@@ -56,13 +56,17 @@ func testStopReceivers(t *testing.T, b *bundle) {
 		b.commit(t, paused)
 		require.Equal(t, []journal.ID{callee}, b.mailReceivers(t), "it is to take them all the same")
 		taken := b.write(callee)
-		taken.Update, taken.Take = &journal.Update{State: journal.Paused, WakeAt: journal.Never, Interrupt: &journal.Interrupt{At: 1}}, []uint64{inbox[0].Position}
+		taken.Update, taken.Take = &journal.Update{
+			State: journal.Paused, WakeAt: journal.Never, Interrupt: &journal.Interrupt{At: 1},
+		}, []uint64{inbox[0].Position}
 		b.commit(t, taken)
 		require.Empty(t, b.mailReceivers(t))
 		require.EqualValues(t, 1, b.load(t, callee).Interrupt.At)
 
 		b.commit(t, w)
-		require.Equal(t, []journal.ID{callee}, b.mailReceivers(t), "it leaves no receipt: the receiver decides about another one")
+		require.Equal(
+			t, []journal.ID{callee}, b.mailReceivers(t), "it leaves no receipt: the receiver decides about another one",
+		)
 		b.finish(t, callee, 5)
 		require.Empty(t, b.mailReceivers(t))
 	}
@@ -87,7 +91,9 @@ func testStopsAreNotRefused(t *testing.T, b *bundle) {
 func testStopsOfAKind(t *testing.T, b *bundle) {
 	caller, callee := b.start(t, newExecution("caller")), b.start(t, newExecution("callee"))
 	from, outside := b.write(caller), b.write(callee)
-	from.Send = []journal.Sent{b.stopOf(t, journal.InterruptMessage, caller, callee), b.stopOf(t, journal.TerminateMessage, caller, callee)}
+	from.Send = []journal.Sent{
+		b.stopOf(t, journal.InterruptMessage, caller, callee), b.stopOf(t, journal.TerminateMessage, caller, callee),
+	}
 	m := from.Send[0].Message
 	outside.Receive = &m
 	b.commit(t, from)
@@ -125,7 +131,9 @@ func testStopBesideStart(t *testing.T, b *bundle) {
 		start.Start = &child
 		m := *newMessage(1)
 		m.Kind, m.Name = journal.InterruptMessage, ""
-		gives.Entries, gives.Send = []journal.Entry{newEntry(1)}, []journal.Sent{{To: child.ID, Chain: child.Run, Message: m}}
+		gives.Entries, gives.Send = []journal.Entry{
+			newEntry(1),
+		}, []journal.Sent{{To: child.ID, Chain: child.Run, Message: m}}
 		writes := []journal.Write{gives, start}
 		if startFirst {
 			writes = []journal.Write{start, gives}
@@ -146,7 +154,9 @@ func testStopWithGuest(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		if commits {
 			w := b.write(caller)
-			w.Entries, w.Send = []journal.Entry{newEntry(1)}, []journal.Sent{b.stopOf(t, journal.InterruptMessage, caller, callee)}
+			w.Entries, w.Send = []journal.Entry{newEntry(1)}, []journal.Sent{
+				b.stopOf(t, journal.InterruptMessage, caller, callee),
+			}
 			require.NoError(t, tx.Commit(b.ctx, w))
 			require.Len(t, b.inbox(t, callee), 1)
 		}

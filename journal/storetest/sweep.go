@@ -75,7 +75,9 @@ func testSweepKeeps(t *testing.T, b *bundle) {
 	paused := newExecution("paused")
 	paused.State = journal.Paused
 	b.start(t, paused)
-	for state, key := range map[journal.State]string{journal.Completed: "c", journal.Failed: "f", journal.Interrupted: "i"} {
+	for state, key := range map[journal.State]string{
+		journal.Completed: "c", journal.Failed: "f", journal.Interrupted: "i",
+	} {
 		id := b.start(t, newExecution(key))
 		w := b.write(id)
 		w.Update = &journal.Update{State: state, WakeAt: journal.Never, FinishedAt: 1}
@@ -126,7 +128,9 @@ func testSweepReuse(t *testing.T, b *bundle) {
 	b.commit(t, again)
 	require.Equal(t, &e, b.load(t, e.ID))
 	require.Empty(t, b.entries(t, e.ID), "nothing of the first is left")
-	require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, "a late write of the first run does not reach the second")
+	require.ErrorIs(
+		t, b.result(t, w).Err, journal.ErrNotFound, "a late write of the first run does not reach the second",
+	)
 	require.Empty(t, b.entries(t, e.ID))
 	w.Run = e.Run
 	b.commit(t, w)
@@ -267,8 +271,8 @@ func testSweepAgainstEnds(t *testing.T, b *bundle) {
 	require.Equal(t, 2*parents, swept)
 }
 
-// testSweepAgainstLinks has steps linked to executions while a sweep deletes them. Each
-// link either finds its callee gone, or keeps it.
+// testSweepAgainstLinks has steps linked to executions while a sweep deletes them. Each link either finds its callee
+// gone, or keeps it.
 func testSweepAgainstLinks(t *testing.T, b *bundle) {
 	const callees = 40
 	caller := b.start(t, newExecution("caller"))

@@ -18,8 +18,7 @@ func (b *bundle) sleep(t testing.TB, id journal.ID, wakeAt int64) {
 	b.commit(t, w)
 }
 
-// testWakes has messages wake executions that run, and no
-// others.
+// testWakes has messages wake executions that run, and no others.
 func testWakes(t *testing.T, b *bundle) {
 	for name, fill := range map[string]func(*journal.Write){
 		"settle":  func(w *journal.Write) { w.Receive = (&journal.Deferred{Name: "d"}).Message() },
@@ -69,7 +68,11 @@ func testWakesInABatch(t *testing.T, b *bundle) {
 		{"behind an update", []journal.Write{update, b.receive(id, 1)}, journal.Now},
 		{"before an update", []journal.Write{b.receive(id, 2), update}, journal.Now},
 		{"repeated", []journal.Write{update, b.receive(id, 1)}, 40},
-		{"a new one before, a repeated one behind", []journal.Write{b.receive(id, 3), update, b.receive(id, 1)}, journal.Now},
+		{
+			"a new one before, a repeated one behind",
+			[]journal.Write{b.receive(id, 3), update, b.receive(id, 1)},
+			journal.Now,
+		},
 		{"between updates", []journal.Write{update, b.receive(id, 4), update}, journal.Now},
 		{"two before an update", []journal.Write{b.receive(id, 5), b.receive(id, 6), update}, journal.Now},
 		{"a settlement behind", []journal.Write{update, settle}, journal.Now},
@@ -120,7 +123,9 @@ func testArrivals(t *testing.T, b *bundle) {
 	settle := b.write(id)
 	settle.Receive = (&journal.Deferred{Name: "d"}).Message()
 	result := b.write(id)
-	result.Send = []journal.Sent{journal.ResultTo(b.receiver(id), originOf(9), journal.Caller{ID: id}, 1, &abi.Outcome{Value: abi.Nil})}
+	result.Send = []journal.Sent{
+		journal.ResultTo(b.receiver(id), originOf(9), journal.Caller{ID: id}, 1, &abi.Outcome{Value: abi.Nil}),
+	}
 	b.commit(t, settle)
 	b.commit(t, result)
 	require.EqualValues(t, 4, b.load(t, id).Arrivals, "a result is none: its row says that it was not taken")

@@ -7,9 +7,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// CheckStatement refuses a statement of an activity that is not exactly one
-// query or change of data, or that uses what modules may not. Its errors are
-// *abi.Error of abi.CodeSQLForbidden.
+// CheckStatement refuses a statement of an activity that is not exactly one query or change of data, or that uses what
+// modules may not. Its errors are *abi.Error of abi.CodeSQLForbidden.
 func CheckStatement(sql string) error {
 	tokens, err := scan(sql)
 	if err != nil {
@@ -28,13 +27,13 @@ func CheckStatement(sql string) error {
 			return refuse("a statement cannot begin with %s%s", shown(first), meant).WithHint("Correct the statement.")
 		}
 		return refuse("a statement cannot begin with %s here", shown(first)).
-			WithHint("Activities may SELECT, INSERT, UPDATE, DELETE and MERGE; define tables in migrations; the host begins and ends transactions.")
+			WithHint("Activities may SELECT, INSERT, UPDATE, DELETE and MERGE; define tables in migrations; the host " +
+				"begins and ends transactions.")
 	}
 	return checkTokens(parts[0])
 }
 
-// SplitMigration takes the text of a migration apart into its statements,
-// without the semicolons between them.
+// SplitMigration takes the text of a migration apart into its statements, without the semicolons between them.
 func SplitMigration(sql string) ([]string, error) {
 	tokens, err := scan(sql)
 	if err != nil {
@@ -47,8 +46,8 @@ func SplitMigration(sql string) ([]string, error) {
 	return statements, nil
 }
 
-// CheckMigration refuses a statement of a migration that is neither a change
-// of data nor one of the definitions that modules may make.
+// CheckMigration refuses a statement of a migration that is neither a change of data nor one of the definitions that
+// modules may make.
 func CheckMigration(statement string) error {
 	tokens, err := scan(statement)
 	if err != nil {
@@ -68,7 +67,8 @@ func CheckMigration(statement string) error {
 	case first == "comment":
 	default:
 		return refuse("a migration cannot hold a statement that begins with %s", shown(first)).
-			WithHint("Migrations may CREATE, ALTER and DROP tables, indexes, views, sequences and types, COMMENT on them, and change data.")
+			WithHint("Migrations may CREATE, ALTER and DROP tables, indexes, views, sequences and types, COMMENT on " +
+				"them, and change data.")
 	}
 	return checkTokens(t)
 }
@@ -179,8 +179,8 @@ func checkTokens(t []token) error {
 	return nil
 }
 
-// insertsInto tells whether the INTO at position i belongs to an INSERT, MERGE
-// or REPLACE, also INSERT OR IGNORE and its like, that begins a statement.
+// insertsInto tells whether the INTO at position i belongs to an INSERT, MERGE or REPLACE, also INSERT OR IGNORE and
+// its like, that begins a statement.
 func insertsInto(t []token, i int) bool {
 	at := i - 1
 	if at >= 2 && t[at-1].is("or") && t[at].kind == word {

@@ -51,10 +51,13 @@ var hostile = map[string][]string{
 		"/* x */ commit", "-- x\nrollback", "(COMMIT)", "((", "'SELECT'", "\"select\" 1",
 		"PREPARE p AS SELECT 1", "EXECUTE p", "DEALLOCATE ALL", "DECLARE c CURSOR FOR SELECT 1", "FETCH c", "CLOSE c",
 		"COPY t TO STDOUT", "COPY t FROM PROGRAM 'id'", "DO $$BEGIN END$$", "CALL p()", "EXPLAIN ANALYZE DELETE FROM t",
-		"LISTEN c", "NOTIFY c", "UNLISTEN *", "LOCK TABLE t", "TRUNCATE t", "VACUUM", "ANALYZE", "DISCARD ALL", "SHOW ALL",
+		"LISTEN c", "NOTIFY c", "UNLISTEN *", "LOCK TABLE t", "TRUNCATE t", "VACUUM", "ANALYZE", "DISCARD ALL",
+		"SHOW ALL",
 		"CREATE TABLE t (a int)", "CREATE TEMP TABLE t (a int)", "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS ''",
-		"CREATE EXTENSION dblink", "ALTER ROLE x SUPERUSER", "DROP TABLE t", "GRANT ALL ON t TO PUBLIC", "REVOKE ALL ON t FROM x",
-		"COMMENT ON TABLE t IS 'x'", "LOAD 'x'", "CHECKPOINT", "REINDEX TABLE t", "IMPORT FOREIGN SCHEMA x", "SECURITY LABEL ON TABLE t IS ''",
+		"CREATE EXTENSION dblink", "ALTER ROLE x SUPERUSER", "DROP TABLE t", "GRANT ALL ON t TO PUBLIC",
+		"REVOKE ALL ON t FROM x",
+		"COMMENT ON TABLE t IS 'x'", "LOAD 'x'", "CHECKPOINT", "REINDEX TABLE t", "IMPORT FOREIGN SCHEMA x",
+		"SECURITY LABEL ON TABLE t IS ''",
 		"PRAGMA journal_mode = OFF", "ATTACH 'x' AS y", "DETACH x", "\\copy t", "$1",
 	},
 	"is not available to modules": {
@@ -74,10 +77,12 @@ var hostile = map[string][]string{
 		"SELECT pg_notify('a', 'b')", "SELECT pg_read_file('/etc/passwd')", "SELECT pg_ls_dir('/')",
 		"SELECT pg_terminate_backend(1)", "SELECT pg_cancel_backend(1)", "SELECT pg_reload_conf()",
 		"SELECT lo_import('/etc/passwd')", "SELECT lo_create(0)", "SELECT loread(1, 1)", "SELECT lowrite(1, '')",
-		"SELECT * FROM pg_authid", "SELECT * FROM pg_roles", "SELECT * FROM \"pg_shadow\"", "SELECT * FROM pg_stat_activity",
+		"SELECT * FROM pg_authid", "SELECT * FROM pg_roles", "SELECT * FROM \"pg_shadow\"",
+		"SELECT * FROM pg_stat_activity",
 		"SELECT * FROM pg_catalog.pg_class", "SELECT inet_server_addr()", "SELECT txid_current()",
 		"SELECT load_extension('x')", "SELECT readfile('x')",
-		"SELECT * FROM cruster.executions", "SELECT * FROM \"cruster\" . executions", "SELECT * FROM CRUSTER /**/ . entries",
+		"SELECT * FROM cruster.executions", "SELECT * FROM \"cruster\" . executions",
+		"SELECT * FROM CRUSTER /**/ . entries",
 		"DELETE FROM cruster.entries", "SELECT * FROM cruster__other.t", "SELECT * FROM cruster_executions",
 		"SELECT * FROM information_schema.tables", "SELECT public.f()",
 		"WITH x AS (SELECT set_config('a','b',true)) SELECT 1",
@@ -92,14 +97,18 @@ var hostile = map[string][]string{
 	},
 	"comments within comments": {"SELECT 1 /* /* */ , set_config('a','b',true) /* */ */"},
 	"carriage return":          {"SELECT 1 -- x\r; RESET ROLE"},
-	"U& escapes":               {`SELECT U&"\0073et_config"('a','b',true)`, `SELECT u&'\0061'`, `SELECT * FROM U&"pg\005fauthid"`},
-	"backticks":                {"SELECT `a` FROM t"},
-	"write ''":                 {`SELECT E'\' ; RESET ROLE; --'`},
-	"write them as one":        {"SELECT E'a'\n'b\\'' , set_config('a','b',true) --'"},
-	"unreadable":               {"SELECT 1e5set_config('a')", "SELECT 1set_config('a')", "SELECT $1set_config('a')", "SELECT 0x1Fset_config"},
-	"dollar sign":              {"SELECT $", "SELECT $name", "SELECT a $ b"},
-	"UTF-8":                    {"SELECT '\x00'", "SELECT '\xff'"},
-	"longer than":              {"SELECT '" + strings.Repeat("x", guestsql.MaxLen) + "'"},
+	"U& escapes": {
+		`SELECT U&"\0073et_config"('a','b',true)`, `SELECT u&'\0061'`, `SELECT * FROM U&"pg\005fauthid"`,
+	},
+	"backticks":         {"SELECT `a` FROM t"},
+	"write ''":          {`SELECT E'\' ; RESET ROLE; --'`},
+	"write them as one": {"SELECT E'a'\n'b\\'' , set_config('a','b',true) --'"},
+	"unreadable": {
+		"SELECT 1e5set_config('a')", "SELECT 1set_config('a')", "SELECT $1set_config('a')", "SELECT 0x1Fset_config",
+	},
+	"dollar sign": {"SELECT $", "SELECT $name", "SELECT a $ b"},
+	"UTF-8":       {"SELECT '\x00'", "SELECT '\xff'"},
+	"longer than": {"SELECT '" + strings.Repeat("x", guestsql.MaxLen) + "'"},
 }
 
 func TestCheckStatementAllows(t *testing.T) {
@@ -130,10 +139,15 @@ func TestSplitMigration(t *testing.T) {
 		"comments only": {"-- a;\n/* b; */ ;;", nil},
 		"one":           {" CREATE TABLE t (a int) ", []string{"CREATE TABLE t (a int)"}},
 		"several": {
-			"CREATE TABLE t (a text DEFAULT ';'); -- first;\nINSERT INTO t VALUES ('a;b'), ($$c;d$$);\n\n/* ; */ DROP TABLE \"x;y\"",
-			[]string{"CREATE TABLE t (a text DEFAULT ';')", "INSERT INTO t VALUES ('a;b'), ($$c;d$$)", "DROP TABLE \"x;y\""},
+			"CREATE TABLE t (a text DEFAULT ';'); -- first;\nINSERT INTO t VALUES ('a;b'), ($$c;d$$);\n\n/* ; */ DROP " +
+				"TABLE \"x;y\"",
+			[]string{
+				"CREATE TABLE t (a text DEFAULT ';')", "INSERT INTO t VALUES ('a;b'), ($$c;d$$)", "DROP TABLE \"x;y\"",
+			},
 		},
-		"comments inside stay": {"SELECT /* a */ 1 -- b\n, 2; SELECT 3", []string{"SELECT /* a */ 1 -- b\n, 2", "SELECT 3"}},
+		"comments inside stay": {
+			"SELECT /* a */ 1 -- b\n, 2; SELECT 3", []string{"SELECT /* a */ 1 -- b\n, 2", "SELECT 3"},
+		},
 	} {
 		got, err := guestsql.SplitMigration(c.sql)
 		require.NoError(t, err, name)
@@ -157,25 +171,35 @@ func TestCheckMigration(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN owner TEXT", "ALTER TYPE mood ADD VALUE 'c'", "ALTER SEQUENCE s RESTART",
 		"DROP TABLE IF EXISTS t", "DROP VIEW v", "DROP INDEX i", "DROP MATERIALIZED VIEW v", "DROP TYPE mood",
 		"COMMENT ON TABLE t IS 'x'",
-		"INSERT INTO t VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t", "SELECT setval('s', 5)", "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+		"INSERT INTO t VALUES (1)", "UPDATE t SET a = 1", "DELETE FROM t", "SELECT setval('s', 5)",
+		"WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
 	} {
 		require.NoError(t, guestsql.CheckMigration(sql), sql)
 	}
 	for _, sql := range []string{
 		"", "SELECT 1; SELECT 2",
-		"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS ''",
+		"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+		"CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS ''",
 		"CREATE PROCEDURE p() LANGUAGE sql AS ''", "CREATE TRIGGER x BEFORE INSERT ON t EXECUTE FUNCTION f()",
-		"CREATE RULE r AS ON INSERT TO t DO NOTHING", "CREATE EXTENSION dblink", "CREATE SCHEMA s", "CREATE ROLE r", "CREATE USER u", "CREATE DATABASE d",
-		"CREATE TEMP TABLE t (a int)", "CREATE TEMPORARY VIEW v AS SELECT 1", "CREATE FOREIGN TABLE t (a int) SERVER s", "CREATE SERVER s FOREIGN DATA WRAPPER w",
-		"CREATE VIRTUAL TABLE t USING fts5(a)", "CREATE DOMAIN d AS int", "CREATE OPERATOR + (FUNCTION = f)", "CREATE CAST (a AS b) WITH FUNCTION f", "CREATE AGGREGATE a (x)",
-		"CREATE TYPE t (INPUT = a, OUTPUT = b)", "CREATE TYPE r AS RANGE (SUBTYPE = int)", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()",
+		"CREATE RULE r AS ON INSERT TO t DO NOTHING", "CREATE EXTENSION dblink", "CREATE SCHEMA s", "CREATE ROLE r",
+		"CREATE USER u", "CREATE DATABASE d",
+		"CREATE TEMP TABLE t (a int)", "CREATE TEMPORARY VIEW v AS SELECT 1", "CREATE FOREIGN TABLE t (a int) SERVER s",
+		"CREATE SERVER s FOREIGN DATA WRAPPER w",
+		"CREATE VIRTUAL TABLE t USING fts5(a)", "CREATE DOMAIN d AS int", "CREATE OPERATOR + (FUNCTION = f)",
+		"CREATE CAST (a AS b) WITH FUNCTION f", "CREATE AGGREGATE a (x)",
+		"CREATE TYPE t (INPUT = a, OUTPUT = b)", "CREATE TYPE r AS RANGE (SUBTYPE = int)",
+		"CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()",
 		"CREATE PUBLICATION p", "CREATE POLICY p ON t", "CREATE", "CREATE OR REPLACE", "CREATE \"table\" t",
-		"ALTER ROLE r SUPERUSER", "ALTER SYSTEM SET a = 1", "ALTER DATABASE d SET a = 1", "ALTER SCHEMA s RENAME TO x", "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO x",
+		"ALTER ROLE r SUPERUSER", "ALTER SYSTEM SET a = 1", "ALTER DATABASE d SET a = 1", "ALTER SCHEMA s RENAME TO x",
+		"ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO x",
 		"DROP SCHEMA s CASCADE", "DROP ROLE r", "DROP OWNED BY x", "DROP FUNCTION f",
-		"GRANT ALL ON t TO PUBLIC", "REVOKE ALL ON t FROM x", "SET ROLE x", "RESET ROLE", "COMMIT", "DO $$ $$", "COPY t FROM STDIN", "TRUNCATE t", "LOCK TABLE t", "CALL p()",
+		"GRANT ALL ON t TO PUBLIC", "REVOKE ALL ON t FROM x", "SET ROLE x", "RESET ROLE", "COMMIT", "DO $$ $$",
+		"COPY t FROM STDIN", "TRUNCATE t", "LOCK TABLE t", "CALL p()",
 		"CREATE INDEX CONCURRENTLY i ON t (a)", "DROP INDEX CONCURRENTLY i",
-		"CREATE VIEW v AS SELECT query_to_xml('x', true, true, '')", "CREATE TABLE t (a text DEFAULT set_config('role','none',false))",
-		"CREATE VIEW v AS SELECT * FROM cruster.executions", "CREATE TABLE public.t (a int)", "CREATE TABLE cruster_mine (a int)", "ALTER TABLE t RENAME TO cruster_x",
+		"CREATE VIEW v AS SELECT query_to_xml('x', true, true, '')",
+		"CREATE TABLE t (a text DEFAULT set_config('role','none',false))",
+		"CREATE VIEW v AS SELECT * FROM cruster.executions", "CREATE TABLE public.t (a int)",
+		"CREATE TABLE cruster_mine (a int)", "ALTER TABLE t RENAME TO cruster_x",
 		"SELECT * INTO t FROM u", "CREATE TABLE t AS SELECT * FROM pg_authid",
 	} {
 		err := guestsql.CheckMigration(sql)

@@ -5,17 +5,15 @@ import (
 	"strings"
 )
 
-// forbiddenName tells whether an identifier is refused wherever it stands:
-// names that no table or column needs, and that lead out of the confinement if
-// they are called. They can be spelt differently only with escapes that the lexer
+// forbiddenName tells whether an identifier is refused wherever it stands: names that no table or column needs, and
+// that lead out of the confinement if they are called. They can be spelt differently only with escapes that the lexer
 // refuses.
 func forbiddenName(name string) bool {
 	switch {
 	case slices.Contains(allowedPG, name):
 		return false
 	case strings.HasPrefix(name, "pg_"):
-		// The catalogue; sleeping; advisory locks; files; other sessions;
-		// notifications.
+		// The catalogue; sleeping; advisory locks; files; other sessions; notifications.
 		return true
 	case name == "set_config":
 		return true
@@ -30,8 +28,7 @@ func forbiddenName(name string) bool {
 // allowedPG are harmless although their names begin with pg_.
 var allowedPG = []string{"pg_typeof", "pg_column_size", "pg_size_pretty"}
 
-// forbiddenCall tells whether a function is refused. Its name may serve for a
-// column.
+// forbiddenCall tells whether a function is refused. Its name may serve for a column.
 func forbiddenCall(name string) bool {
 	for _, prefix := range forbiddenPrefixes {
 		if strings.HasPrefix(name, prefix) {
@@ -61,9 +58,8 @@ var forbiddenFunctions = []string{
 	"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer",
 }
 
-// foreignSchema tells whether a name that something is qualified with belongs
-// to others. The database refuses to read it in any case; this only gives the
-// better answer.
+// foreignSchema tells whether a name that something is qualified with belongs to others. The database refuses to read
+// it in any case; this only gives the better answer.
 func foreignSchema(name string) bool {
 	switch name {
 	case "cruster", "information_schema", "public":

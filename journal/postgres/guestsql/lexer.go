@@ -20,12 +20,11 @@ const (
 	symbol             // one byte of anything else
 )
 
-// token is a piece of SQL that means something: not a comment and not white
-// space.
+// token is a piece of SQL that means something: not a comment and not white space.
 type token struct {
 	kind kind
-	// name is the identifier without quotes in lower case, or the symbol.
-	// Postgres lowers ASCII letters only, and SQLite compares no others.
+	// name is the identifier without quotes in lower case, or the symbol. Postgres lowers ASCII letters only, and
+	// SQLite compares no others.
 	name       string
 	start, end int // where it stands in the text
 	escaped    bool
@@ -63,8 +62,7 @@ func refuse(format string, args ...any) *abi.Error {
 	return abi.Errorf(abi.CodeSQLForbidden, format, args...)
 }
 
-// peek is the byte n behind the current one, or 0 at the end: the text holds
-// no zero bytes.
+// peek is the byte n behind the current one, or 0 at the end: the text holds no zero bytes.
 func (l *lexer) peek(n int) byte {
 	if l.pos+n < len(l.sql) {
 		return l.sql[l.pos+n]
@@ -221,8 +219,8 @@ func (l *lexer) dollar() error {
 	return nil
 }
 
-// number reads a literal. Older versions of Postgres take 1e5name for a number
-// and a name. No module needs that, and it hides the name.
+// number reads a literal. Older versions of Postgres take 1e5name for a number and a name. No module needs that, and it
+// hides the name.
 func (l *lexer) number() error {
 	i := l.pos
 	digits := func(ok func(byte) bool) {

@@ -12,8 +12,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestScan reads tokens. Each line of the input is a text as a Go string without
-// its quotes.
+// TestScan reads tokens. Each line of the input is a text as a Go string without its quotes.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	kinds := map[kind]string{word: "word", quoted: "quoted", text: "text", number: "number", symbol: "symbol"}
@@ -30,7 +29,9 @@ func TestScan(t *testing.T) {
 			var parts []string
 			end := 0
 			for _, token := range tokens {
-				require.True(t, end <= token.start && token.start < token.end && token.end <= len(sql), "%q: %+v", sql, token)
+				require.True(
+					t, end <= token.start && token.start < token.end && token.end <= len(sql), "%q: %+v", sql, token,
+				)
 				end = token.end
 				parts = append(parts, fmt.Sprintf("%s(%q)", kinds[token.kind], sql[token.start:token.end]))
 			}

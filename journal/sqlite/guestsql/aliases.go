@@ -1,8 +1,10 @@
 package guestsql
 
 // behindTable are the keywords that can follow a table without an alias.
-var behindTable = setOf(`on using where group order having limit window union except intersect join left right full inner cross natural outer
-	indexed not set values select default with returning`)
+var behindTable = setOf(
+	`on using where group order having limit window union except intersect join left right full inner cross natural outer
+	indexed not set values select default with returning`,
+)
 
 // table renames a table in a list of tables, and has it keep its own name as an alias if it has none. It returns
 // the position of the table's last token.
@@ -26,8 +28,8 @@ func (t token) isAlias() bool {
 	return t.kind == quoted || t.kind == text || t.kind == word && !t.isOneOf(behindTable)
 }
 
-// aliasBehind is the position behind which a table gets its own name as an alias; below zero if it has another. The table
-// begins at first, and its name is at i.
+// aliasBehind is the position behind which a table gets its own name as an alias; below zero if it has another. The
+// table begins at first, and its name is at i.
 //
 // SQLite forgets the alias of a table that is alone in parentheses, unless they are the first of a
 // list: its name is the table's. So the alias goes behind the parentheses.
@@ -44,7 +46,8 @@ func (r *renaming) aliasBehind(first, i int) int {
 		end += 3
 	}
 	alone := 0
-	for alone < len(r.frames) && r.frames[len(r.frames)-1-alone].tables && r.at(first-1-alone).is("(") && r.at(end+1+alone).is(")") {
+	for alone < len(r.frames) && r.frames[len(r.frames)-1-alone].tables && r.at(first-1-alone).is("(") &&
+		r.at(end+1+alone).is(")") {
 		alone++
 	}
 	isFirst := !r.at(first-1-alone).is(",") && !r.at(first-1-alone).is("join")
@@ -78,5 +81,6 @@ func (r *renaming) hides(open int) bool {
 // isSelf reports whether the table that is defined, or whose rows are returned, stands in front of
 // a column. In a query inside it, the name may be another's.
 func (r *renaming) isSelf(i int) bool {
-	return r.self != "" && !r.frames[len(r.frames)-1].hidden && r.at(i).mayName() && r.at(i+1).is(".") && equalFold(r.at(i).name, r.self) && r.isStored(r.self)
+	return r.self != "" && !r.frames[len(r.frames)-1].hidden && r.at(i).mayName() && r.at(i+1).is(".") &&
+		equalFold(r.at(i).name, r.self) && r.isStored(r.self)
 }

@@ -7,8 +7,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// TestEveryFunctionIsJudged fails when a version of SQLite brings a function that is
-// neither allowed nor refused, and when it has lost one.
+// TestEveryFunctionIsJudged fails when a version of SQLite brings a function that is neither allowed nor refused, and
+// when it has lost one.
 func TestEveryFunctionIsJudged(t *testing.T) {
 	t.Parallel()
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)

@@ -11,10 +11,9 @@ import (
 
 // Bounds on the expansion of a short statement.
 //
-// SQLite checks whether it is interrupted at the jumps of a program that runs, and
-// hardly while it compiles. A statement that doubles itself a few dozen times
-// therefore takes hours and all the memory, and nothing can stop it while it has
-// the writer:
+// SQLite checks whether it is interrupted at the jumps of a program that runs, and hardly while it compiles. A
+// statement that doubles itself a few dozen times therefore takes hours and all the memory, and nothing can stop it
+// while it has the writer:
 //
 //   - A subquery, view or common table expression in FROM is merged into the
 //     query around it, and conditions are pushed down into it, by writing its
@@ -44,8 +43,7 @@ func (b *Sandbox) isStopped() bool {
 	}
 }
 
-// boundExpansion switches the two optimizations off. The binding has no function
-// for it, so this calls SQLite directly.
+// boundExpansion switches the two optimizations off. The binding has no function for it, so this calls SQLite directly.
 func boundExpansion(conn *sqlite.Conn) error {
 	const flattener, pushDown = 0x1, 0x1000
 	v := reflect.ValueOf(conn).Elem()
@@ -58,7 +56,9 @@ func boundExpansion(conn *sqlite.Conn) error {
 		return errors.New("out of memory")
 	}
 	defer libc.Xfree((*libc.TLS)(tls.UnsafePointer()), args)
-	if code := lib.Xsqlite3_test_control((*libc.TLS)(tls.UnsafePointer()), lib.SQLITE_TESTCTRL_OPTIMIZATIONS, args); code != lib.SQLITE_OK {
+	if code := lib.Xsqlite3_test_control(
+		(*libc.TLS)(tls.UnsafePointer()), lib.SQLITE_TESTCTRL_OPTIMIZATIONS, args,
+	); code != lib.SQLITE_OK {
 		return sqlite.ResultCode(code).ToError()
 	}
 	return nil

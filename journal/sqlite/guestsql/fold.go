@@ -1,7 +1,7 @@
 package guestsql
 
-// Fold has two names be equal if SQLite takes them for the same. SQLite folds the letters of ASCII only: the Kelvin sign
-// is no k to it, as it is to strings.ToLower.
+// Fold has two names be equal if SQLite takes them for the same. SQLite folds the letters of ASCII only: the Kelvin
+// sign is no k to it, as it is to strings.ToLower.
 func Fold(name string) string {
 	for i := range len(name) {
 		if name[i] == lower(name[i]) {

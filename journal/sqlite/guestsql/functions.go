@@ -20,12 +20,10 @@ type scalar = func(args []sqlite.Value) (sqlite.Value, error)
 
 // installFunctions replaces functions of SQLite that could run for long.
 //
-// SQLite checks whether it is interrupted between the steps of a program, not
-// inside a function. Some of its functions take time in proportion to the product
-// of their arguments' lengths: instr of two values of a few megabytes computes
-// for minutes, and nothing can stop it while it has the writer. The functions
-// here answer the same in linear time, or can be interrupted. A function that has no
-// simple linear form is not allowed (costs.go).
+// SQLite checks whether it is interrupted between the steps of a program, not inside a function. Some of its functions
+// take time in proportion to the product of their arguments' lengths: instr of two values of a few megabytes computes
+// for minutes, and nothing can stop it while it has the writer. The functions here answer the same in linear time, or
+// can be interrupted. A function that has no simple linear form is not allowed (costs.go).
 func (b *Sandbox) installFunctions() error {
 	for _, f := range []struct {
 		name   string
@@ -64,9 +62,9 @@ func (b *Sandbox) installFunctions() error {
 	return nil
 }
 
-// tooBig makes SQLite fail the statement. The error of a function written in Go
-// would not: the binding loses its code, and SQLite takes the text for a value.
-// It is made when it is needed: each command of the CLI would have to wait for it.
+// tooBig makes SQLite fail the statement. The error of a function written in Go would not: the binding loses its code,
+// and SQLite takes the text for a value. It is made when it is needed: each command of the CLI would have to wait for
+// it.
 var tooBig = sync.OnceValue(func() sqlite.Value { return sqlite.BlobValue(make([]byte, maxValueBytes+1)) })
 
 func (b *Sandbox) call(f scalar, args []sqlite.Value) (sqlite.Value, error) {
@@ -150,8 +148,8 @@ func randomblob(args []sqlite.Value) (sqlite.Value, error) {
 	return sqlite.BlobValue(b), err
 }
 
-// unhex decodes pairs of digits; characters of the second argument may stand
-// between the pairs. Anything else yields NULL.
+// unhex decodes pairs of digits; characters of the second argument may stand between the pairs. Anything else yields
+// NULL.
 func unhex(args []sqlite.Value) (sqlite.Value, error) {
 	if anyNull(args) {
 		return sqlite.Value{}, nil

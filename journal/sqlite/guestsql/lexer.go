@@ -32,9 +32,13 @@ func (t token) isOneOf(keywords map[string]bool) bool {
 func (t token) mayName() bool { return t.kind != other && !t.isOneOf(reserved) }
 
 // reserved are the keywords that SQLite does not take for names.
-var reserved = setOf(`add all alter and as autoincrement between case check collate commit constraint create default deferrable delete distinct
-	drop else escape except exists foreign from group having in index insert intersect into is isnull join limit not nothing notnull null on or order
-	primary references returning select set table then to transaction union unique update using values when where`)
+var reserved = setOf(
+	`add all alter and as autoincrement between case check collate commit constraint create default deferrable
+	delete distinct
+	drop else escape except exists foreign from group having in index insert intersect into is isnull join limit
+	not nothing notnull null on or order
+	primary references returning select set table then to transaction union unique update using values when where`,
+)
 
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
@@ -48,7 +52,8 @@ func setOf(words string) map[string]bool {
 const byteOrderMark = "\ufeff"
 
 // scan reads the first statement of sql, without the semicolon behind it. It follows SQLite's tokenizer as far as
-// names, strings and comments go. What that refuses, an unfinished string for example, reaches to the end and names nothing.
+// names, strings and comments go. What that refuses, an unfinished string for example, reaches to the end and names
+// nothing.
 func scan(sql string) (tokens []token) {
 	sql, _, _ = strings.Cut(sql, "\x00") // which ends the text for SQLite, wherever it stands
 	for pos := 0; pos < len(sql); {

@@ -18,7 +18,9 @@ func (b *Sandbox) Adopt(namespace string, before, after map[string]bool) error {
 			return abi.Errorf(abi.CodeSQLForbidden, "the name %q is reserved", name)
 		}
 		if !b.mayBeMade(namespace, name) {
-			return abi.Errorf(abi.CodeSQLForbidden, "the name %q has a %q, which tells namespaces apart", b.Called(name), mark)
+			return abi.Errorf(
+				abi.CodeSQLForbidden, "the name %q has a %q, which tells namespaces apart", b.Called(name), mark,
+			)
 		}
 		if isTable {
 			b.owners[name] = namespace

@@ -9,10 +9,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// LIKE and GLOB. SQLite's own take time in proportion to the product of the lengths
-// of text and pattern and cannot be interrupted. These take as long, but can be
-// interrupted. They match what SQLite's do; an index on the column is not used
-// for them.
+// LIKE and GLOB. SQLite's own take time in proportion to the product of the lengths of text and pattern and cannot be
+// interrupted. These take as long, but can be interrupted. They match what SQLite's do; an index on the column is not
+// used for them.
 
 const maxPattern = 256
 

@@ -9,14 +9,12 @@ import (
 // maxWork bounds the work of a program between two checks for an interrupt: about two seconds on a
 // slow machine.
 //
-// SQLite looks at the jumps of its loops, never inside a function and never in
-// straight code. A statement of a few kilobytes has room for a thousand calls in a
-// row, each on megabytes. The naive bound is on the length of the statement; but
-// short statements run long definitions (generated columns, checks, indexes on
-// expressions), and a long list of rows to insert costs nothing. So the compiled
-// program is looked at: the sum of what its instructions cost for each byte, and from it
-// how long values may be. The calls of functions dominate; ten calls of
-// json_extract leave values of 400 kB, a hundred of them 40 kB.
+// SQLite looks at the jumps of its loops, never inside a function and never in straight code. A statement of a few
+// kilobytes has room for a thousand calls in a row, each on megabytes. The naive bound is on the length of the
+// statement; but short statements run long definitions (generated columns, checks, indexes on expressions), and a long
+// list of rows to insert costs nothing. So the compiled program is looked at: the sum of what its instructions cost for
+// each byte, and from it how long values may be. The calls of functions dominate; ten calls of json_extract leave
+// values of 400 kB, a hundred of them 40 kB.
 const maxWork = int64(maxValueBytes) * int64(parse)
 
 // maxKnownCosts bounds the memory for programs that were looked at before.
@@ -27,13 +25,19 @@ const maxKnownCosts = 1000
 var instructionCosts = func() map[string]cost {
 	all := map[string]cost{}
 	for price, names := range map[cost]string{
-		0: `BeginSubrtn Blob Close CollSeq Count DecrJumpZero DeferredSeek EndCoroutine Explain FinishSeek FkCheck FkCounter FkIfZero Gosub
-			Goto Halt HaltIfNull If IfNot IfNotZero IfNullRow IfPos Init InitCoroutine Int64 IntCopy Integer IsNull Jump Last Move
-			MustBeInt NewRowid Next Noop NotExists NotNull Null NullRow Once OpenAutoindex OpenDup OpenEphemeral OpenPseudo OpenRead OpenWrite
-			Param Prev Program Real RealAffinity ReopenIdx ResetCount ResetSorter ResultRow Return Rewind Rowid SCopy SeekRowid Sequence
-			SoftNull Sort SorterNext SorterOpen SorterSort String String8 TableLock Transaction VNext VOpen Variable Yield ZeroOrNull`,
-		4:     "Cast Concat Compare Eq Ge Gt Le Lt Ne",
-		16:    "Delete Found IdxDelete IdxGE IdxGT IdxInsert IdxLE IdxLT Insert NoConflict NotFound SeekGE SeekGT SeekLE SeekLT SorterCompare SorterInsert",
+		0: `BeginSubrtn Blob Close CollSeq Count DecrJumpZero DeferredSeek EndCoroutine Explain FinishSeek FkCheck
+		FkCounter FkIfZero Gosub
+			Goto Halt HaltIfNull If IfNot IfNotZero IfNullRow IfPos Init InitCoroutine Int64 IntCopy Integer IsNull
+			Jump Last Move
+			MustBeInt NewRowid Next Noop NotExists NotNull Null NullRow Once OpenAutoindex OpenDup OpenEphemeral
+			OpenPseudo OpenRead OpenWrite
+			Param Prev Program Real RealAffinity ReopenIdx ResetCount ResetSorter ResultRow Return Rewind Rowid SCopy
+			SeekRowid Sequence
+			SoftNull Sort SorterNext SorterOpen SorterSort String String8 TableLock Transaction VNext VOpen Variable
+			Yield ZeroOrNull`,
+		4: "Cast Concat Compare Eq Ge Gt Le Lt Ne",
+		16: "Delete Found IdxDelete IdxGE IdxGT IdxInsert IdxLE IdxLT Insert NoConflict NotFound SeekGE SeekGT " +
+			"SeekLE SeekLT SorterCompare SorterInsert",
 		64:    "VColumn",
 		parse: "VFilter",
 	} {
@@ -44,8 +48,8 @@ var instructionCosts = func() map[string]cost {
 	return all
 }()
 
-// Bound limits the length of values by what sql, which was compiled and is about to
-// run, does with them. It is called between Enter and the function that Enter returned.
+// Bound limits the length of values by what sql, which was compiled and is about to run, does with them. It is called
+// between Enter and the function that Enter returned.
 func (b *Sandbox) Bound(sql string) error {
 	total, known := b.costs[sql]
 	if !known {

@@ -10,8 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// TestProgram tells what statements cost and how long their values may be. The
-// commands:
+// TestProgram tells what statements cost and how long their values may be. The commands:
 //
 //	define       runs SQL as it is
 //	cost         the cost of each line for a byte, and how long its values may be
@@ -52,8 +51,7 @@ func TestProgram(t *testing.T) {
 	})
 }
 
-// Emptying a table at once cannot be interrupted, and takes as long as the table is
-// large.
+// Emptying a table at once cannot be interrupted, and takes as long as the table is large.
 func TestDeleteGoesRowByRow(t *testing.T) {
 	t.Parallel()
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)

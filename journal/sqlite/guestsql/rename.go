@@ -9,14 +9,14 @@ import (
 // text behind the statement is left alone. It is called between Enter and the function that Enter
 // returned.
 //
-// The naive way is to replace every word that is the name of a table. But a column may have the same name, and so
-// may an alias or a string. So names are replaced where SQLite's grammar has only
-// tables: behind FROM, JOIN, INTO, UPDATE and IN, between the commas of a FROM, and in definitions. The
-// other places where a table is named are in front of a column, orders.total: those are left alone, and keep their meaning
-// because a table that has no alias gets its own name as one. FROM orders becomes FROM "orders@staging" AS "orders".
+// The naive way is to replace every word that is the name of a table. But a column may have the same name, and so may
+// an alias or a string. So names are replaced where SQLite's grammar has only tables: behind FROM, JOIN, INTO, UPDATE
+// and IN, between the commas of a FROM, and in definitions. The other places where a table is named are in front of a
+// column, orders.total: those are left alone, and keep their meaning because a table that has no alias gets its own
+// name as one. FROM orders becomes FROM "orders@staging" AS "orders".
 //
-// A common table expression with the name of a table is renamed as the table is: which of them a name stands for is SQLite's
-// to say.
+// A common table expression with the name of a table is renamed as the table is: which of them a name stands for is
+// SQLite's to say.
 //
 // An alias does not reach RETURNING: there the table in front of a column is replaced as well. In the checks of a
 // definition, which can be about no other table, it is left out.

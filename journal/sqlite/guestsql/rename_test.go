@@ -39,7 +39,13 @@ func TestRenameLongStatements(t *testing.T) {
 	for name, part := range map[string]string{
 		"nested":      "WITH orders AS (SELECT * FROM orders WHERE orders.id IN (",
 		"expressions": "WITH a AS (SELECT 1), orders AS (SELECT 2), ",
-		"quotes":      `"orders`, "comments": "/*", "brackets": "[orders", "open": "(", "closed": ")", "with": "with ", "returning": "returning orders.id ",
+		"quotes":      `"orders`,
+		"comments":    "/*",
+		"brackets":    "[orders",
+		"open":        "(",
+		"closed":      ")",
+		"with":        "with ",
+		"returning":   "returning orders.id ",
 	} {
 		sql := strings.Repeat(part, maxSQLBytes/len(part))
 		renamed := sandboxOf("staging").Rename(sql).Text
@@ -55,7 +61,9 @@ func TestRenamedColumns(t *testing.T) {
 	const a, b = "(SELECT max(orders.id) FROM orders)", "1 IN [items]"
 	r := sandboxOf("staging").Rename("SELECT " + a + ", " + b + ", n FROM orders JOIN items")
 	const inA, inB = `(SELECT max(orders.id) FROM "orders@staging" AS "orders")`, `1 IN "items@staging"`
-	require.Equal(t, "SELECT "+inA+", "+inB+`, n FROM "orders@staging" AS "orders" JOIN "items@staging" AS "items"`, r.Text)
+	require.Equal(
+		t, "SELECT "+inA+", "+inB+`, n FROM "orders@staging" AS "orders" JOIN "items@staging" AS "items"`, r.Text,
+	)
 	for renamed, want := range map[string]string{
 		inA: a, inB: b, "n": "n", "x@y": "x@y", "(" + inA: "(" + inA,
 		inA + ", " + inB: a + ", " + b, `"items@staging" AS "items"`: "items",
@@ -83,22 +91,36 @@ func TestMayBeMade(t *testing.T) {
 		{"staging", "orders@other", false},
 		{"staging", "orders@other@staging", false},
 	} {
-		require.Equal(t, tc.want, sandboxOf("default").mayBeMade(tc.namespace, tc.stored), "%s in %s", tc.stored, tc.namespace)
+		require.Equal(
+			t, tc.want, sandboxOf("default").mayBeMade(tc.namespace, tc.stored), "%s in %s", tc.stored, tc.namespace,
+		)
 	}
 }
 
 func TestCalled(t *testing.T) {
 	t.Parallel()
 	b := sandboxOf("staging")
-	require.Equal(t, "UNIQUE constraint failed: orders.id, orders.n", b.Called("UNIQUE constraint failed: orders@staging.id, orders@staging.n"))
-	require.Equal(t, "UNIQUE constraint failed: index 'by name'", b.Called("UNIQUE constraint failed: index 'by name@staging'"))
-	require.Equal(t, `near "'bob@staging'": syntax error`, b.Called(`near "'bob@staging'": syntax error`), "the module's own text")
+	require.Equal(
+		t, "UNIQUE constraint failed: orders.id, orders.n",
+		b.Called("UNIQUE constraint failed: orders@staging.id, orders@staging.n"),
+	)
+	require.Equal(
+		t, "UNIQUE constraint failed: index 'by name'", b.Called("UNIQUE constraint failed: index 'by name@staging'"),
+	)
+	require.Equal(
+		t, `near "'bob@staging'": syntax error`, b.Called(`near "'bob@staging'": syntax error`),
+		"the module's own text",
+	)
 	require.Equal(t, "no such column: reorders@staging", b.Called("no such column: reorders@staging"))
 	b.Rename("DROP TABLE gone")
 	require.Equal(t, "no such table: gone", b.Called("no such table: gone@staging"))
 	require.Equal(t, "no such table: orders", b.Called("no such table: orders@staging"))
-	require.Equal(t, "orders@staging-2 orders@staging2", b.Called("orders@staging-2 orders@staging2"), "other namespaces")
+	require.Equal(
+		t, "orders@staging-2 orders@staging2", b.Called("orders@staging-2 orders@staging2"), "other namespaces",
+	)
 	require.Equal(t, "orders@staging", sandboxOf("default").Called("orders@staging"))
 	long := "no such column: " + strings.Repeat("orders@staging ", maxCalled/15)
-	require.Equal(t, long, b.Called(long), "a long message is left as it is: to look at each of the names would take too long")
+	require.Equal(
+		t, long, b.Called(long), "a long message is left as it is: to look at each of the names would take too long",
+	)
 }

@@ -23,15 +23,13 @@ const (
 
 // Sandbox confines SQL of modules on the write handle, whose authorizer it is.
 //
-// The tables of the modules lie in the same file as Cruster's own, because only
-// then do an activity's rows and its journal entry commit together. What keeps
-// them apart is SQLite's authorizer: while a statement is compiled, SQLite asks
-// it about every table, column and operation the statement touches, whatever
-// names, views, subqueries or spellings lead there.
+// The tables of the modules lie in the same file as Cruster's own, because only then do an activity's rows and its
+// journal entry commit together. What keeps them apart is SQLite's authorizer: while a statement is compiled, SQLite
+// asks it about every table, column and operation the statement touches, whatever names, views, subqueries or spellings
+// lead there.
 //
-// The naive way is to install an authorizer before a module's statement and
-// remove it afterwards. But installing one makes SQLite compile every prepared
-// statement of the handle anew, the journal's too, after each activity. So one
+// The naive way is to install an authorizer before a module's statement and remove it afterwards. But installing one
+// makes SQLite compile every prepared statement of the handle anew, the journal's too, after each activity. So one
 // authorizer stays installed, and its mode is switched.
 //
 // The layers, from the outside in:
@@ -54,8 +52,8 @@ const (
 // there. The flag's target, writing the schema table, needs a PRAGMA that no module can run.
 type Sandbox struct {
 	conn *sqlite.Conn
-	// owners tells the namespace of each table and view that modules made. The
-	// names are the stored ones, in lower case.
+	// owners tells the namespace of each table and view that modules made. The names are the stored ones, in lower
+	// case.
 	owners map[string]string
 	// plain is the namespace whose tables are stored as they are called.
 	plain string
@@ -90,9 +88,8 @@ const (
 	maxDefinitionBytes = 16 << 10
 )
 
-// Install puts a sandbox on the handle that writes. Owners tells the namespace of
-// each table and view that modules made, by their stored names in lower case. Plain is
-// the namespace whose tables are stored as they are called.
+// Install puts a sandbox on the handle that writes. Owners tells the namespace of each table and view that modules
+// made, by their stored names in lower case. Plain is the namespace whose tables are stored as they are called.
 func Install(conn *sqlite.Conn, owners map[string]string, plain string) (*Sandbox, error) {
 	b := &Sandbox{conn: conn, owners: owners, plain: plain, costs: map[string]cost{}}
 	if err := checkBinding(); err != nil {
@@ -118,12 +115,12 @@ func Install(conn *sqlite.Conn, owners map[string]string, plain string) (*Sandbo
 	return b, nil
 }
 
-// Owners tells the namespace of each table and view that modules made, by their stored
-// names. The map is the sandbox's own.
+// Owners tells the namespace of each table and view that modules made, by their stored names. The map is the sandbox's
+// own.
 func (b *Sandbox) Owners() map[string]string { return b.owners }
 
-// Stage begins a transaction whose statements may make tables. If it does not commit,
-// undo has them belong to no namespace.
+// Stage begins a transaction whose statements may make tables. If it does not commit, undo has them belong to no
+// namespace.
 func (b *Sandbox) Stage() (undo func()) {
 	before := b.owners
 	b.owners = maps.Clone(before)
@@ -150,14 +147,12 @@ func (b *Sandbox) Refusal() error {
 	}
 }
 
-// Longest is how long values of the present statement may be, and whether that is
-// less than for others.
+// Longest is how long values of the present statement may be, and whether that is less than for others.
 func (b *Sandbox) Longest() (bytes int, reduced bool) {
 	return int(b.longest), b.longest < maxValueBytes
 }
 
-// Enter confines a statement, which is compiled and run until the returned function is
-// called. Closing stop interrupts.
+// Enter confines a statement, which is compiled and run until the returned function is called. Closing stop interrupts.
 func (b *Sandbox) Enter(mode Mode, namespace string, stop <-chan struct{}) (leave func()) {
 	b.mode, b.namespace, b.stop = mode, namespace, stop
 	b.creating, b.refusal, b.hint, b.writes, b.failure, b.asked = "", "", "", false, nil, 0
@@ -225,7 +220,8 @@ func (b *Sandbox) refusalOf(action sqlite.Action) string {
 }
 
 func (b *Sandbox) allows(action sqlite.Action) bool {
-	if db := action.Database(); db != "" && db != "main" && !(b.mode != Rows && db == "temp" && isSchemaTable(action.Table())) {
+	if db := action.Database(); db != "" && db != "main" &&
+		!(b.mode != Rows && db == "temp" && isSchemaTable(action.Table())) {
 		return false
 	}
 	switch action.Type() {
@@ -309,9 +305,8 @@ func isReserved(name string) bool {
 	return false
 }
 
-// isSchemaTable tells the tables in which SQLite keeps its schema: CREATE,
-// ALTER and DROP write them behind the scenes. That a module does not name them
-// itself in such a statement is checked in its text (checkDDL).
+// isSchemaTable tells the tables in which SQLite keeps its schema: CREATE, ALTER and DROP write them behind the scenes.
+// That a module does not name them itself in such a statement is checked in its text (checkDDL).
 func isSchemaTable(table string) bool {
 	return strings.HasPrefix(Fold(table), "sqlite_")
 }

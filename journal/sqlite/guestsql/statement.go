@@ -16,7 +16,9 @@ func CheckActivity(sql string) error {
 		return abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
 	default:
 		if meant := abi.DidYouMean(word, rowStatements); meant != "" {
-			return abi.Errorf(abi.CodeSQLForbidden, "%s is not a known statement%s", word, meant).WithHint("Correct the statement.")
+			return abi.Errorf(abi.CodeSQLForbidden, "%s is not a known statement%s", word, meant).WithHint(
+				"Correct the statement.",
+			)
 		}
 		return abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
 	}
@@ -33,11 +35,14 @@ func CheckMigration(sql string) (Mode, error) {
 		return Alteration, nil
 	default:
 		meant := abi.DidYouMean(word, append([]string{"CREATE", "DROP", "ALTER"}, rowStatements...))
-		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use%s", word, meant)
+		return 0, abi.Errorf(
+			abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use%s", word, meant,
+		)
 	}
 }
 
-// checkKind refuses a CREATE or DROP of what modules cannot have. The authorizer would, in words that are about a table.
+// checkKind refuses a CREATE or DROP of what modules cannot have. The authorizer would, in words that are about a
+// table.
 func checkKind(sql string) error {
 	tokens := scan(SkipBlank(sql, true))
 	if len(tokens) < 2 {
@@ -54,13 +59,14 @@ func checkKind(sql string) error {
 	return nil
 }
 
-// CheckDefinition refuses definitions that name tables of SQLite or Cruster. The
-// authorizer cannot tell such a name from what SQLite itself does to its schema
-// tables, and is not asked about the body of a view at all. SQLite's
+// CheckDefinition refuses definitions that name tables of SQLite or Cruster. The authorizer cannot tell such a name
+// from what SQLite itself does to its schema tables, and is not asked about the body of a view at all. SQLite's
 // identifiers have no escapes, so a name that is used stands in the text.
 func CheckDefinition(text string) error {
 	if len(text) > maxDefinitionBytes {
-		return abi.Errorf(abi.CodeSQLForbidden, "a definition has %d bytes, and %d are allowed", len(text), maxDefinitionBytes)
+		return abi.Errorf(
+			abi.CodeSQLForbidden, "a definition has %d bytes, and %d are allowed", len(text), maxDefinitionBytes,
+		)
 	}
 	lower := strings.ToLower(text)
 	for _, word := range []string{"cruster_", "sqlite_", "goose", "pragma_"} {
@@ -71,8 +77,7 @@ func CheckDefinition(text string) error {
 	return nil
 }
 
-// SkipBlank cuts white space, comments and, if told so, semicolons off the
-// front of sql.
+// SkipBlank cuts white space, comments and, if told so, semicolons off the front of sql.
 func SkipBlank(sql string, semicolons bool) string {
 	for {
 		switch {

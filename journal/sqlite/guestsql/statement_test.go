@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestStatement looks at texts before SQLite does. Each line of the input is a
-// text as a Go string without its quotes. The commands:
+// TestStatement looks at texts before SQLite does. Each line of the input is a text as a Go string without its quotes.
+// The commands:
 //
 //	first-word    the first keyword, and whether an activity may begin with it
 //	migration     whether a migration may begin with it
@@ -34,7 +34,10 @@ func TestStatement(t *testing.T) {
 				fmt.Fprintln(&out, show("allowed", CheckActivity(sql)))
 			case "migration":
 				mode, err := CheckMigration(sql)
-				fmt.Fprintln(&out, show(map[Mode]string{Rows: "rows", Definition: "definition", Alteration: "alteration"}[mode], err))
+				fmt.Fprintln(
+					&out,
+					show(map[Mode]string{Rows: "rows", Definition: "definition", Alteration: "alteration"}[mode], err),
+				)
 			case "definition":
 				fmt.Fprintln(&out, show("allowed", CheckDefinition(sql)))
 			}

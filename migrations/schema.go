@@ -1,0 +1,12 @@
+package migrations
+
+import _ "embed"
+
+// SQLiteSchema and PostgresSchema are the schemas of new stores: what all steps make of an empty one, in one script.
+// Each is run in a transaction. A store that has steps already goes on with [Steps].
+var (
+	//go:embed schema/sqlite.sql
+	SQLiteSchema string
+	//go:embed schema/postgres.sql
+	PostgresSchema string
+)
