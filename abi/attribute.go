@@ -23,7 +23,10 @@ type Attribute struct {
 func AttributeOf(value []byte) (Attribute, *Error) {
 	const header = 8 // at most, of what an attribute can be
 	if len(value) > MaxAttribute+header {
-		return Attribute{}, Errorf(CodeBadAttribute, "the value of the attribute takes %d bytes; a text has at most %d", len(value), MaxAttribute)
+		return Attribute{}, Errorf(
+			CodeBadAttribute, "the value of the attribute takes %d bytes; a text has at most %d", len(value),
+			MaxAttribute,
+		)
 	}
 	r := bytes.NewReader(value)
 	v, err := msgpack.NewDecoder(r).DecodeInterface()
@@ -47,7 +50,9 @@ func AttributeOf(value []byte) (Attribute, *Error) {
 	default:
 		number, ok := numberOf(v)
 		if !ok {
-			return Attribute{}, Errorf(CodeBadAttribute, "an attribute is a string, a number, a bool or a time, not %T", v)
+			return Attribute{}, Errorf(
+				CodeBadAttribute, "an attribute is a string, a number, a bool or a time, not %T", v,
+			)
 		}
 		a.Number = number
 	}

@@ -20,7 +20,10 @@ func TestAttributeOf(t *testing.T) {
 	}{
 		{"ada", abi.Attribute{Type: abi.AttributeText, Text: "ada"}},
 		{"", abi.Attribute{Type: abi.AttributeText}},
-		{strings.Repeat("x", abi.MaxAttribute), abi.Attribute{Type: abi.AttributeText, Text: strings.Repeat("x", abi.MaxAttribute)}},
+		{
+			strings.Repeat("x", abi.MaxAttribute),
+			abi.Attribute{Type: abi.AttributeText, Text: strings.Repeat("x", abi.MaxAttribute)},
+		},
 		{-7, abi.Attribute{Type: abi.AttributeNumber, Number: -7}},
 		{300, abi.Attribute{Type: abi.AttributeNumber, Number: 300}},
 		{uint64(1 << 40), abi.Attribute{Type: abi.AttributeNumber, Number: 1 << 40}},
@@ -35,17 +38,32 @@ func TestAttributeOf(t *testing.T) {
 		require.Equal(t, c.want, got)
 	}
 	for name, value := range map[string][]byte{
-		"nil": abi.Nil, "nothing": {}, "two values": {1, 2}, "half a value": {0xa3, 'a'}, "a list": {0x90}, "bytes": bin([]byte("ada")), "a map": {0x80},
-		"not a number": bin(math.NaN()), "no end": bin(math.Inf(-1)), "a long text": bin(strings.Repeat("x", abi.MaxAttribute+1)),
-		"control": bin("a\nb"), "not UTF-8": bin("\xff"), "very long": make([]byte, 1<<20),
+		"nil":          abi.Nil,
+		"nothing":      {},
+		"two values":   {1, 2},
+		"half a value": {0xa3, 'a'},
+		"a list":       {0x90},
+		"bytes":        bin([]byte("ada")),
+		"a map":        {0x80},
+		"not a number": bin(math.NaN()),
+		"no end":       bin(math.Inf(-1)),
+		"a long text":  bin(strings.Repeat("x", abi.MaxAttribute+1)),
+		"control":      bin("a\nb"),
+		"not UTF-8":    bin("\xff"),
+		"very long":    make([]byte, 1<<20),
 	} {
 		_, err := abi.AttributeOf(value)
 		require.NotNil(t, err, name)
 		require.Equal(t, abi.CodeBadAttribute, err.Code, name)
 	}
-	_, refused := abi.DecodeOp(abi.OpPublish, bin(abi.Publish{Attributes: []abi.Published{{Name: "a", Value: []byte{0x90}}}}))
+	_, refused := abi.DecodeOp(
+		abi.OpPublish, bin(abi.Publish{Attributes: []abi.Published{{Name: "a", Value: []byte{0x90}}}}),
+	)
 	require.Equal(t, abi.CodeBadAttribute, refused.Code)
-	_, refused = abi.DecodeOp(abi.OpPublish, bin(abi.Publish{State: []abi.Published{{Name: "a", Value: bin(make([]byte, abi.MaxPublishedBytes))}}}))
+	_, refused = abi.DecodeOp(
+		abi.OpPublish,
+		bin(abi.Publish{State: []abi.Published{{Name: "a", Value: bin(make([]byte, abi.MaxPublishedBytes))}}}),
+	)
 	require.Equal(t, abi.CodePayloadTooLarge, refused.Code)
 }
 

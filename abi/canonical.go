@@ -12,9 +12,8 @@ import (
 
 // Canonical returns the canonical form of one msgpack value.
 //
-// Two guests in two languages that send the same request must get the same key
-// and the same argument hash, even if their encoders write different bytes. So
-// the host never hashes the bytes of a guest: it hashes their canonical form.
+// Two guests in two languages that send the same request must get the same key and the same argument hash, even if
+// their encoders write different bytes. So the host never hashes the bytes of a guest: it hashes their canonical form.
 //
 //   - exactly one value, nothing after it, nested at most [MaxDepth] deep
 //   - integers in their shortest form, unsigned if not negative
@@ -26,8 +25,8 @@ import (
 //     their bytes
 //   - extensions keep type and payload, with their shortest header
 //
-// Canonical is also the first check of all bytes that come from outside: what
-// passes it is well-formed, bounded in depth, and safe to hand to a decoder.
+// Canonical is also the first check of all bytes that come from outside: what passes it is well-formed, bounded in
+// depth, and safe to hand to a decoder.
 func Canonical(data []byte) ([]byte, error) {
 	c := canonicalizer{in: data, out: make([]byte, 0, len(data))}
 	if err := c.value(0); err != nil {
@@ -39,8 +38,8 @@ func Canonical(data []byte) ([]byte, error) {
 	return c.out, nil
 }
 
-// DecodeBody decodes a body that comes from outside. It checks size, form and
-// depth first. The error is a [CodeBadBody] or a [CodePayloadTooLarge].
+// DecodeBody decodes a body that comes from outside. It checks size, form and depth first. The error is a [CodeBadBody]
+// or a [CodePayloadTooLarge].
 func DecodeBody(data []byte, v any) error {
 	if len(data) > MaxBody {
 		return Errorf(CodePayloadTooLarge, "a body of %d bytes is over the limit of %d", len(data), MaxBody)
@@ -49,8 +48,8 @@ func DecodeBody(data []byte, v any) error {
 		return Errorf(CodeBadBody, "%s is malformed: %v", strings.TrimPrefix(fmt.Sprintf("%T", v), "*abi."), err)
 	}
 	if err := Unmarshal(data, v); err != nil {
-		// A guest sees these words, on each replay: they are this package's own, and part of the format of journals. Those of the
-		// decoder could be others with its next version.
+		// A guest sees these words, on each replay: they are this package's own, and part of the format of journals.
+		// Those of the decoder could be others with its next version.
 		plain := plainError("it is not what the ABI says")
 		errors.As(err, &plain)
 		return Errorf(CodeBadBody, "decode %T: %s", v, plain)
@@ -219,8 +218,7 @@ func (c *canonicalizer) extensionOf(n int) error {
 }
 
 func (c *canonicalizer) arrayOf(n, depth int) error {
-	// Each element takes at least one byte, so a false length is refused here,
-	// before anything is allocated for it.
+	// Each element takes at least one byte, so a false length is refused here, before anything is allocated for it.
 	if n > len(c.in)-c.pos {
 		return fmt.Errorf("msgpack: an array of %d elements in %d bytes", n, len(c.in)-c.pos)
 	}
@@ -250,7 +248,8 @@ func (c *canonicalizer) mapOf(n, depth int) error {
 			return err
 		}
 		e.end = len(c.out)
-		if k := len(entries); k > 0 && compareKeys(c.out[entries[k-1].start:entries[k-1].value], c.out[e.start:e.value]) >= 0 {
+		if k := len(entries); k > 0 &&
+			compareKeys(c.out[entries[k-1].start:entries[k-1].value], c.out[e.start:e.value]) >= 0 {
 			sorted = false
 		}
 		entries = append(entries, e)
@@ -331,8 +330,7 @@ func appendInt(out []byte, i int64) []byte {
 	}
 }
 
-// appendLength appends a head whose three forms (8, 16 and 32 bits) follow each
-// other from first on.
+// appendLength appends a head whose three forms (8, 16 and 32 bits) follow each other from first on.
 func appendLength(out []byte, first byte, n int) []byte {
 	switch {
 	case n <= math.MaxUint8:
@@ -351,8 +349,7 @@ func appendStringHeader(out []byte, n int) []byte {
 	return appendLength(out, 0xd9, n)
 }
 
-// appendCount appends the head of an array or a map: fixed form up to 15,
-// then 16 and 32 bits.
+// appendCount appends the head of an array or a map: fixed form up to 15, then 16 and 32 bits.
 func appendCount(out []byte, fixed, first byte, n int) []byte {
 	switch {
 	case n <= 15:

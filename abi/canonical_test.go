@@ -134,8 +134,8 @@ func TestCanonicalDepth(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A node is a value without its encoding. An encoder is free to choose which
-// width to use, and in which order to write the entries of a map.
+// A node is a value without its encoding. An encoder is free to choose which width to use, and in which order to write
+// the entries of a map.
 type node struct {
 	kind  byte // n nil, b bool, i int, f float32, d float64, s string, x binary, e extension, a array, m map
 	bool  bool
@@ -176,8 +176,7 @@ func drawNode(t *rapid.T, depth int) node {
 	return n
 }
 
-// encode appends an encoding of n. Each call draws other choices of an encoder;
-// the value stays the same.
+// encode appends an encoding of n. Each call draws other choices of an encoder; the value stays the same.
 func encode(t *rapid.T, out []byte, n node) []byte {
 	wide := func(fits ...bool) int { // one of the widths that fit
 		from := slices.Index(fits, true)

@@ -6,12 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeOp decodes the body of a durable import and checks it against the rules
-// of the contract. The body comes from a guest: nothing in it is trusted. It is
-// returned as a pointer to its type, such as *[Sleep].
+// DecodeOp decodes the body of a durable import and checks it against the rules of the contract. The body comes from a
+// guest: nothing in it is trusted. It is returned as a pointer to its type, such as *[Sleep].
 //
-// The host and the test kit of the Go SDK both call DecodeOp, so
-// they refuse the same bodies.
+// The host and the test kit of the Go SDK both call DecodeOp, so they refuse the same bodies.
 func DecodeOp(kind string, body []byte) (any, *Error) {
 	switch kind {
 	case OpSleep:
@@ -79,7 +77,9 @@ func firstError(errs ...*Error) *Error {
 }
 
 func checkActivity(b *Activity) *Error {
-	return firstError(CheckName(OpActivity, b.Name), checkRetry(b.Retry), CheckPayload("the input", b.Input), checkOpKey(b.Key))
+	return firstError(
+		CheckName(OpActivity, b.Name), checkRetry(b.Retry), CheckPayload("the input", b.Input), checkOpKey(b.Key),
+	)
 }
 
 func checkOnCancel(policy string) *Error {
@@ -127,36 +127,48 @@ func CheckName(kind, name string) *Error {
 // checkLabel checks a name that may be empty.
 func checkLabel(name string) *Error {
 	if !isText(name, MaxName) {
-		return Errorf(CodeBadBody, "the name %.40q is longer than %d bytes, not UTF-8, or has a control character", name, MaxName)
+		return Errorf(
+			CodeBadBody, "the name %.40q is longer than %d bytes, not UTF-8, or has a control character", name, MaxName,
+		)
 	}
 	return nil
 }
 
-// maxReference bounds the name of another workflow or execution, in bytes. No
-// real name is that long.
+// maxReference bounds the name of another workflow or execution, in bytes. No real name is that long.
 const maxReference = 1024
 
-// checkReference checks the name of another workflow or execution. The journal
-// keeps the name even if it does not exist, so its size is bounded here.
+// checkReference checks the name of another workflow or execution. The journal keeps the name even if it does not
+// exist, so its size is bounded here.
 func checkReference(name string) *Error {
 	if !isText(name, maxReference) {
-		return Errorf(CodeBadBody, "%.40q is not a valid name of a workflow or execution: it is longer than %d bytes, not UTF-8, or has a control character", name, maxReference)
+		return Errorf(
+			CodeBadBody,
+			"%.40q is not a valid name of a workflow or execution: it is longer than %d bytes, not UTF-8, or has a "+
+				"control character",
+			name, maxReference,
+		)
 	}
 	return nil
 }
 
-// checkEntity does for the name of an entity what checkReference does for that of a
-// workflow. Whether it names one is for [SplitEntity].
+// checkEntity checks the form of the name of an entity, as checkReference checks a workflow's.
+// [SplitEntity] finds its parts.
 func checkEntity(name string) *Error {
 	if !isText(name, maxReference) {
-		return Errorf(CodeBadBody, "%.40q is not a valid name of an entity: it is longer than %d bytes, not UTF-8, or has a control character", name, maxReference)
+		return Errorf(
+			CodeBadBody,
+			"%.40q is not a valid name of an entity: it is longer than %d bytes, not UTF-8, or has a control character",
+			name, maxReference,
+		)
 	}
 	return nil
 }
 
 func checkOpKey(key string) *Error {
 	if !isText(key, MaxKey) {
-		return Errorf(CodeBadBody, "the key %.40q… is longer than %d bytes, not UTF-8, or has a control character", key, MaxKey)
+		return Errorf(
+			CodeBadBody, "the key %.40q… is longer than %d bytes, not UTF-8, or has a control character", key, MaxKey,
+		)
 	}
 	return nil
 }
@@ -177,8 +189,8 @@ func CheckPublishedText(code Code, what, text string) *Error {
 	return nil
 }
 
-// CheckPayload checks that value is at most [MaxPayload] bytes and exactly one
-// msgpack value; what names it in the error.
+// CheckPayload checks that value is at most [MaxPayload] bytes and exactly one msgpack value; what names it in the
+// error.
 func CheckPayload(what string, value []byte) *Error {
 	if len(value) > MaxPayload {
 		return Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)

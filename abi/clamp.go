@@ -11,9 +11,8 @@ const (
 	maxErrorDetails = 256 << 10
 )
 
-// Clamp bounds an error that came from a guest or a caller, so that a long one
-// cannot fill journals. Texts become valid UTF-8, because the API carries nothing
-// else; a code that is not one of Cruster's is dropped, and so are details that
+// Clamp bounds an error that came from a guest or a caller, so that a long one cannot fill journals. Texts become valid
+// UTF-8, because the API carries nothing else; a code that is not one of Cruster's is dropped, and so are details that
 // are too large.
 func (e *Error) Clamp() {
 	e.Message = clampText(e.Message, maxErrorText)

@@ -30,10 +30,8 @@ var decoders = sync.Pool{New: func() any { return &decodeBuffer{dec: msgpack.New
 // maxPooled bounds the values whose encoder or decoder is used again: each keeps a buffer.
 const maxPooled = 64 << 10
 
-// Marshal encodes v as msgpack the way Cruster does everywhere: integers in
-// their shortest form, maps with sorted keys, struct fields by their msgpack
-// tag or else their json tag. For bodies of this package the result is
-// canonical.
+// Marshal encodes v as msgpack the way Cruster does everywhere: integers in their shortest form, maps with sorted keys,
+// struct fields by their msgpack tag or else their json tag. For bodies of this package the result is canonical.
 func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encodeBuffer)
 	defer e.putBack()

@@ -83,21 +83,39 @@ func TestBlame(t *testing.T) {
 		}
 		switch info.Blame {
 		case abi.BlameMoment:
-			require.Contains(t, []abi.Category{abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded}, info.Category, info.Code)
-			require.Equal(t, info.Code != abi.CodeStoreGone, info.Retryable, "%s: it passes, if not for this host", info.Code)
+			require.Contains(
+				t, []abi.Category{abi.Unavailable, abi.ResourceExhausted, abi.DeadlineExceeded}, info.Category,
+				info.Code,
+			)
+			require.Equal(
+				t, info.Code != abi.CodeStoreGone, info.Retryable, "%s: it passes, if not for this host", info.Code,
+			)
 		case abi.BlameHost:
-			require.NotContains(t, []abi.Category{abi.NotFound, abi.AlreadyExists, abi.Aborted}, info.Category, info.Code)
+			require.NotContains(
+				t, []abi.Category{abi.NotFound, abi.AlreadyExists, abi.Aborted}, info.Category, info.Code,
+			)
 		case abi.BlameCaller:
 			require.NotEqual(t, abi.Internal, info.Category, info.Code)
 		}
 	}
 	for code, blame := range map[abi.Code]abi.Blame{
-		abi.CodeStore: abi.BlameMoment, abi.CodeStoreFull: abi.BlameMoment, abi.CodeOverloaded: abi.BlameMoment,
-		abi.CodeInboxFull: abi.BlameMoment, abi.CodeMailboxFull: abi.BlameMoment, abi.CodeNoShardGroup: abi.BlameMoment,
-		abi.CodeInternal: abi.BlameHost, abi.CodeHostFault: abi.BlameHost,
-		abi.CodeGuestTrap: abi.BlameGuest, abi.CodeModuleInit: abi.BlameGuest, abi.CodeNondeterminism: abi.BlameGuest,
-		abi.CodeUnknownWorkflow: abi.BlameCaller, abi.CodeModuleNotFound: abi.BlameCaller, abi.CodeTooManySchedules: abi.BlameCaller,
-		abi.CodeActivityFailed: abi.BlameCaller, abi.CodeSQL: abi.BlameCaller, "CR-9999": abi.BlameCaller,
+		abi.CodeStore:            abi.BlameMoment,
+		abi.CodeStoreFull:        abi.BlameMoment,
+		abi.CodeOverloaded:       abi.BlameMoment,
+		abi.CodeInboxFull:        abi.BlameMoment,
+		abi.CodeMailboxFull:      abi.BlameMoment,
+		abi.CodeNoShardGroup:     abi.BlameMoment,
+		abi.CodeInternal:         abi.BlameHost,
+		abi.CodeHostFault:        abi.BlameHost,
+		abi.CodeGuestTrap:        abi.BlameGuest,
+		abi.CodeModuleInit:       abi.BlameGuest,
+		abi.CodeNondeterminism:   abi.BlameGuest,
+		abi.CodeUnknownWorkflow:  abi.BlameCaller,
+		abi.CodeModuleNotFound:   abi.BlameCaller,
+		abi.CodeTooManySchedules: abi.BlameCaller,
+		abi.CodeActivityFailed:   abi.BlameCaller,
+		abi.CodeSQL:              abi.BlameCaller,
+		"CR-9999":                abi.BlameCaller,
 	} {
 		require.Equal(t, blame, code.Info().Blame, code)
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// DeferredInfo describes a promise of a workflow, or all those whose names are made while it
-// runs and begin alike.
+// DeferredInfo describes a promise of a workflow, or all those whose names are made while it runs and begin alike.
 type DeferredInfo struct {
 	// Dynamic says that Name is how names begin: each longer one is a promise of this type.
 	Dynamic bool   `msgpack:"dynamic"`
@@ -28,14 +27,13 @@ func (d *DeferredInfo) Meets(o *DeferredInfo) bool {
 	return d.Name == o.Name || d.Has(o.Name) || o.Has(d.Name)
 }
 
-// CheckValue does for what resolves a promise what [WorkflowInfo.CheckRequest] does for a
-// request.
+// CheckValue does for what resolves a promise what [WorkflowInfo.CheckRequest] does for a request.
 func (d *DeferredInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", d.Value, orAbsent(d.Value, value))
 }
 
-// Deferred finds a promise that may be settled. A module that tells of none has those of
-// every name, with values of every type.
+// Deferred finds a promise that may be settled. A module that tells of none has those of every name, with values of
+// every type.
 func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 	if w.Deferreds == nil {
 		return &DeferredInfo{Name: name}, nil
@@ -55,8 +53,8 @@ func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
 	return nil, undeclared(CodeUnknownDeferred, w.Name, "deferred", name, names, near...)
 }
 
-// misspelt is what a name would be if a beginning of it about as long as the one that is
-// declared were spelt like that. Where the beginning ends is not known, so the rest is not guessed.
+// misspelt returns the spellings of a name with the declared beginning in the place of its own, which may be shorter or
+// longer by up to two characters. The rest of the name is not guessed.
 func misspelt(beginning, name string) (all []Spelling) {
 	for n := max(1, len(beginning)-2); n <= len(beginning)+2 && n < len(name) && len(name) <= MaxName; n++ {
 		all = append(all, Spelling{beginning + name[n:], beginning + "*"})

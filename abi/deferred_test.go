@@ -13,14 +13,18 @@ func approvals() *WorkflowInfo {
 		{Name: "note", Schema: &Schema{Type: TypeString}},
 	}}
 	return &WorkflowInfo{Name: "Approve", Deferreds: []DeferredInfo{
-		{Dynamic: true, Name: "approve-", Value: decision}, {Name: "decision", Value: decision}, {Name: "go", Value: &Schema{Type: TypeStruct}},
+		{Dynamic: true, Name: "approve-", Value: decision},
+		{Name: "decision", Value: decision},
+		{Name: "go", Value: &Schema{Type: TypeStruct}},
 	}}
 }
 
 func TestDeferredsAreFoundByName(t *testing.T) {
 	t.Parallel()
 	w := approvals()
-	for name, want := range map[string]string{"decision": "decision", "approve-bob": "approve-", "approve--": "approve-", "go": "go"} {
+	for name, want := range map[string]string{
+		"decision": "decision", "approve-bob": "approve-", "approve--": "approve-", "go": "go",
+	} {
 		d, err := w.Deferred(name)
 		require.NoError(t, err)
 		require.Equal(t, want, d.Name, name)
@@ -113,10 +117,24 @@ func TestSchemaCheckDecodes(t *testing.T) {
 	t.Parallel()
 	s := &Schema{Type: TypeStruct, Fields: []Field{
 		{Name: "approved", Required: true, Schema: &Schema{Type: TypeBool}},
-		{Name: "by", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: TypeStruct, Fields: []Field{{Name: "name", Required: true, Schema: &Schema{Type: TypeString}}}}}},
+		{
+			Name: "by",
+			Schema: &Schema{
+				Type: TypeList,
+				Elem: &Schema{
+					Type:   TypeStruct,
+					Fields: []Field{{Name: "name", Required: true, Schema: &Schema{Type: TypeString}}},
+				},
+			},
+		},
 	}}
 	type m = map[string]any
-	require.NoError(t, s.CheckDecodes(MustMarshal(m{"approved": true, "at": m{"day": []any{1, 2}}, "by": []any{m{"name": "x", "more": 1}}})))
+	require.NoError(
+		t,
+		s.CheckDecodes(MustMarshal(m{
+			"approved": true, "at": m{"day": []any{1, 2}}, "by": []any{m{"name": "x", "more": 1}},
+		})),
+	)
 	require.ErrorContains(t, s.CheckDecodes(MustMarshal(m{"aproved": true})), `the field "approved" is missing`)
 	require.ErrorContains(t, s.CheckDecodes(MustMarshal(m{"approved": 1})), "approved: expected bool, got int")
 }

@@ -2,14 +2,13 @@ package abi
 
 import "strings"
 
-// EntityInfo describes one type of entity. An entity with a state has [EntityInfo.State];
-// one without keeps nothing, and may use SQL, HTTP and configuration.
+// EntityInfo describes one type of entity. An entity with a state has [EntityInfo.State]; one without keeps nothing,
+// and may use SQL, HTTP and configuration.
 type EntityInfo struct {
-	// Concurrency is how many calls of one entity run at the same time; 0 means one.
-	// Operations of an entity with a state that change it run one at a time.
+	// Concurrency is how many calls of one entity run at the same time; 0 means one. Operations of an entity with a
+	// state that change it run one at a time.
 	Concurrency uint32 `msgpack:"concurrency"`
-	// IdleTime is how long an entity without calls stays in memory, in nanoseconds; 0
-	// means the host's default.
+	// IdleTime is how long an entity without calls stays in memory, in nanoseconds; 0 means the host's default.
 	IdleTime int64 `msgpack:"idle_time"`
 	// Mailbox is how many calls of one entity may wait; 0 means the host's default.
 	Mailbox    uint32          `msgpack:"mailbox"`
@@ -28,8 +27,8 @@ type OperationInfo struct {
 	Input  *Schema `msgpack:"input"`
 	Name   string  `msgpack:"name"`
 	Output *Schema `msgpack:"output"`
-	// Persisted says that a call is saved before it runs, and runs until it has an
-	// outcome. It is for entities without a state: with one, every call that changes it is.
+	// Persisted says that a call is saved before it runs, and runs until it has an outcome. It is for entities without
+	// a state: with one, every call that changes it is.
 	Persisted bool `msgpack:"persisted"`
 	// ReadOnly says that the operation does not change the state.
 	ReadOnly bool `msgpack:"read_only"`
@@ -41,12 +40,10 @@ type EntityCall struct {
 	Operation string `msgpack:"operation"`
 }
 
-// Operations is the body of an [InvokeOperations]: operations of an entity with a state,
-// one after the other.
+// Operations is the body of an [InvokeOperations]: operations of an entity with a state, one after the other.
 type Operations struct {
 	Operations []EntityCall `msgpack:"operations"`
-	// State is what the operations before these left behind; nil if there is no entity
-	// yet.
+	// State is what the operations before these left behind; nil if there is no entity yet.
 	State []byte `msgpack:"state"`
 	// Version of the shape of State.
 	Version uint32 `msgpack:"version"`
@@ -56,15 +53,13 @@ type Operations struct {
 type OperationsReply struct {
 	// Replies are those of the operations, in their order.
 	Replies []OperationReply `msgpack:"replies"`
-	// State is what the operations left behind; nil if there is no entity any more, or
-	// still none.
+	// State is what the operations left behind; nil if there is no entity any more, or still none.
 	State []byte `msgpack:"state"`
 	// Version of the shape of State.
 	Version uint32 `msgpack:"version"`
 }
 
-// OperationReply is the outcome of one operation. One that failed has changed nothing
-// and sent nothing.
+// OperationReply is the outcome of one operation. A failed operation has changed nothing and sent nothing.
 type OperationReply struct {
 	Error *Error `msgpack:"error"`
 	// Sent are messages to entities.
@@ -74,20 +69,18 @@ type OperationReply struct {
 	Value   []byte `msgpack:"value"`
 }
 
-// EntityMessage is a call of an operation. It is the body of [OpEntityCall], which is
-// delivered with the outcome of the operation, and of [OpEntitySend], which is delivered
-// with nil once the call is durable; in an [OperationReply] its sender does not wait for it.
+// EntityMessage is a call of an operation. It is the body of [OpEntityCall], which is delivered with the outcome of the
+// operation, and of [OpEntitySend], which is delivered with nil once the call is durable; in an [OperationReply] its
+// sender does not wait for it.
 type EntityMessage struct {
-	// Entity is "deployment/Name/id", or "Name/id" for one of the sender's deployment
-	// whose id has no slash.
+	// Entity is "deployment/Name/id", or "Name/id" for one of the sender's deployment whose id has no slash.
 	Entity    string `msgpack:"entity"`
 	Input     []byte `msgpack:"input"`
 	Operation string `msgpack:"operation"`
 }
 
-// SplitEntity takes the name of an entity apart, as an [EntityMessage] has it: without a
-// deployment it is an entity of the sender's. The id may hold slashes if a deployment is
-// there.
+// SplitEntity takes the name of an entity apart, as an [EntityMessage] has it: without a deployment it is an entity of
+// the sender's. The id may hold slashes if a deployment is there.
 func SplitEntity(sender, name string) (deployment, entity, id string, err error) {
 	switch parts := strings.SplitN(name, "/", 3); len(parts) {
 	case 2:

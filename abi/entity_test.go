@@ -21,7 +21,10 @@ func TestSplitEntity(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, want, [3]string{deployment, entity, id}, name)
 	}
-	for _, name := range []string{"", "Account", "Account/", "/ada", "bank/Account/", "bank//ada", "/Account/ada", "Account/a\nb", "Account/" + strings.Repeat("a", abi.MaxKey+1)} {
+	for _, name := range []string{
+		"", "Account", "Account/", "/ada", "bank/Account/", "bank//ada", "/Account/ada", "Account/a\nb",
+		"Account/" + strings.Repeat("a", abi.MaxKey+1),
+	} {
 		_, _, _, err := abi.SplitEntity("shop", name)
 		require.Equal(t, abi.CodeEntityName, abi.CodeOf(err), "%q", name)
 	}

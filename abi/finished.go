@@ -1,11 +1,11 @@
 package abi
 
-// IfFinished says what a start does if there is a run under its key that is over. One that is
-// not over is found, whatever it says. Empty means [ReturnFinished].
+// IfFinished is the policy of a start for a finished run under its key. A run that has not finished is found, whatever
+// the policy. Empty means [ReturnFinished].
 type IfFinished string
 
 const (
-	// ReturnFinished answers with the run that is over.
+	// ReturnFinished answers with the finished run.
 	ReturnFinished IfFinished = "return"
 	// RestartFinished starts a new run.
 	RestartFinished IfFinished = "restart"

@@ -10,8 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// The corpora in testdata/fuzz hold what was found before; the golden vectors
-// are seeds too.
+// The corpora in testdata/fuzz hold earlier findings; the golden vectors are seeds too.
 
 func FuzzCanonical(f *testing.F) {
 	for _, s := range samples() {

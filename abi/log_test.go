@@ -11,7 +11,9 @@ import (
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	attrs := []abi.LogAttr{{"n", int64(1)}, {"text", "two words"}, {"empty", ""}, {"ok", true}, {"share", 0.5}, {"none", nil}}
+	attrs := []abi.LogAttr{
+		{"n", int64(1)}, {"text", "two words"}, {"empty", ""}, {"ok", true}, {"share", 0.5}, {"none", nil},
+	}
 	record := abi.EncodeLog("charged", attrs)
 	text, got := abi.DecodeLog(record)
 	require.Equal(t, "charged", text)
@@ -32,7 +34,8 @@ func TestHostileLog(t *testing.T) {
 		require.Empty(t, attrs, "it was cut off")
 	}
 	for _, tail := range []string{
-		"\xdd\xff\xff\xff\xff", "\x92\xa1k\xdf\xff\xff\xff\xff", "\x92\xa1k\xdb\xff\xff\xff\xff", strings.Repeat("\x91", 60_000), "\x92\xa1k\xc1",
+		"\xdd\xff\xff\xff\xff", "\x92\xa1k\xdf\xff\xff\xff\xff", "\x92\xa1k\xdb\xff\xff\xff\xff",
+		strings.Repeat("\x91", 60_000), "\x92\xa1k\xc1",
 	} {
 		text, attrs := abi.DecodeLog([]byte("text\x1e" + tail))
 		require.Equal(t, "text", text)

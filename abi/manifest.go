@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Manifest is what a module says it contains; cruster_describe hands it over
-// with output. Lists are sorted by name (migrations by version).
+// Manifest is what a module says it contains; cruster_describe hands it over with output. Lists are sorted by name
+// (migrations by version).
 type Manifest struct {
 	Activities []ActivityInfo `msgpack:"activities"`
 	Entities   []EntityInfo   `msgpack:"entities"`
@@ -27,7 +27,9 @@ func (m *Manifest) Workflow(deployment, name string) (*WorkflowInfo, error) {
 	for i := range m.Workflows {
 		names[i], full[i] = m.Workflows[i].Name, deployment+"/"+m.Workflows[i].Name
 	}
-	err := Errorf(CodeUnknownWorkflow, "deployment %q has no workflow %.100q%s", deployment, name, DidYouMean(name, names))
+	err := Errorf(
+		CodeUnknownWorkflow, "deployment %q has no workflow %.100q%s", deployment, name, DidYouMean(name, names),
+	)
 	if len(names) == 0 {
 		return nil, err.WithHint("Its module declares no workflows.")
 	}
@@ -36,18 +38,17 @@ func (m *Manifest) Workflow(deployment, name string) (*WorkflowInfo, error) {
 
 // HasActivity tells whether a module has an activity of that name. A module that lists none does not say.
 func (m *Manifest) HasActivity(name string) bool {
-	return len(m.Activities) == 0 || slices.ContainsFunc(m.Activities, func(a ActivityInfo) bool { return a.Name == name })
+	return len(m.Activities) == 0 ||
+		slices.ContainsFunc(m.Activities, func(a ActivityInfo) bool { return a.Name == name })
 }
 
 // How a workflow derives the key of a request, as in [WorkflowInfo.Key].
 const (
 	// KeyFromRequest is SHA-256 of the canonical request: no guest code runs.
 	KeyFromRequest = "request"
-	// KeyFromFunctionHashed runs the guest's key function (InvokeKey) and hashes
-	// its result.
+	// KeyFromFunctionHashed runs the guest's key function (InvokeKey) and hashes its result.
 	KeyFromFunctionHashed = "function_hashed"
-	// KeyFromFunctionRaw runs the guest's key function and uses its result, a
-	// string, as it is.
+	// KeyFromFunctionRaw runs the guest's key function and uses its result, a string, as it is.
 	KeyFromFunctionRaw = "function_raw"
 )
 
@@ -55,8 +56,8 @@ const (
 type WorkflowInfo struct {
 	// Attributes are those by which executions are found, sorted by name.
 	Attributes []AttributeInfo `msgpack:"attributes"`
-	// Deferreds are the promises that may be settled, sorted by name. Nil says that the
-	// module does not tell: every name and every value is taken.
+	// Deferreds are the promises that may be settled, sorted by name. Nil says that the module does not tell: every
+	// name and every value is taken.
 	Deferreds []DeferredInfo `msgpack:"deferreds"`
 	Input     *Schema        `msgpack:"input"`
 	Key       string         `msgpack:"key"`
@@ -86,8 +87,8 @@ type SignalInfo struct {
 	Value *Schema `msgpack:"value"`
 }
 
-// ActivityInfo describes one activity. Retry and Timeout are its defaults, for
-// people to read: each [Activity] op carries its own.
+// ActivityInfo describes one activity. Retry and Timeout are its defaults, for people to read: each [Activity] op
+// carries its own.
 type ActivityInfo struct {
 	Input   *Schema `msgpack:"input"`
 	Name    string  `msgpack:"name"`
@@ -103,9 +104,8 @@ const (
 	DialectPostgres = "postgres"
 )
 
-// Migration is one step of a module's SQL schema. The host applies the steps in
-// order of Version, once each, when the module is deployed, and skips those of
-// the other dialect. A step that was applied must not change.
+// Migration is one step of a module's SQL schema. The host applies the steps in order of Version, once each, when the
+// module is deployed, and skips those of the other dialect. A step that was applied must not change.
 type Migration struct {
 	Dialect string `msgpack:"dialect"`
 	Name    string `msgpack:"name"`

@@ -23,8 +23,7 @@ const (
 
 // What [ExportStart] and [ExportResume] return.
 const (
-	// StatusDone says that the invocation is over and its [Outcome] was handed
-	// over with [ImportOutput].
+	// StatusDone says that the invocation is over and its [Outcome] was handed over with [ImportOutput].
 	StatusDone int32 = 0
 	// StatusParked says that the guest waits for deliveries.
 	StatusParked int32 = 1
@@ -43,9 +42,8 @@ const (
 	ImportLog = "log"
 )
 
-// Kinds of durable operation. Each is also the name of the import that issues
-// it: (ptr, len i32) → op i32. A result above zero is the number of the op; a
-// negative one, -n, says that the op was refused and that an [Error] of n bytes
+// Kinds of durable operation. Each is also the name of the import that issues it: (ptr, len i32) → op i32. A result
+// above zero is the number of the op; a negative one, -n, says that the op was refused and that an [Error] of n bytes
 // is pending for [ImportInput].
 const (
 	OpSleep       = "sleep"
@@ -69,19 +67,17 @@ const (
 	OpInterrupt   = "interrupt"
 )
 
-// ImportCancel (op i32) tells the host that the guest no longer waits for an
-// op. The host does not deliver the op after that.
+// ImportCancel (op i32) tells the host that the guest no longer waits for an op. The host does not deliver the op after
+// that.
 const ImportCancel = "cancel"
 
-// ImportOperation (index i32) → i32 tells the host that the guest begins the operation of that
-// number, from 0 on, of the [Operations] that it runs; their count says that it has run them
-// all. The result is 0; a negative one, -n, says that the host has refused it, and that an
-// [Error] of n bytes is pending.
+// ImportOperation (index i32) → i32 tells the host that the guest begins the operation of that number, from 0 on, of
+// the [Operations] that it runs; their count says that it has run them all. The result is 0; a negative one, -n, says
+// that the host has refused it, and that an [Error] of n bytes is pending.
 const ImportOperation = "operation"
 
-// Immediate calls of activities: (ptr, len i32) → n i32. A result of zero or
-// more is the length of the reply that is pending for [ImportInput]; a negative
-// one, -n, says that the call failed and that an [Error] of n bytes is pending.
+// Immediate calls of activities: (ptr, len i32) → n i32. A result of zero or more is the length of the reply that is
+// pending for [ImportInput]; a negative one, -n, says that the call failed and that an [Error] of n bytes is pending.
 const (
 	ImportTxExec  = "tx_exec"
 	ImportTxQuery = "tx_query"
@@ -96,7 +92,8 @@ const (
 
 // OpKinds lists the durable imports, in the order of the specification.
 var OpKinds = []string{
-	OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend,
+	OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal,
+	OpEntityCall, OpEntitySend,
 	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish, OpInterrupt,
 }
 

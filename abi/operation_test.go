@@ -14,7 +14,9 @@ func TestOperationInput(t *testing.T) {
 	input, err := deposit.CheckInput([]byte{0xcd, 0, 5}) // 5, not in its shortest form
 	require.NoError(t, err)
 	require.Equal(t, []byte{5}, input)
-	for name, bad := range map[string][]byte{"a string": {0xa1, 'x'}, "nothing": nil, "no msgpack": {0xc1}, "two values": {1, 2}} {
+	for name, bad := range map[string][]byte{
+		"a string": {0xa1, 'x'}, "nothing": nil, "no msgpack": {0xc1}, "two values": {1, 2},
+	} {
 		_, err := deposit.CheckInput(bad)
 		require.Equal(t, abi.CodeOperationInput, abi.CodeOf(err), name)
 		require.ErrorContains(t, err, `"deposit"`, name)

@@ -6,8 +6,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Sleep is the body of [OpSleep]. It is delivered with nil once Duration has
-// passed since the journal time at which it was issued.
+// Sleep is the body of [OpSleep]. It is delivered with nil once Duration has passed since the journal time at which it
+// was issued.
 type Sleep struct {
 	// Duration in nanoseconds. Zero or less is over at once, but still an op.
 	Duration int64 `msgpack:"duration"`
@@ -15,8 +15,8 @@ type Sleep struct {
 	Name string `msgpack:"name"`
 }
 
-// Activity is the body of [OpActivity]. It is delivered with the result of the
-// activity, or with the error of its last attempt.
+// Activity is the body of [OpActivity]. It is delivered with the result of the activity, or with the error of its last
+// attempt.
 type Activity struct {
 	Input []byte `msgpack:"input"`
 	// Key is an explicit identity; empty means the hash of Input.
@@ -28,37 +28,34 @@ type Activity struct {
 	Timeout int64 `msgpack:"timeout"`
 }
 
-// Deferred is the body of [OpDeferred]: await a named promise of this
-// execution. It is delivered with the value it was resolved with, or with the
-// error it was rejected with.
+// Deferred is the body of [OpDeferred]: await a named promise of this execution. It is delivered with the value it was
+// resolved with, or with the error it was rejected with.
 type Deferred struct {
 	Name string `msgpack:"name"`
 }
 
-// Resolve is the body of [OpResolve]: resolve or reject a named promise. It is
-// delivered with true, or with false if the promise was already settled.
+// Resolve is the body of [OpResolve]: resolve or reject a named promise. It is delivered with true, or with false if
+// the promise was already settled.
 type Resolve struct {
 	// Error rejects the promise; nil resolves it with Value.
 	Error *Error `msgpack:"error"`
-	// Execution is the id of the execution that owns the promise; empty means
-	// this one.
+	// Execution is the id of the execution that owns the promise; empty means this one.
 	Execution string `msgpack:"execution"`
 	Name      string `msgpack:"name"`
 	Value     []byte `msgpack:"value"`
 }
 
-// Receive is the body of [OpReceive]: wait for the next signal of a name. It is
-// delivered with the value of that signal. Signals are delivered in the order in
-// which they were sent, each to one op.
+// Receive is the body of [OpReceive]: wait for the next signal of a name. It is delivered with the value of that
+// signal. Signals are delivered in the order in which they were sent, each to one op.
 //
-// One that is open at the end of a turn says that the workflow has looked at all signals of
-// its name that were delivered before. Until then the host keeps them: see [Continue].
+// An op that is open at the end of a turn acknowledges all signals of its name that were delivered before. Until then
+// the host keeps them: see [Continue].
 type Receive struct {
 	Name string `msgpack:"name"`
 }
 
-// Signal is the body of [OpSignal]: send a signal to another execution. It is
-// delivered with nil once the signal is durable.
+// Signal is the body of [OpSignal]: send a signal to another execution. It is delivered with nil once the signal is
+// durable.
 type Signal struct {
 	// Execution is the name of the execution that is to receive it.
 	Execution string `msgpack:"execution"`
@@ -86,24 +83,20 @@ const (
 	OnCancelTerminate = "terminate"
 )
 
-// Call is the body of [OpCall] and [OpSend]: start another workflow through
-// its client. A call is delivered with the workflow's result or error, a send
-// with the id of the execution as soon as its start is durable.
+// Call is the body of [OpCall] and [OpSend]: start another workflow through its client. A call is delivered with the
+// workflow's result or error, a send with the id of the execution as soon as its start is durable.
 type Call struct {
 	Input   []byte `msgpack:"input"`
 	Key     string `msgpack:"key"`
 	KeyMode string `msgpack:"key_mode"`
-	// OnCancel is what becomes of the callee if this op started it and is given up: it is
-	// cancelled, or the caller ends while it is pending. It is no part of the op's identity,
-	// and a send has none.
+	// OnCancel is what becomes of the callee if this op started it and is given up: it is cancelled, or the caller ends
+	// while it is pending. It is no part of the op's identity, and a send has none.
 	OnCancel string `msgpack:"on_cancel"`
-	// Workflow is "Name" for one of the caller's deployment or
-	// "deployment/Name".
+	// Workflow is "Name" for one of the caller's deployment or "deployment/Name".
 	Workflow string `msgpack:"workflow"`
 }
 
-// Poll is the body of [OpPoll]: look at another execution. It is delivered
-// with a [PollReply].
+// Poll is the body of [OpPoll]: look at another execution. It is delivered with a [PollReply].
 type Poll struct {
 	Execution string `msgpack:"execution"`
 }
@@ -114,16 +107,16 @@ type PollReply struct {
 	State   string   `msgpack:"state"`
 }
 
-// Interrupt is the body of [OpInterrupt]: ask another execution to stop. It is delivered with
-// nil once the request is durable.
+// Interrupt is the body of [OpInterrupt]: ask another execution to stop. It is delivered with nil once the request is
+// durable.
 type Interrupt struct {
 	// Execution is the name of the execution that is to stop.
 	Execution string `msgpack:"execution"`
 	Reason    string `msgpack:"reason"`
 }
 
-// Interrupted is the body of [OpInterrupted]: wait until a client asks this
-// execution to stop. It is delivered with an [Interruption].
+// Interrupted is the body of [OpInterrupted]: wait until a client asks this execution to stop. It is delivered with an
+// [Interruption].
 type Interrupted struct{}
 
 // Interruption says why an execution was asked to stop.
@@ -131,16 +124,15 @@ type Interruption struct {
 	Reason string `msgpack:"reason"`
 }
 
-// Patched is the body of [OpPatched]: ask whether this run takes a change of the
-// code. It is delivered at once, with true if the run had not yet passed this point
-// when it came to the changed code, and with false if it had: see the specification.
+// Patched is the body of [OpPatched]: ask whether this run takes a change of the code. It is delivered at once, with
+// true if the run had not yet passed this point when it came to the changed code, and with false if it had: see the
+// specification.
 type Patched struct {
 	// ID names the change.
 	ID string `msgpack:"id"`
 }
 
-// SQL is the body of [ImportTxExec] and [ImportTxQuery]. Args is one msgpack
-// array; $1 stands for its first element.
+// SQL is the body of [ImportTxExec] and [ImportTxQuery]. Args is one msgpack array; $1 stands for its first element.
 type SQL struct {
 	Args  []byte `msgpack:"args"`
 	Query string `msgpack:"query"`
@@ -151,8 +143,8 @@ type ExecReply struct {
 	RowsAffected int64 `msgpack:"rows_affected"`
 }
 
-// QueryReply is the reply of [ImportTxQuery]. Rows is a msgpack array of
-// arrays: nil, bool, int, float, string, bin or timestamp.
+// QueryReply is the reply of [ImportTxQuery]. Rows is a msgpack array of arrays: nil, bool, int, float, string, bin or
+// timestamp.
 type QueryReply struct {
 	Columns []string `msgpack:"columns"`
 	Rows    [][]any  `msgpack:"rows"`

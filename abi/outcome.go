@@ -18,8 +18,8 @@ func DecodeResult(output []byte) (*Outcome, *Error) {
 	return out, err
 }
 
-// DecodeOutcome reads what a guest hands over when it is done. The value comes
-// back in canonical form; an error comes back clamped, without a value.
+// DecodeOutcome reads what a guest hands over when it is done. The value comes back in canonical form; an error comes
+// back clamped, without a value.
 func DecodeOutcome(output []byte) (*Outcome, *Error) {
 	out, err := DecodeAs[Outcome](output)
 	if err != nil {

@@ -12,11 +12,15 @@ import (
 
 func TestDecodeOutcome(t *testing.T) {
 	t.Parallel()
-	out, err := abi.DecodeOutcome(abi.MustMarshal(&abi.Outcome{Value: []byte("\x82\xa1b\x01\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x02")}))
+	out, err := abi.DecodeOutcome(abi.MustMarshal(&abi.Outcome{
+		Value: []byte("\x82\xa1b\x01\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x02"),
+	}))
 	require.Nil(t, err)
 	require.Equal(t, []byte("\x82\xa1a\x02\xa1b\x01"), out.Value, "keys are sorted and numbers are short")
 
-	out, err = abi.DecodeOutcome(abi.MustMarshal(&abi.Outcome{Value: abi.Nil, Error: &abi.Error{Code: "CR-2001", Message: "declined"}}))
+	out, err = abi.DecodeOutcome(abi.MustMarshal(&abi.Outcome{
+		Value: abi.Nil, Error: &abi.Error{Code: "CR-2001", Message: "declined"},
+	}))
 	require.Nil(t, err)
 	require.Nil(t, out.Value, "a failure has no value")
 	require.Equal(t, "declined", out.Error.Message)
@@ -27,7 +31,9 @@ func TestDecodeOutcome(t *testing.T) {
 	}{
 		"garbage":           {[]byte{0xc1}, abi.CodeBadBody},
 		"value is no value": {abi.MustMarshal(&abi.Outcome{Value: []byte{0x01, 0x02}}), abi.CodeBadBody},
-		"value too large":   {abi.MustMarshal(&abi.Outcome{Value: make([]byte, abi.MaxPayload+1)}), abi.CodePayloadTooLarge},
+		"value too large": {
+			abi.MustMarshal(&abi.Outcome{Value: make([]byte, abi.MaxPayload+1)}), abi.CodePayloadTooLarge,
+		},
 	} {
 		_, err := abi.DecodeOutcome(c.output)
 		require.NotNil(t, err, name)
@@ -38,7 +44,10 @@ func TestDecodeOutcome(t *testing.T) {
 func TestClamp(t *testing.T) {
 	t.Parallel()
 	e := &abi.Error{
-		Code: "my own", Message: strings.Repeat("ä", 20_000), Hint: "broken \xff", Type: strings.Repeat("t", abi.MaxName+1),
+		Code:    "my own",
+		Message: strings.Repeat("ä", 20_000),
+		Hint:    "broken \xff",
+		Type:    strings.Repeat("t", abi.MaxName+1),
 		Details: make([]byte, 256<<10+1),
 	}
 	e.Clamp()

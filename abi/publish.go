@@ -28,8 +28,8 @@ type Publish struct {
 // Published is a name with a value.
 type Published struct {
 	Name string `msgpack:"name"`
-	// Value is one msgpack value; nil takes the name away. That of an attribute is a string,
-	// a number, a bool or a timestamp.
+	// Value is one msgpack value; nil takes the name away. The value of an attribute is a string, a number, a bool or
+	// a timestamp.
 	Value []byte `msgpack:"value"`
 }
 
@@ -74,7 +74,9 @@ func checkPublish(b *Publish) *Error {
 		}
 	}
 	if bytes > MaxPublishedBytes {
-		return Errorf(CodePayloadTooLarge, "%s: the state has %d bytes, the limit is %d", OpPublish, bytes, MaxPublishedBytes)
+		return Errorf(
+			CodePayloadTooLarge, "%s: the state has %d bytes, the limit is %d", OpPublish, bytes, MaxPublishedBytes,
+		)
 	}
 	for _, a := range b.Attributes {
 		if a.Value == nil {

@@ -26,8 +26,8 @@ func (w *WorkflowInfo) Attribute(name string) (*AttributeInfo, error) {
 	return nil, undeclared(CodeUnknownState, w.Name, "attribute", name, names)
 }
 
-// CheckPublish checks what a run publishes against what its workflow declares, and makes
-// the values of its state canonical. The host and the test kit of the Go SDK both call it.
+// CheckPublish checks what a run publishes against what its workflow declares, and makes the values of its state
+// canonical. The host and the test kit of the Go SDK both call it.
 func (w *WorkflowInfo) CheckPublish(b *Publish) (*Publish, error) {
 	checked := &Publish{Attributes: b.Attributes, Progress: b.Progress, State: slices.Clone(b.State)}
 	for i, p := range b.State {
@@ -55,7 +55,10 @@ func (w *WorkflowInfo) CheckPublish(b *Publish) (*Publish, error) {
 			return nil, aerr
 		}
 		if a.Type != info.Type {
-			return nil, Errorf(CodeBadAttribute, "the attribute %q of workflow %s is a %s, not a %s", p.Name, w.Name, info.Type, a.Type)
+			return nil, Errorf(
+				CodeBadAttribute, "the attribute %q of workflow %s is a %s, not a %s", p.Name, w.Name, info.Type,
+				a.Type,
+			)
 		}
 	}
 	return checked, nil

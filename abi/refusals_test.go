@@ -54,20 +54,39 @@ func refusedOps() map[string]map[string]any {
 			"much jitter":     activity(func(a *abi.Activity) { a.Retry.Jitter = 1.5 }),
 			"no jitter":       activity(func(a *abi.Activity) { a.Retry.Jitter = math.NaN() }),
 			"a key twice":     activity(func(a *abi.Activity) { a.Input = twice }),
-			"a deep input":    activity(func(a *abi.Activity) { a.Input = append(bytes.Repeat([]byte{0x91}, abi.MaxDepth+1), 1) }),
+			"a deep input": activity(func(a *abi.Activity) {
+				a.Input = append(bytes.Repeat([]byte{0x91}, abi.MaxDepth+1), 1)
+			}),
 		},
-		abi.OpSleep:      {"a long name": abi.Sleep{Name: long}},
-		abi.OpDeferred:   {"no name": abi.Deferred{}, "a long name": abi.Deferred{Name: long}},
-		abi.OpReceive:    {"no name": abi.Receive{}},
-		abi.OpPatched:    {"a long id": abi.Patched{ID: long}},
-		abi.OpPoll:       {"a long name": abi.Poll{Execution: far}},
-		abi.OpResolve:    {"no name": abi.Resolve{Value: one}, "a long name": abi.Resolve{Name: "d", Execution: far, Value: one}},
-		abi.OpSignal:     {"no name": abi.Signal{Value: one}, "a long name": abi.Signal{Name: "s", Execution: far, Value: one}},
-		abi.OpInterrupt:  {"a long reason": abi.Interrupt{Reason: strings.Repeat("r", abi.MaxReason+1)}, "a long name": abi.Interrupt{Execution: far}},
-		abi.OpCall:       {"a long name": abi.Call{Workflow: far, Input: one}, "a policy": abi.Call{Workflow: "w", Input: one, OnCancel: "maybe"}},
-		abi.OpEntityCall: {"a long name": abi.EntityMessage{Entity: entity, Operation: "o", Input: one}, "no operation": abi.EntityMessage{Entity: "e/1", Input: one}},
-		abi.OpLock:       {"none": abi.Lock{}, "many": abi.Lock{Entities: make([]string, abi.MaxLocked+1)}, "a long name": abi.Lock{Entities: []string{entity}}},
-		abi.OpAnswer:     {"no id": abi.Answer{Value: one}},
+		abi.OpSleep:    {"a long name": abi.Sleep{Name: long}},
+		abi.OpDeferred: {"no name": abi.Deferred{}, "a long name": abi.Deferred{Name: long}},
+		abi.OpReceive:  {"no name": abi.Receive{}},
+		abi.OpPatched:  {"a long id": abi.Patched{ID: long}},
+		abi.OpPoll:     {"a long name": abi.Poll{Execution: far}},
+		abi.OpResolve: {
+			"no name": abi.Resolve{Value: one}, "a long name": abi.Resolve{Name: "d", Execution: far, Value: one},
+		},
+		abi.OpSignal: {
+			"no name": abi.Signal{Value: one}, "a long name": abi.Signal{Name: "s", Execution: far, Value: one},
+		},
+		abi.OpInterrupt: {
+			"a long reason": abi.Interrupt{Reason: strings.Repeat("r", abi.MaxReason+1)},
+			"a long name":   abi.Interrupt{Execution: far},
+		},
+		abi.OpCall: {
+			"a long name": abi.Call{Workflow: far, Input: one},
+			"a policy":    abi.Call{Workflow: "w", Input: one, OnCancel: "maybe"},
+		},
+		abi.OpEntityCall: {
+			"a long name":  abi.EntityMessage{Entity: entity, Operation: "o", Input: one},
+			"no operation": abi.EntityMessage{Entity: "e/1", Input: one},
+		},
+		abi.OpLock: {
+			"none":        abi.Lock{},
+			"many":        abi.Lock{Entities: make([]string, abi.MaxLocked+1)},
+			"a long name": abi.Lock{Entities: []string{entity}},
+		},
+		abi.OpAnswer: {"no id": abi.Answer{Value: one}},
 	}
 }
 
@@ -96,8 +115,10 @@ func misfits() map[string]struct {
 		"not a list":               {order, values{"cents": 1, "notes": true}},
 		"negative":                 {abi.Schema{Type: abi.TypeUint, Bits: 32}, -1},
 		"a 64-bit float":           {abi.Schema{Type: abi.TypeFloat, Bits: 32}, 1.5},
-		"within a map":             {abi.Schema{Type: abi.TypeMap, Elem: &abi.Schema{Type: abi.TypeBool}}, values{"a\"b": 1}},
-		"not a map":                {abi.Schema{Type: abi.TypeMap, Elem: &text}, 1},
+		"within a map": {
+			abi.Schema{Type: abi.TypeMap, Elem: &abi.Schema{Type: abi.TypeBool}}, values{"a\"b": 1},
+		},
+		"not a map": {abi.Schema{Type: abi.TypeMap, Elem: &text}, 1},
 	}
 }
 
@@ -117,12 +138,17 @@ func makeRefusals(t *testing.T) []refusal {
 			add(refusal{Name: name, Kind: kind, Hex: hex.EncodeToString(packed)}, orNil(err))
 		}
 	}
-	for name, key := range sorted(map[string]string{"empty": "", "long": strings.Repeat("ä", abi.MaxKey), "a line break": "a\nb"}) {
+	for name, key := range sorted(map[string]string{
+		"empty": "", "long": strings.Repeat("ä", abi.MaxKey), "a line break": "a\nb",
+	}) {
 		add(refusal{Name: name, Kind: "key", Hex: hex.EncodeToString([]byte(key))}, abi.CheckKey(key))
 	}
 	for name, m := range sorted(misfits()) {
 		value, schema := abi.MustMarshal(m.value), abi.MustMarshal(m.schema)
-		add(refusal{Name: name, Kind: "value", Hex: hex.EncodeToString(value), Schema: hex.EncodeToString(schema)}, m.schema.Check(value))
+		add(
+			refusal{Name: name, Kind: "value", Hex: hex.EncodeToString(value), Schema: hex.EncodeToString(schema)},
+			m.schema.Check(value),
+		)
 	}
 	return list
 }

@@ -5,29 +5,25 @@ import (
 	"slices"
 )
 
-// CheckRequest bounds the request of a start, makes it canonical and checks it
-// against the workflow's type. A request that was left out is nil.
+// CheckRequest bounds the request of a start, makes it canonical and checks it against the workflow's type. A request
+// that was left out is nil.
 //
-// The host and the test kit of the Go SDK both call it, so they refuse the same
-// requests.
+// The host and the test kit of the Go SDK both call it, so they refuse the same requests.
 func (w *WorkflowInfo) CheckRequest(input []byte) ([]byte, error) {
 	return checkValue("the input", w.Input, orAbsent(w.Input, input))
 }
 
-// CheckValue does for the value of a signal what [WorkflowInfo.CheckRequest] does for a
-// request.
+// CheckValue does for the value of a signal what [WorkflowInfo.CheckRequest] does for a request.
 func (s *SignalInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", s.Value, orAbsent(s.Value, value))
 }
 
-// CheckInput does for the input of a query what [WorkflowInfo.CheckRequest] does for a
-// request.
+// CheckInput does for the input of a query what [WorkflowInfo.CheckRequest] does for a request.
 func (q *QueryInfo) CheckInput(input []byte) ([]byte, error) {
 	return checkValue("the input", q.Input, orAbsent(q.Input, input))
 }
 
-// checkValue bounds a value, makes it canonical and checks it against its type; what
-// names it in errors.
+// checkValue bounds a value, makes it canonical and checks it against its type; what names it in errors.
 func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {
 	if len(value) > MaxPayload {
 		return nil, Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)
@@ -44,9 +40,8 @@ func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {
 	return canonical, nil
 }
 
-// orAbsent is the value, or what stands for one that was left out: an empty struct if no
-// field of it is required, and nil otherwise. For a struct without fields nil says nothing,
-// too.
+// orAbsent is the value, or the stand-in for an omitted value: an empty struct if none of its fields is required, and
+// nil otherwise. For a struct without fields, nil is an omitted value too.
 func orAbsent(s *Schema, value []byte) []byte {
 	structure := s != nil && s.Type == TypeStruct && !s.Nullable
 	switch {

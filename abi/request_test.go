@@ -11,7 +11,9 @@ func TestAbsentRequest(t *testing.T) {
 	text := &Schema{Type: TypeString}
 	optional := &Schema{Type: TypeStruct, Fields: []Field{{Name: "a", Schema: text}}}
 	nullable := &Schema{Type: TypeStruct, Nullable: true}
-	required := &Schema{Type: TypeStruct, Fields: []Field{{Name: "a", Schema: text}, {Name: "b", Required: true, Schema: text}}}
+	required := &Schema{
+		Type: TypeStruct, Fields: []Field{{Name: "a", Schema: text}, {Name: "b", Required: true, Schema: text}},
+	}
 	empty := MustMarshal(map[string]any{})
 	for name, c := range map[string]struct {
 		schema *Schema

@@ -12,11 +12,10 @@ const (
 type Retry struct {
 	// Backoff is exponential (the default, if empty) or constant.
 	Backoff string `msgpack:"backoff"`
-	// Base is the first delay in nanoseconds; 0 means one second. Exponential
-	// delays double from there and are capped at [MaxBackoff].
+	// Base is the first delay in nanoseconds; 0 means one second. Exponential delays double from there and are capped
+	// at [MaxBackoff].
 	Base int64 `msgpack:"base"`
-	// Jitter is the largest fraction, 0 to 1, by which a delay is shortened at
-	// random.
+	// Jitter is the largest fraction, 0 to 1, by which a delay is shortened at random.
 	Jitter float64 `msgpack:"jitter"`
 	// Retries is how many attempts may follow the first.
 	Retries uint32 `msgpack:"retries"`

@@ -16,8 +16,17 @@ func TestRetryDelay(t *testing.T) {
 		}
 		return all
 	}
-	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}, delays(Retry{}), "by default: doubled from one second, capped at a minute")
+	require.Equal(
+		t, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}, delays(Retry{}),
+		"by default: doubled from one second, capped at a minute",
+	)
 	require.Equal(t, []time.Duration{5, 10, 20, 40, 60, 60, 60, 60}, delays(Retry{Base: int64(5 * time.Second)}))
-	require.Equal(t, []time.Duration{7, 7, 7, 7, 7, 7, 7, 7}, delays(Retry{Backoff: BackoffConstant, Base: int64(7 * time.Second)}))
-	require.Equal(t, []time.Duration{60, 60, 60, 60, 60, 60, 60, 60}, delays(Retry{Backoff: BackoffConstant, Base: int64(time.Hour)}))
+	require.Equal(
+		t, []time.Duration{7, 7, 7, 7, 7, 7, 7, 7},
+		delays(Retry{Backoff: BackoffConstant, Base: int64(7 * time.Second)}),
+	)
+	require.Equal(
+		t, []time.Duration{60, 60, 60, 60, 60, 60, 60, 60},
+		delays(Retry{Backoff: BackoffConstant, Base: int64(time.Hour)}),
+	)
 }

@@ -12,15 +12,14 @@ import (
 
 // Limits of a [Schema] that comes from outside.
 const (
-	// maxSchemaDepth is below MaxDepth, so that a value of the deepest schema
-	// still passes [Canonical].
+	// maxSchemaDepth is below MaxDepth, so that a value of the deepest schema still passes [Canonical].
 	maxSchemaDepth = 32
 	// maxSchemaNodes bounds the schemas and fields of one schema in total.
 	maxSchemaNodes = 10_000
 )
 
-// Validate checks a schema that comes from a manifest: known types, valid
-// widths, bounded depth and size. The error is a [CodeBadManifest].
+// Validate checks a schema that comes from a manifest: known types, valid widths, bounded depth and size. The error is
+// a [CodeBadManifest].
 func (s *Schema) Validate() error {
 	nodes := 0
 	return s.validate("", 0, &nodes)
@@ -84,18 +83,16 @@ func badSchema(path, format string, args ...any) error {
 	return Errorf(CodeBadManifest, "%s%s", pathPrefix(path), fmt.Sprintf(format, args...))
 }
 
-// Check tells whether one msgpack value fits the schema. The error is a
-// [CodeBadInput] that names the place: "items[2].quantity: expected int, got
-// string". A nil schema accepts every value.
+// Check tells whether one msgpack value fits the schema. The error is a [CodeBadInput] that names the place:
+// "items[2].quantity: expected int, got string". A nil schema accepts every value.
 //
-// The check is strict, because typed code decodes the value afterwards: an
-// integer does not fit a float, nor a float64 a float32. A caller that has
-// looser data, such as JSON, converts it first.
+// The check is strict, because typed code decodes the value afterwards: an integer does not fit a float, nor a float64
+// a float32. A caller that has looser data, such as JSON, converts it first.
 func (s *Schema) Check(data []byte) error { return s.check(data, false) }
 
-// CheckDecodes tells whether code of the type can decode one msgpack value without making
-// up any of it. It is [Schema.Check], but lets fields pass that the type does not have: code
-// that has dropped a field still reads what was stored with it.
+// CheckDecodes tells whether code of the type can decode one msgpack value without making up any of it. It is
+// [Schema.Check], but lets fields pass that the type does not have: code that has dropped a field still reads what was
+// stored with it.
 func (s *Schema) CheckDecodes(data []byte) error { return s.check(data, true) }
 
 // IsUnrelated tells whether a value has fields, and a struct of the type has none of them: code of the
@@ -124,8 +121,7 @@ func (s *Schema) check(data []byte, moreFields bool) error {
 	return nil
 }
 
-// A checker walks a canonical value. The value is known to be well-formed; the
-// checker only compares it with a schema.
+// A checker walks a canonical value. The value is known to be well-formed; the checker only compares it with a schema.
 type checker struct {
 	in  []byte
 	pos int
@@ -133,8 +129,7 @@ type checker struct {
 	moreFields bool
 }
 
-// A token is the head of a value and its content. The elements of a list or map
-// follow as separate tokens.
+// A token is the head of a value and its content. The elements of a list or map follow as separate tokens.
 type token struct {
 	kind  string // one of the schema types, or typeExtension; a struct is a TypeMap
 	uint  uint64 // the value of a TypeUint: an integer of zero or more
@@ -385,8 +380,8 @@ func (s *Schema) String() string {
 	return name
 }
 
-// A misfit says where and why a value does not fit. The path is built from the
-// leaf upwards, so that a value that fits pays nothing for it.
+// A misfit says where and why a value does not fit. The path is built from the leaf upwards, so that a value that fits
+// pays nothing for it.
 type misfit struct{ path, message string }
 
 func misfitf(format string, args ...any) *misfit {

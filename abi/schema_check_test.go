@@ -55,7 +55,10 @@ func TestSchemaCheck(t *testing.T) {
 		{"MissingDeep", base(m{"items": []any{m{"sku": "x"}}}), `items[0]: the field "quantity" is missing`},
 		{"Misspelt", base(m{"pric": 1.5}), `unknown field "pric"; did you mean "price"?`},
 		{"Unknown", base(m{"customer_name": 1}), `unknown field "customer_name"; known are at, blob,`},
-		{"WrongType", base(m{"items": []any{m{"quantity": 1}, m{"quantity": 1}, m{"quantity": "x"}}}), "items[2].quantity: expected int8, got string"},
+		{
+			"WrongType", base(m{"items": []any{m{"quantity": 1}, m{"quantity": 1}, m{"quantity": "x"}}}),
+			"items[2].quantity: expected int8, got string",
+		},
 		{"TooWide", base(m{"items": []any{m{"quantity": 128}}}), "items[0].quantity: 128 is out of the range of int8"},
 		{"TooNegative", base(m{"items": []any{m{"quantity": -129}}}), "-129 is out of the range of int8"},
 		{"NegativeUint", base(m{"limits": m{"a": -1}}), `limits["a"]: -1 is out of the range of uint16`},
@@ -134,7 +137,14 @@ func TestSchemaValidate(t *testing.T) {
 		{"Unsorted", &Schema{Type: TypeStruct, Fields: []Field{{Name: "b"}, {Name: "a"}}}, "alphabetical"},
 		{"Twice", &Schema{Type: TypeStruct, Fields: []Field{{Name: "a"}, {Name: "a"}}}, "occurs twice"},
 		{"NoName", &Schema{Type: TypeStruct, Fields: []Field{{}}}, "is not a valid name of a field"},
-		{"Path", &Schema{Type: TypeStruct, Fields: []Field{{Name: "a", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: "x"}}}}}, `a[]: "x" is not a type`},
+		{
+			"Path",
+			&Schema{
+				Type:   TypeStruct,
+				Fields: []Field{{Name: "a", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: "x"}}}},
+			},
+			`a[]: "x" is not a type`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,5 +182,7 @@ func TestUnrelated(t *testing.T) {
 	require.False(t, money.IsUnrelated(MustMarshal(map[string]int{})))
 	require.False(t, money.IsUnrelated([]byte{0xc1}), "it is no value")
 	require.False(t, (&Schema{Type: TypeStruct}).IsUnrelated(MustMarshal(map[string]int{"euros": 1})))
-	require.False(t, (&Schema{Type: TypeMap, Elem: &Schema{Type: TypeInt}}).IsUnrelated(MustMarshal(map[string]int{"euros": 1})))
+	require.False(
+		t, (&Schema{Type: TypeMap, Elem: &Schema{Type: TypeInt}}).IsUnrelated(MustMarshal(map[string]int{"euros": 1})),
+	)
 }

@@ -19,8 +19,7 @@ import (
 
 const specFile = "ABI.md"
 
-// conversation is the worked example of the specification: a workflow that
-// calls an activity, sleeps and returns.
+// conversation is the worked example of the specification: a workflow that calls an activity, sleeps and returns.
 func conversation() []struct {
 	title string
 	body  any
@@ -34,13 +33,27 @@ func conversation() []struct {
 			Body: bin(map[string]any{"name": "Ada"}), Execution: "greetings/Greet/ada", Kind: abi.InvokeWorkflow,
 			Name: "Greet", Namespace: "default", Seed: []byte("0123456789abcdef"), Time: started,
 		}},
-		{"Guest calls `interrupted(ptr, %d)`, so that it learns of a request to stop. The result is **1**, the op's number:", abi.Interrupted{}},
-		{"Guest calls `activity(ptr, %d)`. The result is **2**. All its coroutines wait now, so `cruster_start` returns **1** (parked):", abi.Activity{
-			Input: bin("Ada"), Name: "hello", Retry: abi.Retry{Retries: 3}, Timeout: 30_000_000_000,
-		}},
+		{
+			"Guest calls `interrupted(ptr, %d)`, so that it learns of a request to stop. The result is **1**, the " +
+				"op's number:",
+			abi.Interrupted{},
+		},
+		{
+			"Guest calls `activity(ptr, %d)`. The result is **2**. All its coroutines wait now, so `cruster_start` " +
+				"returns **1** (parked):",
+			abi.Activity{
+				Input: bin("Ada"), Name: "hello", Retry: abi.Retry{Retries: 3}, Timeout: 30_000_000_000,
+			},
+		},
 		{"The host commits, then runs the activity in *another* instance with `cruster_start(%d)`:", abi.Invocation{
-			Attempt: 1, Body: bin("Ada"), Execution: "greetings/Greet/ada", IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-b7d04c9e215f8a63e0c4f1d27a9b5836",
-			Kind: abi.InvokeActivity, Name: "hello", Namespace: "default", Time: started + 1_500_000,
+			Attempt:        1,
+			Body:           bin("Ada"),
+			Execution:      "greetings/Greet/ada",
+			IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-b7d04c9e215f8a63e0c4f1d27a9b5836",
+			Kind:           abi.InvokeActivity,
+			Name:           "hello",
+			Namespace:      "default",
+			Time:           started + 1_500_000,
 		}},
 		{
 			"The activity calls `sleep`, a durable op that is not available there. The result is **-%d**: " +
@@ -48,7 +61,11 @@ func conversation() []struct {
 			*abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
 				WithHint("Make durable calls in the workflow's execute: return from the activity first."),
 		},
-		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host discards its instance:", abi.Outcome{Value: bin("Hello, Ada!")}},
+		{
+			"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host " +
+				"discards its instance:",
+			abi.Outcome{Value: bin("Hello, Ada!")},
+		},
 		{"The host calls `cruster_resume(%d)` on the workflow's instance; `input` yields:", abi.Resume{
 			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Entries: 1, Time: started + 4_000_000,
 		}},
@@ -57,8 +74,16 @@ func conversation() []struct {
 				"Until the sleep is over the host may drop the instance; it would replay all of the above into a new one:",
 			abi.Sleep{Duration: 3_600_000_000_000},
 		},
-		{"An hour later: `cruster_resume(%d)`:", abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}, Entries: 2, Time: started + 3_600_004_500_000}},
-		{"Guest calls `output(ptr, %d)` and returns **0**. Op 1 was never delivered, which is fine:", abi.Outcome{Value: bin(map[string]any{"greeting": "Hello, Ada!"})}},
+		{
+			"An hour later: `cruster_resume(%d)`:",
+			abi.Resume{
+				Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}, Entries: 2, Time: started + 3_600_004_500_000,
+			},
+		},
+		{
+			"Guest calls `output(ptr, %d)` and returns **0**. Op 1 was never delivered, which is fine:",
+			abi.Outcome{Value: bin(map[string]any{"greeting": "Hello, Ada!"})},
+		},
 	}
 }
 
@@ -87,8 +112,7 @@ func renderConversation(t *testing.T) string {
 	return b.String()
 }
 
-// TestSpecificationExample checks that the worked example has the bytes that
-// this package encodes.
+// TestSpecificationExample checks that the worked example has the bytes that this package encodes.
 func TestSpecificationExample(t *testing.T) {
 	t.Parallel()
 	spec, err := os.ReadFile(specFile)

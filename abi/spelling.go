@@ -8,9 +8,8 @@ import (
 // A Spelling is what a name that was meant could be spelt like, and the name that there is of it.
 type Spelling struct{ Text, Of string }
 
-// DidYouMean is the end of a message about an unknown name: the known one that was probably
-// meant, as in `; did you mean "orders"?`. It is empty if none is near. The other spellings
-// stand for known names.
+// DidYouMean is the end of a message about an unknown name: the known one that was probably meant, as in `; did you
+// mean "orders"?`. It is empty if none is near. The other spellings stand for known names.
 func DidYouMean(name string, known []string, near ...Spelling) string {
 	texts := make([]Spelling, 0, len(known)+len(near))
 	for _, k := range known {

@@ -28,7 +28,9 @@ func TestDidYouMeanByAnotherSpelling(t *testing.T) {
 	near := []Spelling{{Text: "hourly", Of: "shop/hourly"}, {Text: "nightly", Of: "shop/nightly"}}
 	require.Equal(t, `; did you mean "shop/hourly"?`, DidYouMean("hourly", []string{"weekly"}, near...))
 	require.Equal(t, `; did you mean "shop/nightly"?`, DidYouMean("nigthly", []string{"weekly"}, near...))
-	require.Equal(t, `; did you mean "hourly"?`, DidYouMean("hourli", []string{"hourly"}, near...), "a known name comes first")
+	require.Equal(
+		t, `; did you mean "hourly"?`, DidYouMean("hourli", []string{"hourly"}, near...), "a known name comes first",
+	)
 	require.Empty(t, DidYouMean("daily", nil, near...))
 }
 

@@ -12,14 +12,16 @@ func TestDecodeSQLArgs(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 5)
 	got, err := DecodeSQLArgs(MustMarshal([]any{
-		nil, true, 1, -1, int8(-128), int16(300), int32(-70_000), int64(math.MinInt64), uint8(255), uint16(65_535), uint32(math.MaxUint32), uint64(math.MaxUint64),
+		nil, true, 1, -1, int8(-128), int16(300), int32(-70_000), int64(math.MinInt64), uint8(255), uint16(65_535),
+		uint32(math.MaxUint32), uint64(math.MaxUint64),
 		float32(1.5), 2.5, "text",
 		[]byte{1},
 		at,
 	}))
 	require.Nil(t, err)
 	want := []any{
-		nil, true, int64(1), int64(-1), int64(-128), int64(300), int64(-70_000), int64(math.MinInt64), int64(255), int64(65_535), int64(math.MaxUint32), uint64(math.MaxUint64),
+		nil, true, int64(1), int64(-1), int64(-128), int64(300), int64(-70_000), int64(math.MinInt64), int64(255),
+		int64(65_535), int64(math.MaxUint32), uint64(math.MaxUint64),
 		1.5, 2.5, "text",
 		[]byte{1},
 	}

@@ -7,14 +7,12 @@ type UpdateInfo struct {
 	Input  *Schema `msgpack:"input"`
 	Name   string  `msgpack:"name"`
 	Output *Schema `msgpack:"output"`
-	// Validated says that the workflow can tell beforehand whether it would refuse one:
-	// see [Query.Update].
+	// Validated says that the workflow can tell beforehand whether it would refuse one: see [Query.Update].
 	Validated bool `msgpack:"validated"`
 }
 
-// Update is the body of [OpUpdate]: wait for the next update of the workflow. It is
-// delivered with an [UpdateRequest]. Each goes to one op, in the order in which they were
-// sent.
+// Update is the body of [OpUpdate]: wait for the next update of the workflow. It is delivered with an [UpdateRequest].
+// Each goes to one op, in the order in which they were sent.
 type Update struct{}
 
 // UpdateRequest is an update that is to be answered.
@@ -25,8 +23,8 @@ type UpdateRequest struct {
 	Name  string `msgpack:"name"`
 }
 
-// Answer is the body of [OpAnswer]: answer an update. It is delivered with nil once the
-// answer is durable. An id that has been answered, or that no update has, is no error.
+// Answer is the body of [OpAnswer]: answer an update. It is delivered with nil once the answer is durable. An id that
+// has been answered, or that no update has, is no error.
 type Answer struct {
 	// Error refuses the update, or says why it failed; nil answers it with Value.
 	Error *Error `msgpack:"error"`
@@ -46,8 +44,7 @@ func (w *WorkflowInfo) Update(name string) (*UpdateInfo, error) {
 	return nil, undeclared(CodeUnknownUpdate, w.Name, "update", name, names)
 }
 
-// CheckInput does for the input of an update what [WorkflowInfo.CheckRequest] does for a
-// request.
+// CheckInput does for the input of an update what [WorkflowInfo.CheckRequest] does for a request.
 func (u *UpdateInfo) CheckInput(input []byte) ([]byte, error) {
 	return checkValue("the input", u.Input, orAbsent(u.Input, input))
 }

@@ -29,8 +29,8 @@ const vectorsFile = "testdata/vectors.json"
 // A vector is what an SDK in any language must produce, byte for byte.
 type vector struct {
 	Name string `json:"name"`
-	// Value is the value in a notation like JSON's, with h'…' for bytes, a
-	// decimal point in every float and t'…' for times.
+	// Value is the value in a notation like JSON's, with h'…' for bytes, a decimal point in every float and t'…' for
+	// times.
 	Value  string `json:"value"`
 	Hex    string `json:"hex"`
 	SHA256 string `json:"sha256"`
@@ -48,14 +48,15 @@ func makeVectors(t *testing.T) []vector {
 			require.Equal(t, canonical, packed, "%s: the encoding of a body is canonical", s.name)
 		}
 		sum := sha256.Sum256(canonical)
-		list = append(list, vector{s.name, diagnose(t, canonical), hex.EncodeToString(canonical), hex.EncodeToString(sum[:])})
+		list = append(list, vector{
+			s.name, diagnose(t, canonical), hex.EncodeToString(canonical), hex.EncodeToString(sum[:]),
+		})
 	}
 	return list
 }
 
-// TestVectors compares the encoding with the published vectors. They are a
-// contract with SDKs in other languages: adding vectors is fine, but changing
-// one makes a new version of the ABI.
+// TestVectors compares the encoding with the published vectors. They are a contract with SDKs in other languages:
+// adding vectors is fine, but changing one makes a new version of the ABI.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	got := makeVectors(t)

@@ -1,7 +1,6 @@
-// Package hash hashes values of the ABI: keys of executions and arguments of steps are told
-// apart by it. It is for hosts and test kits. Guests do not hash, and package abi must not
-// do it for them: in a Go module the hash alone is a hundred functions that every instance
-// has an entry for in its table.
+// Package hash hashes values of the ABI: keys of executions and arguments of steps are told apart by it. It is for
+// hosts and test kits. Guests do not hash, and package abi must not do it for them: in a Go module the hash alone is a
+// hundred functions that every instance has an entry for in its table.
 package hash
 
 import (

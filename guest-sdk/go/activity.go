@@ -7,9 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Activity is a step of a workflow that has side effects: it may use SQL, HTTP,
-// configuration and real time. It runs in its own instance of the module, the
-// host retries it, and its result is journaled. Make one with [NewActivity].
+// Activity is a step of a workflow that has side effects: it may use SQL, HTTP, configuration and real time. It runs in
+// its own instance of the module, the host retries it, and its result is journaled. Make one with [NewActivity].
 type Activity[In, Out any] struct {
 	name string
 	opts activityOptions
@@ -18,12 +17,13 @@ type Activity[In, Out any] struct {
 	registered *guest.Activity
 }
 
-// NewActivity registers an activity. Call it at package level, so that every
-// instance of the module has the activity. The options are the defaults of all
-// calls; without any, the host makes one attempt and does not retry.
+// NewActivity registers an activity. Call it at package level, so that every instance of the module has the activity.
+// The options are the defaults of all calls; without any, the host makes one attempt and does not retry.
 //
 // It panics if the name is invalid or already registered.
-func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
+func NewActivity[In, Out any](
+	name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption,
+) *Activity[In, Out] {
 	a := &Activity[In, Out]{name: name}
 	a.opts.apply(opts)
 	if a.opts.key != "" {
@@ -68,7 +68,9 @@ func (a *Activity[In, Out]) With(opts ...ActivityOption) *Activity[In, Out] {
 }
 
 func (a *Activity[In, Out]) encodeBody() guest.ActivityBody {
-	return guest.NewActivityBody(&abi.Activity{Key: a.opts.key, Name: a.name, Retry: a.opts.retry, Timeout: a.opts.timeout})
+	return guest.NewActivityBody(&abi.Activity{
+		Key: a.opts.key, Name: a.name, Retry: a.opts.retry, Timeout: a.opts.timeout,
+	})
 }
 
 // Call performs the activity and waits for its result. Its error is the last attempt's.

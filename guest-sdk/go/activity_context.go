@@ -34,9 +34,8 @@ func (c *ActivityContext) ExecutionID() string { return c.attempt.Invocation.Exe
 // Namespace is the tenant of the execution.
 func (c *ActivityContext) Namespace() string { return c.attempt.Invocation.Namespace }
 
-// IdempotencyKey is the same for all attempts of this step, and different for
-// every other step. Send it to services that detect repeated requests: if the
-// outcome of an attempt is lost, the next attempt has the same key.
+// IdempotencyKey is the same for all attempts of this step, and different for every other step. Send it to services
+// that detect repeated requests: if the outcome of an attempt is lost, the next attempt has the same key.
 func (c *ActivityContext) IdempotencyKey() string { return c.attempt.Invocation.IdempotencyKey }
 
 // Logger writes records of this execution to the host's log.
@@ -49,13 +48,12 @@ func (c *ActivityContext) Config(name string) (string, bool) {
 	return c.effects().config(name)
 }
 
-// Tx is the transaction of the activity. It begins with the first statement and
-// commits together with the activity's result: either both are stored or
-// neither. If the attempt fails, the transaction is rolled back.
+// Tx is the transaction of the activity. It begins with the first statement and commits together with the activity's
+// result: either both are stored or neither. If the attempt fails, the transaction is rolled back.
 func (c *ActivityContext) Tx() *Tx { return &Tx{effects: c.effects(), keep: &c.within.keep} }
 
-// HTTP makes HTTP calls, to the hosts that the deployment was granted. It is
-// refused once the transaction has begun: make HTTP calls before SQL.
+// HTTP makes HTTP calls, to the hosts that the deployment was granted. It is refused once the transaction has begun:
+// make HTTP calls before SQL.
 func (c *ActivityContext) HTTP() *HTTPClient { return &HTTPClient{effects: c.effects()} }
 
 func (c *ActivityContext) effects() effects { return effects{host: c.attempt.Host} }

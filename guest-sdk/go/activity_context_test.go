@@ -11,12 +11,18 @@ import (
 )
 
 // probe is an activity that each test replaces with a stub.
-var probe = cruster.NewActivity("test.probe", func(*cruster.ActivityContext, int) (string, error) { return "", nil }, cruster.Retries(1))
+var probe = cruster.NewActivity(
+	"test.probe", func(*cruster.ActivityContext, int) (string, error) { return "", nil }, cruster.Retries(1),
+)
 
-var probing = cruster.NewWorkflow("test.probing", func(ctx cruster.Context, n int) (string, error) { return probe.Call(ctx, n) })
+var probing = cruster.NewWorkflow("test.probing", func(ctx cruster.Context, n int) (string, error) {
+	return probe.Call(ctx, n)
+})
 
 // inActivity runs fn as an activity.
-func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) (string, error), opts ...crustertest.Option) (string, error) {
+func inActivity(
+	t *testing.T, fn func(ctx *cruster.ActivityContext) (string, error), opts ...crustertest.Option,
+) (string, error) {
 	t.Helper()
 	stub := crustertest.Stub(probe, func(ctx *cruster.ActivityContext, _ int) (string, error) { return fn(ctx) })
 	return crustertest.Run(t, probing, 0, append(opts, stub)...)

@@ -8,8 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// ActivityOption is an option of [NewActivity], of a [Group] or of a call
-// ([Activity.With]).
+// ActivityOption is an option of [NewActivity], of a [Group] or of a call ([Activity.With]).
 type ActivityOption func(*activityOptions)
 
 type activityOptions struct {
@@ -24,8 +23,7 @@ func (o *activityOptions) apply(opts []ActivityOption) {
 	}
 }
 
-// Retries is how many attempts may follow the first. Errors marked with
-// [NonRetryable] are never retried.
+// Retries is how many attempts may follow the first. Errors marked with [NonRetryable] are never retried.
 func Retries(n int) ActivityOption {
 	if n < 0 || n > math.MaxUint32 {
 		panic(fmt.Sprintf("cruster: Retries(%d) is not a number of attempts", n))
@@ -33,8 +31,8 @@ func Retries(n int) ActivityOption {
 	return func(o *activityOptions) { o.retry.Retries = uint32(n) }
 }
 
-// ExponentialBackoff waits base before the first retry and twice as long before
-// each further one, up to a minute. It is the default, with a base of a second.
+// ExponentialBackoff waits base before the first retry and twice as long before each further one, up to a minute. It is
+// the default, with a base of a second.
 func ExponentialBackoff(base time.Duration) ActivityOption {
 	checkDuration("ExponentialBackoff", base)
 	return func(o *activityOptions) {
@@ -50,8 +48,8 @@ func ConstantBackoff(d time.Duration) ActivityOption {
 	}
 }
 
-// Jitter shortens each delay by a random part of up to fraction, 0 to 1, so that
-// activities that failed at the same time do not retry at the same time.
+// Jitter shortens each delay by a random part of up to fraction, 0 to 1, so that activities that failed at the same
+// time do not retry at the same time.
 func Jitter(fraction float64) ActivityOption {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("cruster: Jitter(%v) is not between 0 and 1", fraction))
@@ -65,9 +63,8 @@ func Timeout(d time.Duration) ActivityOption {
 	return func(o *activityOptions) { o.timeout = int64(d) }
 }
 
-// ActivityKey gives a call an identity, for [Activity.With]. Without it the
-// identity is the hash of the input. With it the input may change when the module
-// is upgraded, and a replay still finds the journaled result.
+// ActivityKey gives a call an identity, for [Activity.With]. Without it the identity is the hash of the input. With it
+// the input may change when the module is upgraded, and a replay still finds the journaled result.
 func ActivityKey(key string) ActivityOption {
 	if key == "" || len(key) > abi.MaxKey {
 		panic(fmt.Sprintf("cruster: an activity key has 1 to %d bytes, not %d", abi.MaxKey, len(key)))

@@ -24,7 +24,9 @@ func TestCallOptions(t *testing.T) {
 	var a abi.Activity
 	require.NoError(t, abi.Unmarshal(h.Events[1].Body, &a))
 	require.Equal(t, "order-42", a.Key)
-	require.Equal(t, abi.Retry{Backoff: abi.BackoffConstant, Base: int64(time.Minute), Jitter: 0.5, Retries: 1}, a.Retry)
+	require.Equal(
+		t, abi.Retry{Backoff: abi.BackoffConstant, Base: int64(time.Minute), Jitter: 0.5, Retries: 1}, a.Retry,
+	)
 	require.Equal(t, int64(time.Second), a.Timeout)
 }
 
@@ -33,10 +35,19 @@ func TestActivityOptionsRefuseBadValues(t *testing.T) {
 	require.PanicsWithValue(t, "cruster: Retries(-1) is not a number of attempts", func() { cruster.Retries(-1) })
 	require.PanicsWithValue(t, "cruster: Jitter(1.5) is not between 0 and 1", func() { cruster.Jitter(1.5) })
 	require.PanicsWithValue(t, "cruster: Timeout(0s) must be above zero", func() { cruster.Timeout(0) })
-	require.PanicsWithValue(t, "cruster: ExponentialBackoff(-1s) must be above zero", func() { cruster.ExponentialBackoff(-time.Second) })
+	require.PanicsWithValue(t, "cruster: ExponentialBackoff(-1s) must be above zero", func() {
+		cruster.ExponentialBackoff(-time.Second)
+	})
 	require.PanicsWithValue(t, "cruster: ConstantBackoff(0s) must be above zero", func() { cruster.ConstantBackoff(0) })
 	require.PanicsWithValue(t, "cruster: an activity key has 1 to 512 bytes, not 0", func() { cruster.ActivityKey("") })
-	require.PanicsWithValue(t, "cruster: activity test.keyed: ActivityKey is an option of a single call: use it with With", func() {
-		cruster.NewActivity("test.keyed", func(*cruster.ActivityContext, int) (int, error) { return 0, nil }, cruster.ActivityKey("k"))
-	})
+	require.PanicsWithValue(
+		t,
+		"cruster: activity test.keyed: ActivityKey is an option of a single call: use it with With",
+		func() {
+			cruster.NewActivity(
+				"test.keyed", func(*cruster.ActivityContext, int) (int, error) { return 0, nil },
+				cruster.ActivityKey("k"),
+			)
+		},
+	)
 }

@@ -34,7 +34,10 @@ var callsCrashing = cruster.NewWorkflow("test.callsCrashing", func(ctx cruster.C
 func TestPanicInActivity(t *testing.T) {
 	t.Parallel()
 	_, h, err := run(t, callsCrashing, 0)
-	require.Regexp(t, `activity test\.crashing panicked: .*divide by zero \(in [^ <]*\.init\.func\d+ go/activity_test\.go:\d+\)$`, err)
+	require.Regexp(
+		t, `activity test\.crashing panicked: .*divide by zero \(in [^ <]*\.init\.func\d+ go/activity_test\.go:\d+\)$`,
+		err,
+	)
 	last := h.Events[len(h.Events)-1]
 	require.Equal(t, abi.CodeActivityCrashed, last.Err.Code)
 	require.True(t, last.Err.Retryable)

@@ -55,7 +55,9 @@ func TestInputsThatDoNotDecode(t *testing.T) {
 	for name, err := range got {
 		coded := abi.AsError(err)
 		require.Equal(t, abi.CodeBadInput, coded.Code, "%s: %v", name, err)
-		require.Equal(t, "the input does not fit "+name+": decode *cruster_test.colour: loud is no colour", coded.Message)
+		require.Equal(
+			t, "the input does not fit "+name+": decode *cruster_test.colour: loud is no colour", coded.Message,
+		)
 		require.NotContains(t, coded.Hint, "the workflow's code")
 	}
 }

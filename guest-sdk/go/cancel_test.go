@@ -55,7 +55,8 @@ func TestWithCancel(t *testing.T) {
 	got, h, err := run(t, cancels, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"is told: it was cancelled", "is not cancelled: <nil>", "begins later: it was cancelled", "was not awaited: it was cancelled",
+		"is told: it was cancelled", "is not cancelled: <nil>", "begins later: it was cancelled",
+		"was not awaited: it was cancelled",
 		"waits inside: it was cancelled", "waits for what is outside: it was cancelled",
 		"borrower ends: it was cancelled", "cleans up: <nil>", "cleaner ends: <nil>", "outside: <nil>",
 	}, got)
@@ -111,7 +112,8 @@ var deadlines = cruster.NewWorkflow("test.deadlines", func(ctx cruster.Context, 
 var late = cruster.NewWorkflow("test.late", func(ctx cruster.Context, _ int) (int, error) {
 	past, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx))
 	defer cancel()
-	if err := cruster.Sleep(past, 0); !errors.Is(err, cruster.ErrTimeout) || !errors.Is(cruster.Err(past), cruster.ErrTimeout) {
+	if err := cruster.Sleep(past, 0); !errors.Is(err, cruster.ErrTimeout) ||
+		!errors.Is(cruster.Err(past), cruster.ErrTimeout) {
 		return 0, fmt.Errorf("a deadline in the past: %w", err)
 	}
 	return 0, nil
@@ -149,20 +151,23 @@ func TestWithDeadline(t *testing.T) {
 }
 
 // A coroutine that is cancelled is waited for.
-var cancelledCoroutine = cruster.NewWorkflow("test.cancelledCoroutine", func(ctx cruster.Context, _ int) (string, error) {
-	worker := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
-		err := cruster.Sleep(ctx, time.Hour)
-		if errors.Is(err, cruster.ErrCanceled) {
-			return "gave up", cruster.Sleep(cruster.Shield(ctx), time.Minute)
+var cancelledCoroutine = cruster.NewWorkflow(
+	"test.cancelledCoroutine",
+	func(ctx cruster.Context, _ int) (string, error) {
+		worker := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+			err := cruster.Sleep(ctx, time.Hour)
+			if errors.Is(err, cruster.ErrCanceled) {
+				return "gave up", cruster.Sleep(cruster.Shield(ctx), time.Minute)
+			}
+			return "worked", err
+		})
+		if err := cruster.Sleep(ctx, time.Second); err != nil {
+			return "", err
 		}
-		return "worked", err
-	})
-	if err := cruster.Sleep(ctx, time.Second); err != nil {
-		return "", err
-	}
-	worker.Cancel(ctx)
-	return worker.Await(ctx)
-})
+		worker.Cancel(ctx)
+		return worker.Await(ctx)
+	},
+)
 
 func TestCancelCoroutine(t *testing.T) {
 	t.Parallel()

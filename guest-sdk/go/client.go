@@ -7,9 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Client calls another workflow, which runs as a separate execution. Get one
-// from [Workflow.Client], or from [RemoteWorkflow] for a workflow of another
-// deployment.
+// Client calls another workflow, which runs as a separate execution. Get one from [Workflow.Client], or from
+// [RemoteWorkflow] for a workflow of another deployment.
 type Client[Req, Res any] struct {
 	workflow string
 	key      string
@@ -23,11 +22,10 @@ type Client[Req, Res any] struct {
 type OnCancel string
 
 const (
-	// CancelChild asks it to stop, as an interrupt does: it cleans up. That is the default.
-	// The caller does not wait for it.
+	// CancelChild asks it to stop, as an interrupt does: it cleans up. That is the default. The caller does not wait
+	// for it.
 	CancelChild OnCancel = abi.OnCancelCancel
-	// TerminateChild ends it at once, as interrupted, with the code CR-2046. Its cleanup
-	// does not run.
+	// TerminateChild ends it at once, as interrupted, with the code CR-2046. Its cleanup does not run.
 	TerminateChild OnCancel = abi.OnCancelTerminate
 	// AbandonChild lets it go on.
 	AbandonChild OnCancel = abi.OnCancelAbandon
@@ -63,8 +61,8 @@ func (c Client[Req, Res]) OnCancel(policy OnCancel) Client[Req, Res] {
 	return c
 }
 
-// Execute runs the workflow and waits for its result. If an execution with the
-// same key exists, Execute waits for that one.
+// Execute runs the workflow and waits for its result. If an execution with the same key exists, Execute waits for that
+// one.
 func (c Client[Req, Res]) Execute(ctx Context, req Req) (Res, error) {
 	return c.Go(ctx, req).Await(ctx)
 }
@@ -75,14 +73,13 @@ func (c Client[Req, Res]) Go(ctx Context, req Req) Future[Res] {
 	return Future[Res]{p: c.issue(ctx, &opCall, req)}
 }
 
-// Start starts the workflow and returns the id of its execution as soon as the
-// start is durable.
+// Start starts the workflow and returns the id of its execution as soon as the start is durable.
 func (c Client[Req, Res]) Start(ctx Context, req Req) (string, error) {
 	return Future[string]{p: c.issue(ctx, &opSend, req)}.Await(ctx)
 }
 
-// StartFrom has an operation of an entity start the workflow: once the new state of the
-// entity is durable, and not at all if the operation fails.
+// StartFrom has an operation of an entity start the workflow: once the new state of the entity is durable, and not at
+// all if the operation fails.
 func (c Client[Req, Res]) StartFrom(ctx *EntityContext, req Req) error {
 	input, err := encode("the request of workflow ", c.workflow, req)
 	if err != nil {
@@ -135,7 +132,9 @@ type Status[Res any] struct {
 func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], error) {
 	var out Status[Res]
 	what := guest.Label{Kind: "poll of", Name: executionID}
-	asked := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, guest.EncodeBody(abi.Poll{Execution: executionID}))}
+	asked := Future[abi.PollReply]{
+		p: ctx.scope.Issue(&opPoll, what, guest.EncodeBody(abi.Poll{Execution: executionID})),
+	}
 	reply, err := asked.Await(ctx)
 	if err != nil {
 		return out, err

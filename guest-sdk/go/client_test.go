@@ -47,7 +47,10 @@ var (
 		other := client.WithKeyRaw("other").Go(ctx, childRequest{Name: "ada"})
 		hashed := client.WithKey("other").Go(ctx, childRequest{Name: "ada"})
 		greetings, err := cruster.All(ctx, other, hashed)
-		got = append(got, greetings[0], fmt.Sprint(greetings[1] == "hello ada from test/test.child/"+hash.OfString("other"), err))
+		got = append(
+			got, greetings[0],
+			fmt.Sprint(greetings[1] == "hello ada from test/test.child/"+hash.OfString("other"), err),
+		)
 
 		_, err = client.Execute(ctx, childRequest{Name: "bob", Fail: true})
 		got = append(got, cruster.ErrorType(err), cruster.ErrorCode(err))
@@ -63,7 +66,9 @@ var (
 
 func TestChildWorkflows(t *testing.T) {
 	t.Parallel()
-	got, h, err := run(t, parent, 0, crustertest.StubWorkflow("billing/Double", func(n int) (int, error) { return 2 * n, nil }))
+	got, h, err := run(
+		t, parent, 0, crustertest.StubWorkflow("billing/Double", func(n int) (int, error) { return 2 * n, nil }),
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"test/test.child/ada", "runningfalse <nil>",
@@ -102,7 +107,9 @@ func TestCallOfOthersOfItsKind(t *testing.T) {
 }
 
 var (
-	sweepUp = cruster.NewActivity("test.sweepUp", func(_ *cruster.ActivityContext, name string) (string, error) { return name, nil })
+	sweepUp = cruster.NewActivity("test.sweepUp", func(_ *cruster.ActivityContext, name string) (string, error) {
+		return name, nil
+	})
 
 	slowly = cruster.NewWorkflow("test.slowly", func(ctx cruster.Context, name string) (string, error) {
 		err := cruster.Sleep(ctx, time.Hour)
@@ -168,7 +175,9 @@ func TestGivenUpCalls(t *testing.T) {
 	stub, names := cleaned()
 	got, _, err := run(t, givingUp, "cancel", stub)
 	require.NoError(t, err)
-	require.Equal(t, "[interrupted"+string(abi.CodeInterrupted)+" running interrupted"+string(abi.CodeTerminated)+"]", got)
+	require.Equal(
+		t, "[interrupted"+string(abi.CodeInterrupted)+" running interrupted"+string(abi.CodeTerminated)+"]", got,
+	)
 	require.Equal(t, []string{"stopped"}, *names)
 
 	stub, names = cleaned()
@@ -184,6 +193,9 @@ func TestGivenUpCalls(t *testing.T) {
 	stub, names = cleaned()
 	got, _, err = run(t, givingUp, "interrupt", stub)
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprint(string(abi.CodeInterrupted), nil, string(abi.CodeExecutionNotFound), string(abi.CodeAlreadyOver)), got)
+	require.Equal(
+		t, fmt.Sprint(string(abi.CodeInterrupted), nil, string(abi.CodeExecutionNotFound), string(abi.CodeAlreadyOver)),
+		got,
+	)
 	require.Equal(t, []string{"other"}, *names)
 }

@@ -9,13 +9,11 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Context gives a workflow access to its execution. Each coroutine has its own:
-// [Go] and [Async] pass a new context to their function, and a durable call on
-// the context of another coroutine panics.
+// Context gives a workflow access to its execution. Each coroutine has its own: [Go] and [Async] pass a new context to
+// their function, and a durable call on the context of another coroutine panics.
 //
-// It is not a context.Context on purpose: waiting on a Done channel would block
-// the host instead of parking the workflow. Use [Interrupted] and the errors of
-// durable calls instead of a Done channel.
+// It is not a context.Context on purpose: waiting on a Done channel would block the host instead of parking the
+// workflow. Use [Interrupted] and the errors of durable calls instead of a Done channel.
 type Context struct {
 	scope guest.Scope
 }
@@ -26,12 +24,11 @@ func ExecutionID(ctx Context) string { return ctx.scope.Execution() }
 // Namespace is the tenant of the execution.
 func Namespace(ctx Context) string { return ctx.scope.Namespace() }
 
-// Now is the time of the journal: the moment of the last delivery. It does not
-// move while the workflow computes, and is the same on every replay.
+// Now is the time of the journal: the moment of the last delivery. It does not move while the workflow computes, and is
+// the same on every replay.
 func Now(ctx Context) time.Time { return ctx.scope.Now() }
 
-// Rand is the random source of the execution. It is seeded from the execution
-// id, so a replay draws the same numbers.
+// Rand is the random source of the execution. It is seeded from the execution id, so a replay draws the same numbers.
 func Rand(ctx Context) *rand.Rand { return ctx.scope.Rand() }
 
 // UUID draws a random UUID (version 4) from [Rand].
@@ -58,12 +55,10 @@ func Logger(ctx Context) *slog.Logger {
 	return slog.New(&logHandler{to: ctx.scope.Host()})
 }
 
-// Interrupted tells whether a client asked the execution to stop. On a shielded
-// context it is false.
+// Interrupted tells whether a client asked the execution to stop. On a shielded context it is false.
 func Interrupted(ctx Context) bool { return ctx.scope.Interrupted() }
 
-// InterruptReason is the reason that the client gave when it asked the execution
-// to stop; empty if there is none.
+// InterruptReason is the reason that the client gave when it asked the execution to stop; empty if there is none.
 func InterruptReason(ctx Context) string { return ctx.scope.Reason() }
 
 // Shield returns a context on which durable calls go on after an interrupt, and after ctx was

@@ -11,8 +11,9 @@ import (
 // attemptContext is the context.Context of an attempt, by which packages of the SDK find the
 // capabilities of the attempt.
 //
-// It is made for every attempt, and hardly one waits for its end: so the timer that ends it is made when someone does. In a module
-// a timer costs more than a short activity, since the scheduler looks at it, and at the host's clock, whenever it is at work.
+// It is made for every attempt, and hardly one waits for its end: so the timer that ends it is made when someone does.
+// In a module a timer costs more than a short activity, since the scheduler looks at it, and at the host's clock,
+// whenever it is at work.
 type attemptContext struct {
 	deadline time.Time // zero if there is none
 	of       any       // the context that the code was given

@@ -19,7 +19,12 @@ type facts struct {
 }
 
 var inspecting = cruster.NewWorkflow("test.inspecting", func(ctx cruster.Context, _ int) (facts, error) {
-	f := facts{ID: cruster.ExecutionID(ctx), Now: cruster.Now(ctx), UUID: cruster.UUID(ctx), Number: cruster.Rand(ctx).IntN(1 << 30)}
+	f := facts{
+		ID:     cruster.ExecutionID(ctx),
+		Now:    cruster.Now(ctx),
+		UUID:   cruster.UUID(ctx),
+		Number: cruster.Rand(ctx).IntN(1 << 30),
+	}
 	cruster.Logger(ctx).With("a", 1).WithGroup("g").Info("hello there", "b", "two words")
 	err := cruster.SleepUntil(ctx, f.Now.Add(36*time.Hour))
 	f.Later = cruster.Now(ctx)
@@ -47,6 +52,8 @@ func TestClockAndRandom(t *testing.T) {
 
 func TestEmptyContextIsRefused(t *testing.T) {
 	t.Parallel()
-	require.PanicsWithError(t, "CR-4002: Sleep was called with an empty cruster.Context: pass on the one that the workflow was given",
-		func() { _ = cruster.Sleep(cruster.Context{}, time.Second) })
+	require.PanicsWithError(
+		t, "CR-4002: Sleep was called with an empty cruster.Context: pass on the one that the workflow was given",
+		func() { _ = cruster.Sleep(cruster.Context{}, time.Second) },
+	)
 }

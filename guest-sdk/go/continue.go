@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// ContinueAsNew ends this run of a workflow and has a new one take its place, under the same
-// name and with an empty journal. Return it from the workflow's function:
+// ContinueAsNew ends this run of a workflow and has a new one take its place, under the same name and with an empty
+// journal. Return it from the workflow's function:
 //
 //	func bill(ctx cruster.Context, s Subscription) (string, error) {
 //		if err := cruster.Sleep(ctx, month); err != nil {
@@ -62,7 +62,10 @@ func continued[Req any](workflow string, err error) error {
 	}
 	req, ok := next.request.(Req)
 	if !ok {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s takes a %v, and ContinueAsNew was given a %T", workflow, reflect.TypeFor[Req](), next.request).
+		panic(abi.Errorf(
+			abi.CodeWrongContext, "workflow %s takes a %v, and ContinueAsNew was given a %T", workflow,
+			reflect.TypeFor[Req](), next.request,
+		).
 			WithHint("Give ContinueAsNew the request of the next run, of the type that the workflow takes."))
 	}
 	input, err := encode("the request of workflow ", workflow, req)

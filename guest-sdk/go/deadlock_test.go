@@ -18,7 +18,8 @@ var deadlockSource []byte
 
 // deadlocks has a coroutine for each way to wait for ever.
 var deadlocks = cruster.NewWorkflow("test.deadlocks", func(ctx cruster.Context, _ int) (int, error) {
-	channel, full, busy, held := cruster.NewChannel[int](0), cruster.NewChannel[int](0), cruster.NewSemaphore(1), &cruster.WaitGroup{}
+	channel, full := cruster.NewChannel[int](0), cruster.NewChannel[int](0)
+	busy, held := cruster.NewSemaphore(1), &cruster.WaitGroup{}
 	if err := busy.Acquire(ctx, 1); err != nil {
 		return 0, err
 	}
@@ -27,10 +28,11 @@ var deadlocks = cruster.NewWorkflow("test.deadlocks", func(ctx cruster.Context, 
 		_, _, err := channel.Receive(ctx) // line "channel"
 		return err
 	})
-	cruster.Go(ctx, func(ctx cruster.Context) error { return full.Send(ctx, 1) })                                    // line "send"
-	cruster.Go(ctx, func(ctx cruster.Context) error { return busy.Acquire(ctx, 1) })                                 // line "acquire"
-	cruster.Go(ctx, func(ctx cruster.Context) error { return held.Wait(ctx) })                                       // line "wait"
-	cruster.Go(ctx, func(ctx cruster.Context) error { return cruster.WaitUntil(ctx, func() bool { return false }) }) // line "until"
+	cruster.Go(ctx, func(ctx cruster.Context) error { return full.Send(ctx, 1) })    // line "send"
+	cruster.Go(ctx, func(ctx cruster.Context) error { return busy.Acquire(ctx, 1) }) // line "acquire"
+	cruster.Go(ctx, func(ctx cruster.Context) error { return held.Wait(ctx) })       // line "wait"
+	never := func() bool { return false }
+	cruster.Go(ctx, func(ctx cruster.Context) error { return cruster.WaitUntil(ctx, never) }) // line "until"
 	return awaitNever(ctx, receiving)
 })
 

@@ -54,11 +54,15 @@ func TestDeferredFromOutside(t *testing.T) {
 	t.Parallel()
 	for _, before := range []time.Duration{time.Second, time.Hour} {
 		got, _, err := run(t, awaiting, before,
-			crustertest.ResolveAfter(time.Minute, approved, "first"), crustertest.ResolveAfter(2*time.Minute, approved, "second"))
+			crustertest.ResolveAfter(time.Minute, approved, "first"),
+			crustertest.ResolveAfter(2*time.Minute, approved, "second"),
+		)
 		require.NoError(t, err)
 		require.Equal(t, "first", got, "the first settlement stands")
 	}
-	_, _, err := run(t, awaiting, 0, crustertest.RejectAfter(time.Minute, approved, cruster.Errorf("denied", "not allowed")))
+	_, _, err := run(
+		t, awaiting, 0, crustertest.RejectAfter(time.Minute, approved, cruster.Errorf("denied", "not allowed")),
+	)
 	require.Equal(t, "denied", cruster.ErrorType(err))
 	require.ErrorContains(t, err, "not allowed")
 
@@ -67,18 +71,21 @@ func TestDeferredFromOutside(t *testing.T) {
 }
 
 // resolvingElsewhere resolves a deferred of another execution.
-var resolvingElsewhere = cruster.NewWorkflow("test.resolvingElsewhere", func(ctx cruster.Context, _ int) (string, error) {
-	id, err := awaiting.Client().Start(ctx, time.Second)
-	if err != nil {
-		return "", err
-	}
-	if _, err := approved.ResolveIn(ctx, id, "from another"); err != nil {
-		return "", err
-	}
-	_, missing := approved.ResolveIn(ctx, "test/missing/x", "")
-	got, err := awaiting.Client().Execute(ctx, time.Second)
-	return got + " " + cruster.ErrorCode(missing), err
-})
+var resolvingElsewhere = cruster.NewWorkflow(
+	"test.resolvingElsewhere",
+	func(ctx cruster.Context, _ int) (string, error) {
+		id, err := awaiting.Client().Start(ctx, time.Second)
+		if err != nil {
+			return "", err
+		}
+		if _, err := approved.ResolveIn(ctx, id, "from another"); err != nil {
+			return "", err
+		}
+		_, missing := approved.ResolveIn(ctx, "test/missing/x", "")
+		got, err := awaiting.Client().Execute(ctx, time.Second)
+		return got + " " + cruster.ErrorCode(missing), err
+	},
+)
 
 func TestDeferredOfAnotherExecution(t *testing.T) {
 	t.Parallel()
@@ -119,12 +126,16 @@ func TestDynamicDeferreds(t *testing.T) {
 	require.Equal(t, "approve-", approvals.Name())
 	require.Equal(t, "approve-bob", approvals.Named("bob").Name())
 	votes, h, err := run(t, committee, []string{"ada", "bob"},
-		crustertest.ResolveAfter(time.Minute, approvals.Named("bob"), ruling{Approved: true}), crustertest.ResolveAfter(time.Hour, approvals.Named("ada"), ruling{}))
+		crustertest.ResolveAfter(time.Minute, approvals.Named("bob"), ruling{Approved: true}),
+		crustertest.ResolveAfter(time.Hour, approvals.Named("ada"), ruling{}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, 1, votes)
 	require.NoError(t, h.Replay())
 
-	require.PanicsWithValue(t, `cruster: a deferred "approve-" needs a name that goes on`, func() { approvals.Named("") })
+	require.PanicsWithValue(t, `cruster: a deferred "approve-" needs a name that goes on`, func() {
+		approvals.Named("")
+	})
 	require.Panics(t, func() { approvals.Named("no name") })
 	require.Panics(t, func() { cruster.NewDynamicDeferred[int]("") })
 }
@@ -143,11 +154,22 @@ func TestDeferredsAreRefused(t *testing.T) {
 		code   abi.Code
 		text   string
 	}{
-		"unknown":   {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[ruling]("rulled"), ruling{}), abi.CodeUnknownDeferred, `did you mean "ruled"?`},
-		"rejection": {crustertest.RejectAfter(time.Second, cruster.NewDeferred[ruling]("aprove-ada"), errors.New("no")), abi.CodeUnknownDeferred, `did you mean "approve-*"?`},
-		"misspelt":  {ruledAs(map[string]any{"aproved": true, "level": 1}), abi.CodeBadInput, `did you mean "approved"?`},
-		"missing":   {ruledAs(map[string]any{"approved": true}), abi.CodeBadInput, `the field "level" is missing`},
-		"dynamic":   {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[bool]("approve-ada"), true), abi.CodeBadInput, "expected struct, got bool"},
+		"unknown": {
+			crustertest.ResolveAfter(time.Second, cruster.NewDeferred[ruling]("rulled"), ruling{}),
+			abi.CodeUnknownDeferred, `did you mean "ruled"?`,
+		},
+		"rejection": {
+			crustertest.RejectAfter(time.Second, cruster.NewDeferred[ruling]("aprove-ada"), errors.New("no")),
+			abi.CodeUnknownDeferred, `did you mean "approve-*"?`,
+		},
+		"misspelt": {
+			ruledAs(map[string]any{"aproved": true, "level": 1}), abi.CodeBadInput, `did you mean "approved"?`,
+		},
+		"missing": {ruledAs(map[string]any{"approved": true}), abi.CodeBadInput, `the field "level" is missing`},
+		"dynamic": {
+			crustertest.ResolveAfter(time.Second, cruster.NewDeferred[bool]("approve-ada"), true), abi.CodeBadInput,
+			"expected struct, got bool",
+		},
 	} {
 		err := after(c.settle)
 		require.Equal(t, string(c.code), cruster.ErrorCode(err), "%s: %v", name, err)
@@ -204,36 +226,56 @@ func TestCodeDoesNotGoOnWithMisfits(t *testing.T) {
 		"level: expected int8, got float":        m{"approved": true, "level": 1.5},
 		"note: expected string, got null":        m{"approved": true, "level": 1, "note": nil},
 	} {
-		got, err := crustertest.Run(t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), value))
+		got, err := crustertest.Run(
+			t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), value),
+		)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "CR-4014: the result of deferred ruled does not fit")
 		require.Equal(t, abi.CodeUnreadable, abi.CodeOf(err))
 		require.Contains(t, abi.AsError(err).Hint, "Compare the types")
 		require.Zero(t, got)
 	}
-	got, err := crustertest.Run(t, trusting, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(m{"approved": true, "level": 2, "at": "noon"})))
+	got, err := crustertest.Run(
+		t, trusting, 0,
+		crustertest.ResolveAfter(
+			time.Second, cruster.NewDeferred[any]("ruled"), any(m{"approved": true, "level": 2, "at": "noon"}),
+		),
+	)
 	require.NoError(t, err, "code that has dropped a field reads what was stored with it")
 	require.Equal(t, ruling{Approved: true, Level: 2}, got)
 }
 
 // undeclaredDeferred uses deferreds that it does not accept.
-var undeclaredDeferred = cruster.NewWorkflow("test.undeclaredDeferred", func(ctx cruster.Context, settle bool) (string, error) {
-	if settle {
-		_, err := approved.Reject(ctx, errors.New("no"))
-		return "", err
-	}
-	return approved.Await(ctx)
-})
+var undeclaredDeferred = cruster.NewWorkflow(
+	"test.undeclaredDeferred",
+	func(ctx cruster.Context, settle bool) (string, error) {
+		if settle {
+			_, err := approved.Reject(ctx, errors.New("no"))
+			return "", err
+		}
+		return approved.Await(ctx)
+	},
+)
 
 func TestDeferredsAreDeclared(t *testing.T) {
 	t.Parallel()
 	_, err := crustertest.Run(t, undeclaredDeferred, false)
-	require.ErrorContains(t, err, `CR-4002: workflow test.undeclaredDeferred waits for deferred "approved", which it does not accept: declare it`)
+	require.ErrorContains(
+		t, err,
+		`CR-4002: workflow test.undeclaredDeferred waits for deferred "approved", which it does not accept: declare it`,
+	)
 	_, err = crustertest.Run(t, undeclaredDeferred, true)
-	require.ErrorContains(t, err, `CR-4002: workflow test.undeclaredDeferred settles deferred "approved", which it does not accept: declare it`)
+	require.ErrorContains(
+		t, err,
+		`CR-4002: workflow test.undeclaredDeferred settles deferred "approved", which it does not accept: declare it`,
+	)
 
-	require.PanicsWithValue(t, `cruster: workflow test.committee accepts deferred "ruled" twice`, func() { committee.Accepts(ruled) })
-	for _, meets := range []cruster.Accepted{approvals.Named("ada"), cruster.NewDynamicDeferred[int]("approve-all-"), cruster.NewDynamicDeferred[int]("app")} {
+	require.PanicsWithValue(t, `cruster: workflow test.committee accepts deferred "ruled" twice`, func() {
+		committee.Accepts(ruled)
+	})
+	for _, meets := range []cruster.Accepted{
+		approvals.Named("ada"), cruster.NewDynamicDeferred[int]("approve-all-"), cruster.NewDynamicDeferred[int]("app"),
+	} {
 		require.Panics(t, func() { committee.Accepts(meets) }, meets.Name())
 	}
 }
@@ -248,7 +290,9 @@ var over = cruster.NewDeferred[cruster.None]("over")
 func TestDeferredOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{nil, cruster.None{}} {
-		_, err := crustertest.Run(t, nothing, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("over"), value))
+		_, err := crustertest.Run(
+			t, nothing, 0, crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("over"), value),
+		)
 		require.NoError(t, err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package cruster is the Go SDK for Cruster: write workflows, activities and
-// entities, compile them to one WebAssembly module, and a Cruster host runs them
-// durably.
+// Package cruster is the Go SDK for Cruster: write workflows, activities and entities, compile them to one WebAssembly
+// module, and a Cruster host runs them durably.
 //
 // A module is an ordinary package main:
 //
@@ -51,17 +50,13 @@
 //
 // # Three kinds of code
 //
-// A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
-// ([Sleep]), wait for promises ([Deferred]) and signals ([Signal]), call other
-// workflows ([Client]) and entities ([Operation.On]), several of them as one in a
-// critical section ([Lock]).
-// It must not have side effects in any other way, and cannot: inside a module
-// there are no files and no network, the clock shows journal time, and random
-// numbers are seeded.
+// A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep ([Sleep]), wait for promises ([Deferred])
+// and signals ([Signal]), call other workflows ([Client]) and entities ([Operation.On]), several of them as one in a
+// critical section ([Lock]). It must not have side effects in any other way, and cannot: inside a module there are no
+// files and no network, the clock shows journal time, and random numbers are seeded.
 //
-// An [Activity] acts. Its [ActivityContext] offers SQL in a transaction that
-// commits together with the activity's result, HTTP to granted hosts,
-// configuration, real time, and an idempotency key for everything else.
+// An [Activity] acts. Its [ActivityContext] offers SQL in a transaction that commits together with the activity's
+// result, HTTP to granted hosts, configuration, real time, and an idempotency key for everything else.
 //
 // An entity is called by its id, through a mailbox. An entity with a state ([StatefulEntity]) keeps
 // it: its operations run one after the other, and each is a function of the state, without SQL,
@@ -102,36 +97,31 @@
 //
 // # Coroutines
 //
-// A workflow may do several things at once. [Activity.Go], [Client.Go], [Timer],
-// [Deferred.Future], [Signal.Future], [When], [Go] and [Async] return a [Future]; [All], [First],
-// [Select] and [WithTimeout] wait for several. The coroutines of a workflow take turns in
-// an order that every replay repeats; exactly one runs at a time, so they may
+// A workflow may do several things at once. [Activity.Go], [Client.Go], [Timer], [Deferred.Future], [Signal.Future],
+// [When], [Go] and [Async] return a [Future]; [All], [First], [Select] and [WithTimeout] wait for several. The
+// coroutines of a workflow take turns in an order that every replay repeats; exactly one runs at a time, so they may
 // share variables without locks.
 //
-// Go's own goroutines and channels work between two durable calls, if they are
-// done before the next one. A durable call from such a goroutine panics, because
-// a replay could not repeat its order. Let coroutines wait for each other's
+// Go's own goroutines and channels work between two durable calls, if they are done before the next one. A durable call
+// from such a goroutine panics, because a replay could not repeat its order. Let coroutines wait for each other's
 // futures, not on channels.
 //
 // # Errors and interrupts
 //
-// The error of a failed activity, deferred or call is an [*Error] with the code,
-// type and details that it was given; see [Errorf], [NonRetryable], [WithDetails].
+// The error of a failed activity, deferred or call is an [*Error] with the code, type and details that it was given;
+// see [Errorf], [NonRetryable], [WithDetails].
 //
-// A client may ask an execution to stop. Its waits then return
-// [ErrInterrupted], and the workflow cleans up on a [Shield]ed context and
-// returns.
+// A client may ask an execution to stop. Its waits then return [ErrInterrupted], and the workflow cleans up on a
+// [Shield]ed context and returns.
 //
 // # Wire format
 //
-// Requests and results are msgpack. Field names come from msgpack tags, else
-// from json tags. A field without omitempty is required in a request. Embedded
-// structs are flattened.
+// Requests and results are msgpack. Field names come from msgpack tags, else from json tags. A field without omitempty
+// is required in a request. Embedded structs are flattened.
 //
 // # Testing
 //
-// Package crustertest, beside this one, runs workflows in a plain "go test"
-// with virtual time and stubs.
+// Package crustertest, beside this one, runs workflows in a plain "go test" with virtual time and stubs.
 //
 // The package imports only abi, msgpack and the standard library. The untyped core is in
 // internal/guest. The files ending in _wasip1 connect it to the host; the files ending in _native

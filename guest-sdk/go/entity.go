@@ -27,8 +27,8 @@ type EntityOption func(*guest.Entity)
 //		return cruster.QueryRow[User](ctx.Tx(), `SELECT id, name FROM users WHERE id = $1`, user)
 //	})
 //
-// Call it at package level, so that every instance of the module has the entity. It
-// panics if the name is invalid or already registered.
+// Call it at package level, so that every instance of the module has the entity. It panics if the name is invalid or
+// already registered.
 func NewEntity(name string, opts ...EntityOption) *Entity {
 	e := &guest.Entity{Name: name}
 	for _, o := range opts {

@@ -32,10 +32,9 @@ func (c *ReadContext) Logger() *slog.Logger { return slog.New(&logHandler{to: c.
 // entities ([Target.Send]) and starts of workflows ([Client.StartFrom]). They take effect together
 // with the new state, once; if the operation fails there are none.
 //
-// There is nothing to wait for in an operation, no SQL and no HTTP: the entity would
-// answer no one else meanwhile. Let a workflow do that, and tell the entity the result. In
-// an operation time.Now is real time, and random numbers are random. The context is valid
-// until the operation returns.
+// There is nothing to wait for in an operation, no SQL and no HTTP: the entity would answer no one else meanwhile. Let
+// a workflow do that, and tell the entity the result. In an operation time.Now is real time, and random numbers are
+// random. The context is valid until the operation returns.
 type EntityContext struct {
 	ReadContext
 }
@@ -47,8 +46,7 @@ func newEntityContext(r *guest.OperationRun) *EntityContext {
 	return r.Context.(*EntityContext)
 }
 
-// Destroy ends the entity with this operation: its state is gone. The next operation of
-// this id begins with a new one.
+// Destroy ends the entity with this operation: its state is gone. The next operation of this id begins with a new one.
 func (c *EntityContext) Destroy() { c.run.Destroyed = true }
 
 func (c *EntityContext) sendToEntity(m abi.EntityMessage) error {

@@ -8,17 +8,14 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Error is the error of a failed activity, a rejected deferred or another
-// workflow. Find it in a chain with errors.As.
+// Error is the error of a failed activity, a rejected deferred or another workflow. Find it in a chain with errors.As.
 //
-// Cruster sets Code ("CR-3001": the activity returned an error); the application
-// sets Type and Details.
+// Cruster sets Code ("CR-3001": the activity returned an error); the application sets Type and Details.
 type Error = abi.Error
 
 var (
-	// ErrInterrupted is the error of durable calls after the execution was asked
-	// to stop, unless their context is shielded. A workflow that returns it ends
-	// as interrupted.
+	// ErrInterrupted is the error of durable calls after the execution was asked to stop, unless their context is
+	// shielded. A workflow that returns it ends as interrupted.
 	ErrInterrupted = guest.ErrInterrupted
 	// ErrCanceled is the error of a future after [Future.Cancel], and of waits on a context that
 	// was cancelled: see [WithCancel].
@@ -34,8 +31,8 @@ var (
 	errManyRows = errors.New("the query found more than one row: narrow it, or add LIMIT 1")
 )
 
-// Errorf makes an error of a type that callers can switch on with [ErrorType].
-// As the error of an activity it may be retried; see [NonRetryable].
+// Errorf makes an error of a type that callers can switch on with [ErrorType]. As the error of an activity it may be
+// retried; see [NonRetryable].
 func Errorf(typ, format string, args ...any) *Error {
 	return &Error{Type: typ, Message: fmt.Sprintf(format, args...), Retryable: true}
 }
@@ -49,8 +46,7 @@ func NonRetryable(err error) error {
 	return &guest.NonRetryable{Cause: err}
 }
 
-// WithDetails returns a copy of e that carries a value of the application. The
-// caller reads it with [Details].
+// WithDetails returns a copy of e that carries a value of the application. The caller reads it with [Details].
 func WithDetails(e *Error, details any) *Error {
 	out := *e
 	b, err := abi.Marshal(details)
@@ -62,8 +58,8 @@ func WithDetails(e *Error, details any) *Error {
 	return &out
 }
 
-// Details reads the value that an error was given with [WithDetails]. It is
-// false if there is none or if it is of another shape.
+// Details reads the value that an error was given with [WithDetails]. It is false if there is none or if it is of
+// another shape.
 func Details[T any](err error) (T, bool) {
 	var v T
 	var e *Error
@@ -73,8 +69,7 @@ func Details[T any](err error) (T, bool) {
 	return v, abi.Unmarshal(e.Details, &v) == nil
 }
 
-// ErrorType is the type of the first [Error] in the chain of err; empty if
-// there is none.
+// ErrorType is the type of the first [Error] in the chain of err; empty if there is none.
 func ErrorType(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -83,6 +78,5 @@ func ErrorType(err error) string {
 	return ""
 }
 
-// ErrorCode is the code of the first [Error] in the chain of err; empty if
-// there is none.
+// ErrorCode is the code of the first [Error] in the chain of err; empty if there is none.
 func ErrorCode(err error) string { return string(abi.CodeOf(err)) }

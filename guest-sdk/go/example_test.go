@@ -61,8 +61,12 @@ func ExampleAll() {
 }
 
 var race = cruster.NewWorkflow("example.race", func(ctx cruster.Context, _ int) (string, error) {
-	hare := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "hare", cruster.Sleep(ctx, time.Hour) })
-	tortoise := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "tortoise", cruster.Sleep(ctx, time.Minute) })
+	hare := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+		return "hare", cruster.Sleep(ctx, time.Hour)
+	})
+	tortoise := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+		return "tortoise", cruster.Sleep(ctx, time.Minute)
+	})
 	_, winner, err := cruster.First(ctx, hare, tortoise)
 	return winner, err
 })
@@ -74,13 +78,16 @@ func ExampleFirst() {
 
 var confirmed = cruster.NewDeferred[string]("confirmed")
 
-var confirmation = cruster.NewWorkflow("example.confirmation", func(ctx cruster.Context, patience time.Duration) (string, error) {
-	by, err := cruster.WithTimeout(ctx, patience, confirmed.Future(ctx))
-	if errors.Is(err, cruster.ErrTimeout) {
-		return "not confirmed", nil
-	}
-	return by, err
-}).Accepts(confirmed)
+var confirmation = cruster.NewWorkflow(
+	"example.confirmation",
+	func(ctx cruster.Context, patience time.Duration) (string, error) {
+		by, err := cruster.WithTimeout(ctx, patience, confirmed.Future(ctx))
+		if errors.Is(err, cruster.ErrTimeout) {
+			return "not confirmed", nil
+		}
+		return by, err
+	},
+).Accepts(confirmed)
 
 func ExampleWithTimeout() {
 	ada := crustertest.ResolveAfter(time.Hour, confirmed, "ada")
@@ -95,7 +102,9 @@ var choosing = cruster.NewWorkflow("example.choosing", func(ctx cruster.Context,
 	var outcome string
 	err := cruster.Select(ctx,
 		cruster.On(confirmed.Future(ctx), func(by string, err error) { outcome = "confirmed by " + by }),
-		cruster.On(price.Go(ctx, "pear"), func(cents int, err error) { outcome = fmt.Sprintf("a pear is %d cents", cents) }),
+		cruster.On(price.Go(ctx, "pear"), func(cents int, err error) {
+			outcome = fmt.Sprintf("a pear is %d cents", cents)
+		}),
 		cruster.After(time.Hour, func() { outcome = "too late" }),
 	)
 	return outcome, err
@@ -144,7 +153,9 @@ var tidy = cruster.NewWorkflow("example.tidy", func(ctx cruster.Context, _ int) 
 
 func ExampleShield() {
 	var h crustertest.History
-	_, err := crustertest.Execute(tidy, 0, crustertest.InterruptAfter(time.Hour, "closing down"), crustertest.Record(&h))
+	_, err := crustertest.Execute(
+		tidy, 0, crustertest.InterruptAfter(time.Hour, "closing down"), crustertest.Record(&h),
+	)
 	fmt.Println(err)
 	fmt.Println(h.Steps())
 	// Output:
@@ -162,7 +173,9 @@ func ExampleClient_Execute() {
 }
 
 var retold = cruster.NewWorkflow("example.retold", func(ctx cruster.Context, sku string) (int, error) {
-	return price.With(cruster.ActivityKey("first-price"), cruster.Retries(1), cruster.ConstantBackoff(time.Minute)).Call(ctx, sku)
+	return price.With(
+		cruster.ActivityKey("first-price"), cruster.Retries(1), cruster.ConstantBackoff(time.Minute),
+	).Call(ctx, sku)
 })
 
 func ExampleActivity_With() {

@@ -8,8 +8,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// running is the workflow of this instance between two turns. The host uses an
-// instance for one invocation only.
+// running is the workflow of this instance between two turns. The host uses an instance for one invocation only.
 var running *guest.Execution
 
 // deliveries is room for the deliveries of a turn, which seldom has more.
@@ -46,7 +45,9 @@ func exportResume(n uint32) int32 {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the deliveries do not decode: %v", err)})
 	}
 	if running == nil {
-		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_resume was called while no workflow is running")})
+		return finish(&abi.Outcome{
+			Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_resume was called while no workflow is running"),
+		})
 	}
 	outcome := running.Resume(r)
 	clear(deliveries[:])
@@ -61,7 +62,9 @@ func exportQuery(n uint32) int32 {
 	case err != nil:
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the query does not decode: %v", err)})
 	case running == nil:
-		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_query was called while no workflow is running")})
+		return finish(&abi.Outcome{
+			Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_query was called while no workflow is running"),
+		})
 	}
 	return finish(running.Query(q))
 }

@@ -11,11 +11,10 @@ type Future[T any] struct {
 	p *guest.Promise
 }
 
-// Await waits for the result. A result that is not a T does not end the wait: the host pauses
-// the execution (CR-4014), so that no code runs because of it, and it can be moved to code that
-// reads the result. If the execution is interrupted, Await returns
-// [ErrInterrupted] and cancels the future, unless another coroutine still waits
-// for it or ctx is shielded.
+// Await waits for the result. A result that is not a T does not end the wait: the host pauses the execution (CR-4014),
+// so that no code runs because of it, and it can be moved to code that reads the result. If the execution is
+// interrupted, Await returns [ErrInterrupted] and cancels the future, unless another coroutine still waits for it or
+// ctx is shielded.
 func (f Future[T]) Await(ctx Context) (T, error) {
 	if _, err := ctx.scope.Await("Await", f.promise()); err != nil {
 		var zero T
@@ -27,11 +26,11 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 // Done tells whether the result is known, without waiting.
 func (f Future[T]) Done() bool { return f.promise().Settled() }
 
-// Cancel tells the host that the result is no longer needed: work that has not
-// begun yet does not begin. Coroutines that await the future get [ErrCanceled].
+// Cancel tells the host that the result is no longer needed: work that has not begun yet does not begin. Coroutines
+// that await the future get [ErrCanceled].
 //
-// The future of a coroutine is done when the coroutine has ended. Cancel asks it to end: its
-// waits return [ErrCanceled], as on a context of [WithCancel]; await the future to wait for it.
+// The future of a coroutine is done when the coroutine has ended. Cancel asks it to end: its waits return
+// [ErrCanceled], as on a context of [WithCancel]; await the future to wait for it.
 func (f Future[T]) Cancel(ctx Context) { ctx.scope.Cancel(f.promise()) }
 
 func (f Future[T]) promise() *guest.Promise {
@@ -71,11 +70,10 @@ func (f Future[T]) result() (T, error) {
 // None is the result of functions without a result.
 type None struct{}
 
-// Go runs fn in a new coroutine. The coroutines of a workflow take turns, in an
-// order that every replay repeats; each runs until it waits.
+// Go runs fn in a new coroutine. The coroutines of a workflow take turns, in an order that every replay repeats; each
+// runs until it waits.
 //
-// The workflow ends when its function returns: await the coroutines whose work
-// matters.
+// The workflow ends when its function returns: await the coroutines whose work matters.
 func Go(ctx Context, fn func(Context) error) Future[None] {
 	return Async(ctx, func(ctx Context) (None, error) { return None{}, fn(ctx) })
 }

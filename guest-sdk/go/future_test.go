@@ -92,8 +92,7 @@ func TestCancelWakesWaiters(t *testing.T) {
 	require.Equal(t, time.Second, h.Duration())
 }
 
-// foreignContext uses its context in a goroutine or coroutine that the context
-// was not given to.
+// foreignContext uses its context in a goroutine or coroutine that the context was not given to.
 var foreignContext = cruster.NewWorkflow("test.foreignContext", func(ctx cruster.Context, mode string) (string, error) {
 	var refusal string
 	sleepOnForeignContext := func() {
@@ -158,7 +157,9 @@ func TestCoroutinesThatWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History
 	// An interrupt that the test plans for later does not count as pending.
-	_, err := crustertest.Run(t, deadlocking, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
+	_, err := crustertest.Run(
+		t, deadlocking, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"),
+	)
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 	require.Equal(t, time.Second, h.Duration())
 	require.NoError(t, h.Replay())
@@ -239,7 +240,9 @@ func TestAResultOfAnotherTypeIsNoZeroValue(t *testing.T) {
 	t.Parallel()
 	_ = moneyOf
 	_, err := crustertest.Run(t, asEuros, 5)
-	require.ErrorContains(t, err, "CR-4014: the result of workflow test.moneyOf does not fit: it has no field of cruster_test.euros")
+	require.ErrorContains(
+		t, err, "CR-4014: the result of workflow test.moneyOf does not fit: it has no field of cruster_test.euros",
+	)
 	_, err = crustertest.Run(t, asEurosLink, 5)
 	require.ErrorContains(t, err, "does not fit: it has no field of cruster_test.euros")
 	for _, cents := range []int{0, 5} {

@@ -33,11 +33,18 @@ type goldenRequest struct {
 var (
 	goldenGroup = cruster.NewGroup("golden", cruster.Retries(3), cruster.ExponentialBackoff(time.Second))
 
-	_ = cruster.NewGroupActivity(goldenGroup, "Charge", func(*cruster.ActivityContext, goldenItem) (float64, error) { return 0, nil },
-		cruster.Jitter(0.25), cruster.Timeout(30*time.Second))
-	_ = cruster.NewGroupActivity(goldenGroup, "Abort", func(*cruster.ActivityContext, cruster.None) (cruster.None, error) {
-		return cruster.None{}, nil
-	}, cruster.Retries(0))
+	_ = cruster.NewGroupActivity(
+		goldenGroup, "Charge", func(*cruster.ActivityContext, goldenItem) (float64, error) { return 0, nil },
+		cruster.Jitter(0.25), cruster.Timeout(30*time.Second),
+	)
+	_ = cruster.NewGroupActivity(
+		goldenGroup,
+		"Abort",
+		func(*cruster.ActivityContext, cruster.None) (cruster.None, error) {
+			return cruster.None{}, nil
+		},
+		cruster.Retries(0),
+	)
 
 	_ = cruster.NewWorkflow("golden.Raw", func(cruster.Context, goldenRequest) ([]byte, error) { return nil, nil },
 		cruster.RawKey(func(r goldenRequest) string { return r.ID }))
@@ -47,14 +54,24 @@ var (
 		Accepts(cruster.NewSignal[goldenItem]("golden.packed"), cruster.NewSignal[cruster.None]("golden.closed")).
 		Accepts(cruster.NewDeferred[goldenItem]("golden.shipped"), cruster.NewDynamicDeferred[bool]("golden.approve-"))
 
-	goldenEntity = cruster.NewStatefulEntity[goldenItem]("golden.Stock", cruster.MailboxCapacity(50), cruster.Concurrency(4),
+	goldenEntity = cruster.NewStatefulEntity[goldenItem](
+		"golden.Stock", cruster.MailboxCapacity(50), cruster.Concurrency(4),
 		cruster.MaxIdleTime(time.Minute), cruster.ShardGroup("warehouse"),
-		cruster.MigrateState(func(sku string) (goldenItem, error) { return goldenItem{SKU: sku}, nil }))
-	_ = cruster.NewOperation(goldenEntity, "take", func(*cruster.EntityContext, *goldenItem, int32) (int32, error) { return 0, nil })
-	_ = cruster.NewReadOnly(goldenEntity, "look", func(*cruster.ReadContext, goldenItem, cruster.None) (goldenItem, error) { return goldenItem{}, nil })
+		cruster.MigrateState(func(sku string) (goldenItem, error) { return goldenItem{SKU: sku}, nil }),
+	)
+	_ = cruster.NewOperation(goldenEntity, "take", func(*cruster.EntityContext, *goldenItem, int32) (int32, error) {
+		return 0, nil
+	})
+	_ = cruster.NewReadOnly(
+		goldenEntity, "look",
+		func(*cruster.ReadContext, goldenItem, cruster.None) (goldenItem, error) { return goldenItem{}, nil },
+	)
 
 	goldenGateway = cruster.NewEntity("golden.Gateway")
-	_             = cruster.NewRPC(goldenGateway, "submit", func(*cruster.RPCContext, goldenRequest) (string, error) { return "", nil }, cruster.Persisted())
+	_             = cruster.NewRPC(
+		goldenGateway, "submit", func(*cruster.RPCContext, goldenRequest) (string, error) { return "", nil },
+		cruster.Persisted(),
+	)
 
 	_ = cruster.Migrations(
 		cruster.Migration{Version: 2, Name: "index", SQL: "CREATE INDEX i ON t (a)", Dialect: cruster.Postgres},
@@ -108,5 +125,7 @@ func TestKeyFunctions(t *testing.T) {
 	require.Equal(t, abi.MustMarshal("42"), key("golden.Raw", body).Value)
 	require.Equal(t, abi.MustMarshal([]string{"42", "apple"}), key("golden.Hashed", body).Value)
 	require.Equal(t, abi.CodeBadInput, key("golden.Raw", abi.MustMarshal("no struct")).Error.Code)
-	require.Equal(t, abi.CodeKeyFunction, key("golden.Hashed", abi.MustMarshal(goldenRequest{})).Error.Code, "a panic is caught")
+	require.Equal(
+		t, abi.CodeKeyFunction, key("golden.Hashed", abi.MustMarshal(goldenRequest{})).Error.Code, "a panic is caught",
+	)
 }

@@ -1,8 +1,7 @@
 package cruster
 
-// Group is a set of related activities: their names have the same prefix, and
-// they share default options. A Go package can offer one for many workflows to
-// use:
+// Group is a set of related activities: their names have the same prefix, and they share default options. A Go package
+// can offer one for many workflows to use:
 //
 //	package payments
 //
@@ -21,7 +20,9 @@ func NewGroup(name string, opts ...ActivityOption) Group {
 
 // NewGroupActivity registers an activity of a group, under the name "group.name". Its own options
 // override the group's.
-func NewGroupActivity[In, Out any](g Group, name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
+func NewGroupActivity[In, Out any](
+	g Group, name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption,
+) *Activity[In, Out] {
 	all := append(append([]ActivityOption{}, g.opts...), opts...)
 	return NewActivity(g.name+"."+name, fn, all...)
 }

@@ -13,8 +13,10 @@ import (
 var (
 	testGroup = cruster.NewGroup("TestGroup", cruster.Retries(3), cruster.Timeout(time.Minute))
 
-	groupStep = cruster.NewGroupActivity(testGroup, "step", func(*cruster.ActivityContext, int) (int, error) { return 0, nil },
-		cruster.Timeout(time.Second))
+	groupStep = cruster.NewGroupActivity(
+		testGroup, "step", func(*cruster.ActivityContext, int) (int, error) { return 0, nil },
+		cruster.Timeout(time.Second),
+	)
 )
 
 func TestGroupActivity(t *testing.T) {

@@ -37,7 +37,9 @@ var hanging = cruster.NewWorkflow("test.hanging", func(ctx cruster.Context, on s
 })
 
 // A lock, a channel and a wait group of Go: the message of a host, at once.
-func TestWorkflowsThatHang(t *testing.T) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
+func TestWorkflowsThatHang(
+	t *testing.T,
+) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
 	const here = `hang_test\.go:\d+`
 	for on, count := range map[string]int{"sync.Mutex.Lock": 2, "chan receive": 2, "sync.WaitGroup.Wait": 3} {
 		_, err := crustertest.Run(t, hanging, on, crustertest.TurnLimit(time.Hour))
@@ -60,11 +62,16 @@ func TestChildrenThatHang(t *testing.T) { //nolint:paralleltest // as above
 }
 
 // Tests that hang beside each other do not wait for each other.
-func TestWorkflowsThatHangBesideEachOther(t *testing.T) { //nolint:paralleltest,tparallel // as above; those below are alone
+func TestWorkflowsThatHangBesideEachOther(
+	t *testing.T,
+) { //nolint:paralleltest,tparallel // as above; those below are alone
 	for _, name := range []string{"one", "other"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := crustertest.Run(t, hanging, "sync.Mutex.Lock", crustertest.TurnLimit(time.Hour), crustertest.ExecutionID("test/hanging/"+name))
+			_, err := crustertest.Run(
+				t, hanging, "sync.Mutex.Lock", crustertest.TurnLimit(time.Hour),
+				crustertest.ExecutionID("test/hanging/"+name),
+			)
 			require.Equal(t, "CR-4012", cruster.ErrorCode(err), "%v", err)
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// HTTPClient makes HTTP calls from an activity, or from an entity without a state; see
-// [ActivityContext.HTTP] and [RPCContext.HTTP]. A module has no sockets: the Cruster host makes the call, if the deployment was
-// granted the server's host name.
+// HTTPClient makes HTTP calls from an activity, or from an entity without a state; see [ActivityContext.HTTP] and
+// [RPCContext.HTTP]. A module has no sockets: the Cruster host makes the call, if the deployment was granted the
+// server's host name.
 type HTTPClient struct {
 	effects effects
 }
@@ -40,8 +40,8 @@ type HTTPResponse struct {
 	Status  int
 }
 
-// Do makes a call. It returns an error if there was no response. A response with
-// a status such as 404 is not an error; see [HTTPResponse.Err].
+// Do makes a call. It returns an error if there was no response. A response with a status such as 404 is not an error;
+// see [HTTPResponse.Err].
 func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
 	var reply abi.HTTPResponse
 	err := c.effects.do(&callHTTP, r.body(), &reply)
@@ -128,9 +128,8 @@ func (r HTTPResponse) JSON(v any) error {
 	return nil
 }
 
-// Err is nil for a status below 400. Otherwise it is an [Error] of type
-// "http_status". It is retryable for a status that may be temporary: 408, 425,
-// 429, and 500 or above.
+// Err is nil for a status below 400. Otherwise it is an [Error] of type "http_status". It is retryable for a status
+// that may be temporary: 408, 425, 429, and 500 or above.
 func (r HTTPResponse) Err() error {
 	if r.Status < 400 {
 		return nil

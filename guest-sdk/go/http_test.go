@@ -15,7 +15,9 @@ import (
 
 func TestHTTP(t *testing.T) {
 	t.Parallel()
-	answer := cruster.HTTPResponse{Status: 201, Body: []byte(`{"ok":true}`), Headers: []cruster.Header{{Name: "X-Id", Value: "7"}}}
+	answer := cruster.HTTPResponse{
+		Status: 201, Body: []byte(`{"ok":true}`), Headers: []cruster.Header{{Name: "X-Id", Value: "7"}},
+	}
 	var asked []cruster.HTTPRequest
 	handler := crustertest.HandleHTTP(func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 		asked = append(asked, r)
@@ -25,7 +27,9 @@ func TestHTTP(t *testing.T) {
 		return answer, nil
 	})
 	_, err := inActivity(t, func(ctx *cruster.ActivityContext) (string, error) {
-		res, err := ctx.HTTP().PostJSON("http://pay/charges", map[string]int{"cents": 5}, cruster.Header{Name: "A", Value: "b"})
+		res, err := ctx.HTTP().PostJSON(
+			"http://pay/charges", map[string]int{"cents": 5}, cruster.Header{Name: "A", Value: "b"},
+		)
 		if err != nil {
 			return "", err
 		}
@@ -41,7 +45,10 @@ func TestHTTP(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "POST", asked[0].Method)
 	require.JSONEq(t, `{"cents":5}`, string(asked[0].Body))
-	require.Equal(t, []cruster.Header{{Name: "Content-Type", Value: "application/json"}, {Name: "A", Value: "b"}}, asked[0].Headers)
+	require.Equal(
+		t, []cruster.Header{{Name: "Content-Type", Value: "application/json"}, {Name: "A", Value: "b"}},
+		asked[0].Headers,
+	)
 	require.Equal(t, "GET", asked[1].Method)
 	require.Equal(t, []cruster.Header{{Name: "C", Value: "d"}}, asked[1].Headers)
 

@@ -18,7 +18,8 @@ var interruptible = cruster.NewWorkflow("test.interruptible", func(ctx cruster.C
 	if !errors.Is(err, cruster.ErrInterrupted) {
 		return "slept", err
 	}
-	if !cruster.Interrupted(ctx) || cruster.Interrupted(cruster.Shield(ctx)) || cruster.InterruptReason(ctx) != "enough" {
+	if !cruster.Interrupted(ctx) || cruster.Interrupted(cruster.Shield(ctx)) ||
+		cruster.InterruptReason(ctx) != "enough" {
 		return "", errors.New("the context does not say that it was interrupted")
 	}
 	if _, again := echo.Call(ctx, pair{A: 1}); !errors.Is(again, cruster.ErrInterrupted) {
@@ -45,7 +46,9 @@ func TestInterrupt(t *testing.T) {
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
 	require.ErrorIs(t, err, cruster.ErrInterrupted)
 	require.ErrorContains(t, err, "enough")
-	require.Equal(t, []string{"sleep 1h0m0s", "activity test.echo"}, h.Steps(), "the step after the interrupt was never issued")
+	require.Equal(
+		t, []string{"sleep 1h0m0s", "activity test.echo"}, h.Steps(), "the step after the interrupt was never issued",
+	)
 	require.Equal(t, time.Minute, h.Duration())
 	require.Equal(t, crustertest.Canceled, h.Events[3].Type, "the sleep is cancelled")
 
@@ -93,7 +96,9 @@ func TestInterruptEndsAllWaitsThatAreNotShielded(t *testing.T) {
 	require.Equal(t, []string{
 		"0 " + asked, "1 " + asked, "2 " + asked, "all " + asked, "shielded <nil>", "main <nil>",
 	}, trace)
-	require.Equal(t, 2*time.Hour, h.Duration(), "the shared timer goes on, because the shielded coroutine still waits for it")
+	require.Equal(
+		t, 2*time.Hour, h.Duration(), "the shared timer goes on, because the shielded coroutine still waits for it",
+	)
 }
 
 var settledBefore = cruster.NewWorkflow("test.settledBefore", func(ctx cruster.Context, _ int) (string, error) {

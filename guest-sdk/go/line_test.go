@@ -51,7 +51,10 @@ var semaphored = cruster.NewWorkflow("test.semaphored", func(ctx cruster.Context
 	if err := group.Wait(ctx); err != nil {
 		return nil, err
 	}
-	trace = append(trace, fmt.Sprint("most ", inside.most, ", ", slots.TryAcquire(2), " ", slots.TryAcquire(1)), fmt.Sprint(slots.Acquire(ctx, 3)))
+	trace = append(
+		trace, fmt.Sprint("most ", inside.most, ", ", slots.TryAcquire(2), " ", slots.TryAcquire(1)),
+		fmt.Sprint(slots.Acquire(ctx, 3)),
+	)
 	slots.Release(2)
 	return trace, nil
 })
@@ -101,9 +104,18 @@ var channelled = cruster.NewWorkflow("test.channelled", func(ctx cruster.Context
 func TestChannel(t *testing.T) {
 	t.Parallel()
 	for capacity, want := range map[int][]string{
-		0: {"kept 1", "got 0", "sent 0", "sent 1", "got 1", "got 2", "sent 2", "sent 3", "got 3", "the channel is closed"},
-		2: {"sent 0", "sent 1", "kept 2", "got 0", "got 1", "got 2", "sent 2", "sent 3", "got 3", "the channel is closed"},
-		9: {"sent 0", "sent 1", "sent 2", "sent 3", "kept 4", "got 0", "got 1", "got 2", "got 3", "the channel is closed"},
+		0: {
+			"kept 1", "got 0", "sent 0", "sent 1", "got 1", "got 2", "sent 2", "sent 3", "got 3",
+			"the channel is closed",
+		},
+		2: {
+			"sent 0", "sent 1", "kept 2", "got 0", "got 1", "got 2", "sent 2", "sent 3", "got 3",
+			"the channel is closed",
+		},
+		9: {
+			"sent 0", "sent 1", "sent 2", "sent 3", "kept 4", "got 0", "got 1", "got 2", "got 3",
+			"the channel is closed",
+		},
 	} {
 		got, _, err := run(t, channelled, capacity)
 		require.NoError(t, err)

@@ -28,7 +28,9 @@ func TestLogHandler(t *testing.T) {
 	logger.Debug("plain")
 	logger.Info("attributes", "n", 1, "text", "two words", "empty", "", "error", errors.New("a=b"))
 	logger.With("a", 1).WithGroup("g").With("b", 2).Warn("grouped", "c", 3)
-	logger.WithGroup("").Error("nested", slog.Group("g", "x", 1, slog.Group("h", "y", 2)), slog.Group("", "z", 3), slog.Attr{})
+	logger.WithGroup("").Error(
+		"nested", slog.Group("g", "x", 1, slog.Group("h", "y", 2)), slog.Group("", "z", 3), slog.Attr{},
+	)
 	require.Equal(t, []string{
 		"DEBUG plain",
 		`INFO attributes n=1 text="two words" empty="" error="a=b"`,

@@ -75,7 +75,10 @@ func TestMap(t *testing.T) {
 
 	got, h, err = run(t, maps, mapped{Items: 7, AtOnce: 3, Fails: 3})
 	require.NoError(t, err)
-	require.Equal(t, mapResult{Out: []int{0, 0, 0, 0, 0, 0, 0}, Most: 3, Begun: 4, Err: "no"}, got, "the fourth begins when the first is done, and ends all")
+	require.Equal(
+		t, mapResult{Out: []int{0, 0, 0, 0, 0, 0, 0}, Most: 3, Begun: 4, Err: "no"}, got,
+		"the fourth begins when the first is done, and ends all",
+	)
 	require.Equal(t, time.Minute, h.Duration())
 
 	got, _, err = run(t, maps, mapped{AtOnce: 3, Fails: -1})
@@ -84,7 +87,9 @@ func TestMap(t *testing.T) {
 
 	got, _, err = run(t, maps, mapped{Items: 5, AtOnce: 2, Fails: -1}, crustertest.InterruptAfter(90*time.Second, ""))
 	require.NoError(t, err)
-	require.Equal(t, mapResult{Out: []int{0, 2, 0, 0, 0}, Most: 2, Begun: 4, Err: "the execution was asked to stop"}, got)
+	require.Equal(
+		t, mapResult{Out: []int{0, 2, 0, 0, 0}, Most: 2, Begun: 4, Err: "the execution was asked to stop"}, got,
+	)
 }
 
 func TestMapSettled(t *testing.T) {

@@ -8,24 +8,24 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Operation is something that entities of a type can be called for: it takes an In and
-// returns an Out. Make one with [NewOperation], [NewReadOnly] or [NewRPC]; call it from a
-// workflow, for an entity ([Operation.On]).
+// Operation is something that entities of a type can be called for: it takes an In and returns an Out. Make one with
+// [NewOperation], [NewReadOnly] or [NewRPC]; call it from a workflow, for an entity ([Operation.On]).
 type Operation[In, Out any] struct {
 	entity string // "Name" or "deployment/Name"
 	name   string
 	of     *guest.Entity // nil for one of another deployment
 }
 
-// NewOperation registers an operation of an entity with a state: fn may change the state
-// it is given. Operations of one entity run one after the other, each once. If fn returns
-// an error nothing has changed, and its caller gets the error.
+// NewOperation registers an operation of an entity with a state: fn may change the state it is given. Operations of one
+// entity run one after the other, each once. If fn returns an error nothing has changed, and its caller gets the error.
 //
 // fn has no effects but the state, its result and the calls of its context: it may run again if the
 // host ends before they are durable.
 //
 // It panics if the name is invalid or already registered for this entity.
-func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*EntityContext, *S, In) (Out, error)) *Operation[In, Out] {
+func NewOperation[S, In, Out any](
+	e *StatefulEntity[S], name string, fn func(*EntityContext, *S, In) (Out, error),
+) *Operation[In, Out] {
 	e.registered.Add(newOperation[In, Out](name, func(r *guest.OperationRun, s guest.State, in In) (Out, error) {
 		return fn(newEntityContext(r), &s.(*state[S]).value, in)
 	}))
@@ -36,7 +36,9 @@ func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*En
 // other and beside operations that change the state (see [Concurrency]), write nothing, and see
 // everything acknowledged before they began. For an id without an entity they see the initial
 // state, and create none.
-func NewReadOnly[S, In, Out any](e *StatefulEntity[S], name string, fn func(*ReadContext, S, In) (Out, error)) *Operation[In, Out] {
+func NewReadOnly[S, In, Out any](
+	e *StatefulEntity[S], name string, fn func(*ReadContext, S, In) (Out, error),
+) *Operation[In, Out] {
 	op := newOperation[In, Out](name, func(r *guest.OperationRun, s guest.State, in In) (Out, error) {
 		return fn(&newEntityContext(r).ReadContext, s.(*state[S]).value, in)
 	})
@@ -46,7 +48,9 @@ func NewReadOnly[S, In, Out any](e *StatefulEntity[S], name string, fn func(*Rea
 }
 
 // newOperation wraps a typed function.
-func newOperation[In, Out any](name string, fn func(*guest.OperationRun, guest.State, In) (Out, error)) *guest.Operation {
+func newOperation[In, Out any](
+	name string, fn func(*guest.OperationRun, guest.State, In) (Out, error),
+) *guest.Operation {
 	return &guest.Operation{
 		Name:   name,
 		Input:  reflect.TypeFor[In](),
@@ -68,7 +72,9 @@ func newOperation[In, Out any](name string, fn func(*guest.OperationRun, guest.S
 func decodeInput[In any](operation string, input []byte) (In, error) {
 	in, err := decode[In](input)
 	if err != nil {
-		return in, guest.OperationFault(abi.Errorf(abi.CodeOperationInput, "the input does not fit operation %s: %v", operation, err))
+		return in, guest.OperationFault(abi.Errorf(
+			abi.CodeOperationInput, "the input does not fit operation %s: %v", operation, err,
+		))
 	}
 	return in, nil
 }
@@ -81,8 +87,7 @@ func encodeOutput[Out any](operation string, out Out) ([]byte, error) {
 	return b, err
 }
 
-// RemoteOperation is an operation of an entity that this module does not contain; entity
-// is "deployment/Name".
+// RemoteOperation is an operation of an entity that this module does not contain; entity is "deployment/Name".
 func RemoteOperation[In, Out any](entity, name string) *Operation[In, Out] {
 	return &Operation[In, Out]{entity: entity, name: name}
 }
@@ -121,10 +126,9 @@ func (t Target[In, Out]) Go(ctx Context, in In) Future[Out] {
 	return Future[Out]{p: ctx.scope.Issue(&opEntityCall, what, guest.EncodeBody(m))}
 }
 
-// Send has the operation performed later, and does not wait for it: its result and its
-// error are dropped. In a workflow Send returns when the message is durable, in an
-// operation the message is sent together with the new state. Messages from one sender to
-// one entity arrive in the order in which they were sent.
+// Send has the operation performed later, and does not wait for it: its result and its error are dropped. In a workflow
+// Send returns when the message is durable, in an operation the message is sent together with the new state. Messages
+// from one sender to one entity arrive in the order in which they were sent.
 func (t Target[In, Out]) Send(ctx Sender, in In) error {
 	m, err := t.message(ctx.deployment(), in)
 	if err != nil {
@@ -133,8 +137,7 @@ func (t Target[In, Out]) Send(ctx Sender, in In) error {
 	return ctx.sendToEntity(m)
 }
 
-// Sender can send messages to entities: the [Context] of a workflow or the
-// [EntityContext] of an operation.
+// Sender can send messages to entities: the [Context] of a workflow or the [EntityContext] of an operation.
 type Sender interface {
 	deployment() string
 	sendToEntity(m abi.EntityMessage) error

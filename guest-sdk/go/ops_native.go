@@ -7,8 +7,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Outside a module there are no imports: the host of a test tells the calls apart
-// by name.
+// Outside a module there are no imports: the host of a test tells the calls apart by name.
 var (
 	opSleep       = guest.Call{Name: abi.OpSleep}
 	opActivity    = guest.Call{Name: abi.OpActivity}

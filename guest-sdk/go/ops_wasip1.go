@@ -7,8 +7,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Only the SDK functions that need a variable refer to it, so a module imports
-// only the host functions that it uses.
+// Only the SDK functions that need a variable refer to it, so a module imports only the host functions that it uses.
 var (
 	opSleep       = guest.Call{Name: abi.OpSleep, Import: importSleep}
 	opActivity    = guest.Call{Name: abi.OpActivity, Import: importActivity}

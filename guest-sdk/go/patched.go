@@ -2,17 +2,16 @@ package cruster
 
 import "github.com/cruster/cruster/guest-sdk/go/internal/guest"
 
-// Patched tells whether this run takes a change of the code, so that runs that are
-// under way can be moved to the new module:
+// Patched tells whether this run takes a change of the code, so that runs that are under way can be moved to the new
+// module:
 //
 //	if cruster.Patched(ctx, "fraud-check") {
 //		err = checkFraud.Call(ctx, order)
 //	}
 //
-// It is true for runs that come here for the first time: new ones, and moved ones
-// that were not this far. It is false for runs that had passed this point before the
-// code asked: they go on as they began. The answer for an id stays the same for the
-// rest of the run.
+// It is true for runs that come here for the first time: new ones, and moved ones that were not this far. It is false
+// for runs that had passed this point before the code asked: they go on as they began. The answer for an id stays the
+// same for the rest of the run.
 //
 // Steps that were inserted, moved or removed before they ran need no Patched: a run finds its steps
 // by their kind and content. Use it where the same steps mean something else, or must run in

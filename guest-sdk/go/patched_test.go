@@ -10,8 +10,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// patching asks three times about one change, from two coroutines, and once about
-// another.
+// patching asks three times about one change, from two coroutines, and once about another.
 var patching = cruster.NewWorkflow("test.patching", func(ctx cruster.Context, _ int) ([]bool, error) {
 	ask := func(ctx cruster.Context) (bool, error) { return cruster.Patched(ctx, "one"), nil }
 	both, err := cruster.All(ctx, cruster.Async(ctx, ask), cruster.Async(ctx, ask))
@@ -31,10 +30,12 @@ func TestPatched(t *testing.T) {
 	require.Equal(t, []string{"patched one", "patched other"}, h.Steps())
 }
 
-var charged = cruster.NewActivity("test.charged", func(_ *cruster.ActivityContext, cents int) (int, error) { return cents, nil })
+var charged = cruster.NewActivity("test.charged", func(_ *cruster.ActivityContext, cents int) (int, error) {
+	return cents, nil
+})
 
-// before and after are one workflow, before and after it was changed. A step means
-// something else now: it takes cents with the tax.
+// before and after are one workflow, before and after it was changed. A step means something else now: it takes cents
+// with the tax.
 var (
 	before = cruster.NewWorkflow("test.before", func(ctx cruster.Context, cents int) (int, error) {
 		return charged.Call(ctx, cents)
@@ -47,8 +48,7 @@ var (
 	})
 )
 
-// TestPatchedReplays: a history of the old code fits the new code, and so does one
-// of the new code.
+// TestPatchedReplays: a history of the old code fits the new code, and so does one of the new code.
 func TestPatchedReplays(t *testing.T) {
 	t.Parallel()
 	_, old, err := run(t, before, 100)
@@ -66,7 +66,9 @@ func TestPatchedReplays(t *testing.T) {
 	require.NoError(t, moved.Replay())
 
 	fresh.Workflow = before.Name()
-	require.Equal(t, abi.CodeNondeterminism, abi.CodeOf(fresh.Replay()), "the old code does not fit what the new code did")
+	require.Equal(
+		t, abi.CodeNondeterminism, abi.CodeOf(fresh.Replay()), "the old code does not fit what the new code did",
+	)
 }
 
 // cleaning asks about a change after an interrupt.
@@ -86,5 +88,7 @@ func TestPatchedAfterAnInterrupt(t *testing.T) {
 
 func TestPatchedRefusesBadIDs(t *testing.T) {
 	t.Parallel()
-	require.PanicsWithValue(t, `cruster: patch name "" must have 1 to 128 bytes`, func() { cruster.Patched(cruster.Context{}, "") })
+	require.PanicsWithValue(t, `cruster: patch name "" must have 1 to 128 bytes`, func() {
+		cruster.Patched(cruster.Context{}, "")
+	})
 }

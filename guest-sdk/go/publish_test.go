@@ -123,7 +123,8 @@ var (
 func TestWhatCannotBePublished(t *testing.T) {
 	t.Parallel()
 	for what, want := range map[string]string{
-		"state":     "workflow test.mispublished does not publish the state stage: declare it where the workflow is made, with Publishes",
+		"state": "workflow test.mispublished does not publish the state stage: declare it where the workflow is " +
+			"made, with Publishes",
 		"attribute": "does not publish the attribute customer",
 		"large":     "CR-2005: the published state has 65541 bytes, the limit is 65536",
 		"long":      "CR-2042: the text of the attribute named has 257 bytes, the limit is 256",
@@ -135,6 +136,10 @@ func TestWhatCannotBePublished(t *testing.T) {
 		_, _, err := run(t, mispublished, what)
 		require.ErrorContains(t, err, want, what)
 	}
-	require.PanicsWithValue(t, `cruster: workflow test.mispublished publishes the state "wide" twice`, func() { mispublished.Publishes(wide) })
-	require.PanicsWithValue(t, `cruster: workflow test.mispublished publishes the attribute "named" twice`, func() { mispublished.Publishes(named) })
+	require.PanicsWithValue(t, `cruster: workflow test.mispublished publishes the state "wide" twice`, func() {
+		mispublished.Publishes(wide)
+	})
+	require.PanicsWithValue(t, `cruster: workflow test.mispublished publishes the attribute "named" twice`, func() {
+		mispublished.Publishes(named)
+	})
 }

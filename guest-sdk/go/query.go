@@ -36,8 +36,7 @@ type AnyQuery interface {
 	query() guest.Query
 }
 
-// NewQuery names a query with an In, which is answered with an Out. Use [None] for a query
-// without an input.
+// NewQuery names a query with an In, which is answered with an Out. Use [None] for a query without an input.
 //
 // It panics if the name is invalid.
 func NewQuery[In, Out any](name string) QueryOf[In, Out] {
@@ -62,7 +61,9 @@ func (q QueryOf[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	ctx.scope.HandleQuery(q.name, func(body []byte) ([]byte, error) {
 		in, err := decode[In](body)
 		if err != nil {
-			return nil, &guest.BadInput{Reason: abi.Errorf(abi.CodeBadInput, "the input does not fit query %s: %v", q.name, err)}
+			return nil, &guest.BadInput{
+				Reason: abi.Errorf(abi.CodeBadInput, "the input does not fit query %s: %v", q.name, err),
+			}
 		}
 		out, err := fn(in)
 		if err != nil {
@@ -72,8 +73,8 @@ func (q QueryOf[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	})
 }
 
-// Answers declares the queries that the workflow answers; it is asked no others. Call it where
-// the workflow is made, at package level.
+// Answers declares the queries that the workflow answers; it is asked no others. Call it where the workflow is made, at
+// package level.
 //
 // It panics if the workflow answers a query of that name already.
 func (w *Workflow[Req, Res]) Answers(queries ...AnyQuery) *Workflow[Req, Res] {

@@ -28,7 +28,9 @@ var queried = cruster.NewWorkflow("test.queried", func(ctx cruster.Context, _ cr
 		}
 		return string(rune('0'+done)) + " of " + string(rune('0'+of)), nil
 	})
-	wrongQuery.Handle(ctx, func(cruster.None) (cruster.None, error) { return cruster.None{}, cruster.Sleep(ctx, time.Second) })
+	wrongQuery.Handle(ctx, func(cruster.None) (cruster.None, error) {
+		return cruster.None{}, cruster.Sleep(ctx, time.Second)
+	})
 	for range 2 {
 		if err := cruster.Sleep(ctx, time.Minute); err != nil {
 			return 0, err
@@ -52,17 +54,25 @@ func TestQueries(t *testing.T) {
 		crustertest.QueryAfter(at(150), progressQuery, 2, note),
 		crustertest.QueryAfter(at(151), progressQuery, 0, note),
 		crustertest.QueryAfter(at(152), wrongQuery, cruster.None{}, func(_ cruster.None, err error) { note("", err) }),
-		crustertest.QueryAfter(at(153), unaskedQuery, cruster.None{}, func(_ cruster.None, err error) { note("", err) }),
+		crustertest.QueryAfter(at(153), unaskedQuery, cruster.None{}, func(_ cruster.None, err error) {
+			note("", err)
+		}),
 	)
 	require.NoError(t, err)
 	require.Equal(t, 2, res)
-	require.Equal(t, []answer{{"", "CR-2036"}, {"0 of 2", ""}, {"1 of 2", ""}, {"", "CR-2037"}, {"", "CR-4002"}, {"", "CR-2035"}}, got)
+	require.Equal(
+		t, []answer{{"", "CR-2036"}, {"0 of 2", ""}, {"1 of 2", ""}, {"", "CR-2037"}, {"", "CR-4002"}, {"", "CR-2035"}},
+		got,
+	)
 }
 
-var undeclaredQuery = cruster.NewWorkflow("test.undeclaredQuery", func(ctx cruster.Context, _ cruster.None) (int, error) {
-	progressQuery.Handle(ctx, func(int) (string, error) { return "", nil })
-	return 0, nil
-})
+var undeclaredQuery = cruster.NewWorkflow(
+	"test.undeclaredQuery",
+	func(ctx cruster.Context, _ cruster.None) (int, error) {
+		progressQuery.Handle(ctx, func(int) (string, error) { return "", nil })
+		return 0, nil
+	},
+)
 
 func TestQueriesAreDeclared(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,9 @@ import (
 
 // scanFunc fills one value from one row.
 //
-// Databases return different types for the same column: SQLite has no booleans
-// and no times, Postgres returns sums of integers as numeric text. The
-// conversions in this file accept each of these forms, and refuse a value that
-// does not fit without loss.
+// Databases return different types for the same column: SQLite has no booleans and no times, Postgres returns sums of
+// integers as numeric text. The conversions in this file accept each of these forms, and refuse a value that does not
+// fit without loss.
 type scanFunc func(dst reflect.Value, row []any) error
 
 var (
@@ -46,7 +45,9 @@ func newScanner(t reflect.Type, columns []string) (scanFunc, error) {
 		return structScanner(t, columns)
 	}
 	if len(columns) != 1 {
-		return nil, fmt.Errorf("a row of %d columns does not fit %s: select one column or use a struct", len(columns), t)
+		return nil, fmt.Errorf(
+			"a row of %d columns does not fit %s: select one column or use a struct", len(columns), t,
+		)
 	}
 	return func(dst reflect.Value, row []any) error { return assign(dst, row[0], columns[0]) }, nil
 }
@@ -63,7 +64,10 @@ func structScanner(t reflect.Type, columns []string) (scanFunc, error) {
 	}
 	for _, f := range fields {
 		if !f.filled && !f.optional {
-			return nil, fmt.Errorf(`field %s of %s has no column among %q: select it, or tag the field db:",optional", or db:"-" if it never has one`, f.Name, t, columns)
+			return nil, fmt.Errorf(
+				`field %s of %s has no column among %q: select it, or tag the field db:",optional", or db:"-" if it never has one`,
+				f.Name, t, columns,
+			)
 		}
 	}
 	return func(dst reflect.Value, row []any) error {
@@ -84,22 +88,24 @@ type columnField struct {
 	filled   bool   // the query has it
 }
 
-// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out. One that is not on the wire is
-// often no column either: without a db tag it needs none.
+// columnFields lists the fields of a struct that a column can go to. The tag db:"-" takes one out. One that is not on
+// the wire is often no column either: without a db tag it needs none.
 func columnFields(t reflect.Type) []*columnField {
 	var fields []*columnField
 	for _, f := range reflect.VisibleFields(t) {
 		tag, tagged := f.Tag.Lookup("db")
 		column, options, _ := strings.Cut(tag, ",")
 		if f.IsExported() && !f.Anonymous && throughStructs(t, f.Index) && column != "-" {
-			fields = append(fields, &columnField{StructField: f, column: column, optional: options == "optional" || !tagged && guest.FieldName(f) == ""})
+			fields = append(fields, &columnField{
+				StructField: f, column: column, optional: options == "optional" || !tagged && guest.FieldName(f) == "",
+			})
 		}
 	}
 	return fields
 }
 
-// fieldFor finds the field of a column: by its db tag first, then by its name
-// on the wire, then by its Go name. It is nil if there is none.
+// fieldFor finds the field of a column: by its db tag first, then by its name on the wire, then by its Go name. It is
+// nil if there is none.
 func fieldFor(fields []*columnField, column string) *columnField {
 	matches := []func(*columnField) bool{
 		func(f *columnField) bool { return f.column == column },
@@ -114,8 +120,7 @@ func fieldFor(fields []*columnField, column string) *columnField {
 	return nil
 }
 
-// throughStructs tells whether a field can be reached without following a
-// pointer, which could be nil.
+// throughStructs tells whether a field can be reached without following a pointer, which could be nil.
 func throughStructs(t reflect.Type, index []int) bool {
 	for _, i := range index[:len(index)-1] {
 		t = t.Field(i).Type
@@ -266,7 +271,9 @@ func asBytes(v any) ([]byte, bool) {
 }
 
 // timeLayouts are the forms in which SQLite keeps times.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly}
+var timeLayouts = []string{
+	time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly,
+}
 
 func asTime(v any) (time.Time, bool) {
 	switch v := v.(type) {

@@ -43,7 +43,20 @@ func TestQueryRows(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		require.Equal(t, person{embedded: embedded{"London"}, Name: "Ada", Age: 36, Member: true, Score: 1.5, Born: born.Local(), Photo: []byte{1}, Balance: 12}, people[0])
+		require.Equal(
+			t,
+			person{
+				embedded: embedded{"London"},
+				Name:     "Ada",
+				Age:      36,
+				Member:   true,
+				Score:    1.5,
+				Born:     born.Local(),
+				Photo:    []byte{1},
+				Balance:  12,
+			},
+			people[0],
+		)
 		require.Equal(t, "Bob", people[1].Name)
 		require.True(t, people[1].Born.Equal(born))
 		require.True(t, people[1].Left.Equal(born))

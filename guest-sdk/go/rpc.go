@@ -11,9 +11,8 @@ import (
 // RPCOption is an option of [NewRPC] and [NewGroupRPC].
 type RPCOption func(*guest.Operation)
 
-// Persisted has each call saved before it runs: from then on it runs until it has an
-// outcome, also if the host ends meanwhile. Without it a call is best effort: it runs once
-// at most, and if it is lost its caller gets an error.
+// Persisted has each call saved before it runs: from then on it runs until it has an outcome, also if the host ends
+// meanwhile. Without it a call is best effort: it runs once at most, and if it is lost its caller gets an error.
 func Persisted() RPCOption {
 	return func(o *guest.Operation) { o.Persisted = true }
 }
@@ -21,7 +20,9 @@ func Persisted() RPCOption {
 // NewRPC registers an operation of an entity without a state.
 //
 // It panics if the name is invalid or already registered for this entity.
-func NewRPC[In, Out any](e *Entity, name string, fn func(*RPCContext, In) (Out, error), opts ...RPCOption) *Operation[In, Out] {
+func NewRPC[In, Out any](
+	e *Entity, name string, fn func(*RPCContext, In) (Out, error), opts ...RPCOption,
+) *Operation[In, Out] {
 	e.registered.Add(newRPC(name, fn, opts))
 	return &Operation[In, Out]{entity: e.Name(), name: name, of: e.registered}
 }
@@ -74,9 +75,8 @@ func (c *RPCContext) ID() string { return entityID(&c.attempt.Invocation) }
 // Namespace is the tenant of the entity.
 func (c *RPCContext) Namespace() string { return c.attempt.Invocation.Namespace }
 
-// IdempotencyKey of a call that is [Persisted]: the same for all attempts of this call,
-// and different for every other. Send it to services that detect repeated requests. It is
-// empty for other calls.
+// IdempotencyKey of a call that is [Persisted]: the same for all attempts of this call, and different for every other.
+// Send it to services that detect repeated requests. It is empty for other calls.
 func (c *RPCContext) IdempotencyKey() string { return c.attempt.Invocation.IdempotencyKey }
 
 // Logger writes records of this entity to the host's log.
@@ -85,12 +85,12 @@ func (c *RPCContext) Logger() *slog.Logger { return c.effects().logger() }
 // Config reads a value of the deployment's configuration.
 func (c *RPCContext) Config(name string) (string, bool) { return c.effects().config(name) }
 
-// Tx is the transaction of the call. It begins with the first statement, and commits
-// before the caller is answered. If the call fails, it is rolled back.
+// Tx is the transaction of the call. It begins with the first statement, and commits before the caller is answered. If
+// the call fails, it is rolled back.
 func (c *RPCContext) Tx() *Tx { return &Tx{effects: c.effects(), keep: &c.within.keep} }
 
-// HTTP makes HTTP calls, to the hosts that the deployment was granted. It is refused once
-// the transaction has begun: make HTTP calls before SQL.
+// HTTP makes HTTP calls, to the hosts that the deployment was granted. It is refused once the transaction has begun:
+// make HTTP calls before SQL.
 func (c *RPCContext) HTTP() *HTTPClient { return &HTTPClient{effects: c.effects()} }
 
 func (c *RPCContext) effects() effects { return effects{host: c.attempt.Host} }

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// RPCGroup is a set of operations that several types of entities have in common. A Go
-// package can offer one for many modules to use:
+// RPCGroup is a set of operations that several types of entities have in common. A Go package can offer one for many
+// modules to use:
 //
 //	package health
 //
@@ -60,9 +60,10 @@ type GroupRPC[In, Out any] struct {
 
 // NewGroupRPC adds an operation to a group, under the name "group.name".
 //
-// It panics if the name is invalid, or if an entity that includes the group has an
-// operation of that name.
-func NewGroupRPC[In, Out any](g *RPCGroup, name string, fn func(*RPCContext, In) (Out, error), opts ...RPCOption) *GroupRPC[In, Out] {
+// It panics if the name is invalid, or if an entity that includes the group has an operation of that name.
+func NewGroupRPC[In, Out any](
+	g *RPCGroup, name string, fn func(*RPCContext, In) (Out, error), opts ...RPCOption,
+) *GroupRPC[In, Out] {
 	op := newRPC(g.name+"."+name, fn, opts)
 	g.operations = append(g.operations, op)
 	for _, e := range g.members {
@@ -79,7 +80,9 @@ func (r *GroupRPC[In, Out]) Name() string { return r.name }
 // It panics if the entity does not include it.
 func (r *GroupRPC[In, Out]) Of(e *Entity) *Operation[In, Out] {
 	if !slices.Contains(e.groups, r.group) {
-		panic(fmt.Sprintf("cruster: entity %s does not include group %s, which has operation %s", e.Name(), r.group.name, r.name))
+		panic(fmt.Sprintf(
+			"cruster: entity %s does not include group %s, which has operation %s", e.Name(), r.group.name, r.name,
+		))
 	}
 	return &Operation[In, Out]{entity: e.Name(), name: r.name, of: e.registered}
 }

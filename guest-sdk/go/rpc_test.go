@@ -19,8 +19,8 @@ var (
 	gateway = cruster.NewEntity("test.Gateway", cruster.Concurrency(4)).Include(health)
 	archive = cruster.NewEntity("test.Archive").Include(health)
 
-	// Added to the group after entities have included it, or before: the order in which
-	// packages are initialised does not matter.
+	// Added to the group after entities have included it, or before: the order in which packages are initialised does
+	// not matter.
 	check = cruster.NewGroupRPC(health, "check", func(ctx *cruster.RPCContext, _ cruster.None) (string, error) {
 		return ctx.ID() + " is well", nil
 	})
@@ -44,27 +44,40 @@ var (
 		return fmt.Sprint(value, " ", ctx.ID(), " ", ctx.Namespace(), " ", ctx.IdempotencyKey()), ctx.Err()
 	})
 
-	submit = cruster.NewRPC(gateway, "submit", func(ctx *cruster.RPCContext, _ int) (string, error) { return ctx.IdempotencyKey(), nil }, cruster.Persisted())
+	submit = cruster.NewRPC(
+		gateway, "submit", func(ctx *cruster.RPCContext, _ int) (string, error) { return ctx.IdempotencyKey(), nil },
+		cruster.Persisted(),
+	)
 )
 
 func TestRPCs(t *testing.T) {
 	t.Parallel()
-	e := crustertest.NewEntities(t, crustertest.Config("port", "80"), crustertest.HandleHTTP(func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
-		return cruster.HTTPResponse{Status: 200, Body: []byte(r.URL)}, nil
-	}))
+	e := crustertest.NewEntities(
+		t,
+		crustertest.Config("port", "80"),
+		crustertest.HandleHTTP(func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			return cruster.HTTPResponse{Status: 200, Body: []byte(r.URL)}, nil
+		}),
+	)
 	for what, want := range map[string]string{"port": "80 eu test ", "http": "https://example.com/eu"} {
 		got, err := crustertest.Call(e, lookup, "eu", what)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for what, code := range map[string]abi.Code{"fail": abi.CodeOperationFailed, "panic": abi.CodeOperationCrashed, "sql": abi.CodeWrongContext} {
+	for what, code := range map[string]abi.Code{
+		"fail": abi.CodeOperationFailed, "panic": abi.CodeOperationCrashed, "sql": abi.CodeWrongContext,
+	} {
 		_, err := crustertest.Call(e, lookup, "eu", what)
 		require.Equal(t, string(code), cruster.ErrorCode(err), what)
 		var seen *cruster.Error
 		require.ErrorAs(t, err, &seen)
 		require.False(t, seen.Retryable)
 		if what == "panic" {
-			require.Regexp(t, `^operation lookup of entity [^ ]+ panicked: kaboom \(in [^ <]*\.init\.func\d+ go/rpc_test\.go:\d+\)$`, seen.Message)
+			require.Regexp(
+				t,
+				`^operation lookup of entity [^ ]+ panicked: kaboom \(in [^ <]*\.init\.func\d+ go/rpc_test\.go:\d+\)$`,
+				seen.Message,
+			)
 		}
 	}
 	first, err := crustertest.Call(e, submit, "eu", 1)
@@ -98,7 +111,11 @@ func TestRPCsInWorkflows(t *testing.T) {
 	t.Parallel()
 	got, h, err := run(t, asking, 0, crustertest.ExecutionID("test/test.asking/1"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"eu is well", "us is well", "unknown there is no fail", "test/test.Gateway/eu/test/test.asking/1/5"}, got)
+	require.Equal(
+		t,
+		[]string{"eu is well", "us is well", "unknown there is no fail", "test/test.Gateway/eu/test/test.asking/1/5"},
+		got,
+	)
 	require.Equal(t, []string{
 		"entity_call test.Gateway/eu.test.Health.check", "entity_call test.Archive/us.test.Health.check",
 		"entity_call test.Gateway/eu.lookup", "entity_call test.Gateway/eu.submit",

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Schedule is a schedule that the module declares: it is there while the module is deployed.
-// Make one with [NewSchedule].
+// Schedule is a schedule that the module declares: it is there while the module is deployed. Make one with
+// [NewSchedule].
 type Schedule struct {
 	name string
 }
@@ -22,8 +22,7 @@ type Ticks struct {
 	set func(*abi.ScheduleInfo)
 }
 
-// Cron starts the workflow at the times of a cron expression, such as "0 3 * * *" or "@daily";
-// see [Zone].
+// Cron starts the workflow at the times of a cron expression, such as "0 3 * * *" or "@daily"; see [Zone].
 func Cron(expression string) Ticks {
 	if expression == "" {
 		panic("cruster: Cron needs an expression, such as \"0 3 * * *\"")
@@ -72,8 +71,7 @@ func Overlap(p OverlapPolicy) ScheduleOption {
 	return func(s *abi.ScheduleInfo) { s.Overlap = string(p) }
 }
 
-// Spread delays each tick by a random time of up to d, so that not all schedules start at the
-// full hour.
+// Spread delays each tick by a random time of up to d, so that not all schedules start at the full hour.
 func Spread(d time.Duration) ScheduleOption {
 	checkDuration("Spread", d)
 	return func(s *abi.ScheduleInfo) { s.Jitter = int64(d) }
@@ -90,11 +88,13 @@ func CatchUp(d time.Duration) ScheduleOption {
 //
 //	var Nightly = cruster.NewSchedule("nightly", Billing, BillingRequest{}, cruster.Cron("0 3 * * *"), cruster.Zone("Europe/Zurich"))
 //
-// Call it at package level. The host makes the schedule when the module is deployed, and takes
-// it away with a module that does not have it any more.
+// Call it at package level. The host makes the schedule when the module is deployed, and takes it away with a module
+// that does not have it any more.
 //
 // It panics if the name is invalid or already registered.
-func NewSchedule[Req, Res any](name string, wf *Workflow[Req, Res], req Req, when Ticks, opts ...ScheduleOption) Schedule {
+func NewSchedule[Req, Res any](
+	name string, wf *Workflow[Req, Res], req Req, when Ticks, opts ...ScheduleOption,
+) Schedule {
 	if when.set == nil {
 		panic("cruster: schedule " + name + " needs Cron, Every or Always")
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// EntityID names one entity with a state, for [Lock]. Get one from [StatefulEntity.ID], or
-// from [RemoteEntityID] for an entity of another deployment.
+// EntityID names one entity with a state, for [Lock]. Get one from [StatefulEntity.ID], or from [RemoteEntityID] for an
+// entity of another deployment.
 type EntityID struct {
 	entity string // "Name" or "deployment/Name"
 	id     string
@@ -30,8 +30,7 @@ func (e EntityID) in(deployment string) string {
 	return entity + "/" + e.id
 }
 
-// Section is a critical section: entities that only this run of the workflow can call. See
-// [Lock].
+// Section is a critical section: entities that only this run of the workflow can call. See [Lock].
 type Section struct {
 	over bool
 }
@@ -49,9 +48,9 @@ type Section struct {
 //	}
 //	return section.Unlock(ctx)
 //
-// A section needs no cleanup: it ends with the run at the latest, however that ends, also if
-// its host does. And locks cannot deadlock: all runs take them in one order, and no call in a
-// section waits for another one. Therefore a workflow in a section
+// A section needs no cleanup: it ends with the run at the latest, however that ends, also if its host does. And locks
+// cannot deadlock: all runs take them in one order, and no call in a section waits for another one. Therefore a
+// workflow in a section
 //
 //   - calls the entities that it has locked and no others (CR-6011)
 //   - does not lock again, does not call workflows, and sends nothing to the entities that it
@@ -73,8 +72,8 @@ func Lock(ctx Context, first EntityID, others ...EntityID) (*Section, error) {
 	return &Section{}, nil
 }
 
-// Unlock ends the section, and returns when that is durable. It also does so if the execution
-// was asked to stop. A second call does nothing.
+// Unlock ends the section, and returns when that is durable. It also does so if the execution was asked to stop. A
+// second call does nothing.
 func (s *Section) Unlock(ctx Context) error {
 	if s.over {
 		return nil

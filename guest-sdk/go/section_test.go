@@ -56,7 +56,9 @@ func ExampleLock() {
 	entities := crustertest.NewEntities(nil)
 	_, _ = crustertest.Call(entities, putIn, "ada", 100)
 	for range 2 {
-		fmt.Println(crustertest.Execute(giving, give{From: "ada", To: "bob", Cents: 70}, crustertest.UseEntities(entities)))
+		fmt.Println(crustertest.Execute(
+			giving, give{From: "ada", To: "bob", Cents: 70}, crustertest.UseEntities(entities),
+		))
 	}
 	bob, _ := crustertest.State(entities, purses, "bob")
 	fmt.Println(bob.Cents)
@@ -76,7 +78,10 @@ var crowd = cruster.NewWorkflow("test.crowd", func(ctx cruster.Context, n int) (
 		}
 	}
 	for i := range 5 * n {
-		all = append(all, giving.Client().WithKey(fmt.Sprint(i)).Go(ctx, give{From: name(i), To: name(i + 1), Cents: int64(i % 7)}))
+		all = append(
+			all,
+			giving.Client().WithKey(fmt.Sprint(i)).Go(ctx, give{From: name(i), To: name(i + 1), Cents: int64(i % 7)}),
+		)
 	}
 	if _, err := cruster.All(ctx, all...); err != nil {
 		return 0, err

@@ -23,8 +23,8 @@ func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 	return out, first
 }
 
-// First waits for the first future that has a result and returns its index
-// with it. The others go on; see [Future.Cancel].
+// First waits for the first future that has a result and returns its index with it. The others go on; see
+// [Future.Cancel].
 func First[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 	var zero T
 	promises := make([]*guest.Promise, len(futures))
@@ -42,12 +42,10 @@ func First[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 	return i, v, err
 }
 
-// Case is one of the things that [Select] waits for: [On] a future, or [After]
-// some time.
+// Case is one of the things that [Select] waits for: [On] a future, or [After] some time.
 type Case struct {
 	begin func(Context) *guest.Promise
-	// ownsOp says that the case issues its own op, which Select cancels if
-	// another case wins.
+	// ownsOp says that the case issues its own op, which Select cancels if another case wins.
 	ownsOp bool
 	run    func()
 }
@@ -69,9 +67,8 @@ func After(d time.Duration, fn func()) Case {
 	}
 }
 
-// Select waits for the first of its cases that is ready and runs its function. If
-// several are ready, the first in the list wins. The futures of the other cases
-// go on. The error is [ErrInterrupted] or nil.
+// Select waits for the first of its cases that is ready and runs its function. If several are ready, the first in the
+// list wins. The futures of the other cases go on. The error is [ErrInterrupted] or nil.
 func Select(ctx Context, cases ...Case) error {
 	if len(cases) == 0 {
 		return abi.Errorf(abi.CodeWrongContext, "Select was called with no cases and would wait for ever")
@@ -96,8 +93,8 @@ func Select(ctx Context, cases ...Case) error {
 	return nil
 }
 
-// WithTimeout awaits a future for no longer than d, and returns [ErrTimeout] if
-// it has no result by then. The future goes on; see [Future.Cancel].
+// WithTimeout awaits a future for no longer than d, and returns [ErrTimeout] if it has no result by then. The future
+// goes on; see [Future.Cancel].
 func WithTimeout[T any](ctx Context, d time.Duration, f Future[T]) (T, error) {
 	var value T
 	var result error

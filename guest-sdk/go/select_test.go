@@ -12,8 +12,12 @@ import (
 )
 
 var firstOf = cruster.NewWorkflow("test.firstOf", func(ctx cruster.Context, _ int) (string, error) {
-	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "slow", cruster.Sleep(ctx, time.Hour) })
-	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "fast", cruster.Sleep(ctx, time.Second) })
+	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+		return "slow", cruster.Sleep(ctx, time.Hour)
+	})
+	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+		return "fast", cruster.Sleep(ctx, time.Second)
+	})
 	i, v, err := cruster.First(ctx, slow, fast, slow, fast)
 	if err != nil {
 		return "", err
@@ -64,7 +68,9 @@ var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, 
 			}),
 			cruster.On(sum, func(p pair, err error) {
 				got = append(got, fmt.Sprint("echo ", p.A, err))
-				sum = cruster.Async(ctx, func(ctx cruster.Context) (pair, error) { return pair{}, cruster.Sleep(ctx, time.Hour) })
+				sum = cruster.Async(ctx, func(ctx cruster.Context) (pair, error) {
+					return pair{}, cruster.Sleep(ctx, time.Hour)
+				})
 			}),
 			cruster.After(time.Minute, func() { got = append(got, "minute") }),
 		)
@@ -77,7 +83,9 @@ var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, 
 
 func TestSelect(t *testing.T) {
 	t.Parallel()
-	got, _, err := run(t, selecting, 0, crustertest.RejectAfter(90*time.Second, approved, cruster.Errorf("no", "never")))
+	got, _, err := run(
+		t, selecting, 0, crustertest.RejectAfter(90*time.Second, approved, cruster.Errorf("no", "never")),
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"echo 4 <nil>", "minute", "approved CR-2014: never"}, got)
 }

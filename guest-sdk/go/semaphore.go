@@ -55,7 +55,9 @@ func (s *Semaphore) take(n int) bool {
 func (s *Semaphore) Release(n int) {
 	s.line.Change("Release", func() {
 		if n < 0 || n > s.used {
-			panic(abi.Errorf(abi.CodeWrongContext, "%d were given back to a semaphore of which %d are taken", n, s.used))
+			panic(abi.Errorf(
+				abi.CodeWrongContext, "%d were given back to a semaphore of which %d are taken", n, s.used,
+			))
 		}
 		s.used -= n
 	})

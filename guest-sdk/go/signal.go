@@ -84,8 +84,8 @@ func (s Signal[T]) TryReceive(ctx Context) (T, bool, error) {
 	return v, err == nil, err
 }
 
-// Send sends the signal to an execution, and returns when it is durable. The
-// execution may not have come so far as to ask for it.
+// Send sends the signal to an execution, and returns when it is durable. The execution may not have come so far as to
+// ask for it.
 func (s Signal[T]) Send(ctx Context, executionID string, value T) error {
 	what := guest.Label{Kind: "signal", Name: s.name}
 	b, err := encode("the value of signal ", s.name, value)

@@ -37,12 +37,16 @@ var summing = cruster.NewWorkflow("test.summing", func(ctx cruster.Context, enou
 
 func TestSignalsAreReceivedOnceInOrder(t *testing.T) {
 	t.Parallel()
-	got, h, err := run(t, summing, 7, crustertest.Signal(paid, pair{A: 1}), crustertest.Signal(cancelled, "never asked for"),
+	got, h, err := run(
+		t, summing, 7, crustertest.Signal(paid, pair{A: 1}), crustertest.Signal(cancelled, "never asked for"),
 		crustertest.SignalAfter(time.Minute, paid, pair{A: 2}), crustertest.SignalAfter(time.Minute, paid, pair{A: 4}),
-		crustertest.SignalAfter(time.Minute, paid, pair{A: 8}))
+		crustertest.SignalAfter(time.Minute, paid, pair{A: 8}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, 7, got)
-	require.Equal(t, []string{"receive paid", "sleep 1s", "receive paid", "sleep 1s", "receive paid", "sleep 1s"}, h.Steps())
+	require.Equal(
+		t, []string{"receive paid", "sleep 1s", "receive paid", "sleep 1s", "receive paid", "sleep 1s"}, h.Steps(),
+	)
 	unread, err := crustertest.Unread(&h, paid)
 	require.NoError(t, err)
 	require.Equal(t, []pair{{A: 8}}, unread)
@@ -98,9 +102,15 @@ var turnstile = cruster.NewWorkflow("test.turnstile", func(ctx cruster.Context, 
 func TestSignalsGoToThoseThatWaitInOrder(t *testing.T) {
 	t.Parallel()
 	trace, _, err := run(t, turnstile, 0,
-		crustertest.SignalAfter(2*time.Minute, paid, pair{A: 1}), crustertest.SignalAfter(2*time.Minute, paid, pair{A: 2}))
+		crustertest.SignalAfter(2*time.Minute, paid, pair{A: 1}),
+		crustertest.SignalAfter(2*time.Minute, paid, pair{A: 2}),
+	)
 	require.NoError(t, err)
-	require.Equal(t, []string{"first 0 " + cruster.ErrCanceled.Error(), "second 1 <nil>", "second again 1 <nil>", "third 2 <nil>"}, trace)
+	require.Equal(
+		t,
+		[]string{"first 0 " + cruster.ErrCanceled.Error(), "second 1 <nil>", "second again 1 <nil>", "third 2 <nil>"},
+		trace,
+	)
 }
 
 // choosingSignal waits for the first of two signals, and looks at a third way whether one came.
@@ -125,7 +135,9 @@ var choosingSignal = cruster.NewWorkflow("test.choosingSignal", func(ctx cruster
 func TestSignalsInSelect(t *testing.T) {
 	t.Parallel()
 	got, _, err := run(t, choosingSignal, 0,
-		crustertest.SignalAfter(time.Minute, cancelled, "too late"), crustertest.SignalAfter(2*time.Minute, paid, pair{A: 5}))
+		crustertest.SignalAfter(time.Minute, cancelled, "too late"),
+		crustertest.SignalAfter(2*time.Minute, paid, pair{A: 5}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, "cancelled too late<nil> false true 5", got)
 }
@@ -140,7 +152,10 @@ var stopping = cruster.NewWorkflow("test.stopping", func(ctx cruster.Context, _ 
 
 func TestInterruptEndsWaitsForSignals(t *testing.T) {
 	t.Parallel()
-	got, h, err := run(t, stopping, 0, crustertest.InterruptAfter(time.Minute, ""), crustertest.SignalAfter(time.Hour, paid, pair{A: 6}))
+	got, h, err := run(
+		t, stopping, 0, crustertest.InterruptAfter(time.Minute, ""),
+		crustertest.SignalAfter(time.Hour, paid, pair{A: 6}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, "true true 6", got)
 	require.Equal(t, []string{"receive paid"}, h.Steps(), "the op goes on, and the next wait uses it")
@@ -226,13 +241,17 @@ var undeclared = cruster.NewWorkflow("test.undeclared", func(ctx cruster.Context
 func TestSignalsAreDeclared(t *testing.T) {
 	t.Parallel()
 	_, err := crustertest.Run(t, undeclared, 0)
-	require.ErrorContains(t, err, `CR-4002: workflow test.undeclared waits for signal "noticed", which it does not accept: declare it`)
+	require.ErrorContains(
+		t, err, `CR-4002: workflow test.undeclared waits for signal "noticed", which it does not accept: declare it`,
+	)
 	_, err = crustertest.Run(t, undeclared, 0, crustertest.Signal(noticed, 1))
 	require.Equal(t, string(abi.CodeUnknownSignal), cruster.ErrorCode(err), "it cannot be sent, either")
 	_, err = crustertest.Run(t, summing, 1, crustertest.SignalAfter(time.Second, cruster.NewSignal[int]("paid"), 1))
 	require.Equal(t, string(abi.CodeBadInput), cruster.ErrorCode(err))
 
-	require.PanicsWithValue(t, `cruster: workflow test.summing accepts signal "paid" twice`, func() { summing.Accepts(paid) })
+	require.PanicsWithValue(t, `cruster: workflow test.summing accepts signal "paid" twice`, func() {
+		summing.Accepts(paid)
+	})
 	require.Panics(t, func() { cruster.NewSignal[int]("no name") })
 }
 

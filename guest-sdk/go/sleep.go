@@ -7,9 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Sleep waits for d, for seconds or for months. A sleeping workflow needs no
-// memory. If the host is down when the time is up, it wakes the workflow once it
-// is back.
+// Sleep waits for d, for seconds or for months. A sleeping workflow needs no memory. If the host is down when the time
+// is up, it wakes the workflow once it is back.
 func Sleep(ctx Context, d time.Duration) error {
 	_, err := Timer(ctx, d).Await(ctx)
 	return err

@@ -6,9 +6,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// StatefulEntity is a type of entity with a durable state: each entity, called by its id,
-// has an S of its own. Make one with [NewStatefulEntity], and give it operations with
-// [NewOperation] and [NewReadOnly].
+// StatefulEntity is a type of entity with a durable state: each entity, called by its id, has an S of its own. Make one
+// with [NewStatefulEntity], and give it operations with [NewOperation] and [NewReadOnly].
 type StatefulEntity[S any] struct {
 	registered *guest.Entity
 	state      *stateType[S]
@@ -33,12 +32,11 @@ type StatefulEntity[S any] struct {
 //			return a.Cents, nil
 //		})
 //
-// An entity exists from its first operation until one destroys it. The state is encoded
-// as msgpack, up to 2 MiB: a field that may come and go needs no more than a new field,
-// any other change of its shape needs a [MigrateState].
+// An entity exists from its first operation until one destroys it. The state is encoded as msgpack, up to 2 MiB: a
+// field that may come and go needs no more than a new field, any other change of its shape needs a [MigrateState].
 //
-// Call it at package level, so that every instance of the module has the entity. It
-// panics if the name is invalid or already registered, or if a migration does not fit.
+// Call it at package level, so that every instance of the module has the entity. It panics if the name is invalid or
+// already registered, or if a migration does not fit.
 func NewStatefulEntity[S any](name string, opts ...EntityOption) *StatefulEntity[S] {
 	t := &stateType[S]{name: name, plain: isPlain(reflect.TypeFor[S]())}
 	e := &guest.Entity{Name: name, State: &guest.StateType{
@@ -56,9 +54,8 @@ func NewStatefulEntity[S any](name string, opts ...EntityOption) *StatefulEntity
 // Name is the name the type of entity was registered under.
 func (e *StatefulEntity[S]) Name() string { return e.registered.Name }
 
-// OnCreate initialises the state of a new entity before its first operation. Without it
-// the state begins as the zero value of its type. If fn fails, so does the operation, and there is
-// no entity. Call it where the entity is made:
+// OnCreate initialises the state of a new entity before its first operation. Without it the state begins as the zero
+// value of its type. If fn fails, so does the operation, and there is no entity. Call it where the entity is made:
 //
 //	var Accounts = cruster.NewStatefulEntity[Account]("Account").OnCreate(
 //		func(ctx *cruster.EntityContext, a *Account) error {

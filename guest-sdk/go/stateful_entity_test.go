@@ -19,8 +19,10 @@ type bankAccount struct {
 }
 
 var (
-	accounts = cruster.NewStatefulEntity[bankAccount]("test.Account", cruster.MailboxCapacity(50), cruster.Concurrency(4),
-		cruster.MaxIdleTime(time.Hour), cruster.ShardGroup("ledger")).
+	accounts = cruster.NewStatefulEntity[bankAccount](
+		"test.Account", cruster.MailboxCapacity(50), cruster.Concurrency(4),
+		cruster.MaxIdleTime(time.Hour), cruster.ShardGroup("ledger"),
+	).
 		OnCreate(func(ctx *cruster.EntityContext, a *bankAccount) error {
 			if ctx.ID() == "forbidden" {
 				return cruster.Errorf("forbidden", "no account for you")
@@ -29,49 +31,69 @@ var (
 			return nil
 		})
 
-	deposit = cruster.NewOperation(accounts, "deposit", func(_ *cruster.EntityContext, a *bankAccount, cents int64) (int64, error) {
-		a.Cents += cents
-		a.Book = append(a.Book, fmt.Sprint("deposit ", cents))
-		if cents == 13 {
-			panic("unlucky")
-		}
-		return a.Cents, nil
-	})
+	deposit = cruster.NewOperation(
+		accounts,
+		"deposit",
+		func(_ *cruster.EntityContext, a *bankAccount, cents int64) (int64, error) {
+			a.Cents += cents
+			a.Book = append(a.Book, fmt.Sprint("deposit ", cents))
+			if cents == 13 {
+				panic("unlucky")
+			}
+			return a.Cents, nil
+		},
+	)
 
-	withdraw = cruster.NewOperation(accounts, "withdraw", func(_ *cruster.EntityContext, a *bankAccount, cents int64) (int64, error) {
-		a.Cents -= cents
-		a.Book[0] = "overwritten"
-		if a.Cents < 0 {
-			return 0, cruster.WithDetails(cruster.Errorf("overdrawn", "%d cents are missing", -a.Cents), a.Cents)
-		}
-		return a.Cents, nil
-	})
+	withdraw = cruster.NewOperation(
+		accounts,
+		"withdraw",
+		func(_ *cruster.EntityContext, a *bankAccount, cents int64) (int64, error) {
+			a.Cents -= cents
+			a.Book[0] = "overwritten"
+			if a.Cents < 0 {
+				return 0, cruster.WithDetails(cruster.Errorf("overdrawn", "%d cents are missing", -a.Cents), a.Cents)
+			}
+			return a.Cents, nil
+		},
+	)
 
 	// pay moves money to another bankAccount, and has the payment noted.
-	pay = cruster.NewOperation(accounts, "pay", func(ctx *cruster.EntityContext, a *bankAccount, p pair) (cruster.None, error) {
-		a.Cents -= int64(p.A)
-		if err := deposit.On(p.B).Send(ctx, int64(p.A)); err != nil {
-			return cruster.None{}, err
-		}
-		if err := note.Client().StartFrom(ctx, p); err != nil {
-			return cruster.None{}, err
-		}
-		ctx.Logger().Info("paid", "to", p.B)
-		if a.Cents < 0 {
-			return cruster.None{}, errors.New("not enough")
-		}
-		return cruster.None{}, nil
-	})
+	pay = cruster.NewOperation(
+		accounts,
+		"pay",
+		func(ctx *cruster.EntityContext, a *bankAccount, p pair) (cruster.None, error) {
+			a.Cents -= int64(p.A)
+			if err := deposit.On(p.B).Send(ctx, int64(p.A)); err != nil {
+				return cruster.None{}, err
+			}
+			if err := note.Client().StartFrom(ctx, p); err != nil {
+				return cruster.None{}, err
+			}
+			ctx.Logger().Info("paid", "to", p.B)
+			if a.Cents < 0 {
+				return cruster.None{}, errors.New("not enough")
+			}
+			return cruster.None{}, nil
+		},
+	)
 
-	closing = cruster.NewOperation(accounts, "close", func(ctx *cruster.EntityContext, a *bankAccount, _ cruster.None) (int64, error) {
-		ctx.Destroy()
-		return a.Cents, nil
-	})
+	closing = cruster.NewOperation(
+		accounts,
+		"close",
+		func(ctx *cruster.EntityContext, a *bankAccount, _ cruster.None) (int64, error) {
+			ctx.Destroy()
+			return a.Cents, nil
+		},
+	)
 
-	balance = cruster.NewReadOnly(accounts, "balance", func(ctx *cruster.ReadContext, a bankAccount, _ cruster.None) (string, error) {
-		currency, _ := ctx.Config("currency")
-		return fmt.Sprint(a.Cents, currency, " ", ctx.ID(), " ", ctx.Namespace(), " ", len(a.Book)), nil
-	})
+	balance = cruster.NewReadOnly(
+		accounts,
+		"balance",
+		func(ctx *cruster.ReadContext, a bankAccount, _ cruster.None) (string, error) {
+			currency, _ := ctx.Config("currency")
+			return fmt.Sprint(a.Cents, currency, " ", ctx.ID(), " ", ctx.Namespace(), " ", len(a.Book)), nil
+		},
+	)
 
 	notes = cruster.NewStatefulEntity[[]string]("test.Notes")
 
@@ -108,7 +130,10 @@ func TestOperations(t *testing.T) {
 
 	state, ok := crustertest.State(e, accounts, "ada")
 	require.True(t, ok)
-	require.Equal(t, bankAccount{Cents: 500, Book: []string{"opened for ada", "deposit 500"}}, state, "what failed has changed nothing")
+	require.Equal(
+		t, bankAccount{Cents: 500, Book: []string{"opened for ada", "deposit 500"}}, state,
+		"what failed has changed nothing",
+	)
 
 	left, err := crustertest.Call(e, closing, "ada", cruster.None{})
 	require.NoError(t, err)
@@ -168,8 +193,10 @@ func TestOperationsInWorkflows(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"100 ", "<nil> ", "0 " + string(abi.CodeOperationFailed), "120 ada test 3 ", "[121 123] ",
-		"0 " + string(abi.CodeEntityName), "0 " + string(abi.CodeOperationInput), "0 " + string(abi.CodeUnknownOperation),
-		"0 " + string(abi.CodeUnknownEntity), "0 " + string(abi.CodeDeploymentNotFound), "<nil> " + string(abi.CodeUnknownEntity),
+		"0 " + string(abi.CodeEntityName), "0 " + string(abi.CodeOperationInput),
+		"0 " + string(abi.CodeUnknownOperation),
+		"0 " + string(abi.CodeUnknownEntity), "0 " + string(abi.CodeDeploymentNotFound),
+		"<nil> " + string(abi.CodeUnknownEntity),
 	}, got)
 	require.Equal(t, "entity_call test.Account/ada.deposit", h.Steps()[0])
 	require.Contains(t, h.Steps(), "entity_send test/test.Account/other/one.deposit")
@@ -178,12 +205,21 @@ func TestOperationsInWorkflows(t *testing.T) {
 	require.Equal(t, int64(7), other.Cents)
 
 	var asked string
-	got, err = crustertest.Run(t, banking, "ada", crustertest.StubOperation(deposit, func(id string, cents int64) (int64, error) {
-		asked += fmt.Sprint(id, " ", cents, ",")
-		return 42, nil
-	}), crustertest.StubOperation(cruster.RemoteOperation[int64, int64]("bank/Account", "deposit"), func(string, int64) (int64, error) {
-		return 0, errors.New("closed")
-	}))
+	got, err = crustertest.Run(
+		t,
+		banking,
+		"ada",
+		crustertest.StubOperation(deposit, func(id string, cents int64) (int64, error) {
+			asked += fmt.Sprint(id, " ", cents, ",")
+			return 42, nil
+		}),
+		crustertest.StubOperation(
+			cruster.RemoteOperation[int64, int64]("bank/Account", "deposit"),
+			func(string, int64) (int64, error) {
+				return 0, errors.New("closed")
+			},
+		),
+	)
 	require.NoError(t, err)
 	require.Equal(t, "42 ", got[0])
 	require.Equal(t, "0 "+string(abi.CodeOperationFailed), got[9])
@@ -211,12 +247,18 @@ var (
 			}
 			return profileV1{First: old.Name}, nil
 		}),
-		cruster.MigrateState(func(old profileV1) (profileV2, error) { return profileV2{Names: []string{old.First, old.Last}}, nil }))
+		cruster.MigrateState(func(old profileV1) (profileV2, error) {
+			return profileV2{Names: []string{old.First, old.Last}}, nil
+		}))
 
-	rename = cruster.NewOperation(profiles, "rename", func(_ *cruster.EntityContext, p *profileV2, name string) ([]string, error) {
-		p.Names[0] = name
-		return p.Names, nil
-	})
+	rename = cruster.NewOperation(
+		profiles,
+		"rename",
+		func(_ *cruster.EntityContext, p *profileV2, name string) ([]string, error) {
+			p.Names[0] = name
+			return p.Names, nil
+		},
+	)
 )
 
 func TestStatesAreMigrated(t *testing.T) {

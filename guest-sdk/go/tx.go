@@ -8,17 +8,15 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Tx is the SQL transaction of an activity, or of a call of an entity without a state;
-// see [ActivityContext.Tx] and [RPCContext.Tx]. $1, $2, …
-// stand for the arguments, on every database. Arguments are nil, booleans,
-// numbers, strings, []byte and time.Time.
+// Tx is the SQL transaction of an activity, or of a call of an entity without a state; see [ActivityContext.Tx] and
+// [RPCContext.Tx]. $1, $2, … stand for the arguments, on every database. Arguments are nil, booleans, numbers, strings,
+// []byte and time.Time.
 type Tx struct {
 	effects effects
 	keep    *guest.Keep
 }
 
-// Rows are the rows of a query. A value is nil, a bool, an integer, a float, a string, []byte
-// or a time.Time.
+// Rows are the rows of a query. A value is nil, a bool, an integer, a float, a string, []byte or a time.Time.
 type Rows struct {
 	Columns []string
 	Values  [][]any // by row, one for each column
@@ -79,8 +77,8 @@ func QueryRow[T any](t *Tx, sql string, args ...any) (T, error) {
 	return zero, err
 }
 
-// Query runs a query and returns its rows as the database has them. The function [Query]
-// returns them as values of a type.
+// Query runs a query and returns its rows as the database has them. The function [Query] returns them as values of a
+// type.
 func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
 	raw, err := t.run(&callTxQuery, sql, args)
 	if err != nil {
@@ -92,7 +90,9 @@ func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
 	}
 	for i, row := range reply.Rows {
 		if len(row) != len(reply.Columns) {
-			return nil, abi.Errorf(abi.CodeGuestProtocol, "row %d has %d values for %d columns", i+1, len(row), len(reply.Columns))
+			return nil, abi.Errorf(
+				abi.CodeGuestProtocol, "row %d has %d values for %d columns", i+1, len(row), len(reply.Columns),
+			)
 		}
 	}
 	return &Rows{Columns: reply.Columns, Values: reply.Rows}, nil

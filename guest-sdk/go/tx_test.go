@@ -12,8 +12,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// fakeDB answers every query with the same rows, and counts commits and
-// rollbacks.
+// fakeDB answers every query with the same rows, and counts commits and rollbacks.
 type fakeDB struct {
 	columns             []string
 	rows                [][]any

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Update is a request to a running workflow that changes it and is answered: durable as a
-// signal is, with a result as a query has.
+// Update is a request to a running workflow that changes it and is answered: durable as a signal is, with a result as a
+// query has.
 //
 //	var Rename = cruster.NewUpdate[string, int]("rename")
 //
@@ -70,8 +70,7 @@ func (u Update[In, Out]) types(In) (out Out) { return out }
 // while it does others run. The result of fn is the answer; an error is an answer, too, and does
 // not end the workflow.
 //
-// When the workflow ends, the updates that it has not answered fail. See [WaitUntil] for how
-// to wait for them.
+// When the workflow ends, the updates that it has not answered fail. See [WaitUntil] for how to wait for them.
 //
 // It panics if the workflow does not take the update.
 func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error)) {
@@ -96,13 +95,15 @@ func (u Update[In, Out]) run(fn func(Context, In) (Out, error)) func(guest.Scope
 func (u Update[In, Out]) decode(input []byte) (In, error) {
 	in, err := decode[In](input)
 	if err != nil {
-		return in, &guest.BadInput{Reason: abi.Errorf(abi.CodeBadInput, "the input does not fit update %s: %v", u.name, err)}
+		return in, &guest.BadInput{
+			Reason: abi.Errorf(abi.CodeBadInput, "the input does not fit update %s: %v", u.name, err),
+		}
 	}
 	return in, nil
 }
 
-// ValidatedUpdate is an [Update] that the workflow may refuse before it is accepted: its
-// sender learns at once, and the journal does not.
+// ValidatedUpdate is an [Update] that the workflow may refuse before it is accepted: its sender learns at once, and the
+// journal does not.
 //
 //	var Withdraw = cruster.NewUpdate[int, int]("withdraw").Validated()
 //
@@ -132,9 +133,9 @@ func (u ValidatedUpdate[In, Out]) update() guest.Update {
 
 func (u ValidatedUpdate[In, Out]) types(In) (out Out) { return out }
 
-// Handle is [Update.Handle] with a function that refuses the update by an error. Validate
-// only looks: it is asked before the update is accepted, on a copy of the workflow, and once
-// more right before fn runs. Durable calls in it fail.
+// Handle is [Update.Handle] with a function that refuses the update by an error. Validate only looks: it is asked
+// before the update is accepted, on a copy of the workflow, and once more right before fn runs. Durable calls in it
+// fail.
 func (u ValidatedUpdate[In, Out]) Handle(ctx Context, validate func(In) error, fn func(Context, In) (Out, error)) {
 	ctx.scope.HandleUpdate(u.unchecked.name, guest.UpdateHandler{
 		Validate: func(input []byte) error {
@@ -159,9 +160,9 @@ func (w *Workflow[Req, Res]) Takes(updates ...AnyUpdate) *Workflow[Req, Res] {
 	return w
 }
 
-// WaitUntil waits until a condition about the variables of the workflow holds: until handlers
-// of updates, or other coroutines, have made it so. Holds only looks; it is asked whenever a
-// coroutine has run, and durable calls in it panic.
+// WaitUntil waits until a condition about the variables of the workflow holds: until handlers of updates, or other
+// coroutines, have made it so. Holds only looks; it is asked whenever a coroutine has run, and durable calls in it
+// panic.
 func WaitUntil(ctx Context, holds func() bool) error {
 	_, err := When(ctx, holds).Await(ctx)
 	return err

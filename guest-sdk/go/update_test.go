@@ -127,8 +127,13 @@ var misupdated = cruster.NewWorkflow("test.misupdated", func(ctx cruster.Context
 func TestAnUpdateThatIsNotDeclared(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, misupdated, cruster.None{})
-	require.ErrorContains(t, err, "workflow test.misupdated does not take the update untaken: declare it where the workflow is made, with Takes")
-	require.PanicsWithValue(t, `cruster: workflow test.misupdated takes update "close" twice`, func() { misupdated.Takes(shut) })
+	require.ErrorContains(
+		t, err,
+		"workflow test.misupdated does not take the update untaken: declare it where the workflow is made, with Takes",
+	)
+	require.PanicsWithValue(t, `cruster: workflow test.misupdated takes update "close" twice`, func() {
+		misupdated.Takes(shut)
+	})
 }
 
 var conditions = cruster.NewWorkflow("test.conditions", func(ctx cruster.Context, how string) ([]int, error) {
@@ -211,7 +216,12 @@ func TestAnUpdateThatCouldWakeNoOneEndsNoDeadlock(t *testing.T) {
 		_, _, err := run(t, crossed, how)
 		require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err), how)
 	}
-	got, _, err := run(t, crossed, "a condition", crustertest.UpdateAfter(time.Hour, nudge, cruster.None{}, func(_ cruster.None, err error) { require.NoError(t, err) }))
+	got, _, err := run(
+		t, crossed, "a condition",
+		crustertest.UpdateAfter(time.Hour, nudge, cruster.None{}, func(_ cruster.None, err error) {
+			require.NoError(t, err)
+		}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, "nudged", got)
 }

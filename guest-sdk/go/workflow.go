@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Workflow is a durable function from Req to Res. Make one with [NewWorkflow];
-// call it from another workflow through its [Workflow.Client].
+// Workflow is a durable function from Req to Res. Make one with [NewWorkflow]; call it from another workflow through
+// its [Workflow.Client].
 type Workflow[Req, Res any] struct {
 	name       string
 	registered *guest.Workflow
@@ -17,14 +17,14 @@ type Workflow[Req, Res any] struct {
 // WorkflowOption is an option of [NewWorkflow].
 type WorkflowOption[Req any] func(*guest.Workflow)
 
-// RawKey derives the idempotency key of a request: the string that key returns
-// is the key. Two starts with the same key are one execution.
+// RawKey derives the idempotency key of a request: the string that key returns is the key. Two starts with the same key
+// are one execution.
 func RawKey[Req any](key func(Req) string) WorkflowOption[Req] {
 	return keyOption(abi.KeyFromFunctionRaw, key)
 }
 
-// HashedKey derives the idempotency key of a request as the SHA-256 of the value
-// that key returns, such as a string or a struct of the fields that matter.
+// HashedKey derives the idempotency key of a request as the SHA-256 of the value that key returns, such as a string or
+// a struct of the fields that matter.
 func HashedKey[Req, K any](key func(Req) K) WorkflowOption[Req] {
 	return keyOption(abi.KeyFromFunctionHashed, key)
 }
@@ -42,12 +42,13 @@ func keyOption[Req, K any](mode string, key func(Req) K) WorkflowOption[Req] {
 	}
 }
 
-// NewWorkflow registers a workflow. Call it at package level, so that every
-// instance of the module has the workflow. Without an option the idempotency key
-// of a request is the SHA-256 of the whole request.
+// NewWorkflow registers a workflow. Call it at package level, so that every instance of the module has the workflow.
+// Without an option the idempotency key of a request is the SHA-256 of the whole request.
 //
 // It panics if the name is invalid or already registered.
-func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), opts ...WorkflowOption[Req]) *Workflow[Req, Res] {
+func NewWorkflow[Req, Res any](
+	name string, fn func(Context, Req) (Res, error), opts ...WorkflowOption[Req],
+) *Workflow[Req, Res] {
 	w := &guest.Workflow{
 		Name:        name,
 		KeyMode:     abi.KeyFromRequest,
@@ -88,14 +89,13 @@ var (
 	_ Accepted = DynamicDeferred[None]{}
 )
 
-// Accepts declares the signals that the workflow can be sent, and its deferreds: it is
-// sent no other signals, and no other deferreds are settled. Call it where the workflow is
-// made, at package level:
+// Accepts declares the signals that the workflow can be sent, and its deferreds: it is sent no other signals, and no
+// other deferreds are settled. Call it where the workflow is made, at package level:
 //
 //	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder).Accepts(Paid, Approved)
 //
-// It panics if the workflow accepts a signal of that name already, or a deferred that has
-// names in common with this one.
+// It panics if the workflow accepts a signal of that name already, or a deferred that has names in common with this
+// one.
 func (w *Workflow[Req, Res]) Accepts(all ...Accepted) *Workflow[Req, Res] {
 	for _, a := range all {
 		a.acceptedBy(w.registered)

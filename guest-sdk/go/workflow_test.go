@@ -50,7 +50,9 @@ var (
 )
 
 // run executes a workflow and then replays its history.
-func run[Req, Res any](t *testing.T, wf *cruster.Workflow[Req, Res], req Req, opts ...crustertest.Option) (Res, crustertest.History, error) {
+func run[Req, Res any](
+	t *testing.T, wf *cruster.Workflow[Req, Res], req Req, opts ...crustertest.Option,
+) (Res, crustertest.History, error) {
 	t.Helper()
 	var h crustertest.History
 	res, err := crustertest.Run(t, wf, req, append(opts, crustertest.Record(&h))...)
@@ -64,7 +66,8 @@ func TestSequentialSteps(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "0,1,2", res)
 	require.Equal(t, []string{
-		"activity test.echo", "sleep 1h0m0s", "activity test.echo", "sleep 1h0m0s", "activity test.echo", "sleep 1h0m0s",
+		"activity test.echo", "sleep 1h0m0s", "activity test.echo", "sleep 1h0m0s", "activity test.echo",
+		"sleep 1h0m0s",
 	}, h.Steps())
 	require.Equal(t, 3*time.Hour, h.Duration())
 	require.Equal(t, "interrupted", h.Events[0].Kind, "the wait for an interrupt is the first op")
@@ -84,7 +87,13 @@ func TestRegistrationPanics(t *testing.T) {
 	t.Parallel()
 	wf := func(cruster.Context, int) (int, error) { return 0, nil }
 	act := func(*cruster.ActivityContext, int) (int, error) { return 0, nil }
-	require.PanicsWithValue(t, `cruster: workflow name "9lives" must start with a letter`, func() { cruster.NewWorkflow("9lives", wf) })
-	require.PanicsWithValue(t, `cruster: activity name "a b" may hold only letters, digits, '_', '-' and '.'`, func() { cruster.NewActivity("a b", act) })
-	require.PanicsWithValue(t, `cruster: deferred name "" must have 1 to 128 bytes`, func() { cruster.NewDeferred[int]("") })
+	require.PanicsWithValue(t, `cruster: workflow name "9lives" must start with a letter`, func() {
+		cruster.NewWorkflow("9lives", wf)
+	})
+	require.PanicsWithValue(t, `cruster: activity name "a b" may hold only letters, digits, '_', '-' and '.'`, func() {
+		cruster.NewActivity("a b", act)
+	})
+	require.PanicsWithValue(t, `cruster: deferred name "" must have 1 to 128 bytes`, func() {
+		cruster.NewDeferred[int]("")
+	})
 }

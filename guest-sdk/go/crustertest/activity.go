@@ -65,8 +65,15 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	h := &attemptHost{world: r.world, execution: r.id, kind: "activity", name: a.Name}
 	limit := limitOf(a.Timeout)
 	inv := abi.Invocation{
-		Attempt: n, Deadline: abi.DeadlineOf(time.Now(), limit).UnixNano(), Body: a.Input, Execution: r.id, IdempotencyKey: r.id + "/" + r.pending[op].step,
-		Kind: abi.InvokeActivity, Name: a.Name, Namespace: r.world.cfg.namespace, Time: r.world.now.UnixNano(),
+		Attempt:        n,
+		Deadline:       abi.DeadlineOf(time.Now(), limit).UnixNano(),
+		Body:           a.Input,
+		Execution:      r.id,
+		IdempotencyKey: r.id + "/" + r.pending[op].step,
+		Kind:           abi.InvokeActivity,
+		Name:           a.Name,
+		Namespace:      r.world.cfg.namespace,
+		Time:           r.world.now.UnixNano(),
 	}
 	took, err := r.duration(guest.Attempt{Host: h, Invocation: inv})
 	if err != nil {

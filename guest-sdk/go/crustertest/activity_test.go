@@ -28,7 +28,9 @@ func TestIdempotencyKeys(t *testing.T) {
 	require.Len(t, slices.Compact(before), 5, "two steps have one key")
 }
 
-var told = cruster.NewActivity("told", func(ctx *cruster.ActivityContext, _ int) (string, error) { return ctx.IdempotencyKey(), nil })
+var told = cruster.NewActivity("told", func(ctx *cruster.ActivityContext, _ int) (string, error) {
+	return ctx.IdempotencyKey(), nil
+})
 
 var keyTold = cruster.NewWorkflow("keyTold", func(ctx cruster.Context, inserted bool) ([]string, error) {
 	if inserted {

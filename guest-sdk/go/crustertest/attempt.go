@@ -42,7 +42,9 @@ const grace = time.Second
 // abandoned. Its outcome is nil then, and hangs says where. The goroutine stays: Go cannot end it.
 //
 // If the code ends its goroutine, as t.FailNow does in a stub, the caller's goroutine ends as well.
-func (h *attemptHost) start(registry *guest.Registry, inv abi.Invocation, limit time.Duration) (out *abi.Outcome, hangs string) {
+func (h *attemptHost) start(
+	registry *guest.Registry, inv abi.Invocation, limit time.Duration,
+) (out *abi.Outcome, hangs string) {
 	id := make(chan int, 1)
 	done := make(chan *abi.Outcome, 1)
 	go func() {

@@ -43,23 +43,39 @@ var stays = cruster.NewActivity("attemptStays", func(ctx *cruster.ActivityContex
 
 var attemptLate = make(chan error, 2)
 
-var staying = cruster.NewWorkflow("attemptStaying", func(ctx cruster.Context, on string) (int, error) { return stays.Call(ctx, on) })
+var staying = cruster.NewWorkflow("attemptStaying", func(ctx cruster.Context, on string) (int, error) {
+	return stays.Call(ctx, on)
+})
 
 // An attempt that hangs ends after its timeout, as on a host, and says where.
 func TestHangingActivities(t *testing.T) { //nolint:paralleltest // it lets go of all that hang at its end
 	attemptLoops.Store(true)
 	_, err := crustertest.Run(t, staying, "loop")
-	require.Regexp(t, `CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms \(in .*init\.func\d+ crustertest/attempt_test\.go:\d+\)$`, err)
+	require.Regexp(
+		t,
+		`CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms \(in .*init\.func\d+ crustertest/attempt_test\.go:\d+\)$`,
+		err,
+	)
 	attemptLoops.Store(false)
 
 	var h crustertest.History
 	calls := 0
-	_, err = crustertest.Run(t, staying, "channel", crustertest.Record(&h), crustertest.HandleHTTP(func(cruster.HTTPRequest) (cruster.HTTPResponse, error) {
-		calls++
-		return cruster.HTTPResponse{}, nil
-	}))
-	require.Regexp(t, `CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+
-		lineOf(t, "attempt_test.go", "stays")+`$`, err)
+	_, err = crustertest.Run(
+		t,
+		staying,
+		"channel",
+		crustertest.Record(&h),
+		crustertest.HandleHTTP(func(cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			calls++
+			return cruster.HTTPResponse{}, nil
+		}),
+	)
+	require.Regexp(
+		t,
+		`CR-3002: attempt 2 of activity "attemptStays" took longer than 1ms: goroutine \d+, in .*init\.func\d+, waits \(chan receive\) at `+
+			lineOf(t, "attempt_test.go", "stays")+`$`,
+		err,
+	)
 
 	got, err := crustertest.Run(t, staying, "once")
 	require.NoError(t, err)
@@ -81,11 +97,17 @@ func TestHangingForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := make(chan int)
 		var attempts atomic.Int32
-		_, err := crustertest.Run(t, staying, "", crustertest.TurnLimit(time.Microsecond), crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
-			attempts.Add(1)
-			<-ends
-			return 0, nil
-		}))
+		_, err := crustertest.Run(
+			t,
+			staying,
+			"",
+			crustertest.TurnLimit(time.Microsecond),
+			crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
+				attempts.Add(1)
+				<-ends
+				return 0, nil
+			}),
+		)
 		require.ErrorContains(t, err, `CR-3002: attempt 1 of activity "attemptStays" took longer than 1ms: goroutine `)
 		require.EqualValues(t, 1, attempts.Load())
 		close(ends)
@@ -98,10 +120,14 @@ func TestStubEndsTest(t *testing.T) {
 	wentOn := false
 	var tested sync.WaitGroup
 	tested.Go(func() {
-		_, _ = crustertest.Execute(staying, "", crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
-			runtime.Goexit()
-			return 0, nil
-		}))
+		_, _ = crustertest.Execute(
+			staying,
+			"",
+			crustertest.Stub(stays, func(*cruster.ActivityContext, string) (int, error) {
+				runtime.Goexit()
+				return 0, nil
+			}),
+		)
 		wentOn = true
 	})
 	tested.Wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
-// bubble is where the code of one execution runs, with a clock of its own: time.Now and all
-// that goes by it show the time of the execution, and stand still during a turn.
+// bubble is where the code of one execution runs, with a clock of its own: time.Now and all that goes by it show the
+// time of the execution, and stand still during a turn.
 //
 // It is a bubble of testing/synctest. Only the code of a workflow is inside, which has nothing to
 // do with the world. The simulated host, activities, stubs, databases and handlers of HTTP are
@@ -36,8 +36,8 @@ type bubble struct {
 // defaultTurnLimit is how long a turn may take, in real time, unless the test says otherwise.
 const defaultTurnLimit = 10 * time.Second
 
-// forever is how long a coroutine that waits for something else than the host is waited for. In
-// a bubble that takes no time: the clock only moves when all wait.
+// forever is how long a coroutine that waits for something else than the host is waited for. In a bubble that takes no
+// time: the clock only moves when all wait.
 const forever = 100 * 365 * 24 * time.Hour
 
 func newBubble() *bubble {
@@ -111,7 +111,9 @@ func standStill(act func()) *abi.Error {
 	began := time.Now()
 	looks := time.AfterFunc(time.Nanosecond, func() {
 		all := stacks.Take()
-		who := stacks.WhoSleeps(slices.DeleteFunc(all[1:], func(g stacks.Goroutine) bool { return g.Bubble != all[0].Bubble }))
+		who := stacks.WhoSleeps(slices.DeleteFunc(all[1:], func(g stacks.Goroutine) bool {
+			return g.Bubble != all[0].Bubble
+		}))
 		waiting.Store(&who)
 	})
 	act()
@@ -142,7 +144,8 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for pause := firstLook; ; pause = min(2*pause, rarestLooks) {
-		timer.Reset(min(pause+rand.N(pause), time.Until(deadline))) // tests that look at the same time see each other run
+		// tests that look at the same time see each other run
+		timer.Reset(min(pause+rand.N(pause), time.Until(deadline)))
 		select {
 		case <-b.done:
 			return nil
@@ -168,9 +171,14 @@ func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
 func moveTo(at time.Time) *abi.Error {
 	time.Sleep(time.Until(at))
 	if now := time.Now(); !now.Equal(at) {
-		return abi.Errorf(abi.CodeWrongContext, "it is %s in the test, which cannot show the workflow that it is %s: an execution starts in 2000 at the earliest, "+
-			"and in a bubble of testing/synctest not before the time of the bubble; a replay is made outside of it",
-			now.UTC().Format(time.RFC3339Nano), at.Format(time.RFC3339Nano))
+		return abi.Errorf(
+			abi.CodeWrongContext,
+			"it is %s in the test, which cannot show the workflow that it is %s: an execution starts in 2000 at the "+
+				"earliest, "+
+				"and in a bubble of testing/synctest not before the time of the bubble; a replay is made outside of it",
+			now.UTC().Format(time.RFC3339Nano),
+			at.Format(time.RFC3339Nano),
+		)
 	}
 	return nil
 }

@@ -20,10 +20,14 @@ var fetchPage = cruster.NewActivity("bubbleFetch", func(ctx *cruster.ActivityCon
 
 var diary = cruster.NewStatefulEntity[[]time.Time]("BubbleDiary")
 
-var note = cruster.NewOperation(diary, "note", func(_ *cruster.EntityContext, all *[]time.Time, _ cruster.None) (time.Time, error) {
-	*all = append(*all, time.Now().UTC())
-	return time.Now().UTC(), nil
-})
+var note = cruster.NewOperation(
+	diary,
+	"note",
+	func(_ *cruster.EntityContext, all *[]time.Time, _ cruster.None) (time.Time, error) {
+		*all = append(*all, time.Now().UTC())
+		return time.Now().UTC(), nil
+	},
+)
 
 // clocks notes the time of the library's clock: at the start, after a sleep, in a coroutine and in
 // a goroutine.
@@ -106,10 +110,14 @@ func TestClockInBubble(t *testing.T) {
 	crustertest.Replay(t, &h)
 }
 
-var sleepyOperation = cruster.NewOperation(diary, "sleepy", func(*cruster.EntityContext, *[]time.Time, cruster.None) (int, error) {
-	time.Sleep(time.Second) // line: operation
-	return 0, nil
-})
+var sleepyOperation = cruster.NewOperation(
+	diary,
+	"sleepy",
+	func(*cruster.EntityContext, *[]time.Time, cruster.None) (int, error) {
+		time.Sleep(time.Second) // line: operation
+		return 0, nil
+	},
+)
 
 var sleepy = cruster.NewWorkflow("bubbleSleepy", func(ctx cruster.Context, where string) (int, error) {
 	switch where {
@@ -140,7 +148,8 @@ var sleepyQuery = cruster.NewQuery[cruster.None, int]("sleepy")
 func TestBlockingSleep(t *testing.T) {
 	t.Parallel()
 	at := func(state, mark string) string {
-		return `the module tried to block for \S+: goroutine \d+, in .*crustertest_test\.(init|glob)\S*, waits \(` + state + `\) at ` + lineOf(t, "bubble_test.go", mark) + `$`
+		return `the module tried to block for \S+: goroutine \d+, in .*crustertest_test\.(init|glob)\S*, waits \(` +
+			state + `\) at ` + lineOf(t, "bubble_test.go", mark) + `$`
 	}
 	for _, where := range []string{"workflow", "coroutine"} {
 		_, err := crustertest.Run(t, sleepy, where)
@@ -153,10 +162,15 @@ func TestBlockingSleep(t *testing.T) {
 	require.Regexp(t, `CR-6007: operation "sleepy": `+at("sleep", "operation"), err)
 
 	asked := 0
-	_, err = crustertest.Run(t, sleepy, "query", crustertest.QueryAfter(time.Minute, sleepyQuery, cruster.None{}, func(_ int, err error) {
-		asked++
-		require.Regexp(t, "CR-4010: "+at("sleep", "query"), err)
-	}))
+	_, err = crustertest.Run(
+		t,
+		sleepy,
+		"query",
+		crustertest.QueryAfter(time.Minute, sleepyQuery, cruster.None{}, func(_ int, err error) {
+			asked++
+			require.Regexp(t, "CR-4010: "+at("sleep", "query"), err)
+		}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
 

@@ -65,7 +65,9 @@ func (r *run) interruptOther(op uint32, b abi.Interrupt) {
 	other, ok := r.world.runs[b.Execution]
 	switch {
 	case !ok:
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution)})
+		r.deliver(0, op, abi.Delivery{
+			Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution),
+		})
 	case other.outcome != nil && other.stop == nil:
 		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeAlreadyOver, "%s is %s", other.id, other.state())})
 	default:

@@ -37,7 +37,10 @@ func (r *replayer) differ(d difference) {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s is not deterministic: the replay differs at event %d (- recorded, + now)\n", r.history.Execution, r.next+1)
+	fmt.Fprintf(
+		&text, "%s is not deterministic: the replay differs at event %d (- recorded, + now)\n", r.history.Execution,
+		r.next+1,
+	)
 	for _, e := range events[max(r.next-context, 0):r.next] {
 		fmt.Fprintf(&text, "    %s\n", renderEvent(e))
 	}
@@ -52,9 +55,11 @@ func (r *replayer) differ(d difference) {
 // select differ from run to run; on a host they follow the run.
 func (d *difference) advice() string {
 	if d.moved {
-		return "The same comes in another order: does the code range over a map, or select among channels? Sort the keys first (slices.Sorted(maps.Keys(m)))."
+		return "The same comes in another order: does the code range over a map, or select among channels? Sort the " +
+			"keys first (slices.Sorted(maps.Keys(m)))."
 	}
-	return "Look for what differs from run to run: the order of a map, the choice of a select, random numbers that are not from cruster.Rand, variables of a package."
+	return "Look for what differs from run to run: the order of a map, the choice of a select, random numbers that " +
+		"are not from cruster.Rand, variables of a package."
 }
 
 // differOp records that the workflow asked for something else.
@@ -83,7 +88,8 @@ func renderEvent(e Event) string {
 	}
 	body := bodyOf(e)
 	if fields, ok := body.(map[string]any); ok {
-		for _, known := range []string{"duration", "retry", "timeout"} { // the first is in the name, and the others are long
+		// the first is in the name, and the others are long
+		for _, known := range []string{"duration", "retry", "timeout"} {
 			delete(fields, known)
 		}
 		if len(fields) == 0 {

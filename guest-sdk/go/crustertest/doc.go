@@ -1,5 +1,4 @@
-// Package crustertest runs workflows in a plain "go test": no host, no
-// WebAssembly, no waiting.
+// Package crustertest runs workflows in a plain "go test": no host, no WebAssembly, no waiting.
 //
 //	func TestProcessOrder(t *testing.T) {
 //		res, err := crustertest.Run(t, ProcessOrder, OrderRequest{OrderID: "42"},
@@ -10,8 +9,7 @@
 //		require.Equal(t, "confirmed", res.Status)
 //	}
 //
-// The workflow runs on the same dispatcher as inside a module. The host is
-// simulated:
+// The workflow runs on the same dispatcher as inside a module. The host is simulated:
 //
 //   - Time is virtual. It jumps to the next event that is due, so a workflow that sleeps for a
 //     month finishes at once. Ops that become due at the same time are delivered in the order in

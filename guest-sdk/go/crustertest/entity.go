@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Entities are the entities of a test, with their states. A test can call them itself
-// ([Call]), and share them between the workflows that it runs ([UseEntities]). Without it
-// every run has entities of its own.
+// Entities are the entities of a test, with their states. A test can call them itself ([Call]), and share them between
+// the workflows that it runs ([UseEntities]). Without it every run has entities of its own.
 //
 //	entities := crustertest.NewEntities(t)
 //	_, err := crustertest.Call(entities, Deposit, "ada", 500)
@@ -91,8 +90,7 @@ func State[S any](e *Entities, of *cruster.StatefulEntity[S], id string) (S, boo
 	return state, true
 }
 
-// SetState gives an entity a state that earlier code has written: state is of the shape
-// that it had in a version.
+// SetState gives an entity a state that earlier code has written: state is of the shape that it had in a version.
 func SetState[S any](e *Entities, of *cruster.StatefulEntity[S], id string, version int, state any) {
 	data, err := abi.Marshal(state)
 	if err != nil {
@@ -130,7 +128,9 @@ func StubOperation[In, Out any](op *cruster.Operation[In, Out], fn func(id strin
 		return guest.Encode("the result of the stub of "+op.Name(), out)
 	}
 	return func(c *config) {
-		c.operations = append(c.operations, stubbedOperation{entity: op.Entity(), name: op.Name(), pkg: guest.PackageOf(op), run: stub})
+		c.operations = append(c.operations, stubbedOperation{
+			entity: op.Entity(), name: op.Name(), pkg: guest.PackageOf(op), run: stub,
+		})
 	}
 }
 

@@ -134,7 +134,9 @@ var invoicing = cruster.NewWorkflow("invoicing", func(ctx cruster.Context, o ord
 // Workflows of other deployments are replaced by name.
 func ExampleStubWorkflow() {
 	invoice, err := crustertest.Execute(invoicing, order{ID: "42"},
-		crustertest.StubWorkflow("billing/Invoice", func(o order) (string, error) { return "invoice for " + o.ID, nil }))
+		crustertest.StubWorkflow("billing/Invoice", func(o order) (string, error) {
+			return "invoice for " + o.ID, nil
+		}))
 	fmt.Println(invoice, err)
 	// Output: invoice for 42 <nil>
 }

@@ -73,7 +73,9 @@ func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 		pending:   map[uint32]pendingOp{},
 		steps:     map[string]int{},
 		deferreds: map[string]*deferred{},
-		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now, code: m.Registry},
+		history: History{
+			Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now, code: m.Registry,
+		},
 	}
 	w.runs[id] = r
 	return r
@@ -81,8 +83,14 @@ func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 
 func (r *run) invocation() abi.Invocation {
 	return abi.Invocation{
-		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
-		Namespace: r.world.cfg.namespace, Seed: r.history.seed(), Time: r.history.Start.UnixNano(), Unread: r.history.Given,
+		Body:      r.input,
+		Execution: r.id,
+		Kind:      abi.InvokeWorkflow,
+		Name:      r.workflow,
+		Namespace: r.world.cfg.namespace,
+		Seed:      r.history.seed(),
+		Time:      r.history.Start.UnixNano(),
+		Unread:    r.history.Given,
 	}
 }
 
@@ -156,8 +164,7 @@ func (r *run) afterTurn(out *abi.Outcome) {
 	r.finish(out)
 }
 
-// received is an outcome as it comes out of a module: in canonical form, and
-// bounded.
+// received is an outcome as it comes out of a module: in canonical form, and bounded.
 func received(out *abi.Outcome) *abi.Outcome {
 	got, err := abi.DecodeOutcome(abi.MustMarshal(out))
 	if err != nil {
@@ -220,7 +227,9 @@ func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delive
 		r.closeOp(op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
 		r.turn(func() *abi.Outcome {
-			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Entries: uint64(r.opened.entries), Time: r.world.now.UnixNano()})
+			return r.ex.Resume(abi.Resume{
+				Deliveries: []abi.Delivery{result}, Entries: uint64(r.opened.entries), Time: r.world.now.UnixNano(),
+			})
 		})
 	})
 }
@@ -247,7 +256,13 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	r.ops++
 	op := r.ops
 	r.world.ops++
-	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, at: r.world.now, size: len(body)}
+	r.pending[op] = pendingOp{
+		what:   strings.TrimSpace(call.Name + " " + name),
+		kind:   call.Name,
+		issued: r.world.ops,
+		at:     r.world.now,
+		size:   len(body),
+	}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
 	r.world.reach(r, call.Name, name)
@@ -325,8 +340,7 @@ func (r *run) await(name string, op uint32) {
 	d.waiters = append(d.waiters, op)
 }
 
-// settle settles a deferred, or refuses that as a host does. It returns false if the
-// deferred was already settled.
+// settle settles a deferred, or refuses that as a host does. It returns false if the deferred was already settled.
 func (r *run) settle(name string, result abi.Delivery) (bool, *abi.Error) {
 	if r.outcome != nil {
 		if r.deferred(name).settled == nil {
@@ -367,7 +381,9 @@ func (r *run) resolve(op uint32, b abi.Resolve) {
 	if b.Execution != "" && b.Execution != r.id {
 		other, ok := r.world.runs[b.Execution]
 		if !ok {
-			r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution)})
+			r.deliver(0, op, abi.Delivery{
+				Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution),
+			})
 			return
 		}
 		owner = other
@@ -382,8 +398,10 @@ func (r *run) resolve(op uint32, b abi.Resolve) {
 
 func (r *run) call(op uint32, b abi.Call, wait bool) {
 	if wait && r.section != nil {
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeInSection, "workflow %s was called in a critical section", b.Workflow).
-			WithHint("End the section first, or start the workflow without waiting for it.")})
+		r.deliver(0, op, abi.Delivery{
+			Error: abi.Errorf(abi.CodeInSection, "workflow %s was called in a critical section", b.Workflow).
+				WithHint("End the section first, or start the workflow without waiting for it."),
+		})
 		return
 	}
 	by := caller{}
@@ -395,7 +413,9 @@ func (r *run) call(op uint32, b abi.Call, wait bool) {
 	case err != nil:
 		r.deliver(0, op, abi.Delivery{Error: err})
 	case other == r:
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", r.id)})
+		r.deliver(0, op, abi.Delivery{
+			Error: abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", r.id),
+		})
 	case !wait:
 		r.deliverValue(op, other.id)
 	default:
@@ -461,8 +481,12 @@ func (r *run) Cancel(op uint32) {
 func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) { return nil, refuseCall(call.Name) }
 
 func refuseCall(name string) *abi.Error {
-	what := map[string]string{abi.ImportHTTP: "HTTP", abi.ImportHTTPAll: "HTTP", abi.ImportConfig: "configuration"}[name]
-	return abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", cmp.Or(what, "SQL")).
+	what := map[string]string{
+		abi.ImportHTTP: "HTTP", abi.ImportHTTPAll: "HTTP", abi.ImportConfig: "configuration",
+	}[name]
+	return abi.Errorf(
+		abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", cmp.Or(what, "SQL"),
+	).
 		WithHint("Move it into an activity and call that.")
 }
 

@@ -15,8 +15,7 @@ const (
 	Issued = "issued"
 	// Canceled says that the workflow no longer waits for an op.
 	Canceled = "canceled"
-	// Retried says that an attempt of an activity failed and is repeated. The
-	// workflow does not see it.
+	// Retried says that an attempt of an activity failed and is repeated. The workflow does not see it.
 	Retried = "retried"
 	// Delivered says that the workflow received the outcome of an op.
 	Delivered = "delivered"
@@ -122,9 +121,8 @@ func (e Event) String() string {
 	}
 }
 
-// Steps lists the ops that the workflow issued, as "activity reserve" or "sleep
-// 2s", in order. It leaves out the waits that the SDK begins with: for an interrupt and for
-// updates.
+// Steps lists the ops that the workflow issued, as "activity reserve" or "sleep 2s", in order. It leaves out the waits
+// that the SDK begins with: for an interrupt and for updates.
 func (h *History) Steps() []string {
 	steps := []string{}
 	for _, e := range h.Events {

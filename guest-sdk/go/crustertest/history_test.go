@@ -19,7 +19,12 @@ func TestHistory(t *testing.T) {
 	h.Events = []crustertest.Event{
 		{Time: start, Type: crustertest.Issued, Op: 1, Kind: abi.OpInterrupted},
 		{Time: start, Type: crustertest.Issued, Op: 2, Kind: abi.OpActivity, Name: "reserve"},
-		{Time: start.Add(time.Second), Type: crustertest.Delivered, Op: 2, Err: abi.Errorf(abi.CodeActivityFailed, "sold out")},
+		{
+			Time: start.Add(time.Second),
+			Type: crustertest.Delivered,
+			Op:   2,
+			Err:  abi.Errorf(abi.CodeActivityFailed, "sold out"),
+		},
 		{Time: start.Add(time.Second), Type: crustertest.Issued, Op: 3, Kind: abi.OpSleep, Name: "2s"},
 		{Time: start.Add(2 * time.Second), Type: crustertest.Canceled, Op: 3},
 		{Time: start.Add(3 * time.Second), Type: crustertest.Delivered, Op: 1},

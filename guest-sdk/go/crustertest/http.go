@@ -10,7 +10,9 @@ import (
 
 func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	if h.tx != nil {
-		return nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
+		return nil, abi.Errorf(
+			abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes",
+		)
 	}
 	if err := checkHTTP(&b); err != nil {
 		return nil, err
@@ -25,7 +27,10 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", b.Method, b.URL, err)
 	}
 	if len(res.Body) > maxHTTPBody {
-		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", cmp.Or(b.Method, "GET"), b.URL, maxHTTPBody)
+		return nil, abi.Errorf(
+			abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", cmp.Or(b.Method, "GET"), b.URL,
+			maxHTTPBody,
+		)
 	}
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
@@ -46,7 +51,10 @@ func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
 		if err == nil {
 			answer := res.(abi.HTTPResponse)
 			if size := abi.ResponseRoom(answer.Headers, int64(len(answer.Body))); size > left {
-				err = abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes", cmp.Or(one.Method, "GET"), one.URL, maxHTTPBody)
+				err = abi.Errorf(
+					abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes",
+					cmp.Or(one.Method, "GET"), one.URL, maxHTTPBody,
+				)
 			} else {
 				left -= size
 			}

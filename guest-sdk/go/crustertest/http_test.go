@@ -18,7 +18,8 @@ func TestCheckURL(t *testing.T) {
 	}
 	for _, url := range []string{
 		"", "a", "/a", "gopher://x", "http://", "http:///a", "https://user:secret@a/", "http://a b/", "http:a",
-		"http://127.1/", "http://a:0/", "http://a:/", "http://a..b/", "http://-a/", "http://ä/", "http://[fe80::1%25eth0]/",
+		"http://127.1/", "http://a:0/", "http://a:/", "http://a..b/", "http://-a/", "http://ä/",
+		"http://[fe80::1%25eth0]/",
 		"http://a/" + strings.Repeat("x", maxURL), "http://a/\xff",
 	} {
 		_, err := checkURL(url)
@@ -42,9 +43,13 @@ func TestResponsesShareRoom(t *testing.T) {
 	} {
 		sizes := map[string]int{"http://a/1": half, "http://a/2": c.second, "http://a/3": 0}
 		h := &attemptHost{world: &world{cfg: &config{http: func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
-			return cruster.HTTPResponse{Status: 200, Body: make([]byte, sizes[r.URL]), Headers: []abi.Header{{Name: "X-A", Value: "1"}}}, nil
+			return cruster.HTTPResponse{
+				Status: 200, Body: make([]byte, sizes[r.URL]), Headers: []abi.Header{{Name: "X-A", Value: "1"}},
+			}, nil
 		}}}}
-		reply, err := h.httpAll(abi.HTTPAll{Requests: abi.HTTPRequests{{URL: "http://a/1"}, {URL: "http://a/2"}, {URL: "http://a/3"}}})
+		reply, err := h.httpAll(abi.HTTPAll{
+			Requests: abi.HTTPRequests{{URL: "http://a/1"}, {URL: "http://a/2"}, {URL: "http://a/3"}},
+		})
 		require.NoError(t, err, name)
 		results := reply.(abi.HTTPAllReply).Results
 		require.Len(t, results, 3)
@@ -55,7 +60,10 @@ func TestResponsesShareRoom(t *testing.T) {
 			continue
 		}
 		require.Equal(t, c.code, results[1].Error.Code, name)
-		require.Equal(t, "GET http://a/2: the responses of this call together have more than 3670016 bytes", results[1].Error.Message)
+		require.Equal(
+			t, "GET http://a/2: the responses of this call together have more than 3670016 bytes",
+			results[1].Error.Message,
+		)
 		require.Nil(t, results[2].Error, "there is room for a smaller one")
 	}
 }
@@ -68,7 +76,9 @@ func TestCheckHTTP(t *testing.T) {
 	}
 	for text, b := range map[string]abi.HTTPRequest{
 		"": {URL: "http://a/", Body: make([]byte, maxHTTPBody), Headers: []abi.Header{{Name: "X-A", Value: "ä"}}},
-		"the request to http://a/ has 3670017 bytes":         {URL: "http://a/?secret", Body: make([]byte, maxHTTPBody+1)},
+		"the request to http://a/ has 3670017 bytes": {
+			URL: "http://a/?secret", Body: make([]byte, maxHTTPBody+1),
+		},
 		"the timeout is negative":                            {URL: "http://a/", Timeout: -1},
 		`the method "a b" is not a token`:                    {URL: "http://a/", Method: "a b"},
 		"the method TRACE is not available to modules":       {URL: "http://a/", Method: "trace"},

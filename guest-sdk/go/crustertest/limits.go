@@ -35,7 +35,12 @@ func (r *run) mayLog(size int) bool {
 		return true
 	}
 	if before <= maxTurnLog {
-		r.world.log(r.id, abi.LogWarn, fmt.Sprintf("a host drops the rest of what the workflow logs in this turn: it is more than %d bytes", maxTurnLog))
+		r.world.log(
+			r.id, abi.LogWarn,
+			fmt.Sprintf(
+				"a host drops the rest of what the workflow logs in this turn: it is more than %d bytes", maxTurnLog,
+			),
+		)
 	}
 	return false
 }
@@ -43,13 +48,19 @@ func (r *run) mayLog(size int) bool {
 // checkOpen refuses an op that is too much.
 func (r *run) checkOpen(kind string, body []byte) *abi.Error {
 	if len(body) > abi.MaxBody {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the body of %s has %d bytes, and %d are allowed", kind, len(body), abi.MaxBody)
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "the body of %s has %d bytes, and %d are allowed", kind, len(body), abi.MaxBody,
+		)
 	}
 	if r.opened.ops >= abi.MaxOpsPerTurn && !r.isUncounted(kind) {
-		return abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
+		return abi.Errorf(
+			abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn,
+		)
 	}
 	if len(r.pending) >= maxOpenOps || r.opened.bytes+len(body) > maxOpenBytes {
-		return abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(r.pending), r.opened.bytes)
+		return abi.Errorf(
+			abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(r.pending), r.opened.bytes,
+		)
 	}
 	return nil
 }
@@ -75,7 +86,9 @@ func (r *run) closeOp(op uint32) {
 // enter counts an entry of the journal. If there are too many the execution cannot go on.
 func (r *run) enter() *abi.Error {
 	if r.opened.entries++; r.opened.entries > maxEntries {
-		return abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", r.opened.entries, maxEntries)
+		return abi.Errorf(
+			abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", r.opened.entries, maxEntries,
+		)
 	}
 	return nil
 }
@@ -83,7 +96,10 @@ func (r *run) enter() *abi.Error {
 // checkReply refuses state that an operation of an entity may not leave behind.
 func checkReply(entity string, reply *abi.OperationsReply) error {
 	if len(reply.State) > abi.MaxState {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the state of %s has %d bytes, the limit is %d", entity, len(reply.State), abi.MaxState)
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "the state of %s has %d bytes, the limit is %d", entity, len(reply.State),
+			abi.MaxState,
+		)
 	}
 	for _, did := range reply.Replies {
 		if n := len(did.Sent) + len(did.Started); n > maxSent {

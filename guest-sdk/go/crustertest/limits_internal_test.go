@@ -26,7 +26,13 @@ func TestOpened(t *testing.T) {
 	err := r.enter()
 	require.Equal(t, abi.CodeExecutionTooLong, err.Code)
 	require.Equal(t, "the journal has 250001 entries, the limit is 250000", err.Message)
-	r = &run{ops: 9, interruptOp: 1, pending: map[uint32]pendingOp{1: {what: "interrupted"}, 7: {what: "sleep 1h0m0s"}, 9: {what: "activity charge"}}}
+	r = &run{
+		ops:         9,
+		interruptOp: 1,
+		pending: map[uint32]pendingOp{
+			1: {what: "interrupted"}, 7: {what: "sleep 1h0m0s"}, 9: {what: "activity charge"},
+		},
+	}
 	require.Equal(t, err.Message+"; pending: sleep 1h0m0s (op 7), activity charge (op 9)", r.withPending(err).Message)
 	require.Equal(t, "the journal has 250001 entries, the limit is 250000", err.Message)
 }

@@ -48,7 +48,10 @@ func TestTooMuchLog(t *testing.T) {
 	require.NoError(t, err)
 	lines := log.lines()
 	require.Less(t, len(lines), 262)
-	require.Contains(t, lines[len(lines)-1], "a host drops the rest of what the workflow logs in this turn: it is more than 262144 bytes")
+	require.Contains(
+		t, lines[len(lines)-1],
+		"a host drops the rest of what the workflow logs in this turn: it is more than 262144 bytes",
+	)
 }
 
 type hoard struct {
@@ -72,17 +75,25 @@ var spread = cruster.NewOperation(hoards, "spread", func(ctx *cruster.EntityCont
 	return n, nil
 })
 
-var absent = cruster.NewOperation(cruster.NewStatefulEntity[hoard]("LimitsAbsent"), "x", func(*cruster.EntityContext, *hoard, int) (int, error) {
-	return 0, nil
-})
+var absent = cruster.NewOperation(
+	cruster.NewStatefulEntity[hoard]("LimitsAbsent"),
+	"x",
+	func(*cruster.EntityContext, *hoard, int) (int, error) {
+		return 0, nil
+	},
+)
 
-var strayed = cruster.NewOperation(hoards, "strayed", func(ctx *cruster.EntityContext, h *hoard, _ cruster.None) (int, error) {
-	h.Text = "strayed"
-	if err := keep.On("other").Send(ctx, 1); err != nil {
-		return 0, err
-	}
-	return 0, absent.On("x\n").Send(ctx, 1)
-})
+var strayed = cruster.NewOperation(
+	hoards,
+	"strayed",
+	func(ctx *cruster.EntityContext, h *hoard, _ cruster.None) (int, error) {
+		h.Text = "strayed"
+		if err := keep.On("other").Send(ctx, 1); err != nil {
+			return 0, err
+		}
+		return 0, absent.On("x\n").Send(ctx, 1)
+	},
+)
 
 // An operation that leaves behind too much, or sends an invalid message, fails and has done
 // nothing.

@@ -21,7 +21,8 @@ func logTo(t testing.TB) Option {
 // log writes a line of the simulated host.
 func (w *world) log(execution string, level int32, text string) { w.logAt(0, execution, level, text) }
 
-// logAt writes a line that code has logged at a place: "orders/orders.go:41: 2030-01-01T00:00:00.000 INFO test/Order/42: charged".
+// logAt writes a line that code has logged at a place: "orders/orders.go:41: 2030-01-01T00:00:00.000 INFO
+// test/Order/42: charged".
 func (w *world) logAt(pc uintptr, execution string, level int32, text string) {
 	at := "crustertest"
 	if pc != 0 {
@@ -31,7 +32,8 @@ func (w *world) logAt(pc uintptr, execution string, level int32, text string) {
 	w.cfg.logf("%s: %s %s %s: %s", at, w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
 }
 
-// crashed logs the whole stack of a panic in a test that is to say more (go test -v): errors have the author's lines only.
+// crashed logs the whole stack of a panic in a test that is to say more (go test -v): errors have the author's lines
+// only.
 func (w *world) crashed(what, stack string) {
 	if testing.Testing() && testing.Verbose() {
 		w.log(what, abi.LogError, "the stack of the panic:\n"+stack)

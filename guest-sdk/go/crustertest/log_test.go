@@ -48,13 +48,16 @@ var says = cruster.NewActivity("logSays", func(ctx *cruster.ActivityContext, _ i
 
 var parrots = cruster.NewStatefulEntity[int]("LogParrots")
 
-var squawk = cruster.NewOperation(parrots, "squawk", func(ctx *cruster.EntityContext, _ *int, _ cruster.None) (int, error) {
+var squawk = cruster.NewOperation(parrots, "squawk", func(
+	ctx *cruster.EntityContext, _ *int, _ cruster.None,
+) (int, error) {
 	ctx.Logger().Info("in an operation") // line: operation
 	return 0, nil
 })
 
 var logs = cruster.NewWorkflow("logLogs", func(ctx cruster.Context, _ string) (int, error) {
-	cruster.Logger(ctx).With("order", 42).WithGroup("card").Info("in the workflow", "cents", 500, "owner", "ada b") // line: workflow
+	card := cruster.Logger(ctx).With("order", 42).WithGroup("card")
+	card.Info("in the workflow", "cents", 500, "owner", "ada b") // line: workflow
 	if _, err := says.Call(ctx, 1); err != nil {
 		return 0, err
 	}

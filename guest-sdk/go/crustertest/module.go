@@ -10,8 +10,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Deploy adds a deployment to the test: the module that these packages make up, with those below them. Its workflows and entities run
-// for real, and have their own names, keys and migrations; others reach them by the name of the deployment, "billing/Invoice".
+// Deploy adds a deployment to the test: the module that these packages make up, with those below them. Its workflows
+// and entities run for real, and have their own names, keys and migrations; others reach them by the name of the
+// deployment, "billing/Invoice".
 //
 //	crustertest.Run(t, shop.Order, req, crustertest.Deploy("billing", "example.com/shop/billing"))
 //
@@ -57,7 +58,10 @@ func (c *config) modules() (map[string]*module, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.deployed)) {
 		for _, p := range c.deployed[name] {
 			if !slices.ContainsFunc(guest.Packages(), func(pkg string) bool { return holds([]string{p}, pkg) }) {
-				return nil, fmt.Errorf("crustertest.Deploy: no package %s has registered anything; these have: %s", p, strings.Join(guest.Packages(), ", "))
+				return nil, fmt.Errorf(
+					"crustertest.Deploy: no package %s has registered anything; these have: %s", p,
+					strings.Join(guest.Packages(), ", "),
+				)
 			}
 		}
 		if name != c.deployment {

@@ -26,7 +26,9 @@ func (w *world) find(from string, m abi.EntityMessage) (*operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &operation{entity: deployment + "/" + name + "/" + id, call: abi.EntityCall{Input: m.Input, Operation: m.Operation}}
+	found := &operation{
+		entity: deployment + "/" + name + "/" + id, call: abi.EntityCall{Input: m.Input, Operation: m.Operation},
+	}
 	if stub := w.cfg.stubOf(deployment, name, m.Operation); stub != nil {
 		found.stub = func() ([]byte, error) { return stub(id, m.Input) }
 		return found, nil
@@ -71,8 +73,7 @@ func (w *world) perform(o *operation, origin string) *abi.Outcome {
 	return w.performOperation(o)
 }
 
-// mail performs an operation later, for a sender that does not wait for it. The world does not
-// end before that.
+// mail performs an operation later, for a sender that does not wait for it. The world does not end before that.
 func (w *world) mail(o *operation, origin string) {
 	w.unsettled++
 	w.after(0, func() {
@@ -96,7 +97,11 @@ func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	}
 	out, hangs := h.start(o.module.Registry, inv, limit)
 	if out == nil {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "operation %s took longer than %v%s", o.call.Operation, limit, hangs)}
+		return &abi.Outcome{
+			Error: abi.Errorf(
+				abi.CodeActivityTimeout, "operation %s took longer than %v%s", o.call.Operation, limit, hangs,
+			),
+		}
 	}
 	return received(out)
 }
@@ -151,7 +156,9 @@ func (o *operation) crashed(err error) *abi.Error {
 	if !strings.HasPrefix(string(coded.Code), "CR-4") {
 		return coded // it describes the operation's mistake
 	}
-	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint("%s", coded.Hint)
+	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint(
+		"%s", coded.Hint,
+	)
 }
 
 // run turns a panic into an error, as a host does with a crash.
@@ -204,7 +211,12 @@ func (w *world) startFrom(o *operation, c abi.Call) {
 
 func (w *world) entityInvocation(o *operation, kind string, body []byte) abi.Invocation {
 	return abi.Invocation{
-		Body: body, Execution: o.entity, Kind: kind, Name: o.of.Name, Namespace: w.cfg.namespace, Time: w.now.UnixNano(),
+		Body:      body,
+		Execution: o.entity,
+		Kind:      kind,
+		Name:      o.of.Name,
+		Namespace: w.cfg.namespace,
+		Time:      w.now.UnixNano(),
 	}
 }
 
@@ -214,7 +226,9 @@ type operationHost struct{ attemptHost }
 // Do refuses waits that would block other callers of the entity.
 func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 	if call.Name != abi.ImportConfig {
-		return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in an operation of an entity with a state", call.Name).
+		return nil, abi.Errorf(
+			abi.CodeWrongContext, "%s was called in an operation of an entity with a state", call.Name,
+		).
 			WithHint("Let a workflow do it in an activity, and call the entity with the result.")
 	}
 	return h.attemptHost.Do(call, body)

@@ -35,13 +35,18 @@ func forSQLite(query string, args []any) (string, []any, error) {
 		}
 		numbered = max(numbered, number)
 		if number > len(args) {
-			return "", nil, abi.Errorf(abi.CodeSQLArgument, "the statement has a parameter $%d, but there are %d arguments", number, len(args))
+			return "", nil, abi.Errorf(
+				abi.CodeSQLArgument, "the statement has a parameter $%d, but there are %d arguments", number, len(args),
+			)
 		}
 		highest = max(highest, number)
 		fmt.Fprintf(&out, "?%d", number)
 	}
 	if highest < len(args) {
-		return "", nil, abi.Errorf(abi.CodeSQLArgument, "there are %d arguments, but the statement has parameters up to $%d only", len(args), highest)
+		return "", nil, abi.Errorf(
+			abi.CodeSQLArgument, "there are %d arguments, but the statement has parameters up to $%d only", len(args),
+			highest,
+		)
 	}
 	bound, err := sqliteValues(args)
 	return out.String(), bound, err
@@ -52,7 +57,8 @@ func parameter(text string) (number int, isParameter bool, err error) {
 	if text == "?" {
 		return 0, true, nil
 	}
-	if len(text) < 2 || !strings.ContainsRune("$?:@", rune(text[0])) || !isWord(text[1]) || dollarQuote.MatchString(text) {
+	if len(text) < 2 || !strings.ContainsRune("$?:@", rune(text[0])) || !isWord(text[1]) ||
+		dollarQuote.MatchString(text) {
 		return 0, false, nil
 	}
 	number, bad := strconv.Atoi(text[1:])
@@ -69,12 +75,16 @@ func sqliteValues(args []any) ([]any, error) {
 		switch v := arg.(type) {
 		case uint64:
 			if v > math.MaxInt64 {
-				return nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d is %d, more than SQLite's integers hold", i+1, v)
+				return nil, abi.Errorf(
+					abi.CodeSQLArgument, "argument $%d is %d, more than SQLite's integers hold", i+1, v,
+				)
 			}
 			out[i] = int64(v)
 		case float64:
 			if math.IsNaN(v) {
-				return nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d is not a number, which SQLite cannot keep", i+1)
+				return nil, abi.Errorf(
+					abi.CodeSQLArgument, "argument $%d is not a number, which SQLite cannot keep", i+1,
+				)
 			}
 			out[i] = v
 		case time.Time:

@@ -60,8 +60,11 @@ func (r *run) checkPublish(b *abi.Publish) *abi.Error {
 		size += len(v)
 	}
 	if size > abi.MaxPublishedBytes || len(after.State) > abi.MaxPublished || len(after.Attributes) > abi.MaxPublished {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
-			len(after.State), size, len(after.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished).
+		return abi.Errorf(
+			abi.CodePayloadTooLarge,
+			"the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
+			len(after.State), size, len(after.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished,
+		).
 			WithHint("Keep large data in your database or object store, and publish a reference.")
 	}
 	return nil

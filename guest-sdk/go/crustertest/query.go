@@ -8,9 +8,9 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// QueryAfter asks the workflow a question at a virtual time after its start, and hands the
-// answer to fn, or the error that a host would answer with. A host asks a copy of the
-// workflow; here it is asked itself, so that an answer must not change it.
+// QueryAfter asks the workflow a question at a virtual time after its start, and hands the answer to fn, or the error
+// that a host would answer with. A host asks a copy of the workflow; here it is asked itself, so that an answer must
+// not change it.
 func QueryAfter[In, Out any](d time.Duration, q cruster.QueryOf[In, Out], in In, fn func(Out, error)) Option {
 	body, err := abi.Marshal(in)
 	if err != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Replay runs the workflow of a history again with the recorded deliveries, and
-// fails the test if the workflow does anything else than before. Activities and
-// other workflows do not run. Changes of the code that the history does not know are
-// not taken: [cruster.Patched] is false for them, as for a run that is moved. All runs of an
-// execution that has continued as new are checked.
+// Replay runs the workflow of a history again with the recorded deliveries, and fails the test if the workflow does
+// anything else than before. Activities and other workflows do not run. Changes of the code that the history does not
+// know are not taken: [cruster.Patched] is false for them, as for a run that is moved. All runs of an execution that
+// has continued as new are checked.
 func Replay(t testing.TB, h *History) {
 	t.Helper()
 	if err := h.Replay(); err != nil {
@@ -25,8 +24,7 @@ func Replay(t testing.TB, h *History) {
 	}
 }
 
-// Replay is the function [Replay] without a test: the error says where the
-// workflow first did something else.
+// Replay is the function [Replay] without a test: the error says where the workflow first did something else.
 func (h *History) Replay() error {
 	for i := range h.Before {
 		if err := h.Before[i].Replay(); err != nil {
@@ -130,8 +128,7 @@ func (r *replayer) close() {
 // replayTurnLimit bounds a turn in real time.
 const replayTurnLimit = defaultTurnLimit
 
-// replayer is a host that performs nothing: it compares each request with the
-// history.
+// replayer is a host that performs nothing: it compares each request with the history.
 type replayer struct {
 	history *History
 	bubble  *bubble
@@ -142,8 +139,8 @@ type replayer struct {
 	ops     uint32
 	problem error
 	open    []Event // ops that the workflow waits for
-	// unpatched are questions about changes that the history does not know: the
-	// execution had passed that point before. They have numbers of their own.
+	// unpatched are questions about changes that the history does not know: the execution had passed that point before.
+	// They have numbers of their own.
 	unpatched []uint32
 	asked     uint32
 }
@@ -163,8 +160,7 @@ func (r *replayer) nextUnpatched() (uint32, bool) {
 
 var _ guest.Host = (*replayer)(nil)
 
-// Issue compares the op with the next one of the history. A history has no
-// refused ops; they are refused again.
+// Issue compares the op with the next one of the history. A history has no refused ops; they are refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	if err := r.bubble.gate.enter(); err != nil {
 		return 0, err
@@ -238,8 +234,7 @@ func (r *replayer) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
 // Log drops the record: the recorded run wrote it.
 func (r *replayer) Log(int32, string) {}
 
-// sameValue compares msgpack values by meaning: the order of map entries does
-// not count.
+// sameValue compares msgpack values by meaning: the order of map entries does not count.
 func sameValue(a, b []byte) bool {
 	ca, errA := abi.Canonical(a)
 	cb, errB := abi.Canonical(b)

@@ -13,8 +13,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
 
-// drift is a state outside the journal. The workflow drifting depends on it, so
-// it is not deterministic.
+// drift is a state outside the journal. The workflow drifting depends on it, so it is not deterministic.
 var drift atomic.Int64
 
 var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how string) (int64, error) {
@@ -53,13 +52,16 @@ func TestReplayFindsNondeterminism(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
 		"argument": "event 2 (- recorded, + now)\n    issued 1 interrupted\n  - issued 2 sleep 1s\n  + issued 2 sleep 2s\n",
-		"input":    "  - issued 2 activity tally {input: {a: 1, b: 2}}\n  + issued 2 activity tally {input: {a: 2, b: 2}}\n  they differ in input.a: 1 recorded, 2 now\n",
-		"policy":   "  - issued 2 activity tally {input: null}\n  + issued 2 activity tally {input: null}\n  they differ in retry.retries: 1 recorded, 2 now\n",
-		"result":   "  - ended with 1\n  + ended with 2\n",
-		"more":     "  - ended with 0\n  + issued 2 sleep 1s\n",
-		"fewer":    "  - issued 2 sleep 1s\n  + ended with 0\n",
-		"order":    "  - issued 2 sleep 1s\n  + issued 2 sleep 2s\nThe same comes in another order: does the code range over a map",
-		"waits":    "  - issued 3 sleep 2s\n  + waits for 2 sleep 1s\n",
+		"input": "  - issued 2 activity tally {input: {a: 1, b: 2}}\n  + issued 2 activity tally {input: {a: 2, b: " +
+			"2}}\n  they differ in input.a: 1 recorded, 2 now\n",
+		"policy": "  - issued 2 activity tally {input: null}\n  + issued 2 activity tally {input: null}\n  they " +
+			"differ in retry.retries: 1 recorded, 2 now\n",
+		"result": "  - ended with 1\n  + ended with 2\n",
+		"more":   "  - ended with 0\n  + issued 2 sleep 1s\n",
+		"fewer":  "  - issued 2 sleep 1s\n  + ended with 0\n",
+		"order": "  - issued 2 sleep 1s\n  + issued 2 sleep 2s\nThe same comes in another order: does the code range " +
+			"over a map",
+		"waits": "  - issued 3 sleep 2s\n  + waits for 2 sleep 1s\n",
 	} {
 		drift.Store(0)
 		var h crustertest.History
@@ -81,7 +83,9 @@ func TestReplayIgnoresTheOrderOfMaps(t *testing.T) {
 	}
 }
 
-var tally = cruster.NewActivity("tally", func(_ *cruster.ActivityContext, m map[string]int) (int, error) { return len(m), nil })
+var tally = cruster.NewActivity("tally", func(_ *cruster.ActivityContext, m map[string]int) (int, error) {
+	return len(m), nil
+})
 
 var mapping = cruster.NewWorkflow("mapping", func(ctx cruster.Context, _ int) (map[string]int, error) {
 	m := map[string]int{}

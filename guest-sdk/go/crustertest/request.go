@@ -21,7 +21,8 @@ const (
 )
 
 // refusedHeaders frame a message, or belong to a connection.
-const refusedHeaders = " Connection Content-Length Expect Host Http2-Settings Keep-Alive Proxy-Connection Te Trailer Transfer-Encoding Upgrade "
+const refusedHeaders = " Connection Content-Length Expect Host Http2-Settings Keep-Alive Proxy-Connection Te Trailer " +
+	"Transfer-Encoding Upgrade "
 
 // checkHTTP refuses the HTTP calls that a host refuses, regardless of the deployment's grants.
 func checkHTTP(b *abi.HTTPRequest) *abi.Error {
@@ -30,7 +31,9 @@ func checkHTTP(b *abi.HTTPRequest) *abi.Error {
 		return err
 	}
 	if len(b.Body) > maxHTTPBody {
-		return abi.Errorf(abi.CodeHTTPTooLarge, "the request to %s has %d bytes, more than %d", place(u), len(b.Body), maxHTTPBody)
+		return abi.Errorf(
+			abi.CodeHTTPTooLarge, "the request to %s has %d bytes, more than %d", place(u), len(b.Body), maxHTTPBody,
+		)
 	}
 	if b.Timeout < 0 {
 		return badRequest("the timeout is negative")
@@ -64,11 +67,14 @@ func checkURL(raw string) (*url.URL, *abi.Error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, badRequest("the URL has the scheme %s", quoted(u.Scheme))
 	case u.User != nil:
-		return nil, badRequest("the URL holds a user or password").WithHint("Send credentials in the Authorization header.")
+		return nil, badRequest("the URL holds a user or password").WithHint(
+			"Send credentials in the Authorization header.",
+		)
 	case u.Opaque != "" || u.Hostname() == "":
 		return nil, badRequest("the URL has no host")
 	}
-	if n, err := strconv.ParseUint(u.Port(), 10, 16); (u.Port() != "" || strings.HasSuffix(u.Host, ":")) && (err != nil || n == 0) {
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); (u.Port() != "" || strings.HasSuffix(u.Host, ":")) &&
+		(err != nil || n == 0) {
 		return nil, badRequest("the URL: the port is not a number from 1 to 65535")
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
@@ -128,7 +134,10 @@ func checkHeaders(list []abi.Header) *abi.Error {
 
 // isToken tells whether s is a token of RFC 9110.
 func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) })
+	return s != "" &&
+		!strings.ContainsFunc(s, func(c rune) bool {
+			return !isAlphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+		})
 }
 
 func isAlphanumeric(c rune) bool {

@@ -11,14 +11,16 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Run executes a workflow to its end and returns its result, or the error that a
-// client would see. The error of an interrupted workflow also matches
-// [cruster.ErrInterrupted]. The workflow's log goes to the output of the test, each line with the place where it was
-// logged. The error of a workflow that panics has the author's lines; its whole stack is in the output of go test -v.
+// Run executes a workflow to its end and returns its result, or the error that a client would see. The error of an
+// interrupted workflow also matches [cruster.ErrInterrupted]. The workflow's log goes to the output of the test, each
+// line with the place where it was logged. The error of a workflow that panics has the author's lines; its whole stack
+// is in the output of go test -v.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
 	var failed []error // said here, so that the line is the test's
-	res, err := Execute(wf, req, append([]Option{logTo(t), failTo(func(err error) { failed = append(failed, err) })}, opts...)...)
+	res, err := Execute(
+		wf, req, append([]Option{logTo(t), failTo(func(err error) { failed = append(failed, err) })}, opts...)...,
+	)
 	for _, err := range failed {
 		t.Errorf("%v", err)
 	}
@@ -67,8 +69,8 @@ func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
 	return res, nil
 }
 
-// outcomeError is the error that the workflow's caller would see. If the workflow
-// was interrupted it also matches [cruster.ErrInterrupted], for tests.
+// outcomeError is the error that the workflow's caller would see. If the workflow was interrupted it also matches
+// [cruster.ErrInterrupted], for tests.
 func outcomeError(e *abi.Error) error {
 	if e.Code == abi.CodeInterrupted {
 		return &interruptedError{e}
@@ -167,8 +169,7 @@ func StartTime(t time.Time) Option {
 	return func(c *config) { c.start = t.UTC() }
 }
 
-// Deployment names the deployment of the module, with which the names of its
-// executions begin. Defaults to "test".
+// Deployment names the deployment of the module, with which the names of its executions begin. Defaults to "test".
 func Deployment(name string) Option {
 	return func(c *config) { c.deployment = name }
 }
@@ -201,14 +202,14 @@ func Record(h *History) Option {
 	return func(c *config) { c.history = h }
 }
 
-// TurnLimit bounds the real time that the workflow may run without waiting for a
-// durable call. One that loops, or waits for something outside of it, fails after that time: with CR-4005 if it
-// computes, with CR-4012 if it waits. One that waits for itself fails at once. Defaults to ten seconds.
+// TurnLimit bounds the real time that the workflow may run without waiting for a durable call. One that loops, or waits
+// for something outside of it, fails after that time: with CR-4005 if it computes, with CR-4012 if it waits. One that
+// waits for itself fails at once. Defaults to ten seconds.
 //
 // A workflow waits for something outside if it waits for a lock of Go, or for a channel of the package, while other
 // goroutines of the test run, sleep or wait in code that is not the SDK's: they may let go of it. On a host none would.
-// A timer of the test is no goroutine: a lock that only time.AfterFunc lets go of is not waited for, and is a deadlock at once
-// unless the timer is very short. Let a goroutine of the test sleep, and then let go of it.
+// A timer of the test is no goroutine: a lock that only time.AfterFunc lets go of is not waited for, and is a deadlock
+// at once unless the timer is very short. Let a goroutine of the test sleep, and then let go of it.
 //
 // It also bounds how long attempts of activities that hang are tried again: once the test has
 // waited for longer than that, in real time, the next attempt that exceeds its timeout fails its
@@ -217,9 +218,8 @@ func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }
 
-// Unpatched says that the execution had passed the points of these changes before
-// they were made: [cruster.Patched] is false for them. Without it, the execution is
-// new and takes all changes.
+// Unpatched says that the execution had passed the points of these changes before they were made: [cruster.Patched] is
+// false for them. Without it, the execution is new and takes all changes.
 func Unpatched(ids ...string) Option {
 	return func(c *config) {
 		for _, id := range ids {
@@ -233,9 +233,8 @@ func HandleHTTP(handler func(cruster.HTTPRequest) (cruster.HTTPResponse, error))
 	return func(c *config) { c.http = handler }
 }
 
-// ResolveAfter resolves a deferred of the execution from outside, at a virtual
-// time after its start. If a host would refuse that, the execution ends with the
-// reason: the test has a mistake.
+// ResolveAfter resolves a deferred of the execution from outside, at a virtual time after its start. If a host would
+// refuse that, the execution ends with the reason: the test has a mistake.
 //
 // If the execution ends before that time, nothing happens: in the test of a timeout it comes too
 // late. [When] ties it to a step instead, and fails if that is not reached.

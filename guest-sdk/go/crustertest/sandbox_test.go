@@ -37,7 +37,10 @@ func inGoroutine(url string) (body string, err error) {
 	return body, err
 }
 
-var fetching = cruster.NewActivity("sandboxFetch", func(_ *cruster.ActivityContext, url string) (string, error) { return inGoroutine(url) }, cruster.Retries(3))
+var fetching = cruster.NewActivity(
+	"sandboxFetch", func(_ *cruster.ActivityContext, url string) (string, error) { return inGoroutine(url) },
+	cruster.Retries(3),
+)
 
 var asking = cruster.NewActivity("sandboxAsk", func(ctx *cruster.ActivityContext, url string) (string, error) {
 	res, err := ctx.HTTP().Get(url)
@@ -56,7 +59,10 @@ var sandboxed = cruster.NewWorkflow("sandboxed", func(ctx cruster.Context, r san
 
 type sandboxRequest struct{ Where, URL string }
 
-var kiosk = cruster.NewRPC(cruster.NewEntity("SandboxKiosk"), "fetch", func(_ *cruster.RPCContext, url string) (string, error) { return fetch(url) })
+var kiosk = cruster.NewRPC(
+	cruster.NewEntity("SandboxKiosk"), "fetch",
+	func(_ *cruster.RPCContext, url string) (string, error) { return fetch(url) },
+)
 
 // Code that runs in a module on a host has no network, as there. The test itself, its stubs and its handlers have it.
 func TestNoNetwork(t *testing.T) {
@@ -92,7 +98,9 @@ func TestNoNetwork(t *testing.T) {
 	require.Equal(t, "hello", got, "the test itself")
 
 	got, err = crustertest.Run(t, sandboxed, sandboxRequest{"activity", server.URL},
-		crustertest.Stub(fetching, func(_ *cruster.ActivityContext, url string) (string, error) { return inGoroutine(url) }))
+		crustertest.Stub(fetching, func(_ *cruster.ActivityContext, url string) (string, error) {
+			return inGoroutine(url)
+		}))
 	require.NoError(t, err)
 	require.Equal(t, "hello", got, "a stub")
 
@@ -139,18 +147,25 @@ var storing = cruster.NewActivity("sandboxStore", func(ctx *cruster.ActivityCont
 	return cruster.QueryRow[int](tx, query)
 })
 
-var stores = cruster.NewWorkflow("sandboxStores", func(ctx cruster.Context, query string) (int, error) { return storing.Call(ctx, query) })
+var stores = cruster.NewWorkflow("sandboxStores", func(ctx cruster.Context, query string) (int, error) {
+	return storing.Call(ctx, query)
+})
 
 // A database of the test has the network, too, and may end the test.
 func TestNetworkOfDatabase(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	}))
 	defer server.Close()
 	db := &remoteDB{url: server.URL}
 	got, err := crustertest.Run(t, stores, "SELECT", crustertest.UseDatabase(db))
 	require.NoError(t, err)
 	require.Equal(t, 1, got)
-	require.Equal(t, []string{"begin hello", "INSERT hello", "rollback hello", "begin hello", "SELECT hello", "commit hello"}, db.did)
+	require.Equal(
+		t, []string{"begin hello", "INSERT hello", "rollback hello", "begin hello", "SELECT hello", "commit hello"},
+		db.did,
+	)
 
 	_, err = crustertest.Run(t, stores, "SELECT nothing", crustertest.UseDatabase(db))
 	require.ErrorContains(t, err, "no rows today (in ")

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Schedules lists the schedules that the module declares, sorted by name, as a host sees them
-// when the module is deployed.
+// Schedules lists the schedules that the module declares, sorted by name, as a host sees them when the module is
+// deployed.
 //
 // If the binary of the test has several modules, name the packages of the one; see [Deploy].
 func Schedules(packages ...string) []abi.ScheduleInfo {

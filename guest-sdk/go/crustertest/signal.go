@@ -18,9 +18,8 @@ func Signal[T any](s cruster.Signal[T], value T) Option {
 	}
 }
 
-// SignalAfter sends a signal to the execution from outside, at a virtual time after
-// its start. If a host would refuse it, the execution ends with the reason: the test
-// has a mistake.
+// SignalAfter sends a signal to the execution from outside, at a virtual time after its start. If a host would refuse
+// it, the execution ends with the reason: the test has a mistake.
 //
 // If the execution ends before that time, nothing happens: in the test of a timeout it comes too
 // late. [When] ties it to a step instead, and fails if that is not reached.
@@ -37,8 +36,7 @@ func signalValue[T any](s cruster.Signal[T], value T) []byte {
 	return b
 }
 
-// Unread lists the signals of an execution that its workflow did not read, in the
-// order in which they were sent.
+// Unread lists the signals of an execution that its workflow did not read, in the order in which they were sent.
 func Unread[T any](h *History, s cruster.Signal[T]) ([]T, error) {
 	var all []T
 	for _, u := range h.Unread {
@@ -60,8 +58,8 @@ type UnreadSignal struct {
 	Value []byte // msgpack
 }
 
-// inbox holds the signals that no op has received yet, in the order in which they
-// were sent, and the ops that wait for one, in the order in which they were issued.
+// inbox holds the signals that no op has received yet, in the order in which they were sent, and the ops that wait for
+// one, in the order in which they were issued.
 type inbox struct {
 	signals   []UnreadSignal
 	receivers map[string][]uint32
@@ -129,7 +127,9 @@ func (r *run) signalFromOutside(name string, value []byte) {
 func (r *run) signal(op uint32, b abi.Signal) {
 	other, ok := r.world.runs[b.Execution]
 	if !ok {
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution)})
+		r.deliver(0, op, abi.Delivery{
+			Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution),
+		})
 		return
 	}
 	if err := other.accept(b.Name, b.Value); err != nil {

@@ -13,8 +13,8 @@ type Database interface {
 	Begin() (Transaction, error)
 }
 
-// Transaction is the transaction of one attempt of an activity. It begins with
-// the first statement, and is committed if the attempt succeeds.
+// Transaction is the transaction of one attempt of an activity. It begins with the first statement, and is committed if
+// the attempt succeeds.
 type Transaction interface {
 	Exec(query string, args []any) (rowsAffected int64, err error)
 	Query(query string, args []any) (columns []string, rows [][]any, err error)
@@ -27,9 +27,8 @@ func UseDatabase(db Database) Option {
 	return func(c *config) { c.database = db }
 }
 
-// SQLite gives activities a SQLite database that the test opened with a driver
-// of its choice, and applies the migrations of the modules of the test to it, before the first
-// run that uses the option. That run panics if they fail.
+// SQLite gives activities a SQLite database that the test opened with a driver of its choice, and applies the
+// migrations of the modules of the test to it, before the first run that uses the option. That run panics if they fail.
 func SQLite(db *sql.DB) Option {
 	// A database in memory exists only as long as its connection.
 	db.SetMaxOpenConns(1)

@@ -30,7 +30,9 @@ func checkStatement(sql string) *abi.Error {
 	}
 	if !slices.Contains(rowStatements, word) {
 		if meant := abi.DidYouMean(word, rowStatements); meant != "" {
-			return abi.Errorf(abi.CodeSQLForbidden, "%s is not a known statement%s", word, meant).WithHint("Correct the statement.")
+			return abi.Errorf(abi.CodeSQLForbidden, "%s is not a known statement%s", word, meant).WithHint(
+				"Correct the statement.",
+			)
 		}
 		return abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
 	}

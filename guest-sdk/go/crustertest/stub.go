@@ -34,14 +34,14 @@ func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityCo
 	return func(c *config) { c.activities[stepOf{guest.PackageOf(a), a.Name()}] = stub }
 }
 
-// Takes sets how much virtual time each attempt of an activity takes. Defaults to
-// zero. An attempt that takes longer than the activity's timeout fails.
+// Takes sets how much virtual time each attempt of an activity takes. Defaults to zero. An attempt that takes longer
+// than the activity's timeout fails.
 func Takes[In, Out any](a *cruster.Activity[In, Out], d time.Duration) Option {
 	return TakesFunc(a, func(*cruster.ActivityContext, In) time.Duration { return d })
 }
 
-// TakesFunc is [Takes] for an activity whose attempts take different times: d says
-// how long, by the attempt and its input.
+// TakesFunc is [Takes] for an activity whose attempts take different times: d says how long, by the attempt and its
+// input.
 func TakesFunc[In, Out any](a *cruster.Activity[In, Out], d func(*cruster.ActivityContext, In) time.Duration) Option {
 	return func(c *config) {
 		c.takes[stepOf{guest.PackageOf(a), a.Name()}] = func(at guest.Attempt, body []byte) (time.Duration, error) {
@@ -56,8 +56,8 @@ func TakesFunc[In, Out any](a *cruster.Activity[In, Out], d func(*cruster.Activi
 	}
 }
 
-// StubWorkflow replaces a workflow that the tested one calls: "Name", or
-// "deployment/Name" for one of another deployment.
+// StubWorkflow replaces a workflow that the tested one calls: "Name", or "deployment/Name" for one of another
+// deployment.
 func StubWorkflow[Req, Res any](name string, fn func(Req) (Res, error)) Option {
 	return func(c *config) {
 		c.workflows[name] = func(body []byte) ([]byte, error) {

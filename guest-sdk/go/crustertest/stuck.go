@@ -36,7 +36,8 @@ const (
 	rarestLooks = time.Second
 )
 
-// look says why the turn does not come back. It is nil as long as the turn may; late says that it is not waited for any more.
+// look says why the turn does not come back. It is nil as long as the turn may; late says that it is not waited for any
+// more.
 func (w *watch) look(all []stacks.Goroutine, late bool) *abi.Error {
 	inside, problem := judge(all, w.bubble, late)
 	before := w.seen
@@ -60,11 +61,15 @@ func judge(all []stacks.Goroutine, bubble string, late bool) (inside []stacks.Go
 			outside = append(outside, g)
 		}
 	}
-	if i := slices.IndexFunc(inside, func(g stacks.Goroutine) bool { return !isBlocked(g) && g.State != "sleep" }); i >= 0 {
+	if i := slices.IndexFunc(inside, func(g stacks.Goroutine) bool {
+		return !isBlocked(g) && g.State != "sleep"
+	}); i >= 0 {
 		if !late {
 			return inside, nil
 		}
-		return inside, abi.Errorf(abi.CodeGuestTimeout, "the module did not return from its turn before its deadline%s", inside[i].Where())
+		return inside, abi.Errorf(
+			abi.CodeGuestTimeout, "the module did not return from its turn before its deadline%s", inside[i].Where(),
+		)
 	}
 	if !late && (isDurable(inside) || mayWake(outside)) {
 		return inside, nil // testing/synctest sees to it, or someone outside
@@ -72,7 +77,9 @@ func judge(all []stacks.Goroutine, bubble string, late bool) (inside []stacks.Go
 	if slices.ContainsFunc(inside, func(g stacks.Goroutine) bool { return g.State == "sleep" }) {
 		return inside, abi.Errorf(abi.CodeBlockingSleep, "the module tried to block%s", stacks.WhoSleeps(inside))
 	}
-	return inside, abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, stacks.WhoWaits(inside))
+	return inside, abi.Errorf(
+		abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, stacks.WhoWaits(inside),
+	)
 }
 
 // isBlocked tells whether a goroutine goes on only if another one lets it.
@@ -81,7 +88,8 @@ func isBlocked(g stacks.Goroutine) bool {
 	case "semacquire", "synctest.Run":
 		return true
 	}
-	return strings.HasPrefix(g.State, "chan ") || strings.HasPrefix(g.State, "select") || strings.HasPrefix(g.State, "sync.")
+	return strings.HasPrefix(g.State, "chan ") || strings.HasPrefix(g.State, "select") ||
+		strings.HasPrefix(g.State, "sync.")
 }
 
 // isDurable tells whether testing/synctest knows that all of a bubble wait for each other. It moves the clock then.
@@ -113,7 +121,8 @@ func mayAct(g stacks.Goroutine, waitsOn bool) bool {
 		return false
 	case g.State == "running", g.State == "runnable":
 		return true
-	case isBlocked(g) && (waitsOn || g.In("/crustertest.(*bubble).do") || strings.HasPrefix(g.Frames[0].Function, "testing.")):
+	case isBlocked(g) &&
+		(waitsOn || g.In("/crustertest.(*bubble).do") || strings.HasPrefix(g.Frames[0].Function, "testing.")):
 		return false // the others wait for a turn in another bubble, or for other tests
 	}
 	return slices.ContainsFunc(g.Frames, stacks.Frame.IsAuthors)

@@ -65,37 +65,58 @@ func TestJudge(t *testing.T) {
 		stacks     []string
 		want, late string
 	}{
-		"a lock that no one holds":   {[]string{parked, locks}, waits, waits},
-		"a goroutine of the test":    {[]string{parked, locks, in("chan receive")}, "", waits},
-		"one that sleeps":            {[]string{parked, locks, in("sleep")}, "", waits},
-		"one that waits for a peer":  {[]string{parked, locks, in("IO wait")}, "", waits},
-		"one of another bubble":      {[]string{parked, locks, in("chan receive (durable), synctest bubble other")}, "", waits},
-		"one of a bubble that ended": {[]string{parked, locks, in("chan receive (durable), synctest bubble left")}, waits, waits},
+		"a lock that no one holds":  {[]string{parked, locks}, waits, waits},
+		"a goroutine of the test":   {[]string{parked, locks, in("chan receive")}, "", waits},
+		"one that sleeps":           {[]string{parked, locks, in("sleep")}, "", waits},
+		"one that waits for a peer": {[]string{parked, locks, in("IO wait")}, "", waits},
+		"one of another bubble": {
+			[]string{parked, locks, in("chan receive (durable), synctest bubble other")}, "", waits,
+		},
+		"one of a bubble that ended": {
+			[]string{parked, locks, in("chan receive (durable), synctest bubble left")}, waits, waits,
+		},
 		"one of a turn that is stuck alike": {[]string{
-			parked, locks, in("sync.Mutex.Lock, synctest bubble live"), in("chan receive (durable), synctest bubble live"),
-			"goroutine 40 [select]:\nx/crustertest.(*bubble).do(0x1)\n\t/sdk/b.go:1 +0x3\norders.TestOther(0x1)\n\t/src/orders/o_test.go:70 +0x3",
+			parked, locks, in("sync.Mutex.Lock, synctest bubble live"),
+			in("chan receive (durable), synctest bubble live"),
+			"goroutine 40 [select]:\nx/crustertest.(*bubble).do(0x1)\n\t/sdk/b.go:1 " +
+				"+0x3\norders.TestOther(0x1)\n\t/src/orders/o_test.go:70 +0x3",
 		}, waits, waits},
-		"one of a turn that computes":        {[]string{parked, locks, in("runnable, synctest bubble live"), in("sync.Mutex.Lock, synctest bubble live")}, "", waits},
-		"one of a turn whose clock moves on": {[]string{parked, locks, in("select (durable), synctest bubble live")}, "", waits},
+		"one of a turn that computes": {
+			[]string{parked, locks, in("runnable, synctest bubble live"), in("sync.Mutex.Lock, synctest bubble live")},
+			"", waits,
+		},
+		"one of a turn whose clock moves on": {
+			[]string{parked, locks, in("select (durable), synctest bubble live")}, "", waits,
+		},
 		"a server that has no call": {[]string{
 			parked, locks,
 			"goroutine 30 [IO wait]:\ninternal/poll.runtime_pollWait(0x1)\n\t/go/src/runtime/netpoll.go:351 +0x3",
 		}, waits, waits},
 		"a test that is not its turn": {[]string{
 			parked, locks,
-			"goroutine 31 [chan receive]:\ntesting.(*T).Parallel(0x1)\n\t/go/src/testing/testing.go:1700 +0x3\norders.TestOther(0x1)\n\t/src/orders/orders_test.go:70 +0x3",
+			"goroutine 31 [chan receive]:\ntesting.(*T).Parallel(0x1)\n\t/go/src/testing/testing.go:1700 " +
+				"+0x3\norders.TestOther(0x1)\n\t/src/orders/orders_test.go:70 +0x3",
 		}, waits, waits},
 		"a goroutine of the workflow that computes": {
 			[]string{parked, locks, in("runnable, synctest bubble 3")},
 			"",
-			"CR-4005: the module did not return from its turn before its deadline (in orders.helper orders/orders_test.go:50)",
+			"CR-4005: the module did not return from its turn before its deadline (in orders.helper " +
+				"orders/orders_test.go:50)",
 		},
 		"a goroutine of the workflow that sleeps": {
 			[]string{parked, locks, in("sleep (durable), synctest bubble 3")},
-			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at orders/orders_test.go:50",
-			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at orders/orders_test.go:50",
+			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at " +
+				"orders/orders_test.go:50",
+			"CR-4010: the module tried to block: goroutine 20, in orders.helper, waits (sleep) at " +
+				"orders/orders_test.go:50",
 		},
-		"all that synctest sees": {[]string{parked}, "", strings.Replace(waits, "goroutine 11, in orders.(*Book).sell, waits (sync.Mutex.Lock) at orders/book.go:12; ", "", 1)},
+		"all that synctest sees": {
+			[]string{parked},
+			"",
+			strings.Replace(
+				waits, "goroutine 11, in orders.(*Book).sell, waits (sync.Mutex.Lock) at orders/book.go:12; ", "", 1,
+			),
+		},
 	} {
 		all := stacks.Parse(strings.Join(append([]string{waitsForTurn}, c.stacks...), "\n\n"))
 		for late, want := range map[bool]string{false: c.want, true: c.late} {

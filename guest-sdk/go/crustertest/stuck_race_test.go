@@ -54,16 +54,20 @@ func TestBusyWorkflow(t *testing.T) {
 
 var restless = cruster.NewStatefulEntity[int]("StuckRestless")
 
-var pace = cruster.NewOperation(restless, "pace", func(ctx *cruster.EntityContext, _ *int, _ cruster.None) (int, error) {
-	ends := paceEnds.Load()
-	for n := 0; !ends.Load(); n++ {
-		runtime.Gosched()
-		if n%1_000_000 == 0 {
-			ctx.Logger().Info("paces")
+var pace = cruster.NewOperation(
+	restless,
+	"pace",
+	func(ctx *cruster.EntityContext, _ *int, _ cruster.None) (int, error) {
+		ends := paceEnds.Load()
+		for n := 0; !ends.Load(); n++ {
+			runtime.Gosched()
+			if n%1_000_000 == 0 {
+				ctx.Logger().Info("paces")
+			}
 		}
-	}
-	panic("and now it crashes")
-})
+		panic("and now it crashes")
+	},
+)
 
 var paceEnds atomic.Pointer[atomic.Bool]
 

@@ -67,17 +67,26 @@ var hangs = cruster.NewWorkflow("stuckHangs", func(ctx cruster.Context, on strin
 
 // A workflow that waits for something no one releases fails long before its limit, and says which
 // lines wait.
-func TestHangingWorkflows(t *testing.T) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
+func TestHangingWorkflows(
+	t *testing.T,
+) { //nolint:paralleltest // tests beside it could let go of the locks, for all that the kit knows
 	stuckLock.Lock()
 	stuckReaders.Lock()
 	stuckGroup.Add(1)
 	stuckChannel = make(chan int)
 	for _, c := range []struct{ on, state string }{
-		{"lock", "sync.Mutex.Lock"}, {"readers", "sync.RWMutex.RLock"}, {"channel", "chan receive"}, {"group", "sync.WaitGroup.Wait"},
+		{"lock", "sync.Mutex.Lock"},
+		{"readers", "sync.RWMutex.RLock"},
+		{"channel", "chan receive"},
+		{"group", "sync.WaitGroup.Wait"},
 	} {
 		_, err := crustertest.Run(t, hangs, c.on, crustertest.TurnLimit(time.Hour))
-		require.Regexp(t, `^CR-4012: deadlock: every task waits and nothing is pending: goroutine \d+, in .*crustertest_test\.init\.func\d+, waits \(`+c.state+
-			`\) at `+stuckLine(t, c.on)+`$`, err)
+		require.Regexp(
+			t,
+			`^CR-4012: deadlock: every task waits and nothing is pending: goroutine \d+, in .*crustertest_test\.init\.func\d+, waits \(`+c.state+
+				`\) at `+stuckLine(t, c.on)+`$`,
+			err,
+		)
 	}
 	stuckLock.Unlock()
 	stuckReaders.Unlock()
@@ -111,9 +120,16 @@ func TestLoopingWorkflow(t *testing.T) {
 	loopEnds.Store(false)
 	defer loopEnds.Store(true)
 	_, err := crustertest.Run(t, loops, cruster.None{}, crustertest.TurnLimit(2*time.Second))
-	require.Regexp(t, `^CR-4005: the module did not return from its turn before its deadline \(in .*init\.func\d+ crustertest/stuck_test\.go:\d+\)$`, err)
+	require.Regexp(
+		t,
+		`^CR-4005: the module did not return from its turn before its deadline \(in .*init\.func\d+ crustertest/stuck_test\.go:\d+\)$`,
+		err,
+	)
 	_, err = crustertest.Run(t, loopsLater, cruster.None{}, crustertest.TurnLimit(2*time.Second))
-	require.Regexp(t, `^CR-4005: .*crustertest/stuck_test\.go:\d+\); pending: sleep 1h0m0s \(op 2\)$`, err, "and says what is pending")
+	require.Regexp(
+		t, `^CR-4005: .*crustertest/stuck_test\.go:\d+\); pending: sleep 1h0m0s \(op 2\)$`, err,
+		"and says what is pending",
+	)
 }
 
 var lent sync.Mutex
@@ -182,8 +198,10 @@ func TestOperationCrashes(t *testing.T) {
 }
 
 var (
-	twice       atomic.Pointer[sync.Mutex]
-	stuckKey    = cruster.NewWorkflow("stuckKeyed", func(cruster.Context, string) (int, error) { return 1, nil }, cruster.RawKey(keyOf))
+	twice    atomic.Pointer[sync.Mutex]
+	stuckKey = cruster.NewWorkflow(
+		"stuckKeyed", func(cruster.Context, string) (int, error) { return 1, nil }, cruster.RawKey(keyOf),
+	)
 	stuckQuery  = cruster.NewQuery[cruster.None, int]("stuckQuery")
 	stuckAnswer = cruster.NewWorkflow("stuckAnswered", func(ctx cruster.Context, _ cruster.None) (int, error) {
 		stuckQuery.Handle(ctx, func(cruster.None) (int, error) {
@@ -218,13 +236,24 @@ func keyOf(how string) string {
 func TestHangingKeysAndAnswers(t *testing.T) { //nolint:paralleltest // as above
 	lockAnew(t)
 	_, err := crustertest.Run(t, stuckKey, "lock")
-	require.Regexp(t, `^CR-2017: the key function of "stuckKeyed" failed: deadlock: .*\.lockTwice, waits \(sync\.Mutex\.Lock\) at crustertest/stuck_test\.go:\d+`, err)
+	require.Regexp(
+		t,
+		`^CR-2017: the key function of "stuckKeyed" failed: deadlock: .*\.lockTwice, waits \(sync\.Mutex\.Lock\) at crustertest/stuck_test\.go:\d+`,
+		err,
+	)
 	_, err = crustertest.Run(t, stuckKey, "panic")
-	require.Regexp(t, `^CR-2017: the key function of stuckKeyed panicked: no key \(in [^ ]*\.keyOf crustertest/stuck_test\.go:\d+\)$`, err)
+	require.Regexp(
+		t,
+		`^CR-2017: the key function of stuckKeyed panicked: no key \(in [^ ]*\.keyOf crustertest/stuck_test\.go:\d+\)$`,
+		err,
+	)
 
 	lockAnew(t)
 	var answer error
-	_, err = crustertest.Run(t, stuckAnswer, cruster.None{}, crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }))
+	_, err = crustertest.Run(
+		t, stuckAnswer, cruster.None{},
+		crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }),
+	)
 	require.ErrorContains(t, answer, "CR-4012: deadlock: ")
 	require.ErrorContains(t, err, "CR-4012: deadlock: ", "the workflow has no place to go on in")
 }
@@ -233,7 +262,10 @@ func TestHangingKeysAndAnswers(t *testing.T) { //nolint:paralleltest // as above
 func TestPanickingAnswer(t *testing.T) {
 	t.Parallel()
 	var answer error
-	got, err := crustertest.Run(t, panicsAsked, cruster.None{}, crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }))
+	got, err := crustertest.Run(
+		t, panicsAsked, cruster.None{},
+		crustertest.QueryAfter(time.Minute, stuckQuery, cruster.None{}, func(_ int, err error) { answer = err }),
+	)
 	require.NoError(t, err)
 	require.Equal(t, 1, got)
 	require.Regexp(t, `the answer panicked: no answer \(in .*crustertest/stuck_test\.go:\d+`, answer)

@@ -57,7 +57,9 @@ var lingers = cruster.NewActivity("txLingers", func(ctx *cruster.ActivityContext
 	return cruster.QueryRow[int](tx, "SELECT")
 }, cruster.Retries(1))
 
-var lingering = cruster.NewWorkflow("txLingering", func(ctx cruster.Context, how string) (int, error) { return lingers.Call(ctx, how) })
+var lingering = cruster.NewWorkflow("txLingering", func(ctx cruster.Context, how string) (int, error) {
+	return lingers.Call(ctx, how)
+})
 
 // A transaction that is open for too long is rolled back, and the attempt fails, as on a host.
 func TestTransactionLimit(t *testing.T) {
@@ -81,7 +83,9 @@ func TestTransactionLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db := &ledgerDB{}
 			var h crustertest.History
-			_, err := crustertest.Run(t, lingering, how, append(c.opts, crustertest.UseDatabase(db), crustertest.Record(&h))...)
+			_, err := crustertest.Run(
+				t, lingering, how, append(c.opts, crustertest.UseDatabase(db), crustertest.Record(&h))...,
+			)
 			require.NoError(t, err, how)
 			require.Equal(t, c.did, db.did, how)
 			failed := ""

@@ -16,10 +16,9 @@ func Update[In, Out any](u cruster.UpdateOf[In, Out], in In, fn func(Out, error)
 	return func(c *config) { c.early = append(c.early, send) }
 }
 
-// UpdateAfter sends an update to the execution at a virtual time after its start, and hands the
-// answer to fn when it is there. An update that the workflow refuses ([cruster.ValidatedUpdate])
-// is not sent. A host asks a copy of the workflow for that; here it is asked itself, so that
-// the function that validates must not change it.
+// UpdateAfter sends an update to the execution at a virtual time after its start, and hands the answer to fn when it is
+// there. An update that the workflow refuses ([cruster.ValidatedUpdate]) is not sent. A host asks a copy of the
+// workflow for that; here it is asked itself, so that the function that validates must not change it.
 func UpdateAfter[In, Out any](d time.Duration, u cruster.UpdateOf[In, Out], in In, fn func(Out, error)) Option {
 	return outside(d, sendUpdate(u, in, fn))
 }
@@ -43,8 +42,7 @@ func sendUpdate[In, Out any](u cruster.UpdateOf[In, Out], in In, fn func(Out, er
 
 // updates are the unanswered updates of an execution.
 type updates struct {
-	// open are in the order in which they were sent; the first delivered of them were handed
-	// to the run.
+	// open are in the order in which they were sent; the first delivered of them were handed to the run.
 	open      []*openUpdate
 	delivered int
 	// op is the op waiting for the next update; 0 if there is none.
@@ -127,7 +125,12 @@ func (u *updates) refuse(execution string) {
 	open := u.open
 	u.open, u.delivered, u.op = nil, 0, 0
 	for _, o := range open {
-		o.answer(nil, abi.Errorf(abi.CodeUpdateUnanswered, "%s ended before it answered the update %s", execution, o.request.Name))
+		o.answer(
+			nil,
+			abi.Errorf(
+				abi.CodeUpdateUnanswered, "%s ended before it answered the update %s", execution, o.request.Name,
+			),
+		)
 	}
 }
 

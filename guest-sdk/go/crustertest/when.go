@@ -46,7 +46,8 @@ func When(at Place, events ...Option) Option {
 	for _, e := range events {
 		before := len(seen.outside) + len(seen.early)
 		if e(seen); len(seen.outside)+len(seen.early) == before {
-			panic("crustertest: When takes what happens to an execution: SignalAfter, ResolveAfter, InterruptAfter and the like")
+			panic("crustertest: When takes what happens to an execution: SignalAfter, ResolveAfter, InterruptAfter " +
+				"and the like")
 		}
 	}
 	return func(c *config) {
@@ -106,7 +107,10 @@ func (w *world) unreached(end *abi.Outcome) *abi.Error {
 		if len(w.reached) > 0 {
 			steps = strings.Join(slices.Compact(slices.Clone(w.reached)), ", ")
 		}
-		return abi.Errorf(abi.CodeWrongContext, "crustertest.When: %s has not reached %s; it has reached %s, and %s", w.tested, p.Place, steps, renderEnd(*end))
+		return abi.Errorf(
+			abi.CodeWrongContext, "crustertest.When: %s has not reached %s; it has reached %s, and %s", w.tested,
+			p.Place, steps, renderEnd(*end),
+		)
 	}
 	return nil
 }

@@ -56,7 +56,10 @@ func TestWhen(t *testing.T) {
 	require.Equal(t, 2, asked)
 	crustertest.Replay(t, &h)
 
-	log, err = crustertest.Run(t, stations, 9, crustertest.When(crustertest.Reached("activity").Times(4), crustertest.InterruptAfter(0, "enough")))
+	log, err = crustertest.Run(
+		t, stations, 9,
+		crustertest.When(crustertest.Reached("activity").Times(4), crustertest.InterruptAfter(0, "enough")),
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"stopped 0s"}, log)
 }
@@ -72,11 +75,16 @@ func TestWhenNever(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	failed := &failing{TB: t}
-	_, err := crustertest.Run(failed, stations, 0, crustertest.When(crustertest.Reached("sleep"), crustertest.InterruptAfter(0, "")))
+	_, err := crustertest.Run(
+		failed, stations, 0, crustertest.When(crustertest.Reached("sleep"), crustertest.InterruptAfter(0, "")),
+	)
 	require.Error(t, err)
 	require.Equal(t, 1, failed.errors)
-	require.PanicsWithValue(t, "crustertest: When takes what happens to an execution: SignalAfter, ResolveAfter, InterruptAfter and the like",
-		func() { crustertest.When(crustertest.Reached("sleep"), crustertest.Namespace("x")) })
+	require.PanicsWithValue(
+		t,
+		"crustertest: When takes what happens to an execution: SignalAfter, ResolveAfter, InterruptAfter and the like",
+		func() { crustertest.When(crustertest.Reached("sleep"), crustertest.Namespace("x")) },
+	)
 }
 
 // failing is a test that may fail.

@@ -15,8 +15,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// world is the simulated host: a virtual clock, a queue of events, and the
-// executions. One goroutine runs all of it.
+// world is the simulated host: a virtual clock, a queue of events, and the executions. One goroutine runs all of it.
 type world struct {
 	cfg   *config
 	now   time.Time
@@ -75,7 +74,9 @@ func newWorld(cfg *config) *world {
 		w.entities = NewEntities(nil)
 	}
 	if w.modules, w.broken = cfg.modules(); w.broken == nil && cfg.migrate != nil {
-		cfg.migrate(slices.SortedFunc(maps.Values(w.modules), func(a, b *module) int { return strings.Compare(a.deployment, b.deployment) }))
+		cfg.migrate(slices.SortedFunc(maps.Values(w.modules), func(a, b *module) int {
+			return strings.Compare(a.deployment, b.deployment)
+		}))
 	}
 	return w
 }
@@ -309,7 +310,11 @@ func (m *module) askKey(workflow string, body []byte) *abi.Outcome {
 	if stuck := b.do(defaultTurnLimit, func() {
 		_, out = m.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
 	}); stuck != nil {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %s", workflow, stuck.Message).WithHint("%s", stuck.Hint)}
+		return &abi.Outcome{
+			Error: abi.Errorf(
+				abi.CodeKeyFunction, "the key function of %q failed: %s", workflow, stuck.Message,
+			).WithHint("%s", stuck.Hint),
+		}
 	}
 	return out
 }

@@ -21,8 +21,7 @@ var (
 // "bell", or a duration.
 type dueRequest []string
 
-// dueOrder waits for several things at the same time, and returns the order in which they
-// came.
+// dueOrder waits for several things at the same time, and returns the order in which they came.
 var dueOrder = cruster.NewWorkflow("test.dueOrder", func(ctx cruster.Context, waits dueRequest) ([]string, error) {
 	var order []string
 	var all []cruster.Future[cruster.None]
@@ -66,24 +65,51 @@ func TestDueOrder(t *testing.T) {
 		options []crustertest.Option
 		want    []string
 	}{
-		"timers":                             {dueRequest{"10s", "1s", "5s"}, nil, []string{"1s", "5s", "10s"}},
-		"timers at the same time":            {dueRequest{"2s", "1s", "1s", "2000ms"}, nil, []string{"1s", "1s", "2s", "2000ms"}},
-		"an activity between two timers":     {dueRequest{"2m", "slow", "59s"}, []crustertest.Option{aMinute}, []string{"59s", "slow", "2m"}},
-		"an activity before a timer":         {dueRequest{"slow", "1m"}, []crustertest.Option{aMinute}, []string{"slow", "1m"}},
-		"an activity after a timer":          {dueRequest{"1m", "slow"}, []crustertest.Option{aMinute}, []string{"1m", "slow"}},
-		"an activity at once":                {dueRequest{"slow", "0s"}, nil, []string{"0s", "slow"}},
-		"a deferred between two timers":      {dueRequest{"1m", "signal", "10s"}, resolved(30 * time.Second), []string{"10s", "signal", "1m"}},
-		"a deferred before a timer":          {dueRequest{"signal", "10s"}, resolved(10 * time.Second), []string{"signal", "10s"}},
-		"a deferred after a timer":           {dueRequest{"10s", "signal"}, resolved(10 * time.Second), []string{"10s", "signal"}},
+		"timers": {dueRequest{"10s", "1s", "5s"}, nil, []string{"1s", "5s", "10s"}},
+		"timers at the same time": {
+			dueRequest{"2s", "1s", "1s", "2000ms"}, nil, []string{"1s", "1s", "2s", "2000ms"},
+		},
+		"an activity between two timers": {
+			dueRequest{"2m", "slow", "59s"}, []crustertest.Option{aMinute}, []string{"59s", "slow", "2m"},
+		},
+		"an activity before a timer": {
+			dueRequest{"slow", "1m"}, []crustertest.Option{aMinute}, []string{"slow", "1m"},
+		},
+		"an activity after a timer": {
+			dueRequest{"1m", "slow"}, []crustertest.Option{aMinute}, []string{"1m", "slow"},
+		},
+		"an activity at once": {dueRequest{"slow", "0s"}, nil, []string{"0s", "slow"}},
+		"a deferred between two timers": {
+			dueRequest{"1m", "signal", "10s"}, resolved(30 * time.Second), []string{"10s", "signal", "1m"},
+		},
+		"a deferred before a timer": {
+			dueRequest{"signal", "10s"}, resolved(10 * time.Second), []string{"signal", "10s"},
+		},
+		"a deferred after a timer": {
+			dueRequest{"10s", "signal"}, resolved(10 * time.Second), []string{"10s", "signal"},
+		},
 		"a deferred that is already settled": {dueRequest{"0s", "signal"}, resolved(0), []string{"0s", "signal"}},
-		"a signal between two timers":        {dueRequest{"1m", "bell", "10s"}, rung(30 * time.Second), []string{"10s", "bell", "1m"}},
-		"a signal before a timer":            {dueRequest{"bell", "10s"}, rung(10 * time.Second), []string{"bell", "10s"}},
-		"a signal after a timer":             {dueRequest{"10s", "bell"}, rung(10 * time.Second), []string{"10s", "bell"}},
-		"a signal that is already there":     {dueRequest{"0s", "bell"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"0s", "bell"}},
-		"a signal in front of what is due":   {dueRequest{"bell", "0s"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"bell", "0s"}},
+		"a signal between two timers": {
+			dueRequest{"1m", "bell", "10s"}, rung(30 * time.Second), []string{"10s", "bell", "1m"},
+		},
+		"a signal before a timer": {
+			dueRequest{"bell", "10s"}, rung(10 * time.Second), []string{"bell", "10s"},
+		},
+		"a signal after a timer": {
+			dueRequest{"10s", "bell"}, rung(10 * time.Second), []string{"10s", "bell"},
+		},
+		"a signal that is already there": {
+			dueRequest{"0s", "bell"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"0s", "bell"},
+		},
+		"a signal in front of what is due": {
+			dueRequest{"bell", "0s"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"bell", "0s"},
+		},
 		"all while the host was down": {
 			dueRequest{"10s", "slow", "1s", "bell", "signal", "2m"},
-			append(append(resolved(5*time.Second), rung(6*time.Second)...), crustertest.Takes(slow, 7*time.Second), crustertest.Downtime(500*time.Millisecond, time.Minute)),
+			append(
+				append(resolved(5*time.Second), rung(6*time.Second)...), crustertest.Takes(slow, 7*time.Second),
+				crustertest.Downtime(500*time.Millisecond, time.Minute),
+			),
 			// The client reaches the host when it is back.
 			[]string{"1s", "slow", "10s", "bell", "signal", "2m"},
 		},
@@ -136,8 +162,8 @@ var raced = cruster.NewWorkflow("test.raced", func(ctx cruster.Context, limit st
 	}))
 })
 
-// TestDowntime: a timeout of ten seconds does not beat a sleep of one because the
-// host was down, and the clock shows when the host was back.
+// TestDowntime: a timeout of ten seconds does not beat a sleep of one because the host was down, and the clock shows
+// when the host was back.
 func TestDowntime(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History
@@ -150,8 +176,7 @@ func TestDowntime(t *testing.T) {
 	require.ErrorContains(t, err, "timed out")
 }
 
-// TestInterruptAtTheSameTime: the wait for an interrupt is the first op of every
-// workflow.
+// TestInterruptAtTheSameTime: the wait for an interrupt is the first op of every workflow.
 func TestInterruptAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	_, err := crustertest.Run(t, dueOrder, dueRequest{"10s"}, crustertest.InterruptAfter(10*time.Second, "stop"))

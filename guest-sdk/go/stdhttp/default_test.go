@@ -114,13 +114,16 @@ var getting = cruster.NewWorkflow("stdhttpGetting", func(_ cruster.Context, url 
 // TestDefaultTransportInAWorkflow: a workflow has no network, as on a host.
 func TestDefaultTransportInAWorkflow(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it was reached")
+	}))
 	defer server.Close()
 	_, err := crustertest.Run(t, getting, server.URL)
 	require.ErrorContains(t, err, string(abi.CodeWrongContext))
 }
 
-// TestLateAnswers: a call that has a time limit and does not keep it fails as libraries expect, also if the host is the first to know.
+// TestLateAnswers: a call that has a time limit and does not keep it fails as libraries expect, also if the host is the
+// first to know.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	for name, handle := range map[string]func(cruster.HTTPRequest) (cruster.HTTPResponse, error){
@@ -183,11 +186,16 @@ func TestQuietTransport(t *testing.T) { //nolint:paralleltest // it has the log 
 // TestHandlerPanics: the activity crashes, and the line is the handler's.
 func TestHandlerPanics(t *testing.T) {
 	t.Parallel()
-	_, err := crustertest.Run(t, probing, 0, crustertest.HandleHTTP(func(cruster.HTTPRequest) (cruster.HTTPResponse, error) { panic("kaboom") }),
+	_, err := crustertest.Run(
+		t,
+		probing,
+		0,
+		crustertest.HandleHTTP(func(cruster.HTTPRequest) (cruster.HTTPResponse, error) { panic("kaboom") }),
 		crustertest.Stub(probe, func(ctx *cruster.ActivityContext, _ int) (string, error) {
 			_, err := ctx.HTTP().Get("http://example.com/")
 			return "", err
-		}))
+		}),
+	)
 	require.ErrorContains(t, err, "kaboom (in ")
 	require.ErrorContains(t, err, "stdhttp/default_test.go:")
 }

@@ -1,15 +1,14 @@
-// Package stdhttp lets libraries that are written for net/http make their calls from
-// activities, and from entities without a state: clients of services, for example.
+// Package stdhttp lets libraries that are written for net/http make their calls from activities, and from entities
+// without a state: clients of services, for example.
 //
 //	func charge(ctx *cruster.ActivityContext, order Order) (Receipt, error) {
 //		pay := payments.New(payments.WithHTTPClient(stdhttp.Client(ctx)))
 //		return pay.Charge(ctx, order.Cents)
 //	}
 //
-// A module has no sockets. The Cruster host makes the call, if the deployment was granted the
-// server's name, as it does for cruster.HTTPClient, and under the same limits: a request and an
-// answer are in memory as a whole, there are no trailers and no upgrades, and it is refused
-// once the transaction of the activity has begun.
+// A module has no sockets. The Cruster host makes the call, if the deployment was granted the server's name, as it does
+// for cruster.HTTPClient, and under the same limits: a request and an answer are in memory as a whole, there are no
+// trailers and no upgrades, and it is refused once the transaction of the activity has begun.
 //
 // Calls with GET, HEAD or OPTIONS that several goroutines make go out together, and each of these
 // goroutines goes on when all have an answer. Other calls are made one after the other.

@@ -61,7 +61,8 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return responseOf(req, res), nil
 }
 
-// isLate tells whether the host has given up a call at the deadline of its context, which it was handed: it may be the first to know.
+// isLate tells whether the host has given up a call at the deadline of its context, which it was handed: it may be the
+// first to know.
 func isLate(ctx context.Context, timeout time.Duration, err error) bool {
 	deadline, has := ctx.Deadline()
 	return has && abi.CodeOf(err) == abi.CodeHTTPFailed && time.Until(deadline) < timeout/10
@@ -77,8 +78,11 @@ func (t transport) caller(ctx context.Context) (attempt any, by *cruster.HTTPCli
 	if calls, is := attempt.(interface{ HTTP() *cruster.HTTPClient }); is {
 		return attempt, calls.HTTP(), nil
 	}
-	return nil, nil, abi.Errorf(abi.CodeWrongContext, "the context of the call is not that of an activity, or derived from it").
-		WithHint("Make the client with stdhttp.Client(ctx), where ctx is the *cruster.ActivityContext; make calls in activities only.")
+	return nil, nil, abi.Errorf(
+		abi.CodeWrongContext, "the context of the call is not that of an activity, or derived from it",
+	).
+		WithHint("Make the client with stdhttp.Client(ctx), where ctx is the *cruster.ActivityContext; make calls in " +
+			"activities only.")
 }
 
 // readBody reads the body of a request, and closes it, as a RoundTripper must.
@@ -142,8 +146,14 @@ func responseOf(req *http.Request, res cruster.HTTPResponse) *http.Response {
 		header.Add(h.Name, h.Value)
 	}
 	return &http.Response{
-		Status: strconv.Itoa(res.Status) + " " + http.StatusText(res.Status), StatusCode: res.Status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(bytes.NewReader(res.Body)), ContentLength: int64(len(res.Body)), Request: req,
+		Status:        strconv.Itoa(res.Status) + " " + http.StatusText(res.Status),
+		StatusCode:    res.Status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(res.Body)),
+		ContentLength: int64(len(res.Body)),
+		Request:       req,
 	}
 }

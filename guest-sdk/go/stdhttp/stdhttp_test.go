@@ -22,10 +22,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var probe = cruster.NewActivity("probe", func(*cruster.ActivityContext, int) (string, error) { return "", nil })
 
-var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (string, error) { return probe.Call(ctx, 0) })
+var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (string, error) {
+	return probe.Call(ctx, 0)
+})
 
 // inActivity runs fn as an activity, with a server.
-func inActivity(t *testing.T, serve func(cruster.HTTPRequest) (cruster.HTTPResponse, error), fn func(ctx *cruster.ActivityContext) error) error {
+func inActivity(
+	t *testing.T, serve func(cruster.HTTPRequest) (cruster.HTTPResponse, error),
+	fn func(ctx *cruster.ActivityContext) error,
+) error {
 	t.Helper()
 	stub := crustertest.Stub(probe, func(ctx *cruster.ActivityContext, _ int) (string, error) { return "", fn(ctx) })
 	_, err := crustertest.Run(t, probing, 0, crustertest.HandleHTTP(serve), stub)
@@ -37,12 +42,16 @@ func TestClient(t *testing.T) {
 	var asked cruster.HTTPRequest
 	err := inActivity(t, func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 		asked = r
-		return cruster.HTTPResponse{Status: 201, Body: []byte("made"), Headers: []cruster.Header{{Name: "x-id", Value: "7"}}}, nil
+		return cruster.HTTPResponse{
+			Status: 201, Body: []byte("made"), Headers: []cruster.Header{{Name: "x-id", Value: "7"}},
+		}, nil
 	}, func(ctx *cruster.ActivityContext) error {
 		// As a library derives contexts.
 		within, cancel := context.WithTimeout(ctx, time.Hour)
 		defer cancel()
-		req, err := http.NewRequestWithContext(within, http.MethodPut, "https://ada:secret@example.com/things?n=1", strings.NewReader("a thing"))
+		req, err := http.NewRequestWithContext(
+			within, http.MethodPut, "https://ada:secret@example.com/things?n=1", strings.NewReader("a thing"),
+		)
 		require.NoError(t, err)
 		req.Header.Add("X-B", "2")
 		req.Header.Add("X-A", "1")
@@ -61,10 +70,15 @@ func TestClient(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, "PUT", asked.Method)
-	require.Equal(t, "https://example.com/things?n=1", asked.URL, "the password is in a header, where the host takes it")
+	require.Equal(
+		t, "https://example.com/things?n=1", asked.URL, "the password is in a header, where the host takes it",
+	)
 	require.Equal(t, "a thing", string(asked.Body))
 	require.Equal(t, []cruster.Header{
-		{Name: "Authorization", Value: "Basic YWRhOnNlY3JldA=="}, {Name: "X-A", Value: "1"}, {Name: "X-B", Value: "2"}, {Name: "X-B", Value: "3"},
+		{Name: "Authorization", Value: "Basic YWRhOnNlY3JldA=="},
+		{Name: "X-A", Value: "1"},
+		{Name: "X-B", Value: "2"},
+		{Name: "X-B", Value: "3"},
 	}, asked.Headers)
 	require.Positive(t, asked.Timeout)
 	require.LessOrEqual(t, asked.Timeout, time.Minute, "the attempt is over by then")
@@ -77,7 +91,9 @@ func TestRedirects(t *testing.T) {
 	err := inActivity(t, func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 		asked = append(asked, r.Method+" "+r.URL)
 		if len(asked) == 1 {
-			return cruster.HTTPResponse{Status: 303, Headers: []cruster.Header{{Name: "Location", Value: "/made/7"}}}, nil
+			return cruster.HTTPResponse{
+				Status: 303, Headers: []cruster.Header{{Name: "Location", Value: "/made/7"}},
+			}, nil
 		}
 		return cruster.HTTPResponse{Status: 200}, nil
 	}, func(ctx *cruster.ActivityContext) error {

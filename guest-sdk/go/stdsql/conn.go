@@ -30,7 +30,9 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	if opts != (driver.TxOptions{}) {
-		return nil, refused("the isolation of an activity's transaction is the host's to choose, and it may write").WithHint("Begin it without options.")
+		return nil, refused(
+			"the isolation of an activity's transaction is the host's to choose, and it may write",
+		).WithHint("Begin it without options.")
 	}
 	p, err := c.session.begin()
 	if err != nil {
@@ -83,7 +85,9 @@ func (c *conn) prepare(ctx context.Context, args []driver.NamedValue) ([]any, er
 	values := make([]any, len(args))
 	for i, arg := range args {
 		if arg.Name != "" {
-			return nil, abi.Errorf(abi.CodeSQLArgument, "argument %d has the name %q", i+1, arg.Name).WithHint("Write $%d, and pass the value without sql.Named.", i+1)
+			return nil, abi.Errorf(abi.CodeSQLArgument, "argument %d has the name %q", i+1, arg.Name).WithHint(
+				"Write $%d, and pass the value without sql.Named.", i+1,
+			)
 		}
 		values[i] = arg.Value
 	}
@@ -143,7 +147,9 @@ func (c changed) RowsAffected() (int64, error) { return int64(c), nil }
 
 // LastInsertId implements driver.Result.
 func (c changed) LastInsertId() (int64, error) {
-	return 0, refused("there is no LastInsertId on every database").WithHint("Use INSERT … RETURNING, and read its row.")
+	return 0, refused("there is no LastInsertId on every database").WithHint(
+		"Use INSERT … RETURNING, and read its row.",
+	)
 }
 
 // rows are the rows of a query, which are all there.

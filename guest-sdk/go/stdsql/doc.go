@@ -19,9 +19,9 @@
 //     the sql.DB that may have changed something.
 //   - Levels of isolation and read-only transactions are refused: it is the host that chooses.
 //
-// $1, $2, … stand for arguments on every store. There is no LastInsertId: use RETURNING. A text
-// in the form in which SQLite keeps the times that it is given, with nine digits behind the
-// second, is a time.Time; scanned into a string it is the same time with the zeros left out.
+// $1, $2, … stand for arguments on every store. There is no LastInsertId: use RETURNING. A text in the form in which
+// SQLite keeps the times that it is given, with nine digits behind the second, is a time.Time; scanned into a string it
+// is the same time with the zeros left out.
 //
 // It is a package of its own because a module that does not import it should not have
 // database/sql. cruster.Tx needs none of it.

@@ -48,10 +48,12 @@ func (nowhere) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (nowhere) Driver() driver.Driver { return byName{} }
 
-// byName is the driver as database/sql knows it. There is no name under which sql.Open has it:
-// a database is of an attempt.
+// byName is the driver as database/sql knows it. There is no name under which sql.Open has it: a database is of an
+// attempt.
 type byName struct{}
 
 func (byName) Open(string) (driver.Conn, error) {
-	return nil, abi.Errorf(abi.CodeWrongContext, "a database cannot be opened by name").WithHint("Open it with stdsql.Open(ctx).")
+	return nil, abi.Errorf(abi.CodeWrongContext, "a database cannot be opened by name").WithHint(
+		"Open it with stdsql.Open(ctx).",
+	)
 }

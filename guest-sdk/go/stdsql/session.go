@@ -37,13 +37,18 @@ func (s *session) begin() (*part, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.open != nil:
-		return nil, refused("a transaction is open already: an activity has one").WithHint("End it with Commit or Rollback first, or use it here too.")
+		return nil, refused("a transaction is open already: an activity has one").WithHint(
+			"End it with Commit or Rollback first, or use it here too.",
+		)
 	case s.committed:
-		return nil, refused("an activity commits once, with its result: a second transaction would not be stored before the first").
+		return nil, refused(
+			"an activity commits once, with its result: a second transaction would not be stored before the first",
+		).
 			WithHint("Do both in one transaction, or make them two activities.")
 	case s.keep.Wrote.Load():
 		return nil, refused("statements ran outside of a transaction before: they would be undone by its Rollback").
-			WithHint("Begin the transaction before the first statement that changes something, or use none: all statements of an activity commit together.")
+			WithHint("Begin the transaction before the first statement that changes something, or use none: all " +
+				"statements of an activity commit together.")
 	}
 	s.open = &part{s}
 	return s.open, nil
@@ -59,7 +64,9 @@ func (p *part) end(commit bool) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	if p.session.open != p {
-		return refused("the transaction is over").WithHint("Commit or Rollback it once; begin another after a Rollback only.")
+		return refused("the transaction is over").WithHint(
+			"Commit or Rollback it once; begin another after a Rollback only.",
+		)
 	}
 	if !commit {
 		if err := p.session.tx.Rollback(); err != nil {
@@ -75,13 +82,15 @@ func (s *session) admit(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open != nil && c.part != s.open {
-		return refused("a transaction is open, and the statement is not one of it").WithHint("Use the sql.Tx; or Commit it first.")
+		return refused("a transaction is open, and the statement is not one of it").WithHint(
+			"Use the sql.Tx; or Commit it first.",
+		)
 	}
 	return nil
 }
 
-// Close ends the session with its attempt. A part that was not committed is undone, as a
-// database does when a connection ends.
+// Close ends the session with its attempt. A part that was not committed is undone, as a database does when a
+// connection ends.
 func (s *session) Close() error {
 	s.mu.Lock()
 	p, opened := s.open, s.opened

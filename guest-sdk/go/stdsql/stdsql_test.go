@@ -20,7 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var probe = cruster.NewActivity("probe", func(*cruster.ActivityContext, int) (string, error) { return "", nil })
 
-var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (string, error) { return probe.Call(ctx, 0) })
+var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (string, error) {
+	return probe.Call(ctx, 0)
+})
 
 // inActivity runs fn as an activity and returns the statements sent to the database.
 func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) error) ([]string, error) {

@@ -1,12 +1,12 @@
-// Package defaulthttp has others make the calls of http.DefaultTransport: the host in a module, and the test kit in a test. It
-// imports nothing of the SDK. Start with [TakeOver].
+// Package defaulthttp has others make the calls of http.DefaultTransport: the host in a module, and the test kit in a
+// test. It imports nothing of the SDK. Start with [TakeOver].
 package defaulthttp
 
 import "net/http"
 
-// TakeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It speaks
-// HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one. If another package has
-// registered one before, it stays as it is.
+// TakeOver has by make the calls of http.DefaultTransport. That stays one of its type, because libraries rely on it. It
+// speaks HTTP/1 only: to speak HTTP/2 it would register a transport for https as well, and log that there is one. If
+// another package has registered one before, it stays as it is.
 func TakeOver(by http.RoundTripper) {
 	if standard, is := http.DefaultTransport.(*http.Transport); is {
 		takeOver(standard, by)
@@ -35,8 +35,8 @@ var inTest struct {
 	taken            bool
 }
 
-// AnswerInTest has by make the calls in a test. Those that it does not care for (http.ErrSkipAltProtocol) have the network. It is
-// called by init functions.
+// AnswerInTest has by make the calls in a test. Those that it does not care for (http.ErrSkipAltProtocol) have the
+// network. It is called by init functions.
 func AnswerInTest(by http.RoundTripper) {
 	inTest.answers = by
 	takeOverInTest()

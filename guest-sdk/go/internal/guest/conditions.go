@@ -12,9 +12,8 @@ type condition struct {
 	holds   func() bool
 }
 
-// When is a promise that is settled once a condition holds: it is looked at now, and whenever
-// a coroutine has run. The condition is looked at as a part of the call, so that it makes no
-// durable calls itself.
+// When is a promise that is settled once a condition holds: it is looked at now, and whenever a coroutine has run. The
+// condition is looked at as a part of the call, so that it makes no durable calls itself.
 func (s Scope) When(holds func() bool) *Promise {
 	what := Label{"WaitUntil", ""}
 	s.check(what.Kind)

@@ -12,9 +12,9 @@ type Continue struct{ Input []byte }
 
 func (*Continue) Error() string { return "the workflow goes on as a new run" }
 
-// beginWith begins the workflow once the signals are here that the run before was given and
-// has not looked at: TryReceive finds them as it would have found them there. A run that looks
-// once and continues would otherwise never find any.
+// beginWith begins the workflow once the signals are here that the run before was given and has not looked at:
+// TryReceive finds them as it would have found them there. A run that looks once and continues would otherwise never
+// find any.
 func (ex *Execution) beginWith(unread []string, begin func()) *abi.Error {
 	for _, name := range unread {
 		if !ex.workflow.accepts(name) {

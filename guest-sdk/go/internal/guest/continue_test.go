@@ -18,8 +18,7 @@ func leave(s Scope, _ []byte) ([]byte, error) {
 	return nil, &Continue{Input: []byte{9}}
 }
 
-// TestAnUnreadSignalGoesOn: whether it came before the delivery that ended the run, in the
-// same turn, or behind it.
+// TestAnUnreadSignalGoesOn: whether it came before the delivery that ended the run, in the same turn, or behind it.
 func TestAnUnreadSignalGoesOn(t *testing.T) {
 	t.Parallel()
 	signal, timer := abi.Delivery{Op: 2, Value: []byte{7}}, abi.Delivery{Op: 3, Value: abi.Nil}
@@ -57,7 +56,10 @@ func TestUnreadSignalsComeFirst(t *testing.T) {
 	})
 	r.workflows["w"].Receive = receive
 	r.workflows["w"].Accept(Signal{Name: "s"}, Signal{Name: "u"})
-	ex, out := r.Start(host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w", Unread: []string{"gone", "s", "u"}}, Options{RecoverPanics: true})
+	ex, out := r.Start(
+		host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w", Unread: []string{"gone", "s", "u"}},
+		Options{RecoverPanics: true},
+	)
 	require.Nil(t, out)
 	t.Cleanup(ex.Close)
 	require.Equal(t, uint32(3), host.ops, "the wait for an interrupt, and for two signals")
@@ -85,7 +87,9 @@ func TestUpdatesAreTakenFromTheStart(t *testing.T) {
 		_, err := s.Await("Await", s.When(func() bool { return len(got) == 2 }))
 		return got, err
 	})
-	r.workflows["w"].Take(UpdateOps{Update: &Call{Name: abi.OpUpdate}, Answer: &Call{Name: abi.OpAnswer}}, Update{Name: "u"})
+	r.workflows["w"].Take(
+		UpdateOps{Update: &Call{Name: abi.OpUpdate}, Answer: &Call{Name: abi.OpAnswer}}, Update{Name: "u"},
+	)
 	ex, out := r.Start(host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true})
 	require.Nil(t, out)
 	t.Cleanup(ex.Close)
@@ -95,7 +99,10 @@ func TestUpdatesAreTakenFromTheStart(t *testing.T) {
 	// 1 interrupt, 2 update, 3 timer, 4 the next update.
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: request(1)}}}))
 	require.Equal(t, uint32(4), host.ops)
-	require.Equal(t, &abi.Outcome{Value: abi.Nil}, ex.Query(abi.Query{Name: "u", Update: true}), "there is no handler yet that could refuse it")
+	require.Equal(
+		t, &abi.Outcome{Value: abi.Nil}, ex.Query(abi.Query{Name: "u", Update: true}),
+		"there is no handler yet that could refuse it",
+	)
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}}))
 	require.Equal(t, []uint32{5}, host.cancelled, "the answer: its delivery is of no interest")
 	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 4, Value: request(2)}}})

@@ -15,15 +15,13 @@ import (
 // end of the queue. So the order in which coroutines run depends only on the order of deliveries,
 // not on the Go scheduler or on time.
 //
-// A goroutine that the SDK did not start is not part of this order, so its
-// durable calls are refused. There are two cases: another coroutine has control
-// (current differs), or the coroutine whose context the goroutine uses is itself
+// A goroutine that the SDK did not start is not part of this order, so its durable calls are refused. There are two
+// cases: another coroutine has control (current differs), or the coroutine whose context the goroutine uses is itself
 // inside a durable call (busy).
 type Coroutine struct {
 	ex *Execution
 	id int
-	// thread runs it inside a module; elsewhere it is nil, and control is handed over
-	// through wake.
+	// thread runs it inside a module; elsewhere it is nil, and control is handed over through wake.
 	thread *thread
 	wake   chan struct{}
 	// busy is set during a durable call.
@@ -72,14 +70,15 @@ func (co *Coroutine) end() {
 	co.ex.yield <- struct{}{}
 }
 
-// recoverPanic turns a panic or an exit of the goroutine into the outcome of the
-// execution.
+// recoverPanic turns a panic or an exit of the goroutine into the outcome of the execution.
 func (co *Coroutine) recoverPanic() {
 	ex := co.ex
 	if r := recover(); r != nil {
 		ex.outcome = ex.panicked(r)
 	} else if !co.returned && !ex.closed.Load() {
-		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "a coroutine of the workflow ended itself with runtime.Goexit")}
+		ex.outcome = &abi.Outcome{
+			Error: abi.Errorf(abi.CodeGuestTrap, "a coroutine of the workflow ended itself with runtime.Goexit"),
+		}
 	}
 	co.end()
 }
@@ -95,9 +94,8 @@ func (ex *Execution) dispatch() {
 			ex.checkConditions()
 		}
 		if otherGoroutines() > ex.goroutinesBefore {
-			// Workflow code has started goroutines with the go statement. Let them run
-			// until they block, instead of going on in a later turn. One that makes a
-			// durable call is refused now.
+			// Workflow code has started goroutines with the go statement. Let them run until they block, instead of
+			// going on in a later turn. One that makes a durable call is refused now.
 			runtime.Gosched()
 		}
 	}
@@ -109,9 +107,9 @@ func otherGoroutines() int { return runtime.NumGoroutine() - int(threads.Load())
 // handOver gives control to a coroutine and waits until it gives control back.
 func (ex *Execution) handOver(co *Coroutine) {
 	if co.thread != nil {
-		// If the coroutine blocks on a channel or lock that is never released, all
-		// goroutines are blocked. The Go runtime then ends the module with "all
-		// goroutines are asleep - deadlock!", which the host reports as a deadlock.
+		// If the coroutine blocks on a channel or lock that is never released, all goroutines are blocked. The Go
+		// runtime then ends the module with "all goroutines are asleep - deadlock!", which the host reports as a
+		// deadlock.
 		co.thread.resume()
 		return
 	}
@@ -127,7 +125,8 @@ func (co *Coroutine) beginCall(what Label) {
 	if co.ex.current.Load() != co || !co.busy.CompareAndSwap(false, true) {
 		panic(abi.Errorf(abi.CodeGuestGoroutine,
 			"%s was called on the context of a coroutine that is not running: start coroutines with cruster.Go, "+
-				"use the context that each is given, and make no durable calls in goroutines of the go statement", what))
+				"use the context that each is given, and make no durable calls in goroutines of the go "+
+				"statement", what))
 	}
 }
 

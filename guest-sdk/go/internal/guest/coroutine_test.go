@@ -11,8 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// spawning is a workflow whose three coroutines spawn one more each, and the trace that it
-// leaves.
+// spawning is a workflow whose three coroutines spawn one more each, and the trace that it leaves.
 func spawning(trace *[]string) func(Scope, []byte) ([]byte, error) {
 	note := func(what string) { *trace = append(*trace, what) }
 	return func(s Scope, _ []byte) ([]byte, error) {
@@ -71,7 +70,10 @@ func TestStalledCoroutine(t *testing.T) {
 			<-never
 			return abi.Nil, nil
 		})
-		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true, StallLimit: time.Hour})
+		ex, out := r.Start(
+			&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"},
+			Options{RecoverPanics: true, StallLimit: time.Hour},
+		)
 		require.Equal(t, abi.CodeGuestDeadlock, out.Error.Code)
 		require.Regexp(t, `^deadlock: every task waits and nothing is pending: `+
 			`goroutine \d+, in .*guest\.TestStalledCoroutine\.func1\.1, waits \(chan receive\) at guest/coroutine_test\.go:\d+$`, out.Error.Message)

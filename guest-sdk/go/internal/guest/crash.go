@@ -8,7 +8,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/stacks"
 )
 
-// Crash is the error of code that panicked, with the author's lines, and the whole stack. It is called by a deferred function.
+// Crash is the error of code that panicked, with the author's lines, and the whole stack. It is called by a deferred
+// function.
 func Crash(code abi.Code, value any) (*abi.Error, string) {
 	where, stack := panicPlace()
 	return abi.Errorf(code, "the module crashed: panic: %v%s", value, where), stack

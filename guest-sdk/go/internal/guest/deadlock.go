@@ -17,9 +17,9 @@ const (
 	maxWaitsFor = 4
 )
 
-// failOnDeadlock ends an execution whose coroutines wait for each other while no
-// op that they wait for is pending: if it parked, it would wait forever and the host could not tell
-// why. An interrupt would end such waits, but a workflow must not depend on one.
+// failOnDeadlock ends an execution whose coroutines wait for each other while no op that they wait for is pending: if
+// it parked, it would wait forever and the host could not tell why. An interrupt would end such waits, but a workflow
+// must not depend on one.
 func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil || ex.begin != nil {
 		return
@@ -33,7 +33,11 @@ func (ex *Execution) failOnDeadlock() {
 		fmt.Fprintf(os.Stderr, "fatal error: all tasks are asleep - deadlock!\n%s\n", strings.Join(waits, "\n"))
 		os.Exit(2)
 	}
-	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock, "%s: %s", abi.CodeGuestDeadlock.Info().Title, strings.Join(waits, "; "))}
+	ex.outcome = &abi.Outcome{
+		Error: abi.Errorf(
+			abi.CodeGuestDeadlock, "%s: %s", abi.CodeGuestDeadlock.Info().Title, strings.Join(waits, "; "),
+		),
+	}
 }
 
 // waits says for each coroutine where it began, its wait and where it waits, in the author's lines.
@@ -95,7 +99,11 @@ func (p *Promise) describe() string {
 		return "coroutine " + strconv.Itoa(p.coroutine)
 	}
 	if what, ok := map[string]string{
-		"Acquire": "a semaphore", "Receive": "a channel", "Send": "room in a channel", "Wait": "a wait group", "WaitUntil": "a condition",
+		"Acquire":   "a semaphore",
+		"Receive":   "a channel",
+		"Send":      "room in a channel",
+		"Wait":      "a wait group",
+		"WaitUntil": "a condition",
 	}[p.what.Kind]; ok {
 		return what
 	}

@@ -29,7 +29,10 @@ func (w *Workflow) AcceptDeferred(d Deferred) {
 		case o.Name == d.Name:
 			panic(fmt.Sprintf("cruster: workflow %s accepts deferred %q twice", w.Name, d.Name))
 		case o.named().Meets(d.named()):
-			panic(fmt.Sprintf("cruster: workflow %s accepts deferreds %q and %q, which begin alike: a name could be one of both", w.Name, o.Name, d.Name))
+			panic(fmt.Sprintf(
+				"cruster: workflow %s accepts deferreds %q and %q, which begin alike: a name could be one of both",
+				w.Name, o.Name, d.Name,
+			))
 		}
 	}
 	w.Deferreds = append(w.Deferreds, d)
@@ -42,8 +45,11 @@ func (s Scope) CheckDeferred(does, name string) {
 	}
 	w := s.co.ex.workflow
 	if !slices.ContainsFunc(w.Deferreds, func(d Deferred) bool { return d.named().Has(name) }) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s %s deferred %q, which it does not accept: declare it where the workflow is made, with Accepts",
-			w.Name, does, name))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"workflow %s %s deferred %q, which it does not accept: declare it where the workflow is made, with Accepts",
+			w.Name, does, name,
+		))
 	}
 }
 
@@ -60,8 +66,8 @@ func (p *Promise) MustFit(t reflect.Type) {
 	}
 }
 
-// deferredInfo describes the deferreds of a workflow, sorted by name. The list is never nil:
-// the host is to refuse others.
+// deferredInfo describes the deferreds of a workflow, sorted by name. The list is never nil: the host is to refuse
+// others.
 func (w *Workflow) deferredInfo() []abi.DeferredInfo {
 	all := make([]abi.DeferredInfo, 0, len(w.Deferreds))
 	for _, d := range w.Deferreds {

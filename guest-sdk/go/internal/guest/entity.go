@@ -67,8 +67,7 @@ type State interface {
 	Create(r *OperationRun) error
 	// Encode encodes the state.
 	Encode() ([]byte, error)
-	// Keep remembers the state for Restore, if it is a copy that makes it. If not, it
-	// returns false.
+	// Keep remembers the state for Restore, if it is a copy that makes it. If not, it returns false.
 	Keep() bool
 	// Restore goes back to the state remembered by Keep.
 	Restore()
@@ -107,8 +106,8 @@ func unknownEntity(name string) *abi.Error {
 	return abi.Errorf(abi.CodeUnknownEntity, "the module has no entity %q of this kind", name)
 }
 
-// checkMigrations panics unless each migration begins where the one before it ends, and
-// the last ends at the type of the state.
+// checkMigrations panics unless each migration begins where the one before it ends, and the last ends at the type of
+// the state.
 func checkMigrations(e *Entity) {
 	for i, m := range e.State.Migrations {
 		next := e.State.Type
@@ -116,7 +115,10 @@ func checkMigrations(e *Entity) {
 			next = e.State.Migrations[i+1].From
 		}
 		if m.To != next {
-			panic(fmt.Sprintf("cruster: entity %s: the migration from version %d returns %v, and version %d is %v", e.Name, i, m.To, i+1, next))
+			panic(fmt.Sprintf(
+				"cruster: entity %s: the migration from version %d returns %v, and version %d is %v", e.Name, i, m.To,
+				i+1, next,
+			))
 		}
 	}
 }
@@ -160,7 +162,11 @@ func (e *Entity) Info() abi.EntityInfo {
 	for _, name := range slices.Sorted(maps.Keys(e.operations)) {
 		o := e.operations[name]
 		info.Operations = append(info.Operations, abi.OperationInfo{
-			Input: SchemaOf(o.Input), Name: o.Name, Output: SchemaOf(o.Output), Persisted: o.Persisted, ReadOnly: o.ReadOnly,
+			Input:     SchemaOf(o.Input),
+			Name:      o.Name,
+			Output:    SchemaOf(o.Output),
+			Persisted: o.Persisted,
+			ReadOnly:  o.ReadOnly,
 		})
 	}
 	return info
@@ -175,8 +181,7 @@ func (r *Registry) entityInfo() []abi.EntityInfo {
 	return all
 }
 
-// call runs one operation of an entity without a state. A panic fails the call and does
-// not crash the module.
+// call runs one operation of an entity without a state. A panic fails the call and does not crash the module.
 func (e *Entity) call(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	var call abi.EntityCall
 	if err := abi.Unmarshal(inv.Body, &call); err != nil {
@@ -188,7 +193,9 @@ func (e *Entity) call(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeOperationCrashed, "operation %s of entity %s panicked: %v%s", op.Name, e.Name, p, panicChain()))
+			out = failure(abi.Errorf(
+				abi.CodeOperationCrashed, "operation %s of entity %s panicked: %v%s", op.Name, e.Name, p, panicChain(),
+			))
 		}
 	}()
 	value, err := op.Call(Attempt{Host: h, Invocation: inv}, call.Input)

@@ -18,27 +18,23 @@ var ErrInterrupted = errors.New("the execution was asked to stop")
 // ErrCanceled is the error of a wait for cancelled work.
 var ErrCanceled = errors.New("it was cancelled")
 
-// Options adapt an execution to where it runs. The zero value is right inside
-// a module.
+// Options adapt an execution to where it runs. The zero value is right inside a module.
 type Options struct {
 	// RecoverPanics turns panics of workflow code into the outcome of the execution. Inside a
 	// module a panic must crash instead: the host then sees the message and the whole stack, and
 	// decides the next step.
 	RecoverPanics bool
-	// StallLimit bounds how long a coroutine may run without waiting for a
-	// durable call; zero means no limit. Inside a module the host has its own
-	// limit.
+	// StallLimit bounds how long a coroutine may run without waiting for a durable call; zero means no limit. Inside a
+	// module the host has its own limit.
 	StallLimit time.Duration
 }
 
 // Execution is a running workflow.
 //
-// Only one goroutine at a time uses its fields: the dispatcher (in Start and
-// Resume), or the one coroutine that the dispatcher handed control to. Control
-// is handed over through channels, which also orders the memory accesses, so no
-// lock is needed. The exceptions are current and closed, which are atomic: a
-// goroutine that the SDK did not start may read them, to learn that its call is
-// refused.
+// Only one goroutine at a time uses its fields: the dispatcher (in Start and Resume), or the one coroutine that the
+// dispatcher handed control to. Control is handed over through channels, which also orders the memory accesses, so no
+// lock is needed. The exceptions are current and closed, which are atomic: a goroutine that the SDK did not start may
+// read them, to learn that its call is refused.
 type Execution struct {
 	host     Host
 	workflow *Workflow
@@ -78,8 +74,7 @@ type Execution struct {
 	queries map[string]func(input []byte) ([]byte, error)
 	// interruption is settled by a request to stop.
 	interruption *Promise
-	// root is all that the workflow does. It ends when the execution is asked to stop; reason
-	// says why.
+	// root is all that the workflow does. It ends when the execution is asked to stop; reason says why.
 	root   *Region
 	reason string
 	closed atomic.Bool
@@ -168,8 +163,8 @@ func (ex *Execution) endTurn() {
 // Outcome is nil while the execution waits for deliveries.
 func (ex *Execution) Outcome() *abi.Outcome { return ex.outcome }
 
-// Resume applies deliveries in order. After each delivery it runs every coroutine
-// that can run, so that only the order of deliveries decides the order of events.
+// Resume applies deliveries in order. After each delivery it runs every coroutine that can run, so that only the order
+// of deliveries decides the order of events.
 func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	ex.now = time.Unix(0, r.Time).UTC()
 	ex.entries = max(ex.entries+uint64(len(r.Deliveries)), r.Entries)
@@ -194,8 +189,8 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	return ex.outcome
 }
 
-// ask issues an op whose outcome is of no interest: it takes effect with the turn. If it
-// breaks a rule of the host, the host pauses the execution.
+// ask issues an op whose outcome is of no interest: it takes effect with the turn. If it breaks a rule of the host, the
+// host pauses the execution.
 func (ex *Execution) ask(call *Call, body []byte) {
 	op, refused := ex.host.Issue(call, body)
 	if refused != nil {
@@ -213,8 +208,8 @@ func (ex *Execution) crash(err error) {
 	ex.outcome = ex.panicked(err)
 }
 
-// Close ends the goroutines of coroutines that still wait. A module does not need
-// it, and there it does nothing: the host discards its whole instance.
+// Close ends the goroutines of coroutines that still wait. A module does not need it, and there it does nothing: the
+// host discards its whole instance.
 func (ex *Execution) Close() {
 	if ex.opts == (Options{}) || ex.closed.Swap(true) {
 		return
@@ -282,8 +277,8 @@ func isCoded(err error) bool {
 	return errors.As(err, &e)
 }
 
-// NewError makes an error of the given code from err. It keeps the type and
-// details that the application set, wherever in the chain they are.
+// NewError makes an error of the given code from err. It keeps the type and details that the application set, wherever
+// in the chain they are.
 func NewError(code abi.Code, err error) *abi.Error {
 	out := abi.Errorf(code, "%v", err)
 	var e *abi.Error
@@ -291,14 +286,15 @@ func NewError(code abi.Code, err error) *abi.Error {
 		return out
 	}
 	out.Details, out.Type = e.Details, e.Type
-	if err == error(e) && fromApplication(e.Code) { //nolint:errorlint // e itself: the message of a wrapped e lacks the words around it
+	//nolint:errorlint // e itself: the message of a wrapped e lacks the words around it
+	if err == error(e) && fromApplication(e.Code) {
 		out.Message = e.Message
 	}
 	return out
 }
 
-// fromApplication tells whether the application wrote the messages of errors with
-// this code. Their code is not repeated in the message of the next error.
+// fromApplication tells whether the application wrote the messages of errors with this code. Their code is not repeated
+// in the message of the next error.
 func fromApplication(c abi.Code) bool {
 	switch c {
 	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected, abi.CodeOperationFailed:
@@ -307,9 +303,8 @@ func fromApplication(c abi.Code) bool {
 	return false
 }
 
-// rand is the random source of the execution. The host gives it a seed that is the
-// run's own, so that a replay draws the same numbers although none of them is
-// stored, and a later run of the same name draws others.
+// rand is the random source of the execution. The host gives it a seed that is the run's own, so that a replay draws
+// the same numbers although none of them is stored, and a later run of the same name draws others.
 func (ex *Execution) rand() *rand.Rand {
 	if ex.random == nil {
 		h := fnv.New128a()

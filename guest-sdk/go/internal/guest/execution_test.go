@@ -12,7 +12,10 @@ import (
 func TestRefusedFirstOpEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(Scope, []byte) ([]byte, error) { return nil, errors.New("must not run") })
-	_, out := r.Start(&silentHost{refuse: abi.Errorf(abi.CodeWrongContext, "no")}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{})
+	_, out := r.Start(
+		&silentHost{refuse: abi.Errorf(abi.CodeWrongContext, "no")},
+		abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{},
+	)
 	require.Equal(t, abi.CodeWrongContext, out.Error.Code)
 }
 
@@ -26,9 +29,14 @@ func TestUnknownDeliveriesAreIgnored(t *testing.T) {
 	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true})
 	require.Nil(t, out)
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 99, Value: abi.Nil}}}))
-	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: abi.Nil}, {Op: 2, Value: abi.Nil}, {Op: 1, Value: abi.Nil}}})
+	out = ex.Resume(abi.Resume{
+		Deliveries: []abi.Delivery{{Op: 2, Value: abi.Nil}, {Op: 2, Value: abi.Nil}, {Op: 1, Value: abi.Nil}},
+	})
 	require.Equal(t, abi.Nil, out.Value)
-	require.Equal(t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}), "a delivery after the end changes nothing")
+	require.Equal(
+		t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}),
+		"a delivery after the end changes nothing",
+	)
 	ex.Close()
 	ex.Close()
 }
@@ -55,11 +63,15 @@ func TestDeadlockEndsTheWorkflow(t *testing.T) {
 
 func TestInterruptEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]string{"": "the execution was asked to stop", "enough": "the execution was asked to stop: enough"} {
+	for reason, want := range map[string]string{
+		"": "the execution was asked to stop", "enough": "the execution was asked to stop: enough",
+	} {
 		host := &silentHost{}
 		ex, out := startWorkflow(t, host, sleepOnce)
 		require.Nil(t, out)
-		out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.MustMarshal(abi.Interruption{Reason: reason})}}})
+		out = ex.Resume(abi.Resume{
+			Deliveries: []abi.Delivery{{Op: 1, Value: abi.MustMarshal(abi.Interruption{Reason: reason})}},
+		})
 		require.Equal(t, abi.CodeInterrupted, out.Error.Code)
 		require.Equal(t, want, out.Error.Message)
 		require.Equal(t, []uint32{2}, host.cancelled, "the sleep is cancelled")

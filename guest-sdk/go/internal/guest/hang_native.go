@@ -22,7 +22,11 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 	case <-ex.yield:
 	case <-timer.C:
 		ex.stalled = co
-		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, stacks.WhoWaits(beside()))}
+		ex.outcome = &abi.Outcome{
+			Error: abi.Errorf(
+				abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, stacks.WhoWaits(beside()),
+			),
+		}
 	}
 }
 

@@ -13,9 +13,8 @@ type Attempt struct {
 	Invocation abi.Invocation
 }
 
-// Start begins an invocation. For a workflow it returns the execution, which the
-// caller resumes while the outcome is nil. All others end at once and return only
-// their outcome.
+// Start begins an invocation. For a workflow it returns the execution, which the caller resumes while the outcome is
+// nil. All others end at once and return only their outcome.
 func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, *abi.Outcome) {
 	switch inv.Kind {
 	case abi.InvokeWorkflow:
@@ -35,12 +34,13 @@ func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, 
 		}
 		return nil, r.runEntity(r, h, inv)
 	default:
-		return nil, failure(abi.Errorf(abi.CodeUnknownInvoke, "the SDK does not know the kind of invocation %q", inv.Kind))
+		return nil, failure(abi.Errorf(
+			abi.CodeUnknownInvoke, "the SDK does not know the kind of invocation %q", inv.Kind,
+		))
 	}
 }
 
-// attempt runs one attempt of an activity. A panic fails the attempt and does not
-// crash the module: the host may retry.
+// attempt runs one attempt of an activity. A panic fails the attempt and does not crash the module: the host may retry.
 func (r *Registry) attempt(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	a, ok := r.activities[inv.Name]
 	if !ok {
@@ -69,7 +69,9 @@ func (r *Registry) key(inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeKeyFunction, "the key function of %s panicked: %v%s", inv.Name, p, panicChain()))
+			out = failure(abi.Errorf(
+				abi.CodeKeyFunction, "the key function of %s panicked: %v%s", inv.Name, p, panicChain(),
+			))
 		}
 	}()
 	value, err := wf.Key(inv.Body)
@@ -96,9 +98,8 @@ type NonRetryable struct{ Cause error }
 func (e *NonRetryable) Error() string { return e.Cause.Error() }
 func (e *NonRetryable) Unwrap() error { return e.Cause }
 
-// ActivityError is the error that the host receives when an activity returned
-// err. If err has a code that the host gave it, the code is kept, so that the host
-// can tell a refused statement from an error that the activity made.
+// ActivityError is the error that the host receives when an activity returned err. If err has a code that the host gave
+// it, the code is kept, so that the host can tell a refused statement from an error that the activity made.
 func ActivityError(err error) *abi.Error { return attemptError(abi.CodeActivityFailed, err) }
 
 // CallError is [ActivityError] for an operation of an entity without a state.
@@ -145,16 +146,17 @@ func attemptError(code abi.Code, err error) *abi.Error {
 	return out
 }
 
-// Encode encodes a value of the application as msgpack, in canonical form: Go
-// maps have no order, and the same value must give the same bytes every time.
-// what names the value in errors.
+// Encode encodes a value of the application as msgpack, in canonical form: Go maps have no order, and the same value
+// must give the same bytes every time. what names the value in errors.
 func Encode(what string, v any) ([]byte, error) {
 	b, err := abi.MarshalCanonical(v)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if len(b) > abi.MaxPayload {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), abi.MaxPayload)
+		return nil, abi.Errorf(
+			abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), abi.MaxPayload,
+		)
 	}
 	return b, nil
 }

@@ -46,15 +46,21 @@ func setup(t *testing.T, run func(Scope, []byte) ([]byte, error)) *Registry {
 		},
 	})
 	r.AddWorkflow(&Workflow{Name: "plain", Input: reflect.TypeFor[int](), Output: reflect.TypeFor[int]()})
-	r.AddActivity(&Activity{Name: "a", Input: reflect.TypeFor[int](), Output: reflect.TypeFor[int](), Run: func(_ Attempt, body []byte) ([]byte, error) { return body, nil }})
+	r.AddActivity(&Activity{
+		Name:   "a",
+		Input:  reflect.TypeFor[int](),
+		Output: reflect.TypeFor[int](),
+		Run:    func(_ Attempt, body []byte) ([]byte, error) { return body, nil },
+	})
 	return r
 }
 
-// startWorkflow starts run as a workflow whose panics are recovered, and closes it
-// when the test ends.
+// startWorkflow starts run as a workflow whose panics are recovered, and closes it when the test ends.
 func startWorkflow(t *testing.T, host Host, run func(Scope, []byte) ([]byte, error)) (*Execution, *abi.Outcome) {
 	t.Helper()
-	ex, out := setup(t, run).Start(host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true})
+	ex, out := setup(t, run).Start(
+		host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true},
+	)
 	t.Cleanup(ex.Close)
 	return ex, out
 }
@@ -104,10 +110,18 @@ func TestErrors(t *testing.T) {
 		err  error
 		want abi.Error
 	}{
-		"plain":      {errors.New("x"), abi.Error{Code: abi.CodeActivityFailed, Message: "x", Retryable: true}},
-		"typed":      {typed, abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}, Retryable: true}},
-		"wrapped":    {fmt.Errorf("w: %w", typed), abi.Error{Code: abi.CodeActivityFailed, Message: "w: m", Type: "t", Details: []byte{1}, Retryable: true}},
-		"final":      {&NonRetryable{typed}, abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}}},
+		"plain": {errors.New("x"), abi.Error{Code: abi.CodeActivityFailed, Message: "x", Retryable: true}},
+		"typed": {
+			typed,
+			abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}, Retryable: true},
+		},
+		"wrapped": {
+			fmt.Errorf("w: %w", typed),
+			abi.Error{Code: abi.CodeActivityFailed, Message: "w: m", Type: "t", Details: []byte{1}, Retryable: true},
+		},
+		"final": {
+			&NonRetryable{typed}, abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}},
+		},
 		"host":       {sql, abi.Error{Code: abi.CodeSQL, Message: "constraint", Retryable: sql.Retryable}},
 		"host final": {&NonRetryable{sql}, abi.Error{Code: abi.CodeSQL, Message: "CR-3101: constraint"}},
 	} {
@@ -115,5 +129,7 @@ func TestErrors(t *testing.T) {
 		got.Hint = ""
 		require.Equal(t, c.want, *got, name)
 	}
-	require.Equal(t, "CR-3002: late", NewError(abi.CodeWorkflowFailed, abi.Errorf(abi.CodeActivityTimeout, "late")).Message)
+	require.Equal(
+		t, "CR-3002: late", NewError(abi.CodeWorkflowFailed, abi.Errorf(abi.CodeActivityTimeout, "late")).Message,
+	)
 }

@@ -30,7 +30,10 @@ func (l *Line) bind(s Scope, what string) {
 		l.ex = s.co.ex
 	}
 	if l.ex != s.co.ex {
-		panic(abi.Errorf(abi.CodeWrongContext, "%s was called on something that another execution has made: make it in the function of the workflow", what))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"%s was called on something that another execution has made: make it in the function of the workflow", what,
+		))
 	}
 }
 
@@ -45,7 +48,9 @@ func (l *Line) Stand(s Scope, what string, take func() bool) error {
 		return nil
 	}
 	taken := false
-	at := &place{promise: &Promise{ex: s.co.ex, what: Label{what, ""}}, take: func() bool { taken = take(); return taken }}
+	at := &place{
+		promise: &Promise{ex: s.co.ex, what: Label{what, ""}}, take: func() bool { taken = take(); return taken },
+	}
 	l.places = append(l.places, at)
 	if _, err := s.Await(what, at.promise); err != nil && !taken {
 		l.places = slices.DeleteFunc(l.places, func(o *place) bool { return o == at })

@@ -23,11 +23,19 @@ var jsonType = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
 func CheckTypes(what string, types ...reflect.Type) {
 	for _, t := range types {
 		if none := unencodable(t, map[reflect.Type]bool{}); none != nil {
-			panic(fmt.Sprintf("cruster: %s: %s has a value of type %s, which cannot be encoded; leave such a field out with `json:\"-\"`", what, t, none))
+			panic(fmt.Sprintf(
+				"cruster: %s: %s has a value of type %s, which cannot be encoded; leave such a field out with "+
+					"`json:\"-\"`",
+				what, t, none,
+			))
 		}
 		if lossy := lossyType(t, map[reflect.Type]bool{}); lossy != nil {
-			panic(fmt.Sprintf("cruster: %s: values of %s would be lost: it has no exported fields, and MarshalJSON is not called; "+
-				"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields", what, lossy))
+			panic(fmt.Sprintf(
+				"cruster: %s: values of %s would be lost: it has no exported fields, and MarshalJSON is not called; "+
+					"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields",
+				what,
+				lossy,
+			))
 		}
 	}
 }

@@ -96,26 +96,44 @@ func TestTypesWithoutAnEncoding(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, unencodable(tc.of, map[reflect.Type]bool{}), name)
 	}
-	require.PanicsWithValue(t, "cruster: activity \"x\": guest.later has a value of type chan int, which cannot be encoded; leave such a field out with `json:\"-\"`",
-		func() { CheckTypes(`activity "x"`, reflect.TypeFor[later]()) })
+	require.PanicsWithValue(
+		t,
+		"cruster: activity \"x\": guest.later has a value of type chan int, which cannot be encoded; leave such a "+
+			"field out with `json:\"-\"`",
+		func() { CheckTypes(`activity "x"`, reflect.TypeFor[later]()) },
+	)
 }
 
 func TestLossyTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	fine, lossy := reflect.TypeFor[int](), reflect.TypeFor[struct{ Price coins }]()
 	for what, declare := range map[string]func(){
-		`workflow "x"`:              func() { (&Registry{}).AddWorkflow(&Workflow{Name: "x", Input: fine, Output: lossy}) },
-		`activity "x"`:              func() { (&Registry{}).AddActivity(&Activity{Name: "x", Input: lossy, Output: fine}) },
-		`the state of entity "x"`:   func() { (&Registry{}).AddEntity(&Entity{Name: "x", State: &StateType{Type: lossy}}) },
-		`operation "y" of entity x`: func() { (&Entity{Name: "x"}).Add(&Operation{Name: "y", Input: fine, Output: lossy}) },
-		`deferred "d"`:              func() { describe(&Workflow{Deferreds: []Deferred{{Name: "d", Value: lossy}}}) },
-		`signal "s"`:                func() { describe(&Workflow{Signals: []Signal{{Name: "s", Value: lossy}}}) },
-		`query "q"`:                 func() { describe(&Workflow{Queries: []Query{{Name: "q", Input: fine, Output: lossy}}}) },
-		`update "u"`:                func() { describe(&Workflow{Updates: []Update{{Name: "u", Input: lossy, Output: fine}}}) },
-		`state "v"`:                 func() { describe(&Workflow{State: []StateValue{{Name: "v", Type: lossy}}}) },
+		`workflow "x"`: func() {
+			(&Registry{}).AddWorkflow(&Workflow{Name: "x", Input: fine, Output: lossy})
+		},
+		`activity "x"`: func() {
+			(&Registry{}).AddActivity(&Activity{Name: "x", Input: lossy, Output: fine})
+		},
+		`the state of entity "x"`: func() {
+			(&Registry{}).AddEntity(&Entity{Name: "x", State: &StateType{Type: lossy}})
+		},
+		`operation "y" of entity x`: func() {
+			(&Entity{Name: "x"}).Add(&Operation{Name: "y", Input: fine, Output: lossy})
+		},
+		`deferred "d"`: func() { describe(&Workflow{Deferreds: []Deferred{{Name: "d", Value: lossy}}}) },
+		`signal "s"`:   func() { describe(&Workflow{Signals: []Signal{{Name: "s", Value: lossy}}}) },
+		`query "q"`:    func() { describe(&Workflow{Queries: []Query{{Name: "q", Input: fine, Output: lossy}}}) },
+		`update "u"`:   func() { describe(&Workflow{Updates: []Update{{Name: "u", Input: lossy, Output: fine}}}) },
+		`state "v"`:    func() { describe(&Workflow{State: []StateValue{{Name: "v", Type: lossy}}}) },
 	} {
-		require.PanicsWithValue(t, "cruster: "+what+": values of guest.coins would be lost: it has no exported fields, and MarshalJSON is not called; "+
-			"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields", declare, what)
+		require.PanicsWithValue(
+			t,
+			"cruster: "+what+
+				": values of guest.coins would be lost: it has no exported fields, and MarshalJSON is not called; "+
+				"give it MarshalText and UnmarshalText, or EncodeMsgpack and DecodeMsgpack, or export the fields",
+			declare,
+			what,
+		)
 	}
 }
 

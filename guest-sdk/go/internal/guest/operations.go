@@ -39,8 +39,8 @@ func (r *OperationRun) LogAt(pc uintptr, level int32, text string) {
 	r.records = append(r.records, logRecord{pc, level, text})
 }
 
-// run runs operations of an entity with a state. A panic crashes the module: the host then
-// finds out which of the operations it was.
+// run runs operations of an entity with a state. A panic crashes the module: the host then finds out which of the
+// operations it was.
 func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 	request, err := DecodeOperations(inv.Body)
 	if err != nil {
@@ -61,13 +61,12 @@ func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 
 // batch runs operations on the state of an entity, one after the other.
 //
-// An operation that fails must leave the state as it was, and the state is a value shaped by Go
-// code: a state that is easy to copy is copied before each operation. Of anything else there is an
-// encoding from some operations ago. Encoding it before each operation would make the most common
-// case, a batch without failures, slower with each operation. So
-// when an operation fails, the batch goes back to the last encoding, runs the operations since then
-// again, encodes the state they leave, and tries again from there. Nothing of a run that is
-// repeated has left the batch.
+// An operation that fails must leave the state as it was, and the state is a value shaped by Go code: a state that is
+// easy to copy is copied before each operation. Of anything else there is an encoding from some operations ago.
+// Encoding it before each operation would make the most common case, a batch without failures, slower with each
+// operation. So when an operation fails, the batch goes back to the last encoding, runs the operations since then
+// again, encodes the state they leave, and tries again from there. Nothing of a run that is repeated has left the
+// batch.
 type batch struct {
 	entity  *Entity
 	host    Host
@@ -127,8 +126,8 @@ func (b *batch) run() error {
 	return nil
 }
 
-// perform runs an operation, and tells whether the state is as it should be afterwards. It
-// is not if the operation failed.
+// perform runs an operation, and tells whether the state is as it should be afterwards. It is not if the operation
+// failed.
 func (b *batch) perform(i int) bool {
 	b.begin(i)
 	call := &b.request.Operations[i]
@@ -178,7 +177,10 @@ func (b *batch) load() error {
 	}
 	migrations, version := b.entity.State.Migrations, int(b.base.version)
 	if version > len(migrations) {
-		return abi.Errorf(abi.CodeStateVersion, "the state of %s has version %d, the module knows versions up to %d", b.inv.Execution, version, len(migrations))
+		return abi.Errorf(
+			abi.CodeStateVersion, "the state of %s has version %d, the module knows versions up to %d", b.inv.Execution,
+			version, len(migrations),
+		)
 	}
 	if version == len(migrations) {
 		return b.unfit(version, b.state.Decode(b.base.state))
@@ -189,7 +191,10 @@ func (b *batch) load() error {
 	}
 	for i, m := range migrations[version:] {
 		if value, err = m.Run(value); err != nil {
-			return NewError(abi.CodeOperationFailed, fmt.Errorf("the state of %s, version %d, cannot be migrated: %w", b.inv.Execution, version+i, err))
+			return NewError(
+				abi.CodeOperationFailed,
+				fmt.Errorf("the state of %s, version %d, cannot be migrated: %w", b.inv.Execution, version+i, err),
+			)
 		}
 	}
 	b.state.Assign(value)
@@ -200,7 +205,9 @@ func (b *batch) unfit(version int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return abi.Errorf(abi.CodeStateVersion, "the state of %s, version %d, does not fit: %v", b.inv.Execution, version, err).
+	return abi.Errorf(
+		abi.CodeStateVersion, "the state of %s, version %d, does not fit: %v", b.inv.Execution, version, err,
+	).
 		WithHint("A change of the shape of a state needs a migration: see cruster.MigrateState.")
 }
 
@@ -228,7 +235,10 @@ func (b *batch) encode() (state []byte, version uint32, err error) {
 		return nil, 0, NewError(abi.CodeOperationFailed, err)
 	}
 	if len(state) > abi.MaxState {
-		return nil, 0, abi.Errorf(abi.CodePayloadTooLarge, "the state of %s takes %d bytes, the limit is %d", b.inv.Execution, len(state), abi.MaxState)
+		return nil, 0, abi.Errorf(
+			abi.CodePayloadTooLarge, "the state of %s takes %d bytes, the limit is %d", b.inv.Execution, len(state),
+			abi.MaxState,
+		)
 	}
 	return state, version, nil
 }
@@ -242,8 +252,10 @@ func (b *batch) outcome() *abi.Outcome {
 	}
 	value := EncodeOperationsReply(&abi.OperationsReply{Replies: b.replies, State: state, Version: version})
 	if len(value) > abi.MaxPayload {
-		return failure(abi.Errorf(abi.CodePayloadTooLarge, "what %d operations of %s return takes %d bytes, the limit is %d",
-			len(b.replies), b.inv.Execution, len(value), abi.MaxPayload))
+		return failure(abi.Errorf(
+			abi.CodePayloadTooLarge, "what %d operations of %s return takes %d bytes, the limit is %d",
+			len(b.replies), b.inv.Execution, len(value), abi.MaxPayload,
+		))
 	}
 	for _, r := range slices.Concat(b.records...) {
 		LogAt(b.host, r.pc, r.level, r.text)

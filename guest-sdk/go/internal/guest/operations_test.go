@@ -36,8 +36,8 @@ func (s *listState) Keep() bool {
 	return s.plain
 }
 
-// lists is a registry with an entity whose operations change a list, and counts how often
-// its state is decoded and encoded.
+// lists is a registry with an entity whose operations change a list, and counts how often its state is decoded and
+// encoded.
 type lists struct {
 	Registry
 	decoded, encoded int
@@ -49,8 +49,8 @@ func (*lists) Issue(*Call, []byte) (uint32, *abi.Error)      { panic("not in ope
 func (*lists) Cancel(uint32)                                 {}
 func (*lists) Do(*Call, []byte) (reply []byte, _ *abi.Error) { panic("not in these operations") }
 
-// newLists has the operations push, which adds a number and returns the sum; fail, which
-// changes the list and fails; destroy; and sum, which only looks.
+// newLists has the operations push, which adds a number and returns the sum; fail, which changes the list and fails;
+// destroy; and sum, which only looks.
 func newLists(plain bool) *lists {
 	l := &lists{}
 	e := &Entity{Name: "List", State: &StateType{Type: reflect.TypeFor[[]int](), New: func() State {
@@ -64,34 +64,57 @@ func newLists(plain bool) *lists {
 		return abi.Marshal(n)
 	}
 	number := reflect.TypeFor[int]()
-	e.Add(&Operation{Name: "push", Input: number, Output: number, Run: func(r *OperationRun, s State, in []byte) ([]byte, error) {
-		var n int
-		err := abi.Unmarshal(in, &n)
-		s.(*listState).list[0]++
-		s.(*listState).list = append(s.(*listState).list, n)
-		r.Sent = append(r.Sent, abi.EntityMessage{Entity: "List/other", Input: in, Operation: "push"})
-		r.Log(abi.LogInfo, "push "+fmt.Sprint(n))
-		if err != nil {
-			return nil, err
-		}
-		return sum(s)
-	}})
-	e.Add(&Operation{Name: "fail", Input: number, Output: number, Run: func(r *OperationRun, s State, _ []byte) ([]byte, error) {
-		s.(*listState).list[0] += 1000
-		r.Destroyed, r.Sent = true, []abi.EntityMessage{{}}
-		r.Log(abi.LogInfo, "fail")
-		return nil, errors.New("no")
-	}})
-	e.Add(&Operation{Name: "destroy", Input: number, Output: number, Run: func(r *OperationRun, s State, _ []byte) ([]byte, error) {
-		r.Destroyed = true
-		return sum(s)
-	}})
-	e.Add(&Operation{Name: "sum", Input: number, Output: number, ReadOnly: true, Run: func(_ *OperationRun, s State, _ []byte) ([]byte, error) { return sum(s) }})
+	e.Add(&Operation{
+		Name:   "push",
+		Input:  number,
+		Output: number,
+		Run: func(r *OperationRun, s State, in []byte) ([]byte, error) {
+			var n int
+			err := abi.Unmarshal(in, &n)
+			s.(*listState).list[0]++
+			s.(*listState).list = append(s.(*listState).list, n)
+			r.Sent = append(r.Sent, abi.EntityMessage{Entity: "List/other", Input: in, Operation: "push"})
+			r.Log(abi.LogInfo, "push "+fmt.Sprint(n))
+			if err != nil {
+				return nil, err
+			}
+			return sum(s)
+		},
+	})
+	e.Add(&Operation{
+		Name:   "fail",
+		Input:  number,
+		Output: number,
+		Run: func(r *OperationRun, s State, _ []byte) ([]byte, error) {
+			s.(*listState).list[0] += 1000
+			r.Destroyed, r.Sent = true, []abi.EntityMessage{{}}
+			r.Log(abi.LogInfo, "fail")
+			return nil, errors.New("no")
+		},
+	})
+	e.Add(&Operation{
+		Name:   "destroy",
+		Input:  number,
+		Output: number,
+		Run: func(r *OperationRun, s State, _ []byte) ([]byte, error) {
+			r.Destroyed = true
+			return sum(s)
+		},
+	})
+	e.Add(&Operation{
+		Name:     "sum",
+		Input:    number,
+		Output:   number,
+		ReadOnly: true,
+		Run:      func(_ *OperationRun, s State, _ []byte) ([]byte, error) { return sum(s) },
+	})
 	l.AddEntity(e)
 	return l
 }
 
-func (l *lists) run(t require.TestingT, state []byte, version uint32, calls ...abi.EntityCall) (abi.OperationsReply, *abi.Error) {
+func (l *lists) run(
+	t require.TestingT, state []byte, version uint32, calls ...abi.EntityCall,
+) (abi.OperationsReply, *abi.Error) {
 	_, out := l.Start(l, abi.Invocation{
 		Kind: abi.InvokeOperations, Name: "List", Execution: "test/List/1",
 		Body: abi.MustMarshal(abi.Operations{Operations: calls, State: state, Version: version}),
@@ -115,7 +138,9 @@ func TestABatchIsTheOperationsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var calls []abi.EntityCall
 		for range rapid.IntRange(1, 30).Draw(t, "operations") {
-			op := rapid.SampledFrom([]string{"push", "push", "fail", "fail", "destroy", "sum", "missing"}).Draw(t, "operation")
+			op := rapid.SampledFrom([]string{"push", "push", "fail", "fail", "destroy", "sum", "missing"}).Draw(
+				t, "operation",
+			)
 			calls = append(calls, call(op, rapid.IntRange(0, 99).Draw(t, "number")))
 		}
 		var state []byte
@@ -138,8 +163,7 @@ func TestABatchIsTheOperationsOneByOne(t *testing.T) {
 	})
 }
 
-// TestABatchDecodesAndEncodesOnce: so it does if no operation fails, and each that fails
-// costs a few more at most.
+// TestABatchDecodesAndEncodesOnce: so it does if no operation fails, and each that fails costs a few more at most.
 func TestABatchDecodesAndEncodesOnce(t *testing.T) {
 	t.Parallel()
 	many := slices.Repeat([]abi.EntityCall{call("push", 1)}, 100)
@@ -148,11 +172,15 @@ func TestABatchDecodesAndEncodesOnce(t *testing.T) {
 		calls            []abi.EntityCall
 		decoded, encoded int
 	}{
-		"all succeed":            {false, many, 1, 1},
-		"the last fails":         {false, append(slices.Clone(many), call("fail", 0)), 3, 2},
-		"the first fails":        {false, append([]abi.EntityCall{call("fail", 0)}, many...), 2, 1},
-		"many fail":              {false, slices.Concat(many, slices.Repeat([]abi.EntityCall{call("fail", 0)}, 50)), 52, 2},
-		"plain, many fail":       {true, slices.Concat(many, slices.Repeat([]abi.EntityCall{call("fail", 0)}, 50), many), 1, 1},
+		"all succeed":     {false, many, 1, 1},
+		"the last fails":  {false, append(slices.Clone(many), call("fail", 0)), 3, 2},
+		"the first fails": {false, append([]abi.EntityCall{call("fail", 0)}, many...), 2, 1},
+		"many fail": {
+			false, slices.Concat(many, slices.Repeat([]abi.EntityCall{call("fail", 0)}, 50)), 52, 2,
+		},
+		"plain, many fail": {
+			true, slices.Concat(many, slices.Repeat([]abi.EntityCall{call("fail", 0)}, 50), many), 1, 1,
+		},
 		"a look":                 {false, []abi.EntityCall{call("sum", 0)}, 1, 0},
 		"all fail":               {true, []abi.EntityCall{call("fail", 0)}, 1, 0},
 		"what does not exist":    {false, []abi.EntityCall{call("missing", 0)}, 1, 0},
@@ -178,7 +206,10 @@ func TestAnOperationThatFailsWhenItRunsAgain(t *testing.T) {
 		}
 		return abi.Nil, nil
 	}})
-	reply, err := l.run(t, abi.MustMarshal([]int{5}), 0, call("push", 1), call("moody", 0), call("push", 2), call("fail", 0), call("push", 3))
+	reply, err := l.run(
+		t, abi.MustMarshal([]int{5}), 0, call("push", 1), call("moody", 0), call("push", 2), call("fail", 0),
+		call("push", 3),
+	)
 	require.Nil(t, err)
 	require.Equal(t, abi.MustMarshal([]int{8, 1, 2, 3}), reply.State)
 	require.Equal(t, "not again", reply.Replies[1].Error.Message)
@@ -225,7 +256,9 @@ func TestUnknownEntities(t *testing.T) {
 		_, out := l.Start(l, inv, Options{})
 		require.Equal(t, abi.CodeUnknownEntity, out.Error.Code, inv)
 	}
-	_, out := l.Start(l, abi.Invocation{Kind: abi.InvokeCall, Name: "Plain", Body: abi.MustMarshal(call("x", 0))}, Options{})
+	_, out := l.Start(
+		l, abi.Invocation{Kind: abi.InvokeCall, Name: "Plain", Body: abi.MustMarshal(call("x", 0))}, Options{},
+	)
 	require.Equal(t, abi.CodeUnknownOperation, out.Error.Code)
 	for kind, name := range map[string]string{abi.InvokeOperations: "List", abi.InvokeCall: "Plain"} {
 		_, out := l.Start(l, abi.Invocation{Kind: kind, Name: name, Body: []byte{0xc1}}, Options{})

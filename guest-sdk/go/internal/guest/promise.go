@@ -6,8 +6,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Promise is something that coroutines can wait for: the outcome of an op or
-// the end of a coroutine.
+// Promise is something that coroutines can wait for: the outcome of an op or the end of a coroutine.
 type Promise struct {
 	ex   *Execution
 	what Label
@@ -34,8 +33,7 @@ type Promise struct {
 	onSettle func()
 }
 
-// Label names something for messages: "activity reserve". The words are put together
-// where there is a message to write.
+// Label names something for messages: "activity reserve". The words are put together where there is a message to write.
 type Label struct{ Kind, Name string }
 
 // String is the label as it is read.
@@ -52,12 +50,10 @@ func (p *Promise) What() string { return p.what.String() }
 // Settled tells whether the outcome is known.
 func (p *Promise) Settled() bool { return p.settled || p.signal && p.takeKept() }
 
-// Result is the outcome: the msgpack value of an op or the Go value of a
-// coroutine, or an error.
+// Result is the outcome: the msgpack value of an op or the Go value of a coroutine, or an error.
 func (p *Promise) Result() (raw []byte, value any, err error) { return p.raw, p.value, p.err }
 
-// KeepDecoded replaces the msgpack value by the decoded Go value, so that it is
-// decoded only once.
+// KeepDecoded replaces the msgpack value by the decoded Go value, so that it is decoded only once.
 func (p *Promise) KeepDecoded(value any) { p.raw, p.value = nil, value }
 
 // Misfit tells why the msgpack value must not be decoded; nil if it may be.
@@ -85,8 +81,8 @@ func (p *Promise) Unreadable(cause error) error {
 	panic("cruster: a coroutine went on after the end of its workflow")
 }
 
-// settle fixes the outcome and makes the waiters runnable in the order in
-// which they began to wait. The first outcome stands.
+// settle fixes the outcome and makes the waiters runnable in the order in which they began to wait. The first outcome
+// stands.
 func (p *Promise) settle(raw []byte, value any, err error) {
 	if p.settled {
 		return
@@ -101,9 +97,8 @@ func (p *Promise) settle(raw []byte, value any, err error) {
 	p.waiters, p.firstWaiter[0] = nil, nil
 }
 
-// abandon tells the host that the workflow no longer waits for the op, and
-// settles the promise with err, so that a later wait does not hang. The op that
-// receives a signal goes on: it is not the promise's own.
+// abandon tells the host that the workflow no longer waits for the op, and settles the promise with err, so that a
+// later wait does not hang. The op that receives a signal goes on: it is not the promise's own.
 func (p *Promise) abandon(err error) {
 	if p.settled || p.op == 0 && !p.signal {
 		return
@@ -136,9 +131,9 @@ func (w *waiter) wake(index int) {
 	w.co.ex.ready.push(w.co)
 }
 
-// Await waits for the first of the promises that is settled and returns its
-// index. If several are, the first in the list wins. The end of the region ends the
-// wait with its error. An interrupt abandons the ops that no other coroutine waits for.
+// Await waits for the first of the promises that is settled and returns its index. If several are, the first in the
+// list wins. The end of the region ends the wait with its error. An interrupt abandons the ops that no other coroutine
+// waits for.
 func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.check(what)
 	s.co.beginCall(Label{what, ""})

@@ -16,8 +16,7 @@ type StateValue struct {
 	Type reflect.Type
 }
 
-// PublishState registers a value that the runs of a workflow publish. It panics if the
-// workflow has one of that name.
+// PublishState registers a value that the runs of a workflow publish. It panics if the workflow has one of that name.
 func (w *Workflow) PublishState(v StateValue) {
 	if w.publishesState(v.Name) {
 		panic(fmt.Sprintf("cruster: workflow %s publishes the state %q twice", w.Name, v.Name))
@@ -25,8 +24,7 @@ func (w *Workflow) PublishState(v StateValue) {
 	w.State = append(w.State, v)
 }
 
-// PublishAttribute registers an attribute of the runs of a workflow. It panics if the
-// workflow has one of that name.
+// PublishAttribute registers an attribute of the runs of a workflow. It panics if the workflow has one of that name.
 func (w *Workflow) PublishAttribute(a abi.AttributeInfo) {
 	if w.publishesAttribute(a.Name) {
 		panic(fmt.Sprintf("cruster: workflow %s publishes the attribute %q twice", w.Name, a.Name))
@@ -80,7 +78,9 @@ func (w *Workflow) CheckPublish(b *abi.Publish) error {
 			return abi.Errorf(abi.CodeUnknownState, "workflow %s does not publish the attribute %s", w.Name, p.Name)
 		}
 		if a, err := abi.AttributeOf(p.Value); p.Value != nil && (err != nil || a.Type != w.Attributes[i].Type) {
-			return abi.Errorf(abi.CodeBadAttribute, "the attribute %s of workflow %s is a %s", p.Name, w.Name, w.Attributes[i].Type)
+			return abi.Errorf(
+				abi.CodeBadAttribute, "the attribute %s of workflow %s is a %s", p.Name, w.Name, w.Attributes[i].Type,
+			)
 		}
 	}
 	return nil
@@ -106,7 +106,11 @@ func (s Scope) publisher(call *Call, what Label, declared func(*Workflow, string
 	defer s.co.endCall()
 	ex := s.co.ex
 	if declared != nil && !declared(ex.workflow, what.Name) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not publish the %s: declare it where the workflow is made, with Publishes", ex.workflow.Name, what))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"workflow %s does not publish the %s: declare it where the workflow is made, with Publishes",
+			ex.workflow.Name, what,
+		))
 	}
 	if ex.published == nil {
 		ex.published = &publisher{call: call, state: map[string][]byte{}, attributes: map[string][]byte{}}
@@ -125,7 +129,9 @@ func (s Scope) PublishState(call *Call, name string, value []byte) error {
 		}
 	}
 	if size > abi.MaxPublishedBytes {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the published state has %d bytes, the limit is %d", size, abi.MaxPublishedBytes).
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "the published state has %d bytes, the limit is %d", size, abi.MaxPublishedBytes,
+		).
 			WithHint("Publish what others need to see at a glance, and keep the rest in the workflow, in an entity or in SQL.")
 	}
 	set(p.state, &p.changed.State, name, value)
@@ -157,7 +163,9 @@ func set(values map[string][]byte, changed *[]abi.Published, name string, value 
 		return
 	}
 	values[name] = value
-	i, found := slices.BinarySearchFunc(*changed, name, func(p abi.Published, name string) int { return strings.Compare(p.Name, name) })
+	i, found := slices.BinarySearchFunc(*changed, name, func(p abi.Published, name string) int {
+		return strings.Compare(p.Name, name)
+	})
 	if !found {
 		*changed = slices.Insert(*changed, i, abi.Published{Name: name})
 	}

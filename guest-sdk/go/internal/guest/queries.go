@@ -62,7 +62,11 @@ func (s Scope) HandleQuery(name string, answer func(input []byte) ([]byte, error
 	defer s.co.endCall()
 	ex := s.co.ex
 	if !ex.workflow.answers(name) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not answer the query %s: declare it where the workflow is made, with Answers", ex.workflow.Name, name))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"workflow %s does not answer the query %s: declare it where the workflow is made, with Answers",
+			ex.workflow.Name, name,
+		))
 	}
 	if ex.queries == nil {
 		ex.queries = map[string]func([]byte) ([]byte, error){}
@@ -78,7 +82,9 @@ func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
 	}
 	answer := ex.queries[q.Name]
 	if answer == nil {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeQueryNotReady, "%s does not answer the query %s yet", ex.inv.Execution, q.Name)}
+		return &abi.Outcome{
+			Error: abi.Errorf(abi.CodeQueryNotReady, "%s does not answer the query %s yet", ex.inv.Execution, q.Name),
+		}
 	}
 	defer func() {
 		if p := recover(); p != nil {

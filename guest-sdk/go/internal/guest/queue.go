@@ -34,8 +34,8 @@ func (q *readyQueue) pop() *Coroutine {
 
 func (q *readyQueue) contains(co *Coroutine) bool { return slices.Contains(q.all[q.head:], co) }
 
-// pendingOps are the promises of ops, by number. A workflow that takes one step after the
-// other needs no map for them: the latest is kept beside it.
+// pendingOps are the promises of ops, by number. A workflow that takes one step after the other needs no map for them:
+// the latest is kept beside it.
 type pendingOps struct {
 	latest *Promise
 	older  map[uint32]*Promise

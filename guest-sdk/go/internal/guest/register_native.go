@@ -91,7 +91,8 @@ func registrant() string {
 		var f runtime.Frame
 		f, more = frames.Next()
 		pkg := packageOf(f.Function)
-		if inSDK := pkg == sdk || strings.HasPrefix(pkg, sdk+"/internal/guest"); inSDK && !strings.HasSuffix(f.File, "_test.go") {
+		if inSDK := pkg == sdk || strings.HasPrefix(pkg, sdk+"/internal/guest"); inSDK &&
+			!strings.HasSuffix(f.File, "_test.go") {
 			continue
 		}
 		if caller == "" {

@@ -59,8 +59,8 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	entities   map[string]*Entity
-	// runEntity is set by AddEntity, and warmEntity too, so that a module without entities
-	// is not linked with the code for them.
+	// runEntity is set by AddEntity, and warmEntity too, so that a module without entities is not linked with the code
+	// for them.
 	runEntity  func(r *Registry, h Host, inv abi.Invocation) *abi.Outcome
 	warmEntity func(h Host, inv abi.Invocation) bool
 	migrations []abi.Migration
@@ -70,8 +70,8 @@ type Registry struct {
 // Default is the registry of the module.
 var Default = &Registry{}
 
-// AddWorkflow registers a workflow. Like all registrations it panics if that
-// fails, because package initialisation cannot return an error.
+// AddWorkflow registers a workflow. Like all registrations it panics if that fails, because package initialisation
+// cannot return an error.
 func (r *Registry) AddWorkflow(w *Workflow) {
 	CheckName("workflow", w.Name)
 	CheckTypes(fmt.Sprintf("workflow %q", w.Name), w.Input, w.Output)
@@ -108,7 +108,8 @@ func (r *Registry) AddMigration(m abi.Migration) {
 		panic(fmt.Sprintf("cruster: migration %d %q needs a version above zero and SQL", m.Version, m.Name))
 	}
 	for _, o := range r.migrations {
-		if o.Version == m.Version && (o.Dialect == m.Dialect || o.Dialect == abi.DialectAny || m.Dialect == abi.DialectAny) {
+		if o.Version == m.Version &&
+			(o.Dialect == m.Dialect || o.Dialect == abi.DialectAny || m.Dialect == abi.DialectAny) {
 			panic(fmt.Sprintf("cruster: migration %d is registered twice: %q and %q", m.Version, o.Name, m.Name))
 		}
 	}
@@ -169,13 +170,20 @@ func (r *Registry) Manifest() abi.Manifest {
 // info describes the workflow.
 func (w *Workflow) info() abi.WorkflowInfo {
 	return abi.WorkflowInfo{
-		Attributes: w.attributeInfo(), Deferreds: w.deferredInfo(), Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output),
-		Queries: w.queryInfo(), Signals: w.signalInfo(), State: w.stateInfo(), Updates: w.updateInfo(),
+		Attributes: w.attributeInfo(),
+		Deferreds:  w.deferredInfo(),
+		Input:      SchemaOf(w.Input),
+		Key:        w.KeyMode,
+		Name:       w.Name,
+		Output:     SchemaOf(w.Output),
+		Queries:    w.queryInfo(),
+		Signals:    w.signalInfo(),
+		State:      w.stateInfo(),
+		Updates:    w.updateInfo(),
 	}
 }
 
-// CheckName panics unless name is a valid name of a workflow, an activity, a
-// deferred and so on.
+// CheckName panics unless name is a valid name of a workflow, an activity, a deferred and so on.
 func CheckName(kind, name string) {
 	if problem := nameProblem(name); problem != "" {
 		panic(fmt.Sprintf("cruster: %s name %q %s", kind, name, problem))

@@ -12,8 +12,12 @@ import (
 func TestRegistryRefusesDuplicates(t *testing.T) {
 	t.Parallel()
 	r := setup(t, nil)
-	require.PanicsWithValue(t, `cruster: workflow "w" is registered twice`, func() { r.AddWorkflow(&Workflow{Name: "w"}) })
-	require.PanicsWithValue(t, `cruster: activity "a" is registered twice`, func() { r.AddActivity(&Activity{Name: "a"}) })
+	require.PanicsWithValue(t, `cruster: workflow "w" is registered twice`, func() {
+		r.AddWorkflow(&Workflow{Name: "w"})
+	})
+	require.PanicsWithValue(t, `cruster: activity "a" is registered twice`, func() {
+		r.AddActivity(&Activity{Name: "a"})
+	})
 	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectSQLite})
 	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectPostgres})
 	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x"}) })

@@ -12,8 +12,7 @@ import (
 // produce the bytes of abi's codec without reflection, and leave unknown types to it. A test
 // compares the two.
 
-// maxScalar bounds the texts that are encoded here, in bytes: longer ones are held
-// against [abi.MaxPayload] elsewhere.
+// maxScalar bounds the texts that are encoded here, in bytes: longer ones are held against [abi.MaxPayload] elsewhere.
 const maxScalar = 64 << 10
 
 // AppendScalar appends the canonical form of v, if it is a value of a plain type.
@@ -48,8 +47,7 @@ func AppendScalar(out []byte, v any) ([]byte, bool) {
 	return out, false
 }
 
-// DecodeScalar decodes data into v, if v points to a plain type and data is a value of
-// just this type.
+// DecodeScalar decodes data into v, if v points to a plain type and data is a value of just this type.
 func DecodeScalar(data []byte, v any) bool {
 	switch v := v.(type) {
 	case *int64:

@@ -16,8 +16,10 @@ var somePlain = rapid.OneOf(
 	rapid.Int64().AsAny(), rapid.Int().AsAny(), rapid.Int32().AsAny(), rapid.Uint32().AsAny(), rapid.Uint64().AsAny(),
 	rapid.Float64().AsAny(), rapid.Bool().AsAny(), someText.AsAny(),
 	rapid.SampledFrom([]any{
-		int64(math.MinInt64), int64(math.MaxInt64), int64(-32), int64(-33), int64(-128), int64(-129), int64(-32768), int64(-32769),
-		int64(127), int64(128), int64(255), int64(256), int64(65535), int64(65536), int64(math.MaxUint32), int64(math.MaxUint32 + 1),
+		int64(math.MinInt64), int64(math.MaxInt64), int64(-32), int64(-33), int64(-128), int64(-129), int64(-32768),
+		int64(-32769),
+		int64(127), int64(128), int64(255), int64(256), int64(65535), int64(65536), int64(math.MaxUint32),
+		int64(math.MaxUint32 + 1),
 		uint64(math.MaxUint64), math.NaN(), math.Copysign(0, -1), math.Inf(1), "", int8(3),
 		[]byte{1},
 		float32(1), nil,

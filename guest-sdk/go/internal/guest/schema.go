@@ -14,16 +14,18 @@ import (
 )
 
 var (
-	timeType      = reflect.TypeFor[time.Time]()
-	ownEncoding   = []reflect.Type{reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}
+	timeType    = reflect.TypeFor[time.Time]()
+	ownEncoding = []reflect.Type{
+		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
+		reflect.TypeFor[encoding.TextMarshaler](),
+	}
 	binaryMarshal = reflect.TypeFor[encoding.BinaryMarshaler]()
 )
 
 // SchemaOf describes the wire form of a Go type.
 //
-// A schema tells the host which bytes the encoder of this module produces and
-// its decoder accepts, so it follows the rules of the msgpack library and not
-// those of encoding/json where the two differ:
+// A schema tells the host which bytes the encoder of this module produces and its decoder accepts, so it follows the
+// rules of the msgpack library and not those of encoding/json where the two differ:
 //
 //   - the msgpack tag names a field, else the json tag, else the Go name
 //   - embedded structs are flattened, even if a tag names them, unless one of
@@ -35,8 +37,8 @@ func SchemaOf(t reflect.Type) *abi.Schema {
 	return schemaOf(t, nil)
 }
 
-// schemaOf describes t; enclosing are the struct types around it. A type that
-// contains itself is "any" in that place, because schemas are trees.
+// schemaOf describes t; enclosing are the struct types around it. A type that contains itself is "any" in that place,
+// because schemas are trees.
 func schemaOf(t reflect.Type, enclosing []reflect.Type) *abi.Schema {
 	if t == timeType {
 		return &abi.Schema{Type: abi.TypeTime}
@@ -135,8 +137,7 @@ func structFields(t reflect.Type, enclosing []reflect.Type) (fields []abi.Field,
 	return fields, asArray
 }
 
-// inlined returns the fields that an embedded struct adds, and whether it is
-// flattened at all.
+// inlined returns the fields that an embedded struct adds, and whether it is flattened at all.
 func inlined(f reflect.StructField, force bool, before []abi.Field, enclosing []reflect.Type) ([]abi.Field, bool) {
 	t, pointer := f.Type, false
 	for t.Kind() == reflect.Pointer {

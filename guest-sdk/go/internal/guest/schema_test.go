@@ -101,7 +101,13 @@ func TestSchemaOfEverything(t *testing.T) {
 	field("Plain", true, abi.Schema{Type: abi.TypeString})
 	field("labels", false, abi.Schema{Type: abi.TypeMap, Elem: &abi.Schema{Type: abi.TypeString}, Nullable: true})
 	field("tree", true, abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{
-		{Name: "children", Required: true, Schema: &abi.Schema{Type: abi.TypeList, Elem: &abi.Schema{Type: abi.TypeAny, Nullable: true}, Nullable: true}},
+		{
+			Name:     "children",
+			Required: true,
+			Schema: &abi.Schema{
+				Type: abi.TypeList, Elem: &abi.Schema{Type: abi.TypeAny, Nullable: true}, Nullable: true,
+			},
+		},
 		{Name: "value", Required: true, Schema: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
 	}})
 	require.Empty(t, got)
@@ -125,7 +131,12 @@ func TestSchemaAgreesWithTheEncoder(t *testing.T) {
 	}
 	for _, c := range []struct{ zero, full any }{
 		{everything{Owner: &Owner{}}, everything{
-			base: base{ID: "i", Note: "n"}, Owner: &Owner{}, Optional: &two, Pointer: &one, Labels: map[string]string{"a": "b"}, hidden: "h",
+			base:     base{ID: "i", Note: "n"},
+			Owner:    &Owner{},
+			Optional: &two,
+			Pointer:  &one,
+			Labels:   map[string]string{"a": "b"},
+			hidden:   "h",
 		}},
 		{shadow{}, shadow{base: base{Note: "x"}}},
 		{named{}, named{}},

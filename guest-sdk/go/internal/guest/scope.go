@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Scope gives workflow code access to its execution: it holds the coroutine that
-// the code runs in, and the region that its waits end with.
+// Scope gives workflow code access to its execution: it holds the coroutine that the code runs in, and the region that
+// its waits end with.
 type Scope struct {
 	co     *Coroutine
 	region *Region
@@ -18,8 +18,7 @@ type Scope struct {
 // Shield returns a scope whose waits end neither with an interrupt nor with a region around it.
 func (s Scope) Shield() Scope { return Scope{co: s.co, region: &Region{}} }
 
-// Interrupted tells whether the execution was asked to stop and the scope is not
-// shielded.
+// Interrupted tells whether the execution was asked to stop and the scope is not shielded.
 func (s Scope) Interrupted() bool {
 	root := s.co.ex.root
 	return root.err != nil && s.region.inside(root)
@@ -49,12 +48,15 @@ func (s Scope) Host() Host { s.check("Logger"); return s.co.ex.host }
 // check refuses a context that did not come from the SDK.
 func (s Scope) check(what string) {
 	if s.co == nil {
-		panic(abi.Errorf(abi.CodeWrongContext, "%s was called with an empty cruster.Context: pass on the one that the workflow was given", what))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"%s was called with an empty cruster.Context: pass on the one that the workflow was given", what,
+		))
 	}
 }
 
-// Issue asks the host for an op with this body. If the host refuses it, or the scope is
-// already over, the promise is settled at once.
+// Issue asks the host for an op with this body. If the host refuses it, or the scope is already over, the promise is
+// settled at once.
 func (s Scope) Issue(op *Call, what Label, body []byte) *Promise {
 	if s.co == nil {
 		s.check(what.String())
@@ -76,8 +78,8 @@ func (s Scope) Issue(op *Call, what Label, body []byte) *Promise {
 	return p
 }
 
-// Patch asks whether the run takes a change of the code, once for each id. The wait
-// is not ended by an interrupt: code that cleans up may ask too.
+// Patch asks whether the run takes a change of the code, once for each id. The wait is not ended by an interrupt: code
+// that cleans up may ask too.
 func (s Scope) Patch(op *Call, id string) *Promise {
 	s.check("Patched")
 	s.co.beginCall(Label{"Patched", ""})

@@ -11,8 +11,10 @@ import (
 
 func TestEmptyScopeIsRefused(t *testing.T) {
 	t.Parallel()
-	require.PanicsWithError(t, "CR-4002: Now was called with an empty cruster.Context: pass on the one that the workflow was given",
-		func() { Scope{}.Now() })
+	require.PanicsWithError(
+		t, "CR-4002: Now was called with an empty cruster.Context: pass on the one that the workflow was given",
+		func() { Scope{}.Now() },
+	)
 }
 
 func TestShieldedOpsAreIssuedAfterAnInterrupt(t *testing.T) {
@@ -27,7 +29,9 @@ func TestShieldedOpsAreIssuedAfterAnInterrupt(t *testing.T) {
 		return sleepOnce(s.Shield(), body)
 	})
 	require.Nil(t, out)
-	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.MustMarshal(abi.Interruption{})}}}))
+	require.Nil(
+		t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.MustMarshal(abi.Interruption{})}}}),
+	)
 	require.ErrorIs(t, refused, ErrInterrupted)
 	require.EqualValues(t, 3, host.ops, "the wait for an interrupt, the first sleep and the shielded one")
 	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}})

@@ -31,10 +31,10 @@ func (w *Workflow) accepts(name string) bool {
 
 // signalQueue is where the signals of one name arrive.
 //
-// A signal that was delivered is not delivered again to this run, so it must reach the workflow,
-// even if no coroutine waits for it any more when it arrives. Therefore the op that receives is never
-// cancelled, there is one at a time, and a signal goes to the first promise that a
-// coroutine waits for. If there is none, the signal is kept for the next that asks.
+// A signal that was delivered is not delivered again to this run, so it must reach the workflow, even if no coroutine
+// waits for it any more when it arrives. Therefore the op that receives is never cancelled, there is one at a time, and
+// a signal goes to the first promise that a coroutine waits for. If there is none, the signal is kept for the next that
+// asks.
 type signalQueue struct {
 	ex   *Execution
 	call *Call
@@ -42,15 +42,15 @@ type signalQueue struct {
 	// pending says that an op is to receive the next signal.
 	pending bool
 	op      uint32
-	// kept are signals that were not taken, in order. No other is asked for while one is
-	// there: that would tell the host that the workflow has looked at it.
+	// kept are signals that were not taken, in order. No other is asked for while one is there: that would tell the
+	// host that the workflow has looked at it.
 	kept [][]byte
 	// waiting are the promises that coroutines wait for, in the order in which they began.
 	waiting []*Promise
 }
 
-// Receive is a promise of the next signal of a name. It takes one when a coroutine waits
-// for it or looks at it: a promise that was given up takes none.
+// Receive is a promise of the next signal of a name. It takes one when a coroutine waits for it or looks at it: a
+// promise that was given up takes none.
 func (s Scope) Receive(call *Call, name string) *Promise {
 	what := Label{"signal", name}
 	if s.co == nil {
@@ -60,8 +60,11 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 	defer s.co.endCall()
 	ex := s.co.ex
 	if !ex.workflow.accepts(name) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s waits for signal %q, which it does not accept: declare it where the workflow is made, with Accepts",
-			ex.workflow.Name, name))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"workflow %s waits for signal %q, which it does not accept: declare it where the workflow is made, with Accepts",
+			ex.workflow.Name, name,
+		))
 	}
 	p := &Promise{ex: ex, what: what, signal: true}
 	if err := s.region.ended(); err != nil {
@@ -74,8 +77,8 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 	return p
 }
 
-// TryReceive is a promise of the next signal of a name that is settled if the signal is there.
-// If so, the one after it is asked for: it is there the next time.
+// TryReceive is a promise of the next signal of a name that is settled if the signal is there. If so, the one after it
+// is asked for: it is there the next time.
 func (s Scope) TryReceive(call *Call, name string) *Promise {
 	p := s.Receive(call, name)
 	if !p.settled && p.takeKept() {
@@ -196,8 +199,8 @@ func (p *Promise) takeKept() bool {
 	return true
 }
 
-// onlyIdle tells whether all that is pending, besides the wait for an interrupt, are ops
-// that are to receive signals for which no coroutine waits, or updates that wake none.
+// onlyIdle tells whether all that is pending, besides the wait for an interrupt, are ops that are to receive signals
+// for which no coroutine waits, or updates that wake none.
 func (ex *Execution) onlyIdle() bool {
 	idle := 0
 	if ex.updates != nil && !ex.updatesWake() {
@@ -218,8 +221,8 @@ func (ex *Execution) onlyIdle() bool {
 	return others == idle
 }
 
-// KeptSignals are the values of signals of a name that were delivered, and that the
-// workflow has not looked at. It is for tests.
+// KeptSignals are the values of signals of a name that were delivered, and that the workflow has not looked at. It is
+// for tests.
 func (ex *Execution) KeptSignals(name string) [][]byte {
 	if q := ex.signals[name]; q != nil {
 		return q.kept

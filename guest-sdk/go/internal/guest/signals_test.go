@@ -37,8 +37,8 @@ func raceThenReceive(s Scope, _ []byte) ([]byte, error) {
 	return []byte(fmt.Sprint(won, " ", value)), err
 }
 
-// TestASignalBehindATimerIsNotLost: the timer and the signal come with the same turn, and
-// the timer ends the wait for the signal.
+// TestASignalBehindATimerIsNotLost: the timer and the signal come with the same turn, and the timer ends the wait for
+// the signal.
 func TestASignalBehindATimerIsNotLost(t *testing.T) {
 	t.Parallel()
 	host := &silentHost{}

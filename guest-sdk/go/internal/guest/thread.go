@@ -11,14 +11,13 @@ import (
 
 // thread is the goroutine of a coroutine inside a module.
 //
-// A turn hands control over twice: to a coroutine, and back. Through channels each of the
-// two goes through Go's scheduler, which took half the time of a short turn. The threads
-// of package iter switch from one goroutine to the other directly, so they are used
-// where nothing else is wanted of the switch: a test wants a limit of time, too, and uses
-// channels.
+// A turn hands control over twice: to a coroutine, and back. Through channels each of the two goes through Go's
+// scheduler, which took half the time of a short turn. The threads of package iter switch from one goroutine to the
+// other directly, so they are used where nothing else is wanted of the switch: a test wants a limit of time, too, and
+// uses channels.
 //
-// When its coroutine has ended, a thread can run another. One is kept for that. WarmUp
-// leaves one behind, so that a workflow begins with a stack that has grown already.
+// When its coroutine has ended, a thread can run another. One is kept for that. WarmUp leaves one behind, so that a
+// workflow begins with a stack that has grown already.
 type thread struct {
 	next  func() (struct{}, bool)
 	stop  func()
@@ -72,19 +71,21 @@ func (t *thread) run(yield func(struct{}) bool) {
 	returned = true
 }
 
-// crash ends the module as Go does after a panic that nothing recovered. Package iter
-// would carry the panic over to the dispatcher, and the stack would be lost. It is called
-// by a deferred function, while the stack of the panic is still there.
+// crash ends the module as Go does after a panic that nothing recovered. Package iter would carry the panic over to the
+// dispatcher, and the stack would be lost. It is called by a deferred function, while the stack of the panic is still
+// there.
 func crash(reason any) {
 	if reason == nil {
 		select {} // runtime.Goexit: nothing gives control back, which is a deadlock
 	}
-	fmt.Fprintf(os.Stderr, "panic: %s\n\n%s", strings.ReplaceAll(fmt.Sprint(reason), "\n", "\n\t"), panicStack(string(debug.Stack())))
+	fmt.Fprintf(
+		os.Stderr, "panic: %s\n\n%s", strings.ReplaceAll(fmt.Sprint(reason), "\n", "\n\t"),
+		panicStack(string(debug.Stack())),
+	)
 	os.Exit(2)
 }
 
-// panicStack is the stack of a panic, as Go prints it: without the functions that were
-// called since.
+// panicStack is the stack of a panic, as Go prints it: without the functions that were called since.
 func panicStack(stack string) string {
 	head, frames, _ := strings.Cut(stack, "\n")
 	_, rest, found := strings.Cut("\n"+frames, "\npanic(")

@@ -55,7 +55,9 @@ func (w *Workflow) updateInfo() []abi.UpdateInfo {
 	all := make([]abi.UpdateInfo, 0, len(w.Updates))
 	for _, u := range w.Updates {
 		CheckTypes(fmt.Sprintf("update %q", u.Name), u.Input, u.Output)
-		all = append(all, abi.UpdateInfo{Input: SchemaOf(u.Input), Name: u.Name, Output: SchemaOf(u.Output), Validated: u.Validated})
+		all = append(all, abi.UpdateInfo{
+			Input: SchemaOf(u.Input), Name: u.Name, Output: SchemaOf(u.Output), Validated: u.Validated,
+		})
 	}
 	slices.SortFunc(all, func(a, b abi.UpdateInfo) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -161,7 +163,11 @@ func (s Scope) HandleUpdate(name string, handler UpdateHandler) {
 	defer s.co.endCall()
 	ex := s.co.ex
 	if _, ok := ex.workflow.update(name); !ok {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not take the update %s: declare it where the workflow is made, with Takes", ex.workflow.Name, name))
+		panic(abi.Errorf(
+			abi.CodeWrongContext,
+			"workflow %s does not take the update %s: declare it where the workflow is made, with Takes",
+			ex.workflow.Name, name,
+		))
 	}
 	ex.updates.handlers[name] = handler
 	ex.updates.waiting = slices.DeleteFunc(ex.updates.waiting, func(r abi.UpdateRequest) bool {

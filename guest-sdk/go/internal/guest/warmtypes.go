@@ -17,8 +17,8 @@ var ownDecoding = []reflect.Type{
 	reflect.TypeFor[encoding.BinaryUnmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
-// warmTypes has the codec look at the structs that the module takes and returns: it reads
-// their tags when it first sees them, which takes longer than many a step.
+// warmTypes has the codec look at the structs that the module takes and returns: it reads their tags when it first sees
+// them, which takes longer than many a step.
 func (r *Registry) warmTypes() {
 	seen := map[reflect.Type]bool{}
 	for _, body := range ofCalls {
@@ -90,16 +90,16 @@ func warmType(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// encodesItself tells whether values of a type have code of the module encode or decode
-// them. That must not run before it is called for.
+// encodesItself tells whether values of a type have code of the module encode or decode them. That must not run before
+// it is called for.
 func encodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return selfEncoded(t) != nil || slices.ContainsFunc(ownDecoding, p.Implements)
 }
 
-// warmStruct decodes a struct without fields and encodes a nil pointer to one. So no field
-// is looked at, only its type. It reports false if the codec has something against it, or
-// would complain about it: that has time until the type is used.
+// warmStruct decodes a struct without fields and encodes a nil pointer to one. So no field is looked at, only its type.
+// It reports false if the codec has something against it, or would complain about it: that has time until the type is
+// used.
 func warmStruct(t reflect.Type) (ok bool) {
 	fields, _ := structFields(t, []reflect.Type{t})
 	slices.SortFunc(fields, func(a, b abi.Field) int { return cmp.Compare(a.Name, b.Name) })

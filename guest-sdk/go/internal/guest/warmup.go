@@ -40,8 +40,8 @@ var spans struct {
 	pointers []*byte
 }
 
-// fillSpans allocates an object of every small size. Go takes memory for objects of a size
-// when the first of them is wanted, which costs twenty times as much as the object.
+// fillSpans allocates an object of every small size. Go takes memory for objects of a size when the first of them is
+// wanted, which costs twenty times as much as the object.
 func fillSpans() {
 	const largest, step = 1 << 10, 8
 	for size := step; size <= largest; size += step {
@@ -73,7 +73,13 @@ func warmUpOnce() bool {
 	}})
 	body := abi.MustMarshal(map[string]any{"number": 1, "text": "warm"})
 	inv, err := DecodeInvocation(abi.MustMarshal(&abi.Invocation{
-		Kind: abi.InvokeActivity, Name: "warm", Body: body, Attempt: 1, Execution: "warm/Up/1", Namespace: "warm", Time: 1,
+		Kind:      abi.InvokeActivity,
+		Name:      "warm",
+		Body:      body,
+		Attempt:   1,
+		Execution: "warm/Up/1",
+		Namespace: "warm",
+		Time:      1,
 	}))
 	if err != nil {
 		return false
@@ -92,7 +98,9 @@ func warmUpOnce() bool {
 	if ex == nil {
 		return false
 	}
-	resume, err := DecodeResume(abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}), nil)
+	resume, err := DecodeResume(
+		abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}), nil,
+	)
 	if err != nil {
 		return false
 	}
@@ -140,11 +148,15 @@ func (*warmState) Restore() {}
 // warmUpOperations runs an operation that is no part of the module.
 func warmUpOperations(h Host, inv abi.Invocation) bool {
 	e := &Entity{Name: "warm", State: &StateType{New: func() State { return &warmState{} }}}
-	e.Add(&Operation{Name: "warm", Run: func(_ *OperationRun, _ State, input []byte) ([]byte, error) { return input, nil }})
+	e.Add(&Operation{
+		Name: "warm", Run: func(_ *OperationRun, _ State, input []byte) ([]byte, error) { return input, nil },
+	})
 	r := &Registry{}
 	r.AddEntity(e)
 	inv.Kind = abi.InvokeOperations
-	inv.Body = abi.MustMarshal(&abi.Operations{Operations: []abi.EntityCall{{Input: inv.Body, Operation: "warm"}}, State: inv.Body})
+	inv.Body = abi.MustMarshal(&abi.Operations{
+		Operations: []abi.EntityCall{{Input: inv.Body, Operation: "warm"}}, State: inv.Body,
+	})
 	_, outcome := r.Start(h, inv, Options{})
 	if outcome == nil || outcome.Error != nil {
 		return false

@@ -68,9 +68,9 @@ func NoteRunning(context any) {
 // The test kit sets it.
 var IsWorkflows = func(_ string) bool { return false }
 
-// RunningHere is the context of the attempt that this goroutine is of. inside is false if it is of the test; a workflow is inside
-// and has no context. If it is not known, because goroutines between it and the attempt have ended, it is taken for one of an attempt
-// while there are any.
+// RunningHere is the context of the attempt that this goroutine is of. inside is false if it is of the test; a workflow
+// is inside and has no context. If it is not known, because goroutines between it and the attempt have ended, it is
+// taken for one of an attempt while there are any.
 func RunningHere() (context any, inside bool) {
 	if isOfWorkflow() {
 		return nil, true
@@ -99,8 +99,8 @@ func isOfWorkflow() bool {
 	return g.Bubble != "" && IsWorkflows(g.Bubble)
 }
 
-// attemptHere is the attempt that this goroutine is of; nil if it is of none. It is lost if goroutines between it and the attempt, or the
-// test, have ended.
+// attemptHere is the attempt that this goroutine is of; nil if it is of none. It is lost if goroutines between it and
+// the attempt, or the test, have ended.
 func attemptHere() (a *attemptOf, lost bool) {
 	id := stacks.ID()
 	if a, known := known(id); known {

@@ -9,9 +9,8 @@ import (
 
 // EncodeBody encodes the body of an op.
 //
-// Every turn decodes one body and encodes a few, and reflection is slow inside
-// WebAssembly: it took most of the time of a turn. So this file encodes and
-// decodes by hand the bodies that every turn needs. The rare bodies, and the rare
+// Every turn decodes one body and encodes a few, and reflection is slow inside WebAssembly: it took most of the time of
+// a turn. So this file encodes and decodes by hand the bodies that every turn needs. The rare bodies, and the rare
 // parts of the others, go through abi's codec. A test compares the two.
 func EncodeBody(body any) []byte {
 	switch b := body.(type) {
@@ -41,12 +40,11 @@ func EncodeBody(body any) []byte {
 	}
 }
 
-// ActivityBody is the body of an activity op but for its input, which alone differs
-// from one call of an activity to the next.
+// ActivityBody is the body of an activity op but for its input, which alone differs from one call of an activity to the
+// next.
 type ActivityBody struct{ afterInput []byte }
 
-// activityBeforeInput is how the body of an activity op begins: a map of five fields,
-// and the name of the first.
+// activityBeforeInput is how the body of an activity op begins: a map of five fields, and the name of the first.
 const activityBeforeInput = "\x85\xa5input"
 
 // NewActivityBody encodes all of a but its input.

@@ -145,8 +145,7 @@ func (d *wireReader) error() *abi.Error {
 
 var errWire = errors.New("the body is malformed")
 
-// wireReader reads values from the front of a body. After an error it returns
-// zero values and keeps the error.
+// wireReader reads values from the front of a body. After an error it returns zero values and keeps the error.
 //
 // It copies nothing, and its small functions do much in one go: inside WebAssembly a call costs
 // more than the work of most of them.

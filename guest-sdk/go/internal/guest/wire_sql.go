@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// EncodeSQL encodes a statement and its arguments, by hand as [EncodeBody] does: by abi's codec it costs an activity more than all
-// else that the SDK does for it. Arguments that are not plain go through abi's codec, all of them.
+// EncodeSQL encodes a statement and its arguments, by hand as [EncodeBody] does: by abi's codec it costs an activity
+// more than all else that the SDK does for it. Arguments that are not plain go through abi's codec, all of them.
 func EncodeSQL(query string, args []any) ([]byte, error) {
 	encoded, plain := appendPlain(make([]byte, 0, 16*(1+len(args))), args)
 	if !plain {

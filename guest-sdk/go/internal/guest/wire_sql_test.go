@@ -15,9 +15,12 @@ import (
 func sqlValues() []any {
 	long := strings.Repeat("long", maxScalar)
 	return []any{
-		nil, true, false, 0, 1, -1, 127, 128, -32, -33, 255, 256, 65_535, 65_536, math.MaxInt32, math.MinInt32, int64(math.MaxInt64), int64(math.MinInt64),
-		int8(-5), int16(300), int32(-70_000), uint8(200), uint16(65_535), uint32(math.MaxUint32), uint64(math.MaxInt64), uint64(math.MaxUint64),
-		1.5, 0.0, math.Inf(-1), float32(2.5), "", "text", "ä\x00🚀", "\xff", strings.Repeat("x", 31), strings.Repeat("x", 32), strings.Repeat("x", 300), long,
+		nil, true, false, 0, 1, -1, 127, 128, -32, -33, 255, 256, 65_535, 65_536, math.MaxInt32, math.MinInt32,
+		int64(math.MaxInt64), int64(math.MinInt64),
+		int8(-5), int16(300), int32(-70_000), uint8(200), uint16(65_535), uint32(math.MaxUint32), uint64(math.MaxInt64),
+		uint64(math.MaxUint64),
+		1.5, 0.0, math.Inf(-1), float32(2.5), "", "text", "ä\x00🚀", "\xff", strings.Repeat("x", 31),
+		strings.Repeat("x", 32), strings.Repeat("x", 300), long,
 		[]byte{},
 		[]byte(nil),
 		[]byte{1, 2},
@@ -52,7 +55,10 @@ func TestSQLAgreesWithABI(t *testing.T) {
 		require.Equal(t, reply, got)
 	}
 	for _, reply := range []abi.QueryReply{
-		{}, {Columns: []string{}, Rows: [][]any{}}, {Columns: []string{"a", "b"}, Rows: [][]any{{1, nil}, nil, {}}}, {Columns: []string{"a"}, Rows: [][]any{all}},
+		{},
+		{Columns: []string{}, Rows: [][]any{}},
+		{Columns: []string{"a", "b"}, Rows: [][]any{{1, nil}, nil, {}}},
+		{Columns: []string{"a"}, Rows: [][]any{all}},
 	} {
 		data := abi.MustMarshal(&reply)
 		var want abi.QueryReply

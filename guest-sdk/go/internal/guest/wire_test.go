@@ -11,14 +11,21 @@ import (
 
 var (
 	someText  = rapid.OneOf(rapid.String(), rapid.StringN(0, 300, -1))
-	someBytes = rapid.OneOf(rapid.Just([]byte(nil)), rapid.SliceOf(rapid.Byte()), rapid.SliceOfN(rapid.Byte(), 200, 70_000))
+	someBytes = rapid.OneOf(
+		rapid.Just([]byte(nil)), rapid.SliceOf(rapid.Byte()), rapid.SliceOfN(rapid.Byte(), 200, 70_000),
+	)
 	// someUnread is nil more often than not, as it is.
 	someUnread = rapid.OneOf(rapid.Just([]string(nil)), rapid.Just([]string{"paid", ""}))
 	someError  = rapid.Custom(func(t *rapid.T) *abi.Error {
 		if rapid.Bool().Draw(t, "no error") {
 			return nil
 		}
-		return &abi.Error{Code: abi.CodeActivityFailed, Message: someText.Draw(t, "message"), Details: someBytes.Draw(t, "details"), Retryable: rapid.Bool().Draw(t, "retryable")}
+		return &abi.Error{
+			Code:      abi.CodeActivityFailed,
+			Message:   someText.Draw(t, "message"),
+			Details:   someBytes.Draw(t, "details"),
+			Retryable: rapid.Bool().Draw(t, "retryable"),
+		}
 	})
 )
 
@@ -30,12 +37,22 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 			abi.Interrupted{},
 			abi.Unlock{},
 			abi.Update{},
-			abi.Answer{Error: someError.Draw(t, "error"), ID: someText.Draw(t, "id"), Value: someBytes.Draw(t, "value")},
+			abi.Answer{
+				Error: someError.Draw(t, "error"), ID: someText.Draw(t, "id"), Value: someBytes.Draw(t, "value"),
+			},
 			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
 			abi.Deferred{Name: someText.Draw(t, "name")},
-			abi.EntityMessage{Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation")},
+			abi.EntityMessage{
+				Entity:    someText.Draw(t, "entity"),
+				Input:     someBytes.Draw(t, "input"),
+				Operation: someText.Draw(t, "operation"),
+			},
 			abi.Receive{Name: someText.Draw(t, "name")},
-			abi.Signal{Execution: someText.Draw(t, "execution"), Name: someText.Draw(t, "name"), Value: someBytes.Draw(t, "value")},
+			abi.Signal{
+				Execution: someText.Draw(t, "execution"),
+				Name:      someText.Draw(t, "name"),
+				Value:     someBytes.Draw(t, "value"),
+			},
 			abi.Resolve{Error: someError.Draw(t, "error"), Name: "n", Value: someBytes.Draw(t, "value")},
 			abi.Call{
 				Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), KeyMode: abi.KeyRaw,
@@ -57,7 +74,9 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(t, "replies") {
 			r := abi.OperationReply{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
 			for range rapid.IntRange(0, 17).Draw(t, "sent") {
-				r.Sent = append(r.Sent, abi.EntityMessage{Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: "o"})
+				r.Sent = append(r.Sent, abi.EntityMessage{
+					Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: "o",
+				})
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "started") {
 				r.Started = append(r.Started, abi.Call{Input: someBytes.Draw(t, "input"), Workflow: "w"})
@@ -70,7 +89,9 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 		require.Equal(t, abi.MustMarshal(reply), EncodeOperationsReply(reply))
 		o := &abi.Outcome{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
 		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
-		o = &abi.Outcome{Continue: &abi.Continue{Input: someBytes.Draw(t, "input"), Unread: someUnread.Draw(t, "unread")}}
+		o = &abi.Outcome{
+			Continue: &abi.Continue{Input: someBytes.Draw(t, "input"), Unread: someUnread.Draw(t, "unread")},
+		}
 		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
 	})
 }
@@ -79,10 +100,16 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		inv := abi.Invocation{
-			Attempt: int(rapid.Int64().Draw(t, "attempt")), Body: someBytes.Draw(t, "body"), Execution: someText.Draw(t, "execution"),
-			IdempotencyKey: someText.Draw(t, "key"), Kind: abi.InvokeActivity, Name: someText.Draw(t, "name"),
-			Namespace: someText.Draw(t, "namespace"), Seed: someBytes.Draw(t, "seed"), Time: rapid.Int64().Draw(t, "time"),
-			Unread: someUnread.Draw(t, "unread"),
+			Attempt:        int(rapid.Int64().Draw(t, "attempt")),
+			Body:           someBytes.Draw(t, "body"),
+			Execution:      someText.Draw(t, "execution"),
+			IdempotencyKey: someText.Draw(t, "key"),
+			Kind:           abi.InvokeActivity,
+			Name:           someText.Draw(t, "name"),
+			Namespace:      someText.Draw(t, "namespace"),
+			Seed:           someBytes.Draw(t, "seed"),
+			Time:           rapid.Int64().Draw(t, "time"),
+			Unread:         someUnread.Draw(t, "unread"),
 		}
 		got, err := DecodeInvocation(abi.MustMarshal(inv))
 		require.NoError(t, err)
@@ -99,9 +126,15 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r, again)
 
-		o := abi.Operations{Operations: []abi.EntityCall{}, State: someBytes.Draw(t, "state"), Version: rapid.Uint32().Draw(t, "version")}
+		o := abi.Operations{
+			Operations: []abi.EntityCall{},
+			State:      someBytes.Draw(t, "state"),
+			Version:    rapid.Uint32().Draw(t, "version"),
+		}
 		for range rapid.IntRange(0, 20).Draw(t, "operations") {
-			o.Operations = append(o.Operations, abi.EntityCall{Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation")})
+			o.Operations = append(o.Operations, abi.EntityCall{
+				Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation"),
+			})
 		}
 		operations, err := DecodeOperations(abi.MustMarshal(o))
 		require.NoError(t, err)
@@ -124,7 +157,9 @@ func TestDecodeIgnoresUnknownFields(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add(abi.MustMarshal(abi.Invocation{Kind: abi.InvokeKey, Body: []byte{1}}))
-	f.Add(abi.MustMarshal(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}, {Op: 2, Error: abi.Errorf(abi.CodeSQL, "x")}}}))
+	f.Add(abi.MustMarshal(abi.Resume{
+		Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}, {Op: 2, Error: abi.Errorf(abi.CodeSQL, "x")}},
+	}))
 	f.Add(abi.MustMarshal(abi.Invocation{Kind: abi.InvokeWorkflow, Unread: []string{"paid"}}))
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -140,14 +140,17 @@ func (g *Goroutine) In(function string) bool {
 }
 
 // notAuthors are prefixes of functions that say nothing about the author's code.
-var notAuthors = []string{"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/", "time."}
+var notAuthors = []string{
+	"runtime.", "runtime/", "internal/", "sync.", "iter.", "panic", "testing.", "testing/", "time.",
+}
 
 // sdk is the guest SDK.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"
 
 // IsAuthors tells whether a frame is the author's: neither of the SDK nor of its runner.
 func (f Frame) IsAuthors() bool {
-	if rest, ok := strings.CutPrefix(f.Function, sdk); ok && rest != "" && (rest[0] == '.' || rest[0] == '/' || rest[0] == '_') {
+	if rest, ok := strings.CutPrefix(f.Function, sdk); ok && rest != "" &&
+		(rest[0] == '.' || rest[0] == '/' || rest[0] == '_') {
 		return strings.Contains(f.Place, "_test.go:")
 	}
 	return !slices.ContainsFunc(notAuthors, func(p string) bool { return strings.HasPrefix(f.Function, p) })
@@ -174,8 +177,8 @@ const (
 	maxSleepers = 3
 )
 
-// Where says which of the author's functions a goroutine is in: " (in main.f a/main.go:12 < main.g a/main.go:30)". It is empty
-// if it is in none.
+// Where says which of the author's functions a goroutine is in: " (in main.f a/main.go:12 < main.g a/main.go:30)". It
+// is empty if it is in none.
 func (g *Goroutine) Where() string {
 	var names []string
 	for _, f := range g.Frames {
@@ -250,7 +253,13 @@ func waits(all []Goroutine, asked func(state string) bool) (waits []string) {
 			state = coroutine
 		}
 		if i >= 0 && g.State != "synctest.Run" && asked(state) {
-			waits = append(waits, fmt.Sprintf("goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state, short(g.Frames[i].Place)))
+			waits = append(
+				waits,
+				fmt.Sprintf(
+					"goroutine %d, in %s, waits (%s) at %s", g.ID, g.Frames[i].Function, state,
+					short(g.Frames[i].Place),
+				),
+			)
 		}
 	}
 	return waits

@@ -23,12 +23,30 @@ main.f[...](0x1)
 
 no goroutine`)
 	require.Equal(t, []Goroutine{
-		{ID: 7, State: "running", Parent: 1, Frames: []Frame{{"main.(*T).run", "/src/orders/main.go:12"}, {"github.com/cruster/cruster/guest-sdk/go.Sleep", "/sdk/sleep.go:9"}}},
-		{ID: 8, State: "select (no cases)", Durable: true, Bubble: "3", Frames: []Frame{{"main.f[...]", "/src/orders/f.go:1"}}},
+		{
+			ID:     7,
+			State:  "running",
+			Parent: 1,
+			Frames: []Frame{
+				{"main.(*T).run", "/src/orders/main.go:12"},
+				{"github.com/cruster/cruster/guest-sdk/go.Sleep", "/sdk/sleep.go:9"},
+			},
+		},
+		{
+			ID:      8,
+			State:   "select (no cases)",
+			Durable: true,
+			Bubble:  "3",
+			Frames:  []Frame{{"main.f[...]", "/src/orders/f.go:1"}},
+		},
 	}, all)
 	require.Equal(t, " (in main.(*T).run orders/main.go:12)", all[0].Where())
-	require.Equal(t, ": goroutine 7, in main.(*T).run, waits (running) at orders/main.go:12; goroutine 8, in main.f[...], waits (select (no cases)) at orders/f.go:1",
-		WhoWaits([]Goroutine{all[1], all[0]}))
+	require.Equal(
+		t,
+		": goroutine 7, in main.(*T).run, waits (running) at orders/main.go:12; goroutine 8, in main.f[...], waits "+
+			"(select (no cases)) at orders/f.go:1",
+		WhoWaits([]Goroutine{all[1], all[0]}),
+	)
 	require.Empty(t, WhoWaits(nil))
 }
 

@@ -8,7 +8,9 @@ import (
 )
 
 // Charge is an activity; shop has another of that name.
-var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, _ int) (string, error) { return "billing", nil })
+var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, _ int) (string, error) {
+	return "billing", nil
+})
 
 // Process has the name of a workflow of shop. The workflow that it calls is its own.
 var Process = cruster.NewWorkflow("Process", func(ctx cruster.Context, cents int) (string, error) {
@@ -21,7 +23,9 @@ var Process = cruster.NewWorkflow("Process", func(ctx cruster.Context, cents int
 })
 
 // Note is called by Process.
-var Note = cruster.NewWorkflow("Note", func(_ cruster.Context, who string) (string, error) { return "noted by " + who, nil })
+var Note = cruster.NewWorkflow("Note", func(_ cruster.Context, who string) (string, error) {
+	return "noted by " + who, nil
+})
 
 // Ledger adds up.
 var Ledger = cruster.NewStatefulEntity[int]("Ledger")
@@ -32,4 +36,6 @@ var Add = cruster.NewOperation(Ledger, "add", func(_ *cruster.EntityContext, tot
 	return fmt.Sprint(*total), nil
 })
 
-var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "invoices", SQL: "CREATE TABLE billing_invoices (id TEXT)"})
+var _ = cruster.Migrations(cruster.Migration{
+	Version: 1, Name: "invoices", SQL: "CREATE TABLE billing_invoices (id TEXT)",
+})

@@ -6,7 +6,9 @@ import (
 )
 
 // Charge is an activity; billing has another of that name.
-var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, _ int) (string, error) { return "shop", nil })
+var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, _ int) (string, error) {
+	return "shop", nil
+})
 
 // Process calls the workflow of the same name in billing, and an entity there.
 var Process = cruster.NewWorkflow("Process", func(ctx cruster.Context, cents int) ([]string, error) {

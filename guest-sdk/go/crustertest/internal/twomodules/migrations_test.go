@@ -39,5 +39,11 @@ func TestMigrationsOfTwoModules(t *testing.T) {
 		_, err = crustertest.Run(t, billing.Note, "me", opts...)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"PRAGMA foreign_keys = ON", "CREATE TABLE billing_invoices (id TEXT)", "CREATE TABLE shop_orders (id TEXT)"}, database.statements)
+	require.Equal(
+		t,
+		[]string{
+			"PRAGMA foreign_keys = ON", "CREATE TABLE billing_invoices (id TEXT)", "CREATE TABLE shop_orders (id TEXT)",
+		},
+		database.statements,
+	)
 }

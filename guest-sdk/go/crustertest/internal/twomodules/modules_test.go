@@ -14,17 +14,23 @@ import (
 
 const below = "github.com/cruster/cruster/guest-sdk/go/crustertest/internal"
 
-var bothModules = []crustertest.Option{crustertest.Deploy("shop", below+"/shop"), crustertest.Deploy("billing", below+"/billing")}
+var bothModules = []crustertest.Option{
+	crustertest.Deploy("shop", below+"/shop"), crustertest.Deploy("billing", below+"/billing"),
+}
 
 // Two modules, whose workflows, activities and entities have the same names, call each other.
 func TestTwoModules(t *testing.T) {
 	t.Parallel()
 	e := crustertest.NewEntities(t, bothModules...)
 	var h crustertest.History
-	got, err := crustertest.Run(t, shop.Process, 5, append(bothModules, crustertest.UseEntities(e), crustertest.Record(&h))...)
+	got, err := crustertest.Run(
+		t, shop.Process, 5, append(bothModules, crustertest.UseEntities(e), crustertest.Record(&h))...,
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"shop", "noted by billing in billing/Process/one", "5", "shop/Process/one"}, got)
-	require.Equal(t, []string{"activity charge", "call billing/Process", "entity_call billing/Ledger/all.add"}, h.Steps())
+	require.Equal(
+		t, []string{"activity charge", "call billing/Process", "entity_call billing/Ledger/all.add"}, h.Steps(),
+	)
 	crustertest.Replay(t, &h)
 
 	total, err := crustertest.Call(e, billing.Add, "all", 2)
@@ -42,10 +48,21 @@ func TestStubsOfOneModule(t *testing.T) {
 	t.Parallel()
 	stubbed := func(*cruster.ActivityContext, int) (string, error) { return "a stub", nil }
 	var h crustertest.History
-	got, err := crustertest.Run(t, shop.Process, 5, append(bothModules, crustertest.Stub(billing.Charge, stubbed), crustertest.Takes(billing.Charge, time.Second),
-		crustertest.StubOperation(billing.Add, func(id string, cents int) (string, error) { return "added to " + id, nil }), crustertest.Record(&h))...)
+	got, err := crustertest.Run(
+		t,
+		shop.Process,
+		5,
+		append(bothModules, crustertest.Stub(billing.Charge, stubbed), crustertest.Takes(billing.Charge, time.Second),
+			crustertest.StubOperation(billing.Add, func(id string, cents int) (string, error) {
+				return "added to " + id, nil
+			}),
+			crustertest.Record(&h),
+		)...,
+	)
 	require.NoError(t, err)
-	require.Equal(t, []string{"shop", "noted by a stub in billing/Process/one", "added to all", "shop/Process/one"}, got)
+	require.Equal(
+		t, []string{"shop", "noted by a stub in billing/Process/one", "added to all", "shop/Process/one"}, got,
+	)
 	require.Equal(t, time.Second, h.Duration())
 
 	note, err := crustertest.Run(t, billing.Process, 5, bothModules...)
@@ -65,6 +82,8 @@ func TestModulesThatAreNotClear(t *testing.T) {
 	_, err = crustertest.Run(t, shop.Process, 5, crustertest.Deploy("billing", below+"/bilding"))
 	require.ErrorContains(t, err, "no package "+below+"/bilding has registered anything; these have: ")
 	require.ErrorContains(t, err, below+"/billing")
-	_, err = crustertest.Run(t, shop.Process, 5, crustertest.Deploy("shop", below+"/shop"), crustertest.Deploy("other", below+"/billing"))
+	_, err = crustertest.Run(
+		t, shop.Process, 5, crustertest.Deploy("shop", below+"/shop"), crustertest.Deploy("other", below+"/billing"),
+	)
 	require.ErrorContains(t, err, `there is no deployment "billing" in this test`)
 }
