@@ -26,7 +26,9 @@ func TestAStepAddsOneCommit(t *testing.T) {
 			for _, sql := range []bool{false, true} {
 				harness.TryUntil(t, fmt.Sprintf("%d steps, sql: %v, add a commit each", steps, sql), func(i int) bool {
 					before := count("cruster_commits_total")
-					harness.Execute[int](t, e, "steps/Steps", object{"n": steps, "sql": sql, "run": fmt.Sprint(steps, i)})
+					harness.Execute[int](t, e, "steps/Steps", object{
+						"n": steps, "sql": sql, "run": fmt.Sprint(steps, i),
+					})
 					// The result can be read from the store a moment before its commit is counted.
 					var took float64
 					harness.Eventually(t, "the commits are counted", func() bool {
@@ -41,8 +43,7 @@ func TestAStepAddsOneCommit(t *testing.T) {
 	})
 }
 
-// TestConcurrentWorkflowsShareCommits starts many workflows at once: their
-// writes must travel together.
+// TestConcurrentWorkflowsShareCommits starts many workflows at once: their writes must travel together.
 func TestConcurrentWorkflowsShareCommits(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -63,7 +64,9 @@ func TestConcurrentWorkflowsShareCommits(t *testing.T) {
 			require.Equal(t, journal.Completed, (<-done).State)
 		}
 		// The last result can be read from the store a moment before its commit is counted.
-		harness.Eventually(t, "the writes are counted", func() bool { return count("cruster_commit_writes_total")-writes >= workflows*11 })
+		harness.Eventually(t, "the writes are counted", func() bool {
+			return count("cruster_commit_writes_total")-writes >= workflows*11
+		})
 		commits, writes = count("cruster_commits_total")-commits, count("cruster_commit_writes_total")-writes
 		t.Logf("%v writes in %v commits", writes, commits)
 		require.Less(t, commits, writes, "no two writes shared a commit")

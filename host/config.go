@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/egress"
-	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -23,55 +23,36 @@ type Config struct {
 	// ActivityFuel bounds the computation of an activity attempt, in units of fuel; 0 means without
 	// a limit.
 	ActivityFuel int64
-	// ActivityTimeout bounds an attempt of an activity that names no timeout of
-	// its own. Defaults to one minute.
+	// ActivityTimeout bounds an attempt of an activity that names no timeout of its own. Defaults to one minute.
 	ActivityTimeout time.Duration
 	// Clock tells the time and wakes timers; workflows see the journal's time. It may be set, and
 	// the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far
 	// as the host ran: see host/timelimit. Defaults to the real one.
 	Clock clockwork.Clock
-	// DrainTimeout is how long Stop waits for running activities. Defaults to
-	// ten seconds.
+	// DrainTimeout is how long Stop waits for running activities. Defaults to ten seconds.
 	DrainTimeout time.Duration
 	// Egress configures HTTP calls of activities.
 	Egress egress.Config
-	// EvictAlways drops the instance of an execution after every turn, so that
-	// each turn begins with a replay. It is for tests: nothing may change but
-	// the speed.
-	EvictAlways bool
-	// EntityIdleTime is how long an entity without calls stays in memory, if its type does
-	// not say. Defaults to one minute.
+	// EntityIdleTime is how long an entity without calls stays in memory, if its type does not say. Defaults to one
+	// minute.
 	EntityIdleTime time.Duration
-	// FaultPoint, if set, is called at the points that host/faultpoint names. It is
-	// for tests that crash the engine there.
-	FaultPoint func(point string)
-	// HibernateAfter is how many entries a journal has gained at least when the state of a
-	// guest that gives up its instance is saved, so that it need not be replayed. Negative
-	// says never. Defaults to 64.
+	// HibernateAfter is how many entries a journal has gained at least when the state of a guest that gives up its
+	// instance is saved, so that it need not be replayed. Negative says never. Defaults to 64.
 	HibernateAfter int
-	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
-	// same guest replayed. It is for tests: the two must be equal.
-	CompareRestored func(restored, replayed *guest.Saved)
-	// IdleTimeout is how long an instance stays warm without work. Defaults to
-	// 30 seconds.
+	// IdleTimeout is how long an instance stays warm without work. Defaults to 30 seconds.
 	IdleTimeout time.Duration
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
-	// MaxEntries bounds the journals of executions. It is for tests: SDKs tell workflows the
-	// default limit, abi.MaxEntries.
-	MaxEntries uint64
-	// MaxActivities bounds the attempts that run at the same time. Defaults to
-	// 128.
+	// MaxActivities bounds the attempts that run at the same time. Defaults to 128.
 	MaxActivities int
-	// MaxExecutions bounds the executions in memory; starts beyond it are
-	// refused with a delay after which to try again. Defaults to 20,000.
+	// MaxExecutions bounds the executions in memory; starts beyond it are refused with a delay after which to try
+	// again. Defaults to 20,000.
 	MaxExecutions int
 	// Memory bounds the memory of instances, replays, uploads and the ops that executions wait for,
 	// in bytes; see host/budget. A quarter is for the ops. Defaults to half of the machine's
 	// memory.
 	Memory int64
-	// Name tells this host from others in the store. Defaults to the name of
-	// the machine and the process id.
+	// Name tells this host from others in the store. Defaults to the name of the machine and the process id.
 	Name string
 	// Registerer takes the engine's metrics. Defaults to none.
 	Registerer prometheus.Registerer
@@ -90,9 +71,10 @@ type Config struct {
 	// TurnFuel bounds the computation of a workflow between two durable calls, in units of fuel; 0
 	// means without a limit. A workflow that needs more is paused.
 	TurnFuel int64
-	// TurnTimeout bounds the computation of a workflow between two durable
-	// calls. Defaults to ten seconds.
+	// TurnTimeout bounds the computation of a workflow between two durable calls. Defaults to ten seconds.
 	TurnTimeout time.Duration
+	// UnderTest has settings for tests of this module. Nil is none.
+	UnderTest *undertest.Options
 	// Wasm configures the sandbox.
 	Wasm wasm.Config
 }
@@ -135,6 +117,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Wasm.Logger == nil {
 		c.Wasm.Logger = c.Logger
+	}
+	if c.UnderTest == nil {
+		c.UnderTest = &undertest.Options{}
 	}
 	if c.Name == "" {
 		c.Name = defaultName()

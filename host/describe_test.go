@@ -23,7 +23,7 @@ func TestDescribeNamesParentsAndChildren(t *testing.T) {
 		e := harness.Engine(t, store)
 		child, parent := pausedChild(t, e)
 
-		d, err := e.Describe(t.Context(), "", parent)
+		d, err := e.Observer().Describe(t.Context(), "", parent)
 		require.NoError(t, err)
 		require.Empty(t, d.Circle)
 		require.Empty(t, d.ParentName)
@@ -39,7 +39,7 @@ func TestDescribeNamesParentsAndChildren(t *testing.T) {
 		}
 		require.Equal(t, 1, calls)
 
-		d, err = e.Describe(t.Context(), "", child)
+		d, err = e.Observer().Describe(t.Context(), "", child)
 		require.NoError(t, err)
 		require.Equal(t, parent, d.ParentName)
 	})
@@ -58,28 +58,33 @@ func (s *movingStore) FindRun(ctx context.Context, id journal.ID, run journal.Ru
 	return s.Store.FindRun(ctx, id, run)
 }
 
-// TestDescribeWhatMovesOn: an execution that continues as another run while it is described is looked at again, by its name and by the id of its
-// chain, and not for ever.
+// TestDescribeWhatMovesOn: an execution that continues as another run while it is described is looked at again, by its
+// name and by the id of its chain, and not for ever.
 func TestDescribeWhatMovesOn(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		moving := &movingStore{Store: store}
 		e := harness.Engine(t, moving)
-		program := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}, Outcome: &abi.Outcome{Value: abi.Nil}}
-		_, err := e.Push(t.Context(), host.PushRequest{Name: "over", Binary: program.Assemble()})
+		program := wasmtest.Program{
+			Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}},
+			Outcome:  &abi.Outcome{Value: abi.Nil},
+		}
+		_, err := e.Deployments().Push(t.Context(), host.PushRequest{Name: "over", Binary: program.Assemble()})
 		require.NoError(t, err)
-		row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "over/W", Key: "k", KeyMode: abi.KeyRaw, Input: abi.MustMarshal(strings.Repeat("x", 1<<20))})
+		row, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "over/W", Key: "k", KeyMode: abi.KeyRaw, Input: abi.MustMarshal(strings.Repeat("x", 1<<20)),
+		})
 		require.NoError(t, err)
 		harness.Wait(t, e, row.Name())
 		for _, run := range []string{"", row.Chain.String()} {
 			moving.gone.Store(2)
-			d, err := e.DescribeRun(t.Context(), "", row.Name(), run)
+			d, err := e.Observer().DescribeRun(t.Context(), "", row.Name(), run)
 			require.NoError(t, err)
 			require.Equal(t, row.Run, d.Run)
 			require.Greater(t, len(d.Input), 1<<20)
 		}
 		moving.gone.Store(math.MaxInt64)
-		_, err = e.Describe(t.Context(), "", row.Name())
+		_, err = e.Observer().Describe(t.Context(), "", row.Name())
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 	})
 }
@@ -95,15 +100,17 @@ func TestDescribeFindsCircles(t *testing.T) {
 				Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}},
 				Calls:    []wasmtest.ImportCall{{Import: abi.OpCall, Body: abi.MustMarshal(&call)}},
 			}
-			_, err := e.Push(t.Context(), host.PushRequest{Name: deployment, Binary: program.Assemble()})
+			_, err := e.Deployments().Push(t.Context(), host.PushRequest{Name: deployment, Binary: program.Assemble()})
 			require.NoError(t, err)
 		}
-		_, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "ping/W", Key: "k", KeyMode: abi.KeyRaw})
+		_, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "ping/W", Key: "k", KeyMode: abi.KeyRaw,
+		})
 		require.NoError(t, err)
 
 		circle := func(execution string) (found []string) {
 			harness.Eventually(t, "both wait", func() bool {
-				d, err := e.Describe(t.Context(), "", execution)
+				d, err := e.Observer().Describe(t.Context(), "", execution)
 				if err == nil {
 					found = d.Circle
 				}

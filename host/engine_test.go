@@ -35,7 +35,7 @@ func newTestEngine(t *testing.T, store journal.Store, options ...func(*Config)) 
 	<-e.Started()
 	require.NoError(t, e.Ready(t.Context()))
 	t.Cleanup(func() { require.NoError(t, e.Stop(context.Background())) })
-	_, err = e.Push(t.Context(), PushRequest{Name: "tiny", Binary: waiting})
+	_, err = e.Deployments().Push(t.Context(), PushRequest{Name: "tiny", Binary: waiting})
 	require.NoError(t, err)
 	return e
 }
@@ -44,12 +44,12 @@ func TestStartWorkflow(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
 	req := StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw}
-	row, existed, err := e.StartWorkflow(t.Context(), req)
+	row, existed, err := e.Launcher().Start(t.Context(), req)
 	require.NoError(t, err)
 	require.False(t, existed)
 	require.Equal(t, "tiny/W/a", row.Name())
 	require.Equal(t, DefaultNamespace, row.Namespace)
-	again, existed, err := e.StartWorkflow(t.Context(), req)
+	again, existed, err := e.Launcher().Start(t.Context(), req)
 	require.NoError(t, err)
 	require.True(t, existed)
 	require.Equal(t, row.CreatedAt, again.CreatedAt)
@@ -63,40 +63,42 @@ func TestStartWorkflow(t *testing.T) {
 		"a bad key":           {StartRequest{Workflow: "tiny/W", KeyMode: abi.KeyRaw}, abi.CodeBadKey},
 		"another namespace":   {StartRequest{Namespace: "elsewhere", Workflow: "tiny/W"}, abi.CodeDeploymentNotFound},
 	} {
-		_, _, err := e.StartWorkflow(t.Context(), c.req)
+		_, _, err := e.Launcher().Start(t.Context(), c.req)
 		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
 	}
 }
 
-// TestFullHostRefusesStarts fills a host. An execution that is under way still finds
-// its answers, and its end makes room.
+// TestFullHostRefusesStarts fills a host. An execution that is under way still finds its answers, and its end makes
+// room.
 func TestFullHostRefusesStarts(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New(), func(c *Config) { c.MaxExecutions = 1 })
-	first, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	first, _, err := e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
-	_, _, err = e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
+	_, _, err = e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
 	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 	require.Positive(t, RetryDelay(err))
 
-	require.NoError(t, e.Settle(t.Context(), "", first.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}))
-	over, err := e.Wait(t.Context(), "", first.Name())
+	require.NoError(
+		t, e.Executions().Settle(t.Context(), "", first.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}),
+	)
+	over, err := e.Observer().Wait(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Equal(t, journal.Completed, over.State)
 	<-e.executions.Idle()
-	_, _, err = e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
+	_, _, err = e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
 }
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	row, _, err := e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
 	// The first question may arrive together with the start, or in the first turn.
 	var d *Description
 	require.Eventually(t, func() bool {
-		d, err = e.Describe(t.Context(), "", row.Name())
+		d, err = e.Observer().Describe(t.Context(), "", row.Name())
 		return err == nil && len(d.Pending) > 0 && d.Pending[0].Kind != execution.KindTurn
 	}, 10*time.Minute, time.Millisecond)
 	require.Equal(t, journal.Running, d.State)
@@ -106,26 +108,31 @@ func TestDescribe(t *testing.T) {
 	require.Positive(t, d.Fuel)
 	require.Zero(t, d.Entries)
 
-	require.NoError(t, e.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.MustMarshal("open")}))
-	_, err = e.Wait(t.Context(), "", row.Name())
+	require.NoError(
+		t,
+		e.Executions().Settle(t.Context(), "", row.Name(), journal.Deferred{
+			Name: "gate", Value: abi.MustMarshal("open"),
+		}),
+	)
+	_, err = e.Observer().Wait(t.Context(), "", row.Name())
 	require.NoError(t, err)
-	d, err = e.Describe(t.Context(), "", row.Name())
+	d, err = e.Observer().Describe(t.Context(), "", row.Name())
 	require.NoError(t, err)
 	require.Equal(t, journal.Completed, d.State)
 	require.Equal(t, 1, d.Entries)
 	require.Len(t, d.Deferreds, 1)
 	require.Empty(t, d.Pending)
-	entries, _, err := e.History(t.Context(), "", row.Name(), 0, -1)
+	entries, _, err := e.Observer().History(t.Context(), "", row.Name(), 0, -1)
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal("open"), entries[0].Value)
-	page, err := e.List(t.Context(), journal.Filter{})
+	page, err := e.Observer().List(t.Context(), journal.Filter{})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 1)
 
 	for _, name := range []string{"tiny/W/b", "nonsense"} {
-		_, err := e.Describe(t.Context(), "", name)
+		_, err := e.Observer().Describe(t.Context(), "", name)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
-		_, _, err = e.History(t.Context(), "", name, 0, 1)
+		_, _, err = e.Observer().History(t.Context(), "", name, 0, 1)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
 	}
 }
@@ -134,29 +141,39 @@ func TestDescribe(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	_, err := e.Poll(t.Context(), "", "tinny/W/a")
+	_, err := e.Observer().Poll(t.Context(), "", "tinny/W/a")
 	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
-	require.Equal(t, `there is no execution "tinny/W/a": there is no deployment "tinny"; did you mean "tiny"?`, abi.AsError(err).Message)
-	_, err = e.Poll(t.Context(), "shop", "tiny/W/a")
-	require.Equal(t, `there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop": nothing is deployed there`, abi.AsError(err).Message)
-	_, err = e.Poll(t.Context(), "", "tiny/W/a")
+	require.Equal(
+		t, `there is no execution "tinny/W/a": there is no deployment "tinny"; did you mean "tiny"?`,
+		abi.AsError(err).Message,
+	)
+	_, err = e.Observer().Poll(t.Context(), "shop", "tiny/W/a")
+	require.Equal(
+		t,
+		`there is no execution "tiny/W/a": there is no deployment "tiny" in namespace "shop": nothing is deployed there`,
+		abi.AsError(err).Message,
+	)
+	_, err = e.Observer().Poll(t.Context(), "", "tiny/W/a")
 	require.Equal(t, `there is no execution "tiny/W/a"`, abi.AsError(err).Message)
-	_, err = e.Poll(t.Context(), "", "tiny/w/a")
+	_, err = e.Observer().Poll(t.Context(), "", "tiny/w/a")
 	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
-	require.Equal(t, `there is no execution "tiny/w/a": deployment "tiny" has no workflow "w"; did you mean "W"?`, abi.AsError(err).Message)
+	require.Equal(
+		t, `there is no execution "tiny/w/a": deployment "tiny" has no workflow "w"; did you mean "W"?`,
+		abi.AsError(err).Message,
+	)
 
 	for workflow, code := range map[string]abi.Code{
 		"tiny/": "", "tiny/W": "", "tiny/V": abi.CodeUnknownWorkflow, "tinny/": abi.CodeDeploymentNotFound,
 		"tiny/W/": abi.CodeUnknownWorkflow, "/": abi.CodeUnknownWorkflow,
 	} {
-		require.Equal(t, code, abi.CodeOf(e.RequireWorkflow(t.Context(), "", workflow)), workflow)
+		require.Equal(t, code, abi.CodeOf(e.Observer().RequireWorkflow(t.Context(), "", workflow)), workflow)
 	}
 	for entityType, code := range map[string]abi.Code{
 		"": "", "tiny/": "", "tiny": abi.CodeUnknownEntity, "tiny/Account": abi.CodeUnknownEntity,
 		"tinny/": abi.CodeDeploymentNotFound, "tinny/Account": abi.CodeDeploymentNotFound,
 		"tiny/Account/": abi.CodeUnknownEntity, "/": abi.CodeUnknownEntity,
 	} {
-		found, err := e.ListEntities(t.Context(), journal.EntityFilter{Type: entityType, Limit: 1})
+		found, err := e.Entities().List(t.Context(), journal.EntityFilter{Type: entityType, Limit: 1})
 		require.Equal(t, code, abi.CodeOf(err), entityType)
 		require.Empty(t, found)
 	}
@@ -166,81 +183,49 @@ func TestUnknownNames(t *testing.T) {
 func TestDescribeTellsTheLimitOfTheJournal(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	row, _, err := e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
 	limit := func() uint64 {
-		d, err := e.Describe(t.Context(), "", row.Name())
+		d, err := e.Observer().Describe(t.Context(), "", row.Name())
 		require.NoError(t, err)
 		return d.EntryLimit
 	}
 	require.EqualValues(t, abi.MaxEntries, limit())
-	require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "enough"))
+	require.NoError(t, e.Executions().Interrupt(t.Context(), "", row.Name(), "enough"))
 	require.EqualValues(t, abi.MaxEntries+20_000, limit())
-}
-
-// TestSkimJournal looks through a journal of more than a page.
-func TestSkimJournal(t *testing.T) {
-	t.Parallel()
-	store := memory.New()
-	e := newTestEngine(t, store)
-	w := startOf("a")
-	_, err := e.writer.Commit(w)
-	require.NoError(t, err)
-	w.Start = nil
-	const page = 256 // as journal.Scan reads it
-	for seq := range uint64(2*page + 1) {
-		w.Entries = append(w.Entries, journal.Entry{Seq: seq + 1, Kind: journal.Delivery})
-	}
-	patched := func(seq uint64, id string, value any) {
-		en := &w.Entries[seq-1]
-		en.Op, en.Value = journal.Op{Kind: abi.OpPatched, Name: id}, abi.MustMarshal(value)
-	}
-	patched(2, "tax", true)
-	patched(3, "tax", true)
-	patched(page+5, "audit", false)
-	patched(page+6, "broken", "no answer")
-	w.Entries[2*page].Kind = journal.Moved
-	w.Entries[2*page].Value = abi.MustMarshal(&journal.Move{Declined: []string{"early", "audit"}})
-	_, err = e.writer.Commit(w)
-	require.NoError(t, err)
-	n, patches, err := e.skimJournal(t.Context(), journal.KeyOf(w.ID, w.Run))
-	require.NoError(t, err)
-	require.Equal(t, 2*page+1, n)
-	require.Equal(t, []Patch{
-		{ID: "tax", Taken: true, Seq: 2}, {ID: "audit", Seq: page + 5}, {ID: "early", Seq: 2*page + 1},
-	}, patches)
 }
 
 func TestDeployments(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	all, err := e.Deployments(t.Context(), "")
+	all, err := e.Deployments().List(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
-	one, err := e.Deployment(t.Context(), DefaultNamespace, "tiny")
+	one, err := e.Deployments().Describe(t.Context(), DefaultNamespace, "tiny")
 	require.NoError(t, err)
 	require.Equal(t, all[0], *one)
 	require.Equal(t, "W", one.Manifest.Workflows[0].Name)
 }
 
-// TestTakenOver has another engine claim the shards. The first loses them, says so,
-// and answers callers that wait.
+// TestTakenOver has another engine claim the shards. The first loses them, says so, and answers callers that wait.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
 	first := newTestEngine(t, store)
-	row, _, err := first.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	row, _, err := first.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
 	require.NoError(t, first.Lost())
 	second := newTestEngine(t, store)
-	err = first.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil})
+	err = first.Executions().Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil})
 	require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "%v", err)
 	require.Error(t, first.Lost())
-	_, err = first.Wait(t.Context(), "", row.Name())
+	_, err = first.Observer().Wait(t.Context(), "", row.Name())
 	require.Equal(t, abi.CodeFenced, abi.CodeOf(err))
 
-	require.NoError(t, second.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}))
-	over, err := second.Wait(t.Context(), "", row.Name())
+	require.NoError(
+		t, second.Executions().Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}),
+	)
+	over, err := second.Observer().Wait(t.Context(), "", row.Name())
 	require.NoError(t, err)
 	require.Equal(t, journal.Completed, over.State)
 }

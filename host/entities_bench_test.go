@@ -28,8 +28,11 @@ func BenchmarkEntities(b *testing.B) {
 			for range 64 {
 				callers.Go(func() {
 					for n := range next {
-						_, err := bank.CallEntity(b.Context(), host.EntityRequest{
-							Entity: "bank/Account/" + strconv.Itoa(n%c.keys), Operation: c.operation, Input: input, RequestID: strconv.Itoa(n),
+						_, err := bank.Entities().Call(b.Context(), host.EntityRequest{
+							Entity:    "bank/Account/" + strconv.Itoa(n%c.keys),
+							Operation: c.operation,
+							Input:     input,
+							RequestID: strconv.Itoa(n),
 						})
 						if err != nil {
 							b.Error(err)

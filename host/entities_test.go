@@ -30,7 +30,9 @@ func newBank(t testing.TB, store journal.Store, options ...func(*host.Config)) *
 
 // ask calls an operation; its error has the code of the outcome's.
 func (b *bank) ask(entity, operation string, input any, requestID string) (int64, error) {
-	o, err := b.CallEntity(b.t.Context(), host.EntityRequest{Entity: "bank/" + entity, Operation: operation, Input: harness.Encode(b.t, input), RequestID: requestID})
+	o, err := b.Entities().Call(b.t.Context(), host.EntityRequest{
+		Entity: "bank/" + entity, Operation: operation, Input: harness.Encode(b.t, input), RequestID: requestID,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -69,28 +71,33 @@ func TestEntities(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, 501, n)
 		}
-		row, err := b.EntityState(t.Context(), "", "bank/Account/ada")
+		row, err := b.Entities().State(t.Context(), "", "bank/Account/ada")
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"cents": 501}, harness.Decode[map[string]int64](t, row.State))
 
 		require.EqualValues(t, 501, b.must("Account/ada", "give", "bob"))
-		harness.Eventually(t, "the message to arrive", func() bool { return b.must("Account/bob", "balance", nothing) == 501 })
-		_, err = b.CallEntity(t.Context(), host.EntityRequest{Entity: "bank/Account/bob", Operation: "report"})
+		harness.Eventually(t, "the message to arrive", func() bool {
+			return b.must("Account/bob", "balance", nothing) == 501
+		})
+		_, err = b.Entities().Call(t.Context(), host.EntityRequest{Entity: "bank/Account/bob", Operation: "report"})
 		require.NoError(t, err)
 		harness.Eventually(t, "the workflow to be started", func() bool {
-			_, err := b.Poll(t.Context(), "", "bank/Reporting/bob")
+			_, err := b.Observer().Poll(t.Context(), "", "bank/Reporting/bob")
 			return err == nil
 		})
 		require.EqualValues(t, 501, harness.Decode[int64](t, harness.Wait(t, b.Engine, "bank/Reporting/bob").Value))
 
-		require.EqualValues(t, 400, harness.Execute[int64](t, b.Engine, "bank/Transfer", object{"from": "bob", "to": "eve", "cents": 400}))
+		require.EqualValues(
+			t, 400,
+			harness.Execute[int64](t, b.Engine, "bank/Transfer", object{"from": "bob", "to": "eve", "cents": 400}),
+		)
 		require.EqualValues(t, 101, b.must("Account/bob", "close", nothing))
-		_, err = b.EntityState(t.Context(), "", "bank/Account/bob")
+		_, err = b.Entities().State(t.Context(), "", "bank/Account/bob")
 		require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
-		found, err := b.ListEntities(t.Context(), journal.EntityFilter{Type: "bank/Account"})
+		found, err := b.Entities().List(t.Context(), journal.EntityFilter{Type: "bank/Account"})
 		require.NoError(t, err)
 		require.Len(t, found, 2)
-		require.NoError(t, b.DestroyEntity(t.Context(), "", "bank/Account/eve", ""))
+		require.NoError(t, b.Entities().Destroy(t.Context(), "", "bank/Account/eve", ""))
 		require.EqualValues(t, 0, b.must("Account/eve", "balance", nothing))
 	})
 }
@@ -111,8 +118,15 @@ func TestEntitiesWithoutAState(t *testing.T) {
 		_, err := b.ask("Directory/ada", "rename", "", "")
 		require.Equal(t, abi.CodeOperationFailed, abi.CodeOf(err))
 		require.EqualValues(t, 2, b.must("Directory/ada", "count", nothing))
-		require.NoError(t, b.SendEntity(t.Context(), host.EntityRequest{Entity: "bank/Directory/ada", Operation: "rename", Input: harness.Encode(t, "Lovelace")}))
-		harness.Eventually(t, "the message to be worked on", func() bool { return b.must("Directory/ada", "count", nothing) == 3 })
+		require.NoError(
+			t,
+			b.Entities().Send(t.Context(), host.EntityRequest{
+				Entity: "bank/Directory/ada", Operation: "rename", Input: harness.Encode(t, "Lovelace"),
+			}),
+		)
+		harness.Eventually(t, "the message to be worked on", func() bool {
+			return b.must("Directory/ada", "count", nothing) == 3
+		})
 	})
 }
 
@@ -121,16 +135,20 @@ func TestEntitiesWithoutAState(t *testing.T) {
 func TestRepeatedCalls(t *testing.T) {
 	t.Parallel()
 	b := newBank(t, harness.Store(t, "sqlite"))
-	for operation, code := range map[string]abi.Code{"Directory/ada count": abi.CodeMayHaveRun, "Directory/ada rename": "", "Account/ada deposit": ""} {
+	for operation, code := range map[string]abi.Code{
+		"Directory/ada count": abi.CodeMayHaveRun, "Directory/ada rename": "", "Account/ada deposit": "",
+	} {
 		entity, name, _ := strings.Cut(operation, " ")
 		input := map[string]any{"count": nothing, "rename": "Ada", "deposit": 1}[name]
-		_, err := b.CallEntity(t.Context(), host.EntityRequest{Entity: "bank/" + entity, Operation: name, Input: harness.Encode(t, input), RequestID: "r", Again: true})
+		_, err := b.Entities().Call(t.Context(), host.EntityRequest{
+			Entity: "bank/" + entity, Operation: name, Input: harness.Encode(t, input), RequestID: "r", Again: true,
+		})
 		require.Equal(t, code, abi.CodeOf(err), operation)
 	}
 }
 
-// TestEntitiesSurviveAKill has callers add to accounts while hosts are killed. Each repeats
-// its request until it is answered: nothing is lost, and nothing counts twice.
+// TestEntitiesSurviveAKill has callers add to accounts while hosts are killed. Each repeats its request until it is
+// answered: nothing is lost, and nothing counts twice.
 func TestEntitiesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -160,7 +178,9 @@ func TestEntitiesSurviveAKill(t *testing.T) {
 			mu.Unlock()
 		}
 		all.Wait()
-		require.EqualValues(t, callers*each, b.must("Account/ada", "balance", nothing)+b.must("Account/bob", "balance", nothing))
+		require.EqualValues(
+			t, callers*each, b.must("Account/ada", "balance", nothing)+b.must("Account/bob", "balance", nothing),
+		)
 	})
 }
 
@@ -180,7 +200,7 @@ func TestEntityThatNeverEnds(t *testing.T) {
 	select {
 	case err := <-spin:
 		require.Equal(t, abi.CodeOperationCrashed, abi.CodeOf(err))
-		require.Regexp(t, `\(in main\.init\.func\d+ \(entities/main\.go:5[12]\)\)`, err.Error())
+		require.Regexp(t, `\(in main\.init\.func\d+ \(entities/main\.go:7[45]\)\)`, err.Error())
 	case <-ctx.Done():
 		require.Fail(t, "it did not end")
 	}
@@ -194,15 +214,21 @@ func TestAPushKeepsStates(t *testing.T) {
 		b := newBank(t, store)
 		renamed := wasmtest.Program{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{{
 			Name: "Account", Operations: []abi.OperationInfo{{Name: "deposit"}},
-			State: &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "balance", Schema: &abi.Schema{Type: abi.TypeInt}}}},
+			State: &abi.Schema{
+				Type: abi.TypeStruct, Fields: []abi.Field{{Name: "balance", Schema: &abi.Schema{Type: abi.TypeInt}}},
+			},
 		}}}}.Assemble()
 		push := func(anyway bool) error {
-			_, err := b.Push(t.Context(), host.PushRequest{Name: "bank", Binary: renamed, Settings: host.Settings{Anyway: anyway}})
+			_, err := b.Deployments().Push(t.Context(), host.PushRequest{
+				Name: "bank", Binary: renamed, Settings: host.Settings{Anyway: anyway},
+			})
 			return err
 		}
 		check := func() error {
 			none := func(host.CheckResult, int, int) error { return errors.New("no execution is open") }
-			return b.Check(t.Context(), host.CheckRequest{Name: "bank", Binary: renamed, Types: true}, none)
+			return b.Deployments().Check(
+				t.Context(), host.CheckRequest{Name: "bank", Binary: renamed, Types: true}, none,
+			)
 		}
 		require.NoError(t, check(), "there are no states")
 		b.must("Account/ada", "deposit", 500)
@@ -211,7 +237,7 @@ func TestAPushKeepsStates(t *testing.T) {
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err))
 		require.ErrorContains(t, err, `bank/Account does not fit its states, as that of "ada": "cents" is gone`)
 		require.EqualValues(t, 500, b.must("Account/ada", "balance", nothing), "what was deployed stays")
-		require.NoError(t, b.DestroyEntity(t.Context(), "", "bank/Account/ada", ""))
+		require.NoError(t, b.Entities().Destroy(t.Context(), "", "bank/Account/ada", ""))
 		require.NoError(t, push(false), "there is no state any more")
 		harness.Push(t, b.Engine, "bank", "tests/guests/entities")
 		b.must("Account/ada", "deposit", 500)

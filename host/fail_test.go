@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -24,7 +25,7 @@ func pausedChild(t *testing.T, e *host.Engine) (child, parent string) {
 	require.NoError(t, err)
 	child, parent = "conformance/Misuse/"+key, harness.Start(t, e, "conformance/CallMisuse", "panic")
 	harness.Eventually(t, "the child is paused", func() bool {
-		row, err := e.Poll(t.Context(), "", child)
+		row, err := e.Observer().Poll(t.Context(), "", child)
 		return err == nil && row.State == journal.Paused
 	})
 	return child, parent
@@ -36,7 +37,7 @@ func requireFailedParent(t *testing.T, e *host.Engine, parent string) {
 	over := harness.Wait(t, e, parent)
 	require.Equal(t, journal.Failed, over.State, "%v", over.Error)
 	require.Contains(t, over.Error.Message, "given up")
-	entries, _, err := e.History(t.Context(), "", parent, 0, 100)
+	entries, _, err := e.Observer().History(t.Context(), "", parent, 0, 100)
 	require.NoError(t, err)
 	var told []abi.Code
 	for _, en := range entries {
@@ -47,8 +48,8 @@ func requireFailedParent(t *testing.T, e *host.Engine, parent string) {
 	require.Equal(t, []abi.Code{abi.CodeFailedByOperator}, told)
 }
 
-// TestFailTellsWhoWaits fails a paused execution. The workflow that called it
-// and the client that waits for that workflow are told.
+// TestFailTellsWhoWaits fails a paused execution. The workflow that called it and the client that waits for that
+// workflow are told.
 func TestFailTellsWhoWaits(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -56,12 +57,12 @@ func TestFailTellsWhoWaits(t *testing.T) {
 		child, parent := pausedChild(t, e)
 		waited := make(chan *journal.Execution, 1)
 		go func() {
-			row, _ := e.Wait(t.Context(), "", parent)
+			row, _ := e.Observer().Wait(t.Context(), "", parent)
 			waited <- row
 		}()
 
-		require.NoError(t, e.Fail(t.Context(), "", child, "given up"))
-		row, err := e.Poll(t.Context(), "", child)
+		require.NoError(t, e.Executions().Fail(t.Context(), "", child, "given up"))
+		row, err := e.Observer().Poll(t.Context(), "", child)
 		require.NoError(t, err)
 		require.Equal(t, journal.Failed, row.State)
 		require.Equal(t, abi.CodeFailedByOperator, row.Error.Code)
@@ -76,12 +77,12 @@ func TestFailTellsWhoWaits(t *testing.T) {
 		require.Equal(t, journal.Failed, heard.State)
 
 		for name, again := range map[string]error{
-			"fail":   e.Fail(t.Context(), "", child, "once more"),
-			"resume": e.Resume(t.Context(), "", child),
+			"fail":   e.Executions().Fail(t.Context(), "", child, "once more"),
+			"resume": e.Executions().Resume(t.Context(), "", child),
 		} {
 			require.Equal(t, abi.CodeNotPaused, abi.CodeOf(again), name)
 		}
-		after, err := e.Poll(t.Context(), "", child)
+		after, err := e.Observer().Poll(t.Context(), "", child)
 		require.NoError(t, err)
 		require.Equal(t, row, after, "the first failure stands")
 	})
@@ -96,12 +97,12 @@ func TestFailKeepsTheJournal(t *testing.T) {
 		harness.Push(t, e, "conformance", "tests/guests/conformance")
 		execution := harness.Start(t, e, "conformance/Misuse", "panic")
 		require.Equal(t, journal.Paused, harness.Wait(t, e, execution).State)
-		before, _, err := e.History(t.Context(), "", execution, 0, 100)
+		before, _, err := e.Observer().History(t.Context(), "", execution, 0, 100)
 		require.NoError(t, err)
 		require.NotEmpty(t, before)
 
-		require.NoError(t, e.Fail(t.Context(), "", execution, "it will never work"))
-		after, _, err := e.History(t.Context(), "", execution, 0, 100)
+		require.NoError(t, e.Executions().Fail(t.Context(), "", execution, "it will never work"))
+		after, _, err := e.Observer().History(t.Context(), "", execution, 0, 100)
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 		require.Equal(t, execution, harness.Start(t, e, "conformance/Misuse", "panic"))
@@ -122,24 +123,32 @@ func TestFailIsForPausedOnes(t *testing.T) {
 		execution := harness.Start(t, e, "races/Long", "k")
 		harness.Pending(t, e, execution, abi.OpDeferred, "gate")
 		refused := func() {
-			before, err := e.Poll(t.Context(), "", execution)
+			before, err := e.Observer().Poll(t.Context(), "", execution)
 			require.NoError(t, err)
-			require.Equal(t, abi.CodeNotPaused, abi.CodeOf(e.Fail(t.Context(), "", execution, "enough")))
-			after, err := e.Poll(t.Context(), "", execution)
+			require.Equal(t, abi.CodeNotPaused, abi.CodeOf(e.Executions().Fail(t.Context(), "", execution, "enough")))
+			after, err := e.Observer().Poll(t.Context(), "", execution)
 			require.NoError(t, err)
 			require.Equal(t, before, after)
 		}
 		refused()
-		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(e.Fail(t.Context(), "", execution, "")), "no reason is given")
+		require.Equal(
+			t, abi.CodeBadRequest, abi.CodeOf(e.Executions().Fail(t.Context(), "", execution, "")),
+			"no reason is given",
+		)
 
-		require.NoError(t, e.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, "open")}))
+		require.NoError(
+			t,
+			e.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+				Name: "gate", Value: harness.Encode(t, "open"),
+			}),
+		)
 		require.Equal(t, journal.Completed, harness.Wait(t, e, execution).State, "it went on undisturbed")
 		refused()
 	})
 }
 
-// TestFailSurvivesACrash has the host die when the failure is durable and no client
-// has heard of it. The next one tells the parent.
+// TestFailSurvivesACrash has the host die when the failure is durable and no client has heard of it. The next one tells
+// the parent.
 func TestFailSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -147,7 +156,7 @@ func TestFailSurvivesACrash(t *testing.T) {
 		died := make(chan struct{})
 		var e *host.Engine
 		e = harness.Engine(t, store, func(c *host.Config) {
-			c.FaultPoint = func(point string) {
+			undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 				if point == faultpoint.FinalAfterCommit && armed.CompareAndSwap(true, false) {
 					e.Kill()
 					close(died)
@@ -157,7 +166,7 @@ func TestFailSurvivesACrash(t *testing.T) {
 		})
 		child, parent := pausedChild(t, e)
 		armed.Store(true)
-		require.Error(t, e.Fail(t.Context(), "", child, "given up"))
+		require.Error(t, e.Executions().Fail(t.Context(), "", child, "given up"))
 		<-died
 		require.NoError(t, e.Stop(context.Background()))
 

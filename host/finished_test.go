@@ -12,6 +12,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
@@ -19,8 +20,8 @@ import (
 // finish opens the gate of an execution, and returns its row once it has ended.
 func finish(t *testing.T, e *Engine, name string) *journal.Execution {
 	t.Helper()
-	require.NoError(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "gate", Value: abi.Nil}))
-	row, err := e.Wait(t.Context(), "", name)
+	require.NoError(t, e.Executions().Settle(t.Context(), "", name, journal.Deferred{Name: "gate", Value: abi.Nil}))
+	row, err := e.Observer().Wait(t.Context(), "", name)
 	require.NoError(t, err)
 	require.Equal(t, journal.Completed, row.State)
 	return row
@@ -30,84 +31,61 @@ func tinyStart(p IfFinished, requestID string) StartRequest {
 	return StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw, IfFinished: p, RequestID: requestID}
 }
 
-func TestIfFinishedDecides(t *testing.T) {
-	t.Parallel()
-	const restart, refuse, found = "restart", "refuse", "found"
-	for p, want := range map[IfFinished]map[journal.State]string{
-		"":                  {journal.Completed: found, journal.Failed: found, journal.Interrupted: found},
-		abi.ReturnFinished:  {journal.Completed: found, journal.Failed: found, journal.Interrupted: found},
-		abi.RestartFinished: {journal.Completed: restart, journal.Failed: restart, journal.Interrupted: restart},
-		abi.RestartFailed:   {journal.Completed: found, journal.Failed: restart, journal.Interrupted: restart},
-		abi.RefuseFinished:  {journal.Completed: refuse, journal.Failed: refuse, journal.Interrupted: refuse},
-	} {
-		require.NoError(t, checkIfFinished(p))
-		for state, wanted := range want {
-			got := found
-			switch restarts, refuses := decide(p, state); {
-			case restarts:
-				got = restart
-			case refuses:
-				got = refuse
-			}
-			require.Equal(t, wanted, got, "%q of one that is %s", p, state)
-		}
-	}
-	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(checkIfFinished("again")))
-}
-
 func TestStartOfAFinishedKey(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	first, _, err := e.StartWorkflow(t.Context(), tinyStart(abi.RefuseFinished, ""))
+	first, _, err := e.Launcher().Start(t.Context(), tinyStart(abi.RefuseFinished, ""))
 	require.NoError(t, err)
 	for _, p := range []IfFinished{"", abi.RestartFinished, abi.RestartFailed, abi.RefuseFinished} {
-		row, existed, err := e.StartWorkflow(t.Context(), tinyStart(p, ""))
+		row, existed, err := e.Launcher().Start(t.Context(), tinyStart(p, ""))
 		require.NoError(t, err, "it is not over")
 		require.True(t, existed)
 		require.Equal(t, first.Run, row.Run)
 	}
 	finish(t, e, first.Name())
 	for _, p := range []IfFinished{"", abi.ReturnFinished, abi.RestartFailed} {
-		row, existed, err := e.StartWorkflow(t.Context(), tinyStart(p, ""))
+		row, existed, err := e.Launcher().Start(t.Context(), tinyStart(p, ""))
 		require.NoError(t, err)
 		require.True(t, existed)
 		require.Equal(t, journal.Completed, row.State)
 	}
-	_, _, err = e.StartWorkflow(t.Context(), tinyStart(abi.RefuseFinished, ""))
+	_, _, err = e.Launcher().Start(t.Context(), tinyStart(abi.RefuseFinished, ""))
 	require.Equal(t, abi.CodeFinishedBefore, abi.CodeOf(err))
-	_, _, err = e.StartWorkflow(t.Context(), tinyStart("again", ""))
+	_, _, err = e.Launcher().Start(t.Context(), tinyStart("again", ""))
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err))
 
-	second, existed, err := e.StartWorkflow(t.Context(), tinyStart(abi.RestartFinished, ""))
+	second, existed, err := e.Launcher().Start(t.Context(), tinyStart(abi.RestartFinished, ""))
 	require.NoError(t, err)
 	require.False(t, existed)
 	require.NotEqual(t, first.Run, second.Run)
 
 	// The name is the newest run's; by their ids both are there.
-	row, err := e.Poll(t.Context(), "", first.Name())
+	row, err := e.Observer().Poll(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Equal(t, second.Run, row.Run)
 	for run, state := range map[journal.RunID]journal.State{first.Run: journal.Completed, second.Run: journal.Running} {
-		row, err := e.PollRun(t.Context(), "", first.Name(), run.String())
+		row, err := e.Observer().PollRun(t.Context(), "", first.Name(), run.String())
 		require.NoError(t, err)
 		require.Equal(t, state, row.State)
 	}
-	over, err := e.WaitRun(t.Context(), "", first.Name(), first.Run.String())
+	over, err := e.Observer().WaitRun(t.Context(), "", first.Name(), first.Run.String())
 	require.NoError(t, err)
 	require.Equal(t, first.Run, over.Run)
-	entries, _, err := e.HistoryRun(t.Context(), "", first.Name(), first.Run.String(), 0, 10)
+	entries, _, err := e.Observer().HistoryRun(t.Context(), "", first.Name(), first.Run.String(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	d, err := e.Describe(t.Context(), "", first.Name())
+	d, err := e.Observer().Describe(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Zero(t, d.Entries)
 	require.Len(t, d.Earlier, 1)
 	require.Equal(t, first.Run, d.Earlier[0].Run)
-	d, err = e.DescribeRun(t.Context(), "", first.Name(), first.Run.String())
+	d, err = e.Observer().DescribeRun(t.Context(), "", first.Name(), first.Run.String())
 	require.NoError(t, err)
 	require.Len(t, d.Deferreds, 1)
-	for run, code := range map[string]abi.Code{"00": abi.CodeBadRequest, "x": abi.CodeBadRequest, journal.NewRunID().String(): abi.CodeExecutionNotFound} {
-		_, err := e.PollRun(t.Context(), "", first.Name(), run)
+	for run, code := range map[string]abi.Code{
+		"00": abi.CodeBadRequest, "x": abi.CodeBadRequest, journal.NewRunID().String(): abi.CodeExecutionNotFound,
+	} {
+		_, err := e.Observer().PollRun(t.Context(), "", first.Name(), run)
 		require.Equal(t, code, abi.CodeOf(err), run)
 	}
 }
@@ -118,7 +96,7 @@ func TestRepeatedRestart(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
 	start := func(request string) *journal.Execution {
-		row, _, err := e.StartWorkflow(t.Context(), tinyStart(abi.RestartFinished, request))
+		row, _, err := e.Launcher().Start(t.Context(), tinyStart(abi.RestartFinished, request))
 		require.NoError(t, err)
 		return row
 	}
@@ -126,7 +104,7 @@ func TestRepeatedRestart(t *testing.T) {
 	require.Equal(t, first.Run, start("one").Run)
 	finish(t, e, first.Name())
 	require.Equal(t, first.Run, start("one").Run, "it is what this request has started")
-	row, _, err := e.StartWorkflow(t.Context(), tinyStart(abi.RefuseFinished, "one"))
+	row, _, err := e.Launcher().Start(t.Context(), tinyStart(abi.RefuseFinished, "one"))
 	require.NoError(t, err, "as here")
 	require.Equal(t, first.Run, row.Run)
 
@@ -139,23 +117,27 @@ func TestRepeatedRestart(t *testing.T) {
 	// Also while a run of another request is under way, and if the newest is gone.
 	running := start("running")
 	require.Equal(t, first.Run, start("one").Run)
-	row, _, err = e.StartWorkflow(t.Context(), tinyStart(abi.RestartFailed, "two"))
+	row, _, err = e.Launcher().Start(t.Context(), tinyStart(abi.RestartFailed, "two"))
 	require.NoError(t, err)
 	require.Equal(t, second.Run, row.Run)
 	finish(t, e, first.Name())
-	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(e.Delete(t.Context(), "", first.Name(), hex.EncodeToString(running.Run[:]))), "the earlier runs would be lost")
-	d, err := e.Describe(t.Context(), "", first.Name())
+	require.Equal(
+		t, abi.CodeBadRequest,
+		abi.CodeOf(e.Maintenance().Delete(t.Context(), "", first.Name(), hex.EncodeToString(running.Run[:]))),
+		"the earlier runs would be lost",
+	)
+	d, err := e.Observer().Describe(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Len(t, d.Earlier, 2)
 
-	third, existed, err := e.Restart(t.Context(), "", first.Name(), RestartRequest{RequestID: "three"})
+	third, existed, err := e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{RequestID: "three"})
 	require.NoError(t, err)
 	require.False(t, existed)
-	again, existed, err := e.Restart(t.Context(), "", first.Name(), RestartRequest{RequestID: "three"})
+	again, existed, err := e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{RequestID: "three"})
 	require.NoError(t, err)
 	require.True(t, existed)
 	require.Equal(t, third.Run, again.Run)
-	d, err = e.Describe(t.Context(), "", first.Name())
+	d, err = e.Observer().Describe(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Len(t, d.Earlier, 3)
 }
@@ -168,14 +150,14 @@ func TestRestartsAtOnce(t *testing.T) {
 	var meet sync.WaitGroup // of all that have seen the finished run
 	meet.Add(clients)
 	e := newTestEngine(t, memory.New(), func(c *Config) {
-		c.FaultPoint = func(point string) {
+		undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 			if point == faultpoint.RestartBeforeCommit {
 				meet.Done()
 				meet.Wait()
 			}
 		}
 	})
-	first, _, err := e.StartWorkflow(t.Context(), tinyStart("", ""))
+	first, _, err := e.Launcher().Start(t.Context(), tinyStart("", ""))
 	require.NoError(t, err)
 	finish(t, e, first.Name())
 	rows, existed := make([]*journal.Execution, clients), make([]bool, clients)
@@ -183,9 +165,9 @@ func TestRestartsAtOnce(t *testing.T) {
 	for i := range clients {
 		group.Go(func() (err error) {
 			if i%2 == 0 {
-				rows[i], existed[i], err = e.Restart(t.Context(), "", first.Name(), RestartRequest{})
+				rows[i], existed[i], err = e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{})
 			} else {
-				rows[i], existed[i], err = e.StartWorkflow(t.Context(), tinyStart(abi.RestartFinished, ""))
+				rows[i], existed[i], err = e.Launcher().Start(t.Context(), tinyStart(abi.RestartFinished, ""))
 			}
 			return err
 		})
@@ -199,14 +181,16 @@ func TestRestartsAtOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, started)
-	_, _, err = e.Restart(t.Context(), "", first.Name(), RestartRequest{})
+	_, _, err = e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{})
 	require.Equal(t, abi.CodeNotOver, abi.CodeOf(err), "it runs")
 }
 
 func TestRestartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	first, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Input: abi.MustMarshal("in"), Key: "a", KeyMode: abi.KeyRaw})
+	first, _, err := e.Launcher().Start(t.Context(), StartRequest{
+		Workflow: "tiny/W", Input: abi.MustMarshal("in"), Key: "a", KeyMode: abi.KeyRaw,
+	})
 	require.NoError(t, err)
 	finish(t, e, first.Name())
 	for name, c := range map[string]struct {
@@ -219,15 +203,17 @@ func TestRestartSaysWhatIsWrong(t *testing.T) {
 		"a bad input":   {first.Name(), RestartRequest{Input: []byte{0xc1}}, abi.CodeBadInput},
 		"a bad id":      {first.Name(), RestartRequest{RequestID: "\x00"}, abi.CodeBadRequest},
 	} {
-		_, _, err := e.Restart(t.Context(), "", c.of, c.req)
+		_, _, err := e.Launcher().Restart(t.Context(), "", c.of, c.req)
 		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
 	}
-	second, _, err := e.Restart(t.Context(), "", first.Name(), RestartRequest{})
+	second, _, err := e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{})
 	require.NoError(t, err)
 	require.Equal(t, first.Input, second.Input)
 	require.Equal(t, "a", second.Key)
 	finish(t, e, first.Name())
-	third, _, err := e.Restart(t.Context(), "", first.Name(), RestartRequest{Input: abi.MustMarshal("other"), To: first.Digest})
+	third, _, err := e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{
+		Input: abi.MustMarshal("other"), To: first.Digest,
+	})
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal("other"), third.Input)
 }
@@ -235,29 +221,29 @@ func TestRestartSaysWhatIsWrong(t *testing.T) {
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	first, _, err := e.StartWorkflow(t.Context(), tinyStart("", ""))
+	first, _, err := e.Launcher().Start(t.Context(), tinyStart("", ""))
 	require.NoError(t, err)
 	name := first.Name()
-	require.Equal(t, abi.CodeNotOver, abi.CodeOf(e.Delete(t.Context(), "", name, "")))
+	require.Equal(t, abi.CodeNotOver, abi.CodeOf(e.Maintenance().Delete(t.Context(), "", name, "")))
 	finish(t, e, name)
 	runs := []*journal.Execution{first}
 	for range 2 {
-		row, _, err := e.Restart(t.Context(), "", name, RestartRequest{})
+		row, _, err := e.Launcher().Restart(t.Context(), "", name, RestartRequest{})
 		require.NoError(t, err)
 		runs = append(runs, finish(t, e, row.Name()))
 	}
-	require.NoError(t, e.Delete(t.Context(), "", name, runs[0].Run.String()))
-	d, err := e.Describe(t.Context(), "", name)
+	require.NoError(t, e.Maintenance().Delete(t.Context(), "", name, runs[0].Run.String()))
+	d, err := e.Observer().Describe(t.Context(), "", name)
 	require.NoError(t, err)
 	require.Len(t, d.Earlier, 1, "the others stay")
-	require.NoError(t, e.Delete(t.Context(), "", name, ""))
+	require.NoError(t, e.Maintenance().Delete(t.Context(), "", name, ""))
 	for _, row := range runs {
-		_, err := e.PollRun(t.Context(), "", name, row.Run.String())
+		_, err := e.Observer().PollRun(t.Context(), "", name, row.Run.String())
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
 	}
-	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(e.Delete(t.Context(), "", name, "")))
+	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(e.Maintenance().Delete(t.Context(), "", name, "")))
 
-	again, existed, err := e.StartWorkflow(t.Context(), tinyStart("", ""))
+	again, existed, err := e.Launcher().Start(t.Context(), tinyStart("", ""))
 	require.NoError(t, err)
 	require.False(t, existed)
 	finish(t, e, again.Name())
@@ -267,17 +253,17 @@ func TestDelete(t *testing.T) {
 func TestRetentionOfEarlierRuns(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	first, _, err := e.StartWorkflow(t.Context(), tinyStart("", ""))
+	first, _, err := e.Launcher().Start(t.Context(), tinyStart("", ""))
 	require.NoError(t, err)
 	finish(t, e, first.Name())
-	_, _, err = e.Restart(t.Context(), "", first.Name(), RestartRequest{})
+	_, _, err = e.Launcher().Restart(t.Context(), "", first.Name(), RestartRequest{})
 	require.NoError(t, err)
 	n, err := e.writer.Sweep(t.Context(), time.Now().Add(time.Hour).UnixNano(), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	_, err = e.PollRun(t.Context(), "", first.Name(), first.Run.String())
+	_, err = e.Observer().PollRun(t.Context(), "", first.Name(), first.Run.String())
 	require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
-	row, err := e.Poll(t.Context(), "", first.Name())
+	row, err := e.Observer().Poll(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Equal(t, journal.Running, row.State)
 }
@@ -286,14 +272,18 @@ func TestRetentionOfEarlierRuns(t *testing.T) {
 func TestSignalWithStartOver(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	_, err := e.Push(t.Context(), PushRequest{Name: "told", Binary: wasmtest.Program{
-		Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Signals: []abi.SignalInfo{{Name: "s"}}}}},
-		Calls:    []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
+	_, err := e.Deployments().Push(t.Context(), PushRequest{Name: "told", Binary: wasmtest.Program{
+		Manifest: &abi.Manifest{
+			Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Signals: []abi.SignalInfo{{Name: "s"}}}},
+		},
+		Calls: []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
 	}.Assemble()})
 	require.NoError(t, err)
 	send := func(p IfFinished, request string) (*journal.Execution, bool, error) {
-		return e.SignalWithStart(t.Context(), StartRequest{Workflow: "told/W", Key: "a", KeyMode: abi.KeyRaw, IfFinished: p},
-			SignalRequest{Name: "s", Value: abi.Nil, RequestID: request})
+		return e.Launcher().SignalWithStart(
+			t.Context(), StartRequest{Workflow: "told/W", Key: "a", KeyMode: abi.KeyRaw, IfFinished: p},
+			SignalRequest{Name: "s", Value: abi.Nil, RequestID: request},
+		)
 	}
 	first, existed, err := send(abi.RestartFinished, "one")
 	require.NoError(t, err)
@@ -316,10 +306,10 @@ func TestSignalWithStartOver(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, existed)
 	require.NotEqual(t, first.Run, second.Run)
-	d, err := e.Describe(t.Context(), "", second.Name())
+	d, err := e.Observer().Describe(t.Context(), "", second.Name())
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"s": 1}, d.Unread)
-	d, err = e.DescribeRun(t.Context(), "", second.Name(), first.Run.String())
+	d, err = e.Observer().DescribeRun(t.Context(), "", second.Name(), first.Run.String())
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"s": 2}, d.Unread)
 }
@@ -333,26 +323,26 @@ func TestDeleteWhileStartedOver(t *testing.T) {
 			var e *Engine
 			var row *journal.Execution
 			restart := sync.OnceFunc(func() {
-				_, _, err := e.Restart(t.Context(), "", row.Name(), RestartRequest{})
+				_, _, err := e.Launcher().Restart(t.Context(), "", row.Name(), RestartRequest{})
 				require.NoError(t, err)
 			})
 			e = newTestEngine(t, memory.New(), func(c *Config) {
-				c.FaultPoint = func(point string) {
+				undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 					if point == faultpoint.DeleteBeforeCommit {
 						restart()
 					}
 				}
 			})
 			var err error
-			row, _, err = e.StartWorkflow(t.Context(), tinyStart("", ""))
+			row, _, err = e.Launcher().Start(t.Context(), tinyStart("", ""))
 			require.NoError(t, err)
 			finish(t, e, row.Name())
 			named := ""
 			if run {
 				named = row.Run.String()
 			}
-			err = e.Delete(t.Context(), "", row.Name(), named)
-			_, gone := e.PollRun(t.Context(), "", row.Name(), row.Run.String())
+			err = e.Maintenance().Delete(t.Context(), "", row.Name(), named)
+			_, gone := e.Observer().PollRun(t.Context(), "", row.Name(), row.Run.String())
 			if run {
 				require.NoError(t, err)
 				require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(gone))
@@ -360,7 +350,7 @@ func TestDeleteWhileStartedOver(t *testing.T) {
 				require.Equal(t, abi.CodeNotOver, abi.CodeOf(err))
 				require.NoError(t, gone, "nothing was deleted")
 			}
-			next, err := e.Poll(t.Context(), "", row.Name())
+			next, err := e.Observer().Poll(t.Context(), "", row.Name())
 			require.NoError(t, err)
 			require.NotEqual(t, row.Run, next.Run)
 		})

@@ -2,154 +2,38 @@ package host
 
 import (
 	"context"
-	"math"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/budget"
-	"github.com/cruster/cruster/host/follow"
-	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
-
-// followingOf is a caller that notes the numbers of entries and the messages of lines.
-func followingOf(e *Engine, told *[]any) *following {
-	follower := e.followers.Add(journal.ID{}, journal.RunID{})
-	return &following{engine: e, follower: follower, tell: func(e FollowEvent) error {
-		if e.Entry != nil {
-			*told = append(*told, e.Entry.Seq)
-		} else {
-			*told = append(*told, e.Line.Message)
-		}
-		return nil
-	}}
-}
-
-// logs has the execution log lines.
-func (v *following) logs(lines ...follow.Line) {
-	for _, line := range lines {
-		v.engine.followers.Log(&journal.Execution{}, func() follow.Line { return line })
-	}
-}
-
-// A follower that is cut off resumes behind the last entry that it was told: none may be told
-// before one with a lower number.
-func TestFollowTellsEntriesInTheirOrder(t *testing.T) {
-	t.Parallel()
-	var told []any
-	v := followingOf(&Engine{clock: clockwork.NewFakeClock()}, &told)
-	v.logs(follow.Line{At: 1, Message: "a"}, follow.Line{At: 6, Message: "b"}, follow.Line{At: 9, Message: "c"})
-	left, err := v.tellEntries([]journal.Entry{{Seq: 9, At: 5}, {Seq: 10, At: 8}, {Seq: 11, At: 7}}, func(int64) {})
-	require.NoError(t, err)
-	require.False(t, left)
-	require.NoError(t, v.tellLines(math.MinInt64, 3))
-	require.Equal(t, []any{"a", uint64(9), "b", uint64(10), uint64(11), "c"}, told)
-	require.EqualValues(t, 11, v.after)
-}
-
-// journalOf is a store that has nothing but a journal.
-type journalOf struct {
-	journal.Store
-	entries []journal.Entry
-	limits  []int // of the pages that were read
-	reading func()
-}
-
-func (s *journalOf) Entries(_ context.Context, _ journal.RunKey, after uint64, limit journal.PageLimit) ([]journal.Entry, bool, error) {
-	s.limits = append(s.limits, limit.Entries)
-	if s.reading != nil {
-		s.reading()
-	}
-	page := slices.Clone(s.entries[after:min(len(s.entries), int(after)+limit.Entries)])
-	return page, int(after)+len(page) < len(s.entries), nil
-}
-
-// TestLinesBeforeTheirEntries: the log lines of an activity are told before its outcome, also if
-// both come while a page is read. A line behind the entries of the page waits for those before it,
-// which the next page has.
-func TestLinesBeforeTheirEntries(t *testing.T) {
-	t.Parallel()
-	store := &journalOf{}
-	var told []any
-	v := followingOf(&Engine{clock: clockwork.NewFakeClock(), store: store, answers: budget.New(100 << 20)}, &told)
-	store.reading = func() {
-		store.reading = nil
-		v.logs(follow.Line{At: 1, Message: "of the first"})
-		store.entries = append(store.entries, journal.Entry{Seq: 1, At: 2})
-		v.logs(follow.Line{At: 3, Message: "of the second"})
-	}
-	tell := func(want ...any) {
-		t.Helper()
-		told = nil
-		more, err := v.tellPage(t.Context(), &journal.Execution{})
-		require.NoError(t, err)
-		require.False(t, more)
-		require.Equal(t, want, told)
-	}
-	tell("of the first", uint64(1))
-	store.entries = append(store.entries, journal.Entry{Seq: 2, At: 4})
-	v.logs(follow.Line{At: 5, Message: "of the third"})
-	tell("of the second", uint64(2), "of the third")
-	require.NotEmpty(t, v.follower.Changed())
-}
-
-// TestSlowFollowersHaveOneEntry: a follower that takes a message a minute lets go of its page after the first, and reads one entry at a time from then
-// on. Lines behind the entries are told with none in memory. When it is quick again it reads pages.
-func TestSlowFollowersHaveOneEntry(t *testing.T) {
-	t.Parallel()
-	const size = 10_000
-	store := &journalOf{}
-	for seq := range uint64(5) {
-		store.entries = append(store.entries, journal.Entry{Seq: seq + 1, At: int64(seq), Value: make([]byte, size)})
-	}
-	clock := clockwork.NewFakeClock()
-	e := &Engine{clock: clock, store: store, answers: budget.New(100 << 20)}
-	var paid []int64
-	slow := 3 // messages
-	v := &following{engine: e, follower: e.followers.Add(journal.ID{}, journal.RunID{}), tell: func(FollowEvent) error {
-		paid = append(paid, e.answers.Used())
-		if slow--; slow >= 0 {
-			clock.Advance(time.Minute)
-		}
-		return nil
-	}}
-	v.logs(follow.Line{At: 100, Message: "a line"})
-	for more := true; more; {
-		var err error
-		more, err = v.tellPage(t.Context(), &journal.Execution{})
-		require.NoError(t, err)
-	}
-	require.Equal(t, []int{followPage, 1, 1, 1, followPage}, store.limits)
-	one := int64(followCopies * size)
-	require.Equal(t, []int64{5 * one, one, one, one, one, 0}, paid)
-	require.Zero(t, e.answers.Used())
-}
 
 // TestFollowersPay: a follower has the memory of a page before it reads one, and none when it waits.
 func TestFollowersPay(t *testing.T) {
 	t.Parallel()
 	e := newTestEngine(t, memory.New())
-	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	row, _, err := e.Launcher().Start(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
-	others, err := e.answers.Acquire(t.Context(), e.answers.Total())
+	others, err := e.memory.Answers.Acquire(t.Context(), e.memory.Answers.Total())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	told, ended := make(chan FollowEvent, 100), make(chan error, 1)
 	go func() {
-		ended <- e.Follow(ctx, row.Namespace, row.Name(), FollowRequest{}, func(e FollowEvent) error {
+		ended <- e.Observer().Follow(ctx, row.Namespace, row.Name(), FollowRequest{}, func(e FollowEvent) error {
 			told <- e
 			return nil
 		})
 	}()
-	require.Eventually(t, func() bool { return e.answers.Waiting() == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return e.memory.Answers.Waiting() == 1 }, time.Minute, time.Millisecond)
 	others.Release()
 	require.Equal(t, row.Run, (<-told).Execution.Run)
-	require.Eventually(t, func() bool { return e.answers.Used() == 0 && e.answers.Waiting() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(
+		t, func() bool { return e.memory.Answers.Used() == 0 && e.memory.Answers.Waiting() == 0 }, time.Minute,
+		time.Millisecond,
+	)
 	cancel()
 	require.Error(t, <-ended)
 }

@@ -20,16 +20,23 @@ func locks(entities ...string) wasmtest.ImportCall {
 }
 
 func asks(t *testing.T, entity, operation string, input any) wasmtest.ImportCall {
-	return wasmtest.ImportCall{Import: abi.OpEntityCall, Body: abi.MustMarshal(&abi.EntityMessage{Entity: entity, Operation: operation, Input: harness.Encode(t, input)})}
+	return wasmtest.ImportCall{
+		Import: abi.OpEntityCall,
+		Body: abi.MustMarshal(&abi.EntityMessage{
+			Entity: entity, Operation: operation, Input: harness.Encode(t, input),
+		}),
+	}
 }
 
 // hold has an execution lock an entity, and stay in its section.
 func (p *parents) hold(entity string) (holder string) {
-	forever := wasmtest.ImportCall{Import: abi.OpSleep, Body: abi.MustMarshal(&abi.Sleep{Duration: int64(1000 * time.Hour)})}
+	forever := wasmtest.ImportCall{
+		Import: abi.OpSleep, Body: abi.MustMarshal(&abi.Sleep{Duration: int64(1000 * time.Hour)}),
+	}
 	p.push("holder", wasmtest.Program{Calls: []wasmtest.ImportCall{locks(entity), forever}, Stays: true})
 	holder = p.start("holder/W", "1")
 	harness.Eventually(p.t, "the entity is locked", func() bool {
-		found, _, _, err := p.e.EntityLocks(p.t.Context(), journal.LockFilter{})
+		found, _, _, err := p.e.Entities().Locks(p.t.Context(), journal.LockFilter{})
 		require.NoError(p.t, err)
 		return len(found) == 1
 	})
@@ -47,7 +54,9 @@ func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 		p := &parents{t: t, store: store}
 		p.e = harness.Engine(t, store, tight)
 		harness.Push(t, p.e, "bank", "tests/guests/entities")
-		p.push("locker", wasmtest.Program{Calls: []wasmtest.ImportCall{locks("bank/Account/held", "bank/Account/other")}})
+		p.push("locker", wasmtest.Program{
+			Calls: []wasmtest.ImportCall{locks("bank/Account/held", "bank/Account/other")},
+		})
 		p.push("caller", wasmtest.Program{Calls: []wasmtest.ImportCall{asks(t, "bank/Account/held", "deposit", 1)}})
 		p.push("nap", sleeps(time.Hour))
 		holder := p.hold("bank/Account/held")
@@ -61,7 +70,7 @@ func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 		p.restart(tight)
 		require.Equal(t, journal.Completed, harness.Wait(t, p.e, nap).State)
 		p.start("nap/W", "2")
-		require.NoError(t, p.e.Terminate(t.Context(), "", holder, "over"))
+		require.NoError(t, p.e.Executions().Terminate(t.Context(), "", holder, "over"))
 		for _, name := range names {
 			row := harness.Wait(t, p.e, name)
 			require.Equal(t, journal.Completed, row.State, "%v", row.Error)
@@ -69,7 +78,9 @@ func TestWaitingForAnEntityTakesNoRoom(t *testing.T) {
 		b := &bank{t, p.e}
 		require.EqualValues(t, many/2, b.must("Account/held", "balance", nothing), "each call was performed once")
 		for _, key := range []string{"held", "other"} {
-			left, err := store.Inbox(t.Context(), journal.Receiver{ID: journal.EntityID(journal.DefaultNamespace, "bank/Account", key)}, 0)
+			left, err := store.Inbox(
+				t.Context(), journal.Receiver{ID: journal.EntityID(journal.DefaultNamespace, "bank/Account", key)}, 0,
+			)
 			require.NoError(t, err)
 			require.Empty(t, left)
 		}
@@ -93,27 +104,34 @@ func TestLostAnswersOfEntitiesAreFound(t *testing.T) {
 				short := func(c *host.Config) { c.IdleTimeout = 20 * time.Millisecond }
 				p.e = harness.Engine(t, store, short, die.option)
 				harness.Push(t, p.e, "bank", "tests/guests/entities")
-				p.push("locker", wasmtest.Program{Calls: []wasmtest.ImportCall{locks("bank/Account/held", "bank/Account/other")}})
-				p.push("caller", wasmtest.Program{Calls: []wasmtest.ImportCall{asks(t, "bank/Account/held", "deposit", 1)}})
+				p.push("locker", wasmtest.Program{
+					Calls: []wasmtest.ImportCall{locks("bank/Account/held", "bank/Account/other")},
+				})
+				p.push("caller", wasmtest.Program{
+					Calls: []wasmtest.ImportCall{asks(t, "bank/Account/held", "deposit", 1)},
+				})
 				holder := p.hold("bank/Account/held")
 				start := func() []string { return []string{p.start("caller/W", "1"), p.start("locker/W", "1")} }
 				if leaving {
 					die.armed.Store(true)
 					go func(e *host.Engine) {
 						for _, workflow := range []string{"caller/W", "locker/W"} { // the host may die meanwhile
-							_, _, _ = e.StartWorkflow(t.Context(), host.StartRequest{Workflow: workflow, Key: "1", KeyMode: abi.KeyRaw})
+							_, _, _ = e.Launcher().Start(t.Context(), host.StartRequest{
+								Workflow: workflow, Key: "1", KeyMode: abi.KeyRaw,
+							})
 						}
 					}(p.e)
 				} else {
 					names := start()
 					harness.Eventually(t, "both have left memory", func() bool { return p.asleep(names) == 2 })
 					die.armed.Store(true)
-					_ = p.e.Terminate(t.Context(), "", holder, "over") // the host may die before it answers
+					// the host may die before it answers
+					_ = p.e.Executions().Terminate(t.Context(), "", holder, "over")
 				}
 				<-die.died
 				p.restart()
 				names := start()
-				require.NoError(t, p.e.Terminate(t.Context(), "", holder, "over"))
+				require.NoError(t, p.e.Executions().Terminate(t.Context(), "", holder, "over"))
 				for _, name := range names {
 					row := harness.Wait(t, p.e, name)
 					require.Equal(t, journal.Completed, row.State, "%v", row.Error)

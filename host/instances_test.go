@@ -8,6 +8,7 @@ import (
 
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/internal/metrictest"
 )
 
 func TestMetricsOfInstances(t *testing.T) {
@@ -31,5 +32,5 @@ func TestMetricsOfInstances(t *testing.T) {
 		"cruster_instances_total mapped":      1,
 		"cruster_instances_total reused":      2,
 		"cruster_instances_waiting_for_core":  0,
-	}, valuesOf(t, reg))
+	}, metrictest.Values(t, reg))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -29,12 +30,14 @@ type parents struct {
 
 func (p *parents) push(name string, program wasmtest.Program) {
 	program.Manifest = &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}
-	_, err := p.e.Push(p.t.Context(), host.PushRequest{Name: name, Binary: program.Assemble()})
+	_, err := p.e.Deployments().Push(p.t.Context(), host.PushRequest{Name: name, Binary: program.Assemble()})
 	require.NoError(p.t, err)
 }
 
 func sleeps(d time.Duration) wasmtest.Program {
-	return wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.OpSleep, Body: abi.MustMarshal(&abi.Sleep{Duration: int64(d)})}}}
+	return wasmtest.Program{
+		Calls: []wasmtest.ImportCall{{Import: abi.OpSleep, Body: abi.MustMarshal(&abi.Sleep{Duration: int64(d)})}},
+	}
 }
 
 func calls(workflow, key string) wasmtest.Program {
@@ -73,7 +76,7 @@ func newDieAt(p *parents, point string) *dieAt {
 }
 
 func (d *dieAt) option(c *host.Config) {
-	c.FaultPoint = func(point string) {
+	undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 		if point == d.point && d.armed.CompareAndSwap(true, false) {
 			d.p.e.Kill()
 			close(d.died)
@@ -98,7 +101,9 @@ func (p *parents) asleep(names []string) (n int) {
 // start starts an execution, once the host has room for it.
 func (p *parents) start(workflow, key string) (name string) {
 	harness.Eventually(p.t, "there is room for "+workflow, func() bool {
-		row, _, err := p.e.StartWorkflow(p.t.Context(), host.StartRequest{Workflow: workflow, Key: key, KeyMode: abi.KeyRaw})
+		row, _, err := p.e.Launcher().Start(p.t.Context(), host.StartRequest{
+			Workflow: workflow, Key: key, KeyMode: abi.KeyRaw,
+		})
 		if abi.CodeOf(err) == abi.CodeOverloaded {
 			return false
 		}
@@ -117,7 +122,9 @@ func TestParentsThatWaitTakeNoRoom(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		const room, many = 4, 12
 		p := &parents{t: t, store: store}
-		p.e = harness.Engine(t, store, func(c *host.Config) { c.IdleTimeout, c.MaxExecutions = 50*time.Millisecond, room })
+		p.e = harness.Engine(t, store, func(c *host.Config) {
+			c.IdleTimeout, c.MaxExecutions = 50*time.Millisecond, room
+		})
 		p.push("sleeper", sleeps(48*time.Hour))
 		p.push("nap", sleeps(time.Hour))
 		p.push("shared", calls("sleeper/W", "shared"))
@@ -139,7 +146,7 @@ func TestParentsThatWaitTakeNoRoom(t *testing.T) {
 			if i%2 == 1 {
 				key = "shared"
 			}
-			require.NoError(t, p.e.Terminate(t.Context(), "", "sleeper/W/"+key, "over"))
+			require.NoError(t, p.e.Executions().Terminate(t.Context(), "", "sleeper/W/"+key, "over"))
 		}
 		for _, name := range names {
 			row := harness.Wait(t, p.e, name)
@@ -154,15 +161,17 @@ func TestParentsThatWaitTakeNoRoom(t *testing.T) {
 	})
 }
 
-// TestLostResultsAreFound has the host die when the end of a child is durable, and its parent, which is not in memory, has not
-// been told. The next host finds the result.
+// TestLostResultsAreFound has the host die when the end of a child is durable, and its parent, which is not in memory,
+// has not been told. The next host finds the result.
 func TestLostResultsAreFound(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(p *parents, child string) error{
 		faultpoint.FinalAfterCommit: func(p *parents, child string) error {
-			return p.e.Settle(p.t.Context(), "", child, journal.Deferred{Name: "gate", Value: abi.Nil})
+			return p.e.Executions().Settle(p.t.Context(), "", child, journal.Deferred{Name: "gate", Value: abi.Nil})
 		},
-		faultpoint.TerminateAfterCommit: func(p *parents, child string) error { return p.e.Terminate(p.t.Context(), "", child, "over") },
+		faultpoint.TerminateAfterCommit: func(p *parents, child string) error {
+			return p.e.Executions().Terminate(p.t.Context(), "", child, "over")
+		},
 	}
 	for point, end := range ends {
 		t.Run(point, func(t *testing.T) {
@@ -176,7 +185,9 @@ func TestLostResultsAreFound(t *testing.T) {
 				p.push("child", wasmtest.Program{Calls: []wasmtest.ImportCall{gate}})
 				p.push("parent", calls("child/W", "1"))
 				name := p.start("parent/W", "1")
-				harness.Eventually(t, "the parent has left memory", func() bool { return p.asleep([]string{name}) == 1 })
+				harness.Eventually(t, "the parent has left memory", func() bool {
+					return p.asleep([]string{name}) == 1
+				})
 				die.armed.Store(true)
 				go func() { _ = end(p, "child/W/1") }()
 				<-die.died
@@ -200,15 +211,17 @@ func (s *countedStore) Callee(ctx context.Context, step journal.Caller) (*journa
 	return s.Store.Callee(ctx, step)
 }
 
-// TestParentsDoNotLookAtOtherChildren has the children of a parent end one by one, each while it is not in memory. It is
-// brought back for each, and reads nothing about the others.
+// TestParentsDoNotLookAtOtherChildren has the children of a parent end one by one, each while it is not in memory. It
+// is brought back for each, and reads nothing about the others.
 func TestParentsDoNotLookAtOtherChildren(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		const many = 6
 		counted, reg := &countedStore{Store: store}, prometheus.NewRegistry()
 		p := &parents{t: t, store: counted}
-		p.e = harness.Engine(t, counted, func(c *host.Config) { c.IdleTimeout, c.Registerer = 20*time.Millisecond, reg })
+		p.e = harness.Engine(t, counted, func(c *host.Config) {
+			c.IdleTimeout, c.Registerer = 20*time.Millisecond, reg
+		})
 		gate := wasmtest.ImportCall{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}
 		p.push("child", wasmtest.Program{Calls: []wasmtest.ImportCall{gate}})
 		parent := wasmtest.Program{Stays: true}
@@ -223,9 +236,16 @@ func TestParentsDoNotLookAtOtherChildren(t *testing.T) {
 		row, err := store.Load(t.Context(), journal.IDOf(journal.DefaultNamespace, "parent/W", "1"))
 		require.NoError(t, err)
 		for i := range many - 1 {
-			require.NoError(t, p.e.Settle(t.Context(), "", fmt.Sprint("child/W/", i), journal.Deferred{Name: "gate", Value: abi.Nil}))
+			require.NoError(
+				t,
+				p.e.Executions().Settle(t.Context(), "", fmt.Sprint("child/W/", i), journal.Deferred{
+					Name: "gate", Value: abi.Nil,
+				}),
+			)
 			harness.Eventually(t, "the result is delivered, and the parent has left memory", func() bool {
-				entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 100, Bytes: 1 << 20})
+				entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+					Entries: 100, Bytes: 1 << 20,
+				})
 				require.NoError(t, err)
 				return len(entries) == i+1 && empty()
 			})

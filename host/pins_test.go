@@ -18,7 +18,9 @@ import (
 // type that was any type in between. A check says so before.
 func TestAPushFitsAllPinnedCode(t *testing.T) {
 	t.Parallel()
-	whole, text, all := &abi.Schema{Type: abi.TypeInt}, &abi.Schema{Type: abi.TypeString}, &abi.Schema{Type: abi.TypeAny}
+	whole, text, all := &abi.Schema{Type: abi.TypeInt}, &abi.Schema{
+		Type: abi.TypeString,
+	}, &abi.Schema{Type: abi.TypeAny}
 	module := func(answer, result *abi.Schema) []byte {
 		w := abi.WorkflowInfo{Name: "Stay", Key: abi.KeyFromRequest}
 		if answer != nil {
@@ -26,7 +28,9 @@ func TestAPushFitsAllPinnedCode(t *testing.T) {
 		}
 		return wasmtest.Program{
 			Manifest: &abi.Manifest{
-				Entities:  []abi.EntityInfo{{Name: "Rooms", Operations: []abi.OperationInfo{{Name: "Book", Output: result}}}},
+				Entities: []abi.EntityInfo{{
+					Name: "Rooms", Operations: []abi.OperationInfo{{Name: "Book", Output: result}},
+				}},
 				Workflows: []abi.WorkflowInfo{w},
 			},
 			Calls: []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
@@ -36,20 +40,26 @@ func TestAPushFitsAllPinnedCode(t *testing.T) {
 		e := harness.Engine(t, store)
 		push := func(answer, result *abi.Schema) error {
 			binary := module(answer, result)
-			checked := e.Check(t.Context(), host.CheckRequest{Name: "hotel", Binary: binary, Types: true}, func(r host.CheckResult, _, _ int) error {
-				if !r.Fits {
-					return errors.New(r.Reason)
-				}
-				return nil
-			})
-			_, pushed := e.Push(t.Context(), host.PushRequest{Name: "hotel", Binary: binary})
+			checked := e.Deployments().Check(
+				t.Context(),
+				host.CheckRequest{Name: "hotel", Binary: binary, Types: true},
+				func(r host.CheckResult, _, _ int) error {
+					if !r.Fits {
+						return errors.New(r.Reason)
+					}
+					return nil
+				},
+			)
+			_, pushed := e.Deployments().Push(t.Context(), host.PushRequest{Name: "hotel", Binary: binary})
 			if abi.CodeOf(checked) != abi.CodeDeploymentNotFound {
 				require.Equal(t, pushed, checked, "a check says before what a push would")
 			}
 			return pushed
 		}
 		require.NoError(t, push(text, whole))
-		row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "hotel/Stay", Key: "7", KeyMode: abi.KeyRaw})
+		row, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "hotel/Stay", Key: "7", KeyMode: abi.KeyRaw,
+		})
 		require.NoError(t, err)
 		harness.Pending(t, e, row.Name(), abi.OpDeferred, "gate")
 
@@ -60,9 +70,14 @@ func TestAPushFitsAllPinnedCode(t *testing.T) {
 		require.NoError(t, push(text, all), "any type is not known to differ")
 		err = push(text, text)
 		require.Equal(t, abi.CodeStateLost, abi.CodeOf(err), "%v", err)
-		require.ErrorContains(t, err, "as hotel/Stay/7: they cannot read the result of operation Book any more: it is string, and was int")
+		require.ErrorContains(
+			t, err,
+			"as hotel/Stay/7: they cannot read the result of operation Book any more: it is string, and was int",
+		)
 
-		require.NoError(t, e.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}))
+		require.NoError(
+			t, e.Executions().Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}),
+		)
 		require.Equal(t, journal.Completed, harness.Wait(t, e, row.Name()).State)
 		require.NoError(t, push(whole, text), "it is over")
 	})

@@ -21,11 +21,14 @@ func TestRestartedParentsCallAgain(t *testing.T) {
 		e := harness.Engine(t, store)
 		push := func(name string, program wasmtest.Program) {
 			program.Manifest = manifest
-			_, err := e.Push(t.Context(), host.PushRequest{Name: name, Binary: program.Assemble()})
+			_, err := e.Deployments().Push(t.Context(), host.PushRequest{Name: name, Binary: program.Assemble()})
 			require.NoError(t, err)
 		}
 		call := func(workflow string) wasmtest.ImportCall {
-			return wasmtest.ImportCall{Import: abi.OpCall, Body: abi.MustMarshal(&abi.Call{Workflow: workflow, Input: abi.Nil, Key: "k", KeyMode: abi.KeyRaw})}
+			return wasmtest.ImportCall{
+				Import: abi.OpCall,
+				Body:   abi.MustMarshal(&abi.Call{Workflow: workflow, Input: abi.Nil, Key: "k", KeyMode: abi.KeyRaw}),
+			}
 		}
 		push("fails", wasmtest.Program{Outcome: &abi.Outcome{Error: abi.Errorf(abi.CodeWorkflowFailed, "no")}})
 		push("works", wasmtest.Program{Outcome: &abi.Outcome{Value: abi.Nil}})
@@ -33,17 +36,19 @@ func TestRestartedParentsCallAgain(t *testing.T) {
 		push("second", wasmtest.Program{Calls: []wasmtest.ImportCall{call("works/W")}})
 		push("other", wasmtest.Program{Calls: []wasmtest.ImportCall{call("fails/W")}})
 		run := func(deployment string) {
-			_, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: deployment + "/W", Key: "p", KeyMode: abi.KeyRaw})
+			_, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+				Workflow: deployment + "/W", Key: "p", KeyMode: abi.KeyRaw,
+			})
 			require.NoError(t, err)
 			harness.Wait(t, e, deployment+"/W/p")
 		}
 		restart := func(deployment string) {
-			_, _, err := e.Restart(t.Context(), "", deployment+"/W/p", host.RestartRequest{})
+			_, _, err := e.Launcher().Restart(t.Context(), "", deployment+"/W/p", host.RestartRequest{})
 			require.NoError(t, err)
 			harness.Wait(t, e, deployment+"/W/p")
 		}
 		runs := func(child string) int {
-			d, err := e.Describe(t.Context(), "", child)
+			d, err := e.Observer().Describe(t.Context(), "", child)
 			require.NoError(t, err)
 			require.True(t, d.State.Final())
 			return 1 + len(d.Earlier)
@@ -57,7 +62,7 @@ func TestRestartedParentsCallAgain(t *testing.T) {
 		restart("first")
 		restart("second")
 		require.Equal(t, []int{2, 1}, []int{runs("fails/W/k"), runs("works/W/k")})
-		d, err := e.Describe(t.Context(), "", "fails/W/k")
+		d, err := e.Observer().Describe(t.Context(), "", "fails/W/k")
 		require.NoError(t, err)
 		require.Equal(t, "first/W/p", d.ParentName)
 		restart("first")

@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -16,7 +17,9 @@ import (
 // describe.
 func TestResumeTwice(t *testing.T) {
 	t.Parallel()
-	e := harness.Engine(t, harness.Store(t, "sqlite"), func(c *host.Config) { c.EvictAlways = true })
+	e := harness.Engine(t, harness.Store(t, "sqlite"), func(c *host.Config) {
+		undertest.Of(&c.UnderTest).EvictAlways = true
+	})
 	harness.Push(t, e, "conformance", "tests/guests/conformance")
 	execution := harness.Start(t, e, "conformance/Misuse", "panic")
 	paused := harness.Wait(t, e, execution)
@@ -25,7 +28,7 @@ func TestResumeTwice(t *testing.T) {
 
 	answers := make(chan error)
 	for range 4 {
-		go func() { answers <- e.Resume(t.Context(), "", execution) }()
+		go func() { answers <- e.Executions().Resume(t.Context(), "", execution) }()
 	}
 	for range 4 {
 		if err := <-answers; err != nil {
@@ -33,7 +36,7 @@ func TestResumeTwice(t *testing.T) {
 		}
 	}
 	harness.Eventually(t, "the execution is paused again", func() bool {
-		row, err := e.Poll(t.Context(), "", execution)
+		row, err := e.Observer().Poll(t.Context(), "", execution)
 		return err == nil && row.State == journal.Paused
 	})
 }

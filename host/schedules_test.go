@@ -19,6 +19,7 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -27,12 +28,13 @@ var (
 	manifestOfW = &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}
 	quick       = wasmtest.Program{Manifest: manifestOfW, Outcome: &abi.Outcome{Value: abi.Nil}}.Assemble()
 	gated       = wasmtest.Program{
-		Manifest: manifestOfW, Calls: []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
+		Manifest: manifestOfW,
+		Calls:    []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
 	}.Assemble()
 )
 
-// scheduled is a store with schedules, a clock that a test moves, and the engine that
-// runs them: one after the other, if they crash.
+// scheduled is a store with schedules, a clock that a test moves, and the engine that runs them: one after the other,
+// if they crash.
 type scheduled struct {
 	t       *testing.T
 	clock   *clockwork.FakeClock
@@ -54,10 +56,17 @@ func newScheduled(t *testing.T, store journal.Store, options ...func(*host.Confi
 	rt, err := wasm.New(t.Context(), wasm.Config{CacheDir: harness.CacheDir(t), Logger: harness.Logger(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, rt.Close(context.Background())) })
-	w := &scheduled{t: t, clock: clockwork.NewFakeClockAt(halfPast), runtime: rt, store: store, passed: map[string]int{}, options: options}
+	w := &scheduled{
+		t:       t,
+		clock:   clockwork.NewFakeClockAt(halfPast),
+		runtime: rt,
+		store:   store,
+		passed:  map[string]int{},
+		options: options,
+	}
 	w.launch()
 	for name, binary := range map[string][]byte{"quick": quick, "gated": gated} {
-		_, err := w.e.Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
+		_, err := w.e.Deployments().Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
 		require.NoError(t, err)
 	}
 	return w
@@ -68,8 +77,13 @@ func (w *scheduled) launch() {
 	died := make(chan struct{})
 	var e *host.Engine
 	cfg := host.Config{
-		Store: w.store, Logger: harness.Logger(w.t), Clock: w.clock, Runtime: w.runtime, DrainTimeout: time.Second, TurnTimeout: time.Hour,
-		FaultPoint: func(point string) {
+		Store:        w.store,
+		Logger:       harness.Logger(w.t),
+		Clock:        w.clock,
+		Runtime:      w.runtime,
+		DrainTimeout: time.Second,
+		TurnTimeout:  time.Hour,
+		UnderTest: &undertest.Options{FaultPoint: func(point string) {
 			select {
 			case <-died:
 			default:
@@ -80,7 +94,7 @@ func (w *scheduled) launch() {
 				close(died)
 			}
 			runtime.Goexit() // as in a real crash, the goroutine does not go on
-		},
+		}},
 	}
 	for _, o := range w.options {
 		o(&cfg)
@@ -149,8 +163,8 @@ func answerOf[T any](w *scheduled, ask func(e *host.Engine) (T, error)) T {
 	}
 }
 
-// reach moves the clock on to a time, and on by seconds until something is true, but not as far
-// as the next hour: on a slow machine it looks often.
+// reach moves the clock on to a time, and on by seconds until something is true, but not as far as the next hour: on a
+// slow machine it looks often.
 func (w *scheduled) reach(to time.Time, what string, ok func(d *host.ScheduleDescription) bool) {
 	w.t.Helper()
 	if left := to.Sub(w.clock.Now()); left > 0 {
@@ -161,7 +175,9 @@ func (w *scheduled) reach(to time.Time, what string, ok func(d *host.ScheduleDes
 		if w.clock.Now().Before(end) {
 			w.clock.Advance(time.Second)
 		}
-		return ok(answerOf(w, func(e *host.Engine) (*host.ScheduleDescription, error) { return e.Schedule(w.t.Context(), "", "s", 3) }))
+		return ok(answerOf(w, func(e *host.Engine) (*host.ScheduleDescription, error) {
+			return e.Schedules().Describe(w.t.Context(), "", "s", 3)
+		}))
 	})
 }
 
@@ -181,7 +197,7 @@ func (w *scheduled) runs() []string {
 func (w *scheduled) create(spec journal.ScheduleSpec) {
 	w.t.Helper()
 	w.do(func(e *host.Engine) error {
-		_, err := e.CreateSchedule(w.t.Context(), journal.Schedule{Name: "s", Spec: spec})
+		_, err := e.Schedules().Create(w.t.Context(), journal.Schedule{Name: "s", Spec: spec})
 		if abi.CodeOf(err) == abi.CodeScheduleExists {
 			return nil // made by an engine that crashed behind it
 		}
@@ -191,7 +207,9 @@ func (w *scheduled) create(spec journal.ScheduleSpec) {
 
 func (w *scheduled) settle(execution string) {
 	w.t.Helper()
-	require.NoError(w.t, w.e.Settle(w.t.Context(), "", execution, journal.Deferred{Name: "gate", Value: abi.Nil}))
+	require.NoError(
+		w.t, w.e.Executions().Settle(w.t.Context(), "", execution, journal.Deferred{Name: "gate", Value: abi.Nil}),
+	)
 }
 
 func day(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
@@ -203,32 +221,41 @@ func TestScheduleTicks(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		w := newScheduled(t, store)
 		w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "quick/W"})
-		list, err := w.e.Schedules(t.Context(), "", "", 10)
+		list, err := w.e.Schedules().List(t.Context(), "", "", 10)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, []int64{day(1).UnixNano()}, list[0].Upcoming)
 		require.Equal(t, day(1).UnixNano(), list[0].WakeAt)
-		w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 1 && len(d.State.Open) == 0 })
-		w.reach(day(2), "the second tick", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 2 && len(d.State.Open) == 0 })
-		require.Equal(t, []string{"quick/W/s@2026-01-01T01:00:00Z completed", "quick/W/s@2026-01-01T02:00:00Z completed"}, w.runs())
+		w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool {
+			return d.State.Ticks == 1 && len(d.State.Open) == 0
+		})
+		w.reach(day(2), "the second tick", func(d *host.ScheduleDescription) bool {
+			return d.State.Ticks == 2 && len(d.State.Open) == 0
+		})
+		require.Equal(
+			t, []string{"quick/W/s@2026-01-01T01:00:00Z completed", "quick/W/s@2026-01-01T02:00:00Z completed"},
+			w.runs(),
+		)
 
-		_, err = w.e.PauseSchedule(t.Context(), "", "s", "moving house")
+		_, err = w.e.Schedules().Pause(t.Context(), "", "s", "moving house")
 		require.NoError(t, err)
 		w.clock.Advance(3 * time.Hour)
-		run, err := w.e.TriggerSchedule(t.Context(), "", "s", "r1")
+		run, err := w.e.Schedules().Trigger(t.Context(), "", "s", "r1")
 		require.NoError(t, err)
 		require.Equal(t, journal.OutcomeStarted, run.Outcome, "it can be triggered while it is paused")
-		again, err := w.e.TriggerSchedule(t.Context(), "", "s", "r1")
+		again, err := w.e.Schedules().Trigger(t.Context(), "", "s", "r1")
 		require.NoError(t, err)
 		require.Equal(t, run.Execution, again.Execution)
-		s, err := w.e.ResumeSchedule(t.Context(), "", "s", "")
+		s, err := w.e.Schedules().Resume(t.Context(), "", "s", "")
 		require.NoError(t, err)
 		require.False(t, s.State.Paused)
 		require.Equal(t, int64(2), s.State.Ticks, "what was due while it was paused is gone")
 		// The run that was triggered would be in the way of the tick.
-		w.reach(day(5), "the run that was triggered is over", func(d *host.ScheduleDescription) bool { return len(d.State.Open) == 0 })
+		w.reach(day(5), "the run that was triggered is over", func(d *host.ScheduleDescription) bool {
+			return len(d.State.Open) == 0
+		})
 		w.reach(day(6), "the tick after that", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 3 })
-		ticks, err := w.e.BackfillSchedule(t.Context(), "", "s", day(1).UnixNano(), day(5).UnixNano(), "")
+		ticks, err := w.e.Schedules().Backfill(t.Context(), "", "s", day(1).UnixNano(), day(5).UnixNano(), "")
 		require.NoError(t, err)
 		require.Equal(t, 5, ticks)
 		w.reach(day(6), "the gap is filled", func(d *host.ScheduleDescription) bool {
@@ -236,19 +263,22 @@ func TestScheduleTicks(t *testing.T) {
 		})
 		require.Equal(t, []string{
 			"quick/W/s@2026-01-01T01:00:00Z completed", "quick/W/s@2026-01-01T02:00:00Z completed",
-			"quick/W/s@2026-01-01T03:00:00Z completed", "quick/W/s@2026-01-01T04:00:00Z completed", "quick/W/s@2026-01-01T05:00:00Z completed",
+			"quick/W/s@2026-01-01T03:00:00Z completed", "quick/W/s@2026-01-01T04:00:00Z completed",
+			"quick/W/s@2026-01-01T05:00:00Z completed",
 			"quick/W/s@2026-01-01T06:00:00Z completed", "quick/W/s@trigger-r1 completed",
 		}, w.runs(), "each tick once")
 
-		_, err = w.e.UpdateSchedule(t.Context(), journal.Schedule{Name: "s", Spec: journal.ScheduleSpec{Every: int64(24 * time.Hour), Workflow: "quick/W"}})
+		_, err = w.e.Schedules().Update(t.Context(), journal.Schedule{
+			Name: "s", Spec: journal.ScheduleSpec{Every: int64(24 * time.Hour), Workflow: "quick/W"},
+		})
 		require.NoError(t, err)
-		d, err := w.e.Schedule(t.Context(), "", "s", 2)
+		d, err := w.e.Schedules().Describe(t.Context(), "", "s", 2)
 		require.NoError(t, err)
 		require.Equal(t, []int64{day(24).UnixNano(), day(48).UnixNano()}, d.Upcoming)
-		require.NoError(t, w.e.DeleteSchedule(t.Context(), "", "s"))
-		_, err = w.e.Schedule(t.Context(), "", "s", 2)
+		require.NoError(t, w.e.Schedules().Delete(t.Context(), "", "s"))
+		_, err = w.e.Schedules().Describe(t.Context(), "", "s", 2)
 		require.Equal(t, abi.CodeScheduleNotFound, abi.CodeOf(err))
-		require.Equal(t, abi.CodeScheduleNotFound, abi.CodeOf(w.e.DeleteSchedule(t.Context(), "", "s")))
+		require.Equal(t, abi.CodeScheduleNotFound, abi.CodeOf(w.e.Schedules().Delete(t.Context(), "", "s")))
 	})
 }
 
@@ -269,7 +299,14 @@ func TestScheduleCrashes(t *testing.T) {
 			for n := 1; n <= passings[point]; n++ {
 				at := faultpoint.Passing{Point: point, N: n}
 				// The schedule is made anew on the same store: the clock goes on from there.
-				again := &scheduled{t: t, clock: clockwork.NewFakeClockAt(halfPast), runtime: w.runtime, store: store, passed: map[string]int{}, crash: &at}
+				again := &scheduled{
+					t:       t,
+					clock:   clockwork.NewFakeClockAt(halfPast),
+					runtime: w.runtime,
+					store:   store,
+					passed:  map[string]int{},
+					crash:   &at,
+				}
 				again.launch()
 				require.Equal(t, want, again.scenario(), at)
 				again.mu.Lock()
@@ -286,19 +323,23 @@ func (w *scheduled) scenario() []string {
 	ctx := w.t.Context()
 	w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "quick/W"})
 	for hour := 1; hour <= 3; hour++ {
-		w.reach(day(hour), fmt.Sprint("tick ", hour), func(d *host.ScheduleDescription) bool { return d.State.Ticks >= int64(hour) && len(d.State.Open) == 0 })
+		w.reach(day(hour), fmt.Sprint("tick ", hour), func(d *host.ScheduleDescription) bool {
+			return d.State.Ticks >= int64(hour) && len(d.State.Open) == 0
+		})
 	}
 	w.do(func(e *host.Engine) error {
-		_, err := e.TriggerSchedule(ctx, "", "s", "r1")
+		_, err := e.Schedules().Trigger(ctx, "", "s", "r1")
 		return err
 	})
 	from, to := day(-3).UnixNano(), day(2).UnixNano()
 	w.do(func(e *host.Engine) error {
-		_, err := e.BackfillSchedule(ctx, "", "s", from, to, "")
+		_, err := e.Schedules().Backfill(ctx, "", "s", from, to, "")
 		return err
 	})
 	// A run of the backfill would be in the way of the tick.
-	w.reach(day(3), "the backfill is done", func(d *host.ScheduleDescription) bool { return len(d.State.Backfills) == 0 && len(d.State.Open) == 0 })
+	w.reach(day(3), "the backfill is done", func(d *host.ScheduleDescription) bool {
+		return len(d.State.Backfills) == 0 && len(d.State.Open) == 0
+	})
 	var d *host.ScheduleDescription
 	w.reach(day(4), "all is done", func(got *host.ScheduleDescription) bool {
 		d = got
@@ -317,7 +358,7 @@ func (w *scheduled) scenario() []string {
 	}
 	slices.Sort(names)
 	w.do(func(e *host.Engine) error {
-		if err := e.DeleteSchedule(ctx, "", "s"); abi.CodeOf(err) != abi.CodeScheduleNotFound {
+		if err := e.Schedules().Delete(ctx, "", "s"); abi.CodeOf(err) != abi.CodeScheduleNotFound {
 			return err
 		}
 		return nil
@@ -325,21 +366,25 @@ func (w *scheduled) scenario() []string {
 	return names
 }
 
-// TestScheduleHandover has another host take over while a schedule ticks. The one before
-// writes nothing any more, and each tick is started once.
+// TestScheduleHandover has another host take over while a schedule ticks. The one before writes nothing any more, and
+// each tick is started once.
 func TestScheduleHandover(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		w := newScheduled(t, store)
 		w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "quick/W"})
 		// A run that is open would be in the way of the next tick.
-		w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 1 && len(d.State.Open) == 0 })
+		w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool {
+			return d.State.Ticks == 1 && len(d.State.Open) == 0
+		})
 		before := w.e
 		w.launch() // the one before is not told
 		for hour := 2; hour <= 4; hour++ {
-			w.reach(day(hour), fmt.Sprint("tick ", hour), func(d *host.ScheduleDescription) bool { return d.State.Ticks == int64(hour) && len(d.State.Open) == 0 })
+			w.reach(day(hour), fmt.Sprint("tick ", hour), func(d *host.ScheduleDescription) bool {
+				return d.State.Ticks == int64(hour) && len(d.State.Open) == 0
+			})
 		}
-		_, err := before.TriggerSchedule(t.Context(), "", "s", "late")
+		_, err := before.Schedules().Trigger(t.Context(), "", "s", "late")
 		require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "%v", err)
 		require.Error(t, before.Lost())
 		require.Equal(t, []string{
@@ -363,7 +408,10 @@ func TestScheduleOverlaps(t *testing.T) {
 	}{
 		{journal.OverlapSkip, false, []string{"gated/W/s@2026-01-01T01:00:00Z running"}},
 		{journal.OverlapQueue, true, []string{"gated/W/s@2026-01-01T01:00:00Z running"}},
-		{journal.OverlapAllow, false, []string{"gated/W/s@2026-01-01T01:00:00Z running", "gated/W/s@2026-01-01T02:00:00Z running"}},
+		{
+			journal.OverlapAllow, false,
+			[]string{"gated/W/s@2026-01-01T01:00:00Z running", "gated/W/s@2026-01-01T02:00:00Z running"},
+		},
 	} {
 		t.Run(string(c.overlap), func(t *testing.T) {
 			t.Parallel()
@@ -395,7 +443,7 @@ func TestScheduleOverlaps(t *testing.T) {
 		w.reach(day(2), "the second tick", func(d *host.ScheduleDescription) bool {
 			if len(d.State.Waiting) == 1 && len(d.State.Open) == 1 {
 				// The run has been asked to stop. This program does not listen to that.
-				row, err := w.e.Poll(t.Context(), "", d.State.Open[0].Execution)
+				row, err := w.e.Observer().Poll(t.Context(), "", d.State.Open[0].Execution)
 				require.NoError(t, err)
 				if row.Interrupt != nil && !asked {
 					asked = true

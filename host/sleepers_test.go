@@ -14,9 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSleepersTakeNoMemory has more executions sleep for long than a host may have in
-// memory. None is there, nor an instance of one; each can be asked, settled and interrupted.
-// Others find room.
+// TestSleepersTakeNoMemory has more executions sleep for long than a host may have in memory. None is there, nor an
+// instance of one; each can be asked, settled and interrupted. Others find room.
 func TestSleepersTakeNoMemory(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -53,14 +52,16 @@ func TestSleepersTakeNoMemory(t *testing.T) {
 		var d *host.Description
 		harness.Eventually(t, "it is asked when it does not compute", func() bool {
 			var err error
-			d, err = e.Describe(t.Context(), "", names[7])
+			d, err = e.Observer().Describe(t.Context(), "", names[7])
 			require.NoError(t, err)
 			require.Equal(t, journal.Running, d.State)
 			return d.Pending[0].Kind != execution.KindTurn
 		})
 		require.Equal(t, abi.OpSleep, d.Pending[len(d.Pending)-1].Kind)
-		require.NoError(t, e.Settle(t.Context(), "", names[8], journal.Deferred{Name: "early", Value: abi.Nil}))
-		require.NoError(t, e.Interrupt(t.Context(), "", names[9], "enough"))
+		require.NoError(
+			t, e.Executions().Settle(t.Context(), "", names[8], journal.Deferred{Name: "early", Value: abi.Nil}),
+		)
+		require.NoError(t, e.Executions().Interrupt(t.Context(), "", names[9], "enough"))
 		require.Equal(t, journal.Interrupted, harness.Wait(t, e, names[9]).State)
 	})
 }

@@ -21,21 +21,28 @@ func TestTerminateWhatDoesNotStop(t *testing.T) {
 		harness.Push(t, e, "conformance", "tests/guests/conformance")
 		execution := harness.Start(t, e, "conformance/InterruptedEarly", nil)
 		harness.Pending(t, e, execution, abi.OpDeferred, "gate")
-		require.NoError(t, e.Interrupt(t.Context(), "", execution, "please"))
-		row, err := e.Poll(t.Context(), "", execution)
+		require.NoError(t, e.Executions().Interrupt(t.Context(), "", execution, "please"))
+		row, err := e.Observer().Poll(t.Context(), "", execution)
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, row.State)
 
-		require.NoError(t, e.Terminate(t.Context(), "", execution, "enough"))
+		require.NoError(t, e.Executions().Terminate(t.Context(), "", execution, "enough"))
 		requireTerminated(t, e, execution)
-		row, err = e.Poll(t.Context(), "", execution)
+		row, err = e.Observer().Poll(t.Context(), "", execution)
 		require.NoError(t, err)
 		require.Equal(t, "please", row.Interrupt.Reason, "the first request stands")
-		require.NoError(t, e.Terminate(t.Context(), "", execution, "enough, again"), "the answer to the first may have been lost")
+		require.NoError(
+			t, e.Executions().Terminate(t.Context(), "", execution, "enough, again"),
+			"the answer to the first may have been lost",
+		)
 		requireTerminated(t, e, execution)
-		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(e.Interrupt(t.Context(), "", execution, "please")))
-		require.NoError(t, e.Delete(t.Context(), "", execution, ""))
-		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(e.Terminate(t.Context(), "", execution, "enough")))
+		require.Equal(
+			t, abi.CodeAlreadyOver, abi.CodeOf(e.Executions().Interrupt(t.Context(), "", execution, "please")),
+		)
+		require.NoError(t, e.Maintenance().Delete(t.Context(), "", execution, ""))
+		require.Equal(
+			t, abi.CodeExecutionNotFound, abi.CodeOf(e.Executions().Terminate(t.Context(), "", execution, "enough")),
+		)
 	})
 }
 
@@ -54,17 +61,17 @@ func TestTerminateWhatIsPaused(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
 		e := harness.Engine(t, store)
 		child, parent := pausedChild(t, e)
-		require.NoError(t, e.Terminate(t.Context(), "", child, "enough"))
+		require.NoError(t, e.Executions().Terminate(t.Context(), "", child, "enough"))
 		requireTerminated(t, e, child)
 		over := harness.Wait(t, e, parent)
 		require.Equal(t, journal.Failed, over.State, "%v", over.Error)
 		require.Contains(t, over.Error.Message, "enough")
-		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(e.Terminate(t.Context(), "", parent, "it, too")))
+		require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(e.Executions().Terminate(t.Context(), "", parent, "it, too")))
 	})
 }
 
-// TestTerminateWhatComputes ends an execution whose code is in an endless loop. It does not wait for the time that a turn
-// may take, which is longer than a test.
+// TestTerminateWhatComputes ends an execution whose code is in an endless loop. It does not wait for the time that a
+// turn may take, which is longer than a test.
 func TestTerminateWhatComputes(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -72,7 +79,7 @@ func TestTerminateWhatComputes(t *testing.T) {
 		harness.Push(t, e, "conformance", "tests/guests/conformance")
 		endless := harness.Start(t, e, "conformance/Misuse", "loop")
 		harness.Pending(t, e, endless, execution.KindTurn, "")
-		require.NoError(t, e.Terminate(t.Context(), "", endless, "enough"))
+		require.NoError(t, e.Executions().Terminate(t.Context(), "", endless, "enough"))
 		requireTerminated(t, e, endless)
 	})
 }

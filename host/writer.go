@@ -16,8 +16,8 @@ import (
 	"github.com/cruster/cruster/sharding"
 )
 
-// writer is the only way of a host to its journal. Every write names the fence of
-// its shard; the first that is refused for it ends the host.
+// writer is the only way of a host to its journal. Every write names the fence of its shard; the first that is refused
+// for it ends the host.
 type writer struct {
 	host      string
 	state     *hoststate.State
@@ -32,8 +32,17 @@ type writer struct {
 }
 
 func newWriter(cfg Config, state *hoststate.State, followers *follow.List) *writer {
-	w := &writer{followers: followers, host: cfg.Name, store: cfg.Store, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
-	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
+	w := &writer{
+		followers: followers,
+		host:      cfg.Name,
+		store:     cfg.Store,
+		state:     state,
+		log:       cfg.Logger,
+		metrics:   newWriterMetrics(cfg.Registerer),
+	}
+	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{
+		Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger,
+	})
 	return w
 }
 
@@ -81,7 +90,9 @@ func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal
 }
 
 // Deploy stores a module and points a deployment at it.
-func (w *writer) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (w *writer) Deploy(
+	ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	defer w.count(len(m.Binary))()
 	d, err := w.store.Deploy(ctx, w.ownership.Fence(d.Shard()), m, d, migrations)
 	w.checkFence(err)
@@ -137,9 +148,8 @@ func (w *writer) DeleteSchedule(ctx context.Context, id journal.ID, version int6
 	return err
 }
 
-// checkFence ends the host if a write was refused because another host has taken
-// over, or because the store is gone. There is nothing to save: all this host could do
-// is be in the way.
+// checkFence ends the host if a write was refused because another host has taken over, or because the store is gone.
+// There is nothing to save: all this host could do is be in the way.
 func (w *writer) checkFence(err error) {
 	if errors.Is(err, journal.ErrStoreGone) {
 		if w.state.Lose(abi.AsError(journal.Coded("commit", err))) {
@@ -171,10 +181,14 @@ type writerMetrics struct {
 
 func newWriterMetrics(reg prometheus.Registerer) *writerMetrics {
 	return &writerMetrics{
-		commits:    metric.Counters(reg, "commits_total", "Transactions, by kind (group, guest) and result (ok, error).", "kind", "result"),
+		commits: metric.Counters(
+			reg, "commits_total", "Transactions, by kind (group, guest) and result (ok, error).", "kind", "result",
+		),
 		commitTime: metric.Seconds(reg, "commit_seconds", "Time of a group commit."),
 		entries:    metric.Counter(reg, "journal_entries_total", "Entries appended to journals by group commits."),
-		writes:     metric.Counter(reg, "commit_writes_total", "Writes that group commits carried; over commits_total, how many share one."),
+		writes: metric.Counter(
+			reg, "commit_writes_total", "Writes that group commits carried; over commits_total, how many share one.",
+		),
 	}
 }
 

@@ -31,11 +31,14 @@ func newTestWriter(t *testing.T, store journal.Store) (*writer, *hoststate.State
 
 func startOf(key string) journal.Write {
 	id := journal.IDOf("default", "orders/Process", key)
-	return journal.Write{ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
+	return journal.Write{
+		ID:    id,
+		Run:   journal.RunID(id),
+		Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running},
+	}
 }
 
-// TestWriterIsFenced has another owner claim the shards: the host is lost, and says
-// so from then on.
+// TestWriterIsFenced has another owner claim the shards: the host is lost, and says so from then on.
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
@@ -66,8 +69,8 @@ func (s *heldStore) Commit(ctx context.Context, writes []journal.Write) ([]journ
 	return s.Store.Commit(ctx, writes)
 }
 
-// TestWritesShareCommits has more and more writes under way. From some on the next one shares
-// its commit, if the store commits them while a transaction of an activity is open.
+// TestWritesShareCommits has more and more writes under way. From some on the next one shares its commit, if the store
+// commits them while a transaction of an activity is open.
 func TestWritesShareCommits(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{false, true} {
@@ -142,13 +145,13 @@ func TestMessagesArePutOffWhileWritesWait(t *testing.T) {
 	e := newTestEngine(t, memory.New())
 	w := e.writer
 	defer w.count(int(e.cfg.Memory))()
-	_, update := e.Update(t.Context(), "", "a/B/c", UpdateRequest{Name: "u"})
-	_, call := e.CallEntity(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"})
+	_, update := e.Executions().Update(t.Context(), "", "a/B/c", UpdateRequest{Name: "u"})
+	_, call := e.Entities().Call(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"})
 	for what, err := range map[string]error{
 		"an update": update, "a call": call,
-		"a signal":     e.Signal(t.Context(), "", "a/B/c", SignalRequest{Name: "s"}),
-		"a settlement": e.Settle(t.Context(), "", "a/B/c", journal.Deferred{Name: "d"}),
-		"a send":       e.SendEntity(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"}),
+		"a signal":     e.Executions().Signal(t.Context(), "", "a/B/c", SignalRequest{Name: "s"}),
+		"a settlement": e.Executions().Settle(t.Context(), "", "a/B/c", journal.Deferred{Name: "d"}),
+		"a send":       e.Entities().Send(t.Context(), EntityRequest{Entity: "a/B/c", Operation: "o"}),
 	} {
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), what)
 		require.NotZero(t, RetryDelay(err), what)
@@ -172,7 +175,10 @@ func TestSweepsAndDeploymentsAreFenced(t *testing.T) {
 	for name, call := range map[string]func(w *writer) error{
 		"a sweep": func(w *writer) error { _, err := w.Sweep(t.Context(), journal.Never, 1); return err },
 		"a deployment": func(w *writer) error {
-			_, err := w.Deploy(t.Context(), journal.Module{Digest: "m"}, journal.Deployment{Namespace: "default", Name: "d", Digest: "m"}, nil)
+			_, err := w.Deploy(
+				t.Context(), journal.Module{Digest: "m"},
+				journal.Deployment{Namespace: "default", Name: "d", Digest: "m"}, nil,
+			)
 			return err
 		},
 	} {

@@ -55,22 +55,21 @@ func (a *attempt) log() *slog.Logger {
 // number is that of the attempt, from 1 on.
 func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 
-// run runs the guest once. An error means that the attempt does not count and is
-// to be repeated.
+// run runs the guest once. An error means that the attempt does not count and is to be repeated.
 func (a *attempt) run(parent context.Context) (Report, error) {
 	fx := a.effects()
 	defer func() {
 		a.called = fx.Called
 		fx.Rollback()
 	}()
-	// If an error comes before the call, nothing of the activity has run. Finding,
-	// compiling and initialising its code is the host's business, whatever went wrong.
+	// If an error comes before the call, nothing of the activity has run. Finding, compiling and initialising its code
+	// is the host's business, whatever went wrong.
 	m, err := a.runner.Catalog.Module(parent, a.Row.Digest)
 	if err != nil {
 		return nil, err
 	}
-	// The answer is the run's. It may have to wait behind runs that wait for memory, so
-	// the attempt asks before it has any.
+	// The answer is the run's. It may have to wait behind runs that wait for memory, so the attempt asks before it has
+	// any.
 	if !a.mayBegin(parent) {
 		return nil, nil
 	}
@@ -126,9 +125,11 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 	return a.begun
 }
 
-// instantiate takes an instance for the attempt, as soon as there is memory for it. It is
-// as new, and reset afterwards: nothing leaks from one call into the next.
-func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effects.Effects) (inst *wasm.Instance, release func(), err error) {
+// instantiate takes an instance for the attempt, as soon as there is memory for it. It is as new, and reset afterwards:
+// nothing leaks from one call into the next.
+func (a *attempt) instantiate(
+	ctx context.Context, m *catalog.Module, fx *effects.Effects,
+) (inst *wasm.Instance, release func(), err error) {
 	memory, err := a.runner.Memory.Acquire(ctx, m.Code.MemoryBytes())
 	if err != nil {
 		return nil, nil, err
@@ -150,9 +151,15 @@ func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effect
 func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome, error) {
 	now := a.runner.Clock.Now()
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
-		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
-		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
-		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: now.UnixNano(), Deadline: abi.DeadlineOf(now, a.timeout).UnixNano(),
+		Kind:           abi.InvokeActivity,
+		Name:           a.Body.Name,
+		Body:           a.Body.Input,
+		Attempt:        int(a.number()),
+		IdempotencyKey: a.idempotencyKey(),
+		Execution:      a.Row.Name(),
+		Namespace:      a.Row.Namespace,
+		Time:           now.UnixNano(),
+		Deadline:       abi.DeadlineOf(now, a.timeout).UnixNano(),
 	}))
 	if err != nil {
 		return nil, err
@@ -170,8 +177,8 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 // world is what the activity can observe: the real one, through effects.
 func (a *attempt) world(fx *effects.Effects) wasm.World {
 	return wasm.World{
-		// The limit of the host applies, as it may have been raised for the activity's
-		// sake; but not a lower one than the run was started under.
+		// The limit of the host applies, as it may have been raised for the activity's sake; but not a lower one than
+		// the run was started under.
 		MemoryAtLeast: int64(a.Row.Pinned.Memory),
 
 		Fuel:   a.runner.Fuel,
@@ -193,7 +200,13 @@ func (a *attempt) writeLog(level int32, message []byte) {
 	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
 		guestlog.Write(a.log(), level, message)
 		a.runner.Followers.Log(a.Row, func() follow.Line {
-			return follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.runner.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)}
+			return follow.Line{
+				Activity: a.Body.Name,
+				Attempt:  a.number(),
+				At:       a.runner.Clock.Now().UnixNano(),
+				Level:    level,
+				Message:  abi.LogText(message),
+			}
 		})
 	}
 }
@@ -203,16 +216,15 @@ func refuseOp(kind string, _ []byte) (uint32, *abi.Error) {
 		WithHint("Return from the activity, and make durable calls in the workflow's execute.")
 }
 
-// idempotencyKey is the same for every attempt of this op, and for no other op of
-// any run. It names the step by what it is: a change of the code that inserts
-// another step before it does not change its key.
+// idempotencyKey is the same for every attempt of this op, and for no other op of any run. It names the step by what it
+// is: a change of the code that inserts another step before it does not change its key.
 func (a *attempt) idempotencyKey() string {
 	return fmt.Sprintf("%s-%s", a.Row.Run, a.Op.Step())
 }
 
-// waitToRepeat waits before an attempt that the host or the store has failed n times
-// is repeated. One that has called outside does so again: it also waits until the
-// store begins a transaction, since it would otherwise call just to be failed again.
+// waitToRepeat waits before an attempt that the host or the store has failed n times is repeated. One that has called
+// outside does so again: it also waits until the store begins a transaction, since it would otherwise call just to be
+// failed again.
 func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 	delay := effects.Delay(n, a.called)
 	a.log().Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
@@ -238,13 +250,15 @@ func (a *attempt) logConflict(err error) {
 	a.log().Debug("repeating the attempt", "error", err)
 }
 
-// crashed tells what a failure of the guest means for the attempt. One of the host
-// is returned as an error.
+// crashed tells what a failure of the guest means for the attempt. One of the host is returned as an error.
 func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	var coded *abi.Error
 	switch {
 	case ctx.Err() != nil:
-		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
+		coded = abi.Errorf(
+			abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name,
+			a.timeout,
+		)
 		if trap := (*wasm.Trap)(nil); errors.As(err, &trap) {
 			coded.Message += trap.Place
 		}
@@ -288,10 +302,12 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byt
 	}
 }
 
-// commitEntry ends the transaction with the entry: together with the turn that it causes,
-// or alone. If the commit of both has failed, whatever the reason, the next one is of the
-// entry alone: it is shorter, and the turn may be what was in the way.
-func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry journal.Entry) (delivered bool, err error) {
+// commitEntry ends the transaction with the entry: together with the turn that it causes, or alone. If the commit of
+// both has failed, whatever the reason, the next one is of the entry alone: it is shorter, and the turn may be what was
+// in the way.
+func (a *attempt) commitEntry(
+	ctx context.Context, fx *effects.Effects, entry journal.Entry,
+) (delivered bool, err error) {
 	commit := func(w journal.Write) error {
 		a.runner.Fault.Pass(faultpoint.TxBeforeCommit)
 		err := a.runner.Committer.CommitTx(context.WithoutCancel(ctx), fx.TakeTx(), w)
@@ -307,19 +323,25 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry jo
 			return delivered, err
 		}
 	}
-	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{entry}})
+	return false, commit(journal.Write{
+		ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{entry},
+	})
 }
 
-// resolveUndecided finds out whether a commit whose answer was lost took effect. A transaction
-// cannot be repeated: so another entry is put in the place of its own. Once that is there the
-// transaction cannot commit any more, and until then the two decide it among
-// themselves. The execution delivers nothing meanwhile; it waits for this no longer
-// than for a commit of its own. A run that is over or gone takes no entry, so its transaction cannot commit
-// any more. It may have committed before, and have ended the run itself: the journal tells. A report to
-// another run of the same name is ignored there.
+// resolveUndecided finds out whether a commit whose answer was lost took effect. A transaction cannot be repeated: so
+// another entry is put in the place of its own. Once that is there the transaction cannot commit any more, and until
+// then the two decide it among themselves. The execution delivers nothing meanwhile; it waits for this no longer than
+// for a commit of its own. A run that is over or gone takes no entry, so its transaction cannot commit any more. It may
+// have committed before, and have ended the run itself: the journal tells. A report to another run of the same name is
+// ignored there.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.runner.Host.Context()
-	void := journal.Write{ID: a.Row.ID, Run: a.Row.Run, Chain: a.Row.Chain, Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}}}
+	void := journal.Write{
+		ID:      a.Row.ID,
+		Run:     a.Row.Run,
+		Chain:   a.Row.Chain,
+		Entries: []journal.Entry{{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}},
+	}
 	took := false
 	d := decide.Writer{Clock: a.runner.Clock, Commit: a.runner.Committer.Commit, Host: a.runner.Host, Logger: a.log()}
 	_, err := d.Repeat(ctx, void, func(res journal.Result, refusal error) (journal.Result, error) {

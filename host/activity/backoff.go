@@ -16,8 +16,7 @@ func Backoff(r abi.Retry, failed uint32, random func() float64) time.Duration {
 	return delay
 }
 
-// conflictDelay is the pause before an attempt is repeated that collided with
-// other transactions for the nth time.
+// conflictDelay is the pause before an attempt is repeated that collided with other transactions for the nth time.
 func conflictDelay(n int, random func() float64) time.Duration {
 	longest := min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond)
 	return time.Duration(random() * float64(longest))

@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestConflictsAreRepeated has the transaction collide with others. Each try
-// reserves a number of its own, and gives back the one before.
+// TestConflictsAreRepeated has the transaction collide with others. Each try reserves a number of its own, and gives
+// back the one before.
 func TestConflictsAreRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

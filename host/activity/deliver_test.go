@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestDeliver has the execution commit a transaction with the turn that it causes, or not,
-// and the commit succeed, or not.
+// TestDeliver has the execution commit a transaction with the turn that it causes, or not, and the commit succeed, or
+// not.
 func TestDeliver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -22,14 +22,31 @@ func TestDeliver(t *testing.T) {
 		report   Report
 		voided   []uint64
 	}{
-		"delivered":             {want: []int{2}, report: Committed{Delivered: true}},
-		"declined":              {declines: true, want: []int{1}, report: Committed{}},
-		"collided":              {commits: []error{journal.ErrConflict}, want: []int{2, 1}, report: Committed{}, voided: []uint64{1}},
-		"in doubt, there":       {commits: []error{journal.ErrUndecided}, found: true, want: []int{2}, report: Committed{}},
-		"in doubt, not there":   {commits: []error{journal.ErrUndecided}, want: []int{2, 1}, report: Committed{}, voided: []uint64{1}},
-		"declined and collided": {declines: true, commits: []error{journal.ErrConflict}, want: []int{1, 1}, report: Committed{}, voided: []uint64{1}},
-		"refused":               {commits: []error{abi.Errorf(abi.CodeSQL, "constraint violated")}, want: []int{2}, report: Failed{}, voided: []uint64{1}},
-		"fenced":                {commits: []error{journal.ErrFenced}, want: []int{2}},
+		"delivered": {want: []int{2}, report: Committed{Delivered: true}},
+		"declined":  {declines: true, want: []int{1}, report: Committed{}},
+		"collided": {
+			commits: []error{journal.ErrConflict}, want: []int{2, 1}, report: Committed{}, voided: []uint64{1},
+		},
+		"in doubt, there": {
+			commits: []error{journal.ErrUndecided}, found: true, want: []int{2}, report: Committed{},
+		},
+		"in doubt, not there": {
+			commits: []error{journal.ErrUndecided}, want: []int{2, 1}, report: Committed{}, voided: []uint64{1},
+		},
+		"declined and collided": {
+			declines: true,
+			commits:  []error{journal.ErrConflict},
+			want:     []int{1, 1},
+			report:   Committed{},
+			voided:   []uint64{1},
+		},
+		"refused": {
+			commits: []error{abi.Errorf(abi.CodeSQL, "constraint violated")},
+			want:    []int{2},
+			report:  Failed{},
+			voided:  []uint64{1},
+		},
+		"fenced": {commits: []error{journal.ErrFenced}, want: []int{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +62,12 @@ func TestDeliver(t *testing.T) {
 					if c.declines {
 						return false, nil
 					}
-					w := journal.Write{ID: b.task.Row.ID, Run: b.task.Row.Run, Entries: []journal.Entry{entry}, Update: &journal.Update{}}
+					w := journal.Write{
+						ID:      b.task.Row.ID,
+						Run:     b.task.Row.Run,
+						Entries: []journal.Entry{entry},
+						Update:  &journal.Update{},
+					}
 					err := commit(w)
 					return err == nil, err
 				}

@@ -101,7 +101,9 @@ func TestSQLFailures(t *testing.T) {
 func TestHTTPAndConfig(t *testing.T) {
 	t.Parallel()
 	_, fx := effectsOf(t)
-	reply, err := fx.Call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
+	reply, err := fx.Call(
+		t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}),
+	)
 	require.Nil(t, err)
 	var res abi.HTTPResponse
 	require.NoError(t, abi.Unmarshal(reply, &res))
@@ -118,7 +120,9 @@ func TestHTTPAndConfig(t *testing.T) {
 
 	_, err = fx.Call(t.Context(), abi.ImportTxExec, abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}))
 	require.Nil(t, err)
-	_, err = fx.Call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
+	_, err = fx.Call(
+		t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}),
+	)
 	require.Equal(t, abi.CodeHTTPInTx, err.Code)
 }
 

@@ -15,8 +15,10 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		attempts: metric.Counters(reg, "activity_attempts_total", "Attempts of activities, by result.", "result"),
-		fuel:     metric.Counters(reg, "activity_fuel_total", "Fuel that attempts of activities have used, by namespace.", "namespace"),
-		running:  metric.Gauge(reg, "activities_running", "Attempts of activities whose code runs."),
+		fuel: metric.Counters(
+			reg, "activity_fuel_total", "Fuel that attempts of activities have used, by namespace.", "namespace",
+		),
+		running: metric.Gauge(reg, "activities_running", "Attempts of activities whose code runs."),
 	}
 }
 

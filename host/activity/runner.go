@@ -32,8 +32,8 @@ type Catalog interface {
 	Deployment(ctx context.Context, namespace, name string) (*catalog.Deployment, error)
 }
 
-// TxCommitter commits the transaction of an activity together with a write, or a write
-// alone, fenced by the epoch of its shard.
+// TxCommitter commits the transaction of an activity together with a write, or a write alone, fenced by the epoch of
+// its shard.
 type TxCommitter interface {
 	Commit(w journal.Write) (journal.Result, error)
 	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
@@ -81,17 +81,16 @@ type Task struct {
 	Body *abi.Activity
 	// Failed counts the attempts before this one.
 	Failed uint32
-	// Begin is called once, when code of the activity is about to run as soon as there is
-	// memory for it. It reports whether it may; nil means that it may.
+	// Begin is called once, when code of the activity is about to run as soon as there is memory for it. It reports
+	// whether it may; nil means that it may.
 	Begin func(ctx context.Context) bool
-	// Reserve gives the entry of a transaction its place in the journal. It reports
-	// false if the op is no longer waited for.
+	// Reserve gives the entry of a transaction its place in the journal. It reports false if the op is no longer waited
+	// for.
 	Reserve func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool)
-	// Deliver has the execution take the turn that the entry of a transaction causes while
-	// the transaction is open, and commit that turn with it: by commit, which it calls once.
-	// It reports false if it cannot do so now, and then has not called commit: the entry is
-	// committed alone. It never waits for anything but the turn and the commit. An error is
-	// that of commit. Nil means that it never can.
+	// Deliver has the execution take the turn that the entry of a transaction causes while the transaction is open, and
+	// commit that turn with it: by commit, which it calls once. It reports false if it cannot do so now, and then has
+	// not called commit: the entry is committed alone. It never waits for anything but the turn and the commit. An
+	// error is that of commit. Nil means that it never can.
 	Deliver func(entry journal.Entry, commit func(w journal.Write) error) (delivered bool, err error)
 	// Void says that the place with this sequence number stays empty.
 	Void func(seq uint64)
@@ -108,16 +107,16 @@ type (
 	}
 	// Failed is a failed attempt. Another may follow.
 	Failed struct{ Err *abi.Error }
-	// Committed is an entry that a transaction has made durable. Delivered says that the
-	// execution has taken its turn already, and that this is durable too.
+	// Committed is an entry that a transaction has made durable. Delivered says that the execution has taken its turn
+	// already, and that this is durable too.
 	Committed struct {
 		Entry     journal.Entry
 		Delivered bool
 	}
 	// Dropped says that the op was no longer waited for when its outcome was there.
 	Dropped struct{}
-	// Stuck says that the host cannot run the activity, and that trying again did not
-	// help. It says nothing about the activity: no attempt has ended.
+	// Stuck says that the host cannot run the activity, and that trying again did not help. It says nothing about the
+	// activity: no attempt has ended.
 	Stuck struct{ Err *abi.Error }
 )
 
@@ -127,18 +126,16 @@ func (Committed) isReport() {}
 func (Dropped) isReport()   {}
 func (Stuck) isReport()     {}
 
-// conflictLimit is how often an attempt is repeated because its transaction
-// collided with others, before that counts as a failed attempt.
+// conflictLimit is how often an attempt is repeated because its transaction collided with others, before that counts as
+// a failed attempt.
 const conflictLimit = 25
 
-// stuckLimit is how often the host tries to run an attempt that it cannot run for a
-// reason which does not look as if it would pass: the module is gone, or does not
-// initialise any more.
+// stuckLimit is how often the host tries to run an attempt that it cannot run for a reason which does not look as if it
+// would pass: the module is gone, or does not initialise any more.
 const stuckLimit = 6
 
-// Perform runs one attempt of an activity. If ctx ends first then the op is no
-// longer waited for, or the host goes down and the attempt will be repeated: it
-// reports nil, unless a transaction was committed. The execution delivers nothing
+// Perform runs one attempt of an activity. If ctx ends first then the op is no longer waited for, or the host goes down
+// and the attempt will be repeated: it reports nil, unless a transaction was committed. The execution delivers nothing
 // else until it knows of that.
 func (r *Runner) Perform(ctx context.Context, task Task) Report {
 	if ctx.Err() != nil || r.Host.Draining() {
@@ -164,14 +161,15 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 			a.logConflict(err)
 			r.wait(ctx, conflictDelay(conflicts, r.Random))
 		default:
-			return Failed{abi.Errorf(abi.CodeTxConflict, "activity %q: %v, %d times in a row", task.Body.Name, err, conflicts)}
+			return Failed{
+				abi.Errorf(abi.CodeTxConflict, "activity %q: %v, %d times in a row", task.Body.Name, err, conflicts),
+			}
 		}
 	}
 	return nil
 }
 
-// observe counts a report, and drops it if it is not waited for any more. One that
-// is durable always counts.
+// observe counts a report, and drops it if it is not waited for any more. One that is durable always counts.
 func (r *Runner) observe(ctx context.Context, report Report) Report {
 	if _, durable := report.(Committed); !durable && (report == nil || ctx.Err() != nil) {
 		return nil

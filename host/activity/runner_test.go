@@ -23,8 +23,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// bundle is a runner whose store, catalog and network are in the test's hands. The
-// code of the activity is real.
+// bundle is a runner whose store, catalog and network are in the test's hands. The code of the activity is real.
 type bundle struct {
 	*Runner
 	life *hoststate.State
@@ -166,8 +165,16 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 	require.NoError(t, err)
 	b := &bundle{life: hoststate.New(), code: code, tx: &fakeTx{}}
 	b.Runner = NewRunner(Deps{
-		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Host: b.life, Logger: slog.New(slog.DiscardHandler),
-		Memory: budget.New(1 << 30), Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
+		Catalog:   b,
+		Clock:     clockwork.NewRealClock(),
+		Committer: b,
+		Egress:    b,
+		Host:      b.life,
+		Logger:    slog.New(slog.DiscardHandler),
+		Memory:    budget.New(1 << 30),
+		Random:    func() float64 { return 1 },
+		Store:     b,
+		Timeout:   time.Minute,
 	})
 	b.task = Task{
 		Row:  &journal.Execution{ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k"},
@@ -175,7 +182,12 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 		Body: &abi.Activity{Name: "step", Input: abi.Nil},
 		Reserve: func(_ context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
 			b.reserved++
-			return journal.Entry{Seq: b.reserved, Value: value, Attempts: attempts, Op: journal.Op{Number: 3, Kind: abi.OpActivity, Name: "step"}}, !b.unwanted
+			return journal.Entry{
+				Seq:      b.reserved,
+				Value:    value,
+				Attempts: attempts,
+				Op:       journal.Op{Number: 3, Kind: abi.OpActivity, Name: "step"},
+			}, !b.unwanted
 		},
 		Void: func(seq uint64) { b.voided = append(b.voided, seq) },
 	}
@@ -183,8 +195,10 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 }
 
 var (
-	done    = &abi.Outcome{Value: abi.MustMarshal("done")}
-	useSQL  = wasmtest.ImportCall{Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "UPDATE t SET a = 1"})}
+	done   = &abi.Outcome{Value: abi.MustMarshal("done")}
+	useSQL = wasmtest.ImportCall{
+		Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "UPDATE t SET a = 1"}),
+	}
 	withSQL = wasmtest.Program{Calls: []wasmtest.ImportCall{useSQL}, Outcome: done}
 )
 
@@ -201,9 +215,13 @@ func TestPerformFails(t *testing.T) {
 		program wasmtest.Program
 		code    abi.Code
 	}{
-		"an error without a code": {wasmtest.Program{Outcome: &abi.Outcome{Error: &abi.Error{Message: "no"}}}, abi.CodeActivityFailed},
-		"an error with a code":    {wasmtest.Program{Outcome: &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "no")}}, abi.CodeSQL},
-		"it parks":                {wasmtest.Program{}, abi.CodeActivityCrashed},
+		"an error without a code": {
+			wasmtest.Program{Outcome: &abi.Outcome{Error: &abi.Error{Message: "no"}}}, abi.CodeActivityFailed,
+		},
+		"an error with a code": {
+			wasmtest.Program{Outcome: &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "no")}}, abi.CodeSQL,
+		},
+		"it parks": {wasmtest.Program{}, abi.CodeActivityCrashed},
 	} {
 		b := setup(t, c.program)
 		report, ok := b.Perform(t.Context(), b.task).(Failed)
@@ -248,8 +266,7 @@ func TestTransactionNotWaitedFor(t *testing.T) {
 	require.Equal(t, 1, b.tx.rolledBack)
 }
 
-// TestStoreFailuresAreRepeated has the store fail before the first statement. The
-// attempt is repeated and not counted.
+// TestStoreFailuresAreRepeated has the store fail before the first statement. The attempt is repeated and not counted.
 func TestStoreFailuresAreRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -283,9 +300,8 @@ func TestFencedCommitReportsNothing(t *testing.T) {
 	require.Empty(t, b.voided, "this host decides nothing any more")
 }
 
-// TestCommitUnderWayIsNotCancelled has the op cancelled between the reservation and
-// the commit. The execution delivers nothing else until it knows what became of the
-// number, so the commit goes on and is reported.
+// TestCommitUnderWayIsNotCancelled has the op cancelled between the reservation and the commit. The execution delivers
+// nothing else until it knows what became of the number, so the commit goes on and is reported.
 func TestCommitUnderWayIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t, withSQL)
@@ -313,7 +329,9 @@ func TestTimeout(t *testing.T) {
 	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
-	b.code, err = runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble())
+	b.code, err = runtime.Compile(
+		t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble(),
+	)
 	require.NoError(t, err)
 	b.task.Body.Timeout = int64(50 * time.Millisecond)
 	failed := b.Perform(t.Context(), b.task).(Failed)
@@ -327,7 +345,9 @@ func TestTimeoutSaysWhere(t *testing.T) {
 	b := setup(t, wasmtest.Program{})
 	over, end := context.WithCancel(t.Context())
 	end()
-	trap := &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTimeout, "stopped (in main.f a/main.go:3)"), Place: " (in main.f a/main.go:3)"}
+	trap := &wasm.Trap{
+		Err: abi.Errorf(abi.CodeGuestTimeout, "stopped (in main.f a/main.go:3)"), Place: " (in main.f a/main.go:3)",
+	}
 	report, err := newAttempt(b.Runner, b.task).crashed(over, trap)
 	require.NoError(t, err)
 	require.Equal(t, abi.CodeActivityTimeout, report.(Failed).Err.Code)
@@ -341,8 +361,7 @@ func TestDrainingBeginsNothing(t *testing.T) {
 	require.Nil(t, b.Perform(t.Context(), b.task))
 }
 
-// TestMayBeginIsAskedWithoutMemory: the answer is the run's, which may be waiting behind
-// runs that wait for memory.
+// TestMayBeginIsAskedWithoutMemory: the answer is the run's, which may be waiting behind runs that wait for memory.
 func TestMayBeginIsAskedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	b := setup(t, wasmtest.Program{Outcome: done})
@@ -366,8 +385,7 @@ func TestCancelledTaskReportsNothing(t *testing.T) {
 	require.Nil(t, b.Perform(ctx, b.task))
 }
 
-// TestFailuresOfTheHostAreRepeated has the host fail to run the activity, for reasons
-// that pass. They are no attempts.
+// TestFailuresOfTheHostAreRepeated has the host fail to run the activity, for reasons that pass. They are no attempts.
 func TestFailuresOfTheHostAreRepeated(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]error{
@@ -385,11 +403,17 @@ func TestFailuresOfTheHostAreRepeated(t *testing.T) {
 	}
 }
 
-// TestStuck has the host fail to run the activity for a reason that stays. It gives up
-// on that, and blames the activity for nothing.
+// TestStuck has the host fail to run the activity for a reason that stays. It gives up on that, and blames the activity
+// for nothing.
 func TestStuck(t *testing.T) {
 	t.Parallel()
-	for code, stuck := range map[abi.Code]bool{abi.CodeModuleNotFound: true, abi.CodeModuleInit: true, abi.CodeInternal: true, abi.CodeStore: false, abi.CodeOverloaded: false} {
+	for code, stuck := range map[abi.Code]bool{
+		abi.CodeModuleNotFound: true,
+		abi.CodeModuleInit:     true,
+		abi.CodeInternal:       true,
+		abi.CodeStore:          false,
+		abi.CodeOverloaded:     false,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := setup(t, wasmtest.Program{Outcome: done})
 			for range stuckLimit {
@@ -405,12 +429,15 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestCallsOutsideAreRarelyRepeated has an activity call outside and then use a store
-// that is away for longer than it may take. It calls again when the store is back.
+// TestCallsOutsideAreRarelyRepeated has an activity call outside and then use a store that is away for longer than it
+// may take. It calls again when the store is back.
 func TestCallsOutsideAreRarelyRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		call := wasmtest.ImportCall{Import: abi.ImportHTTP, Body: abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"})}
+		call := wasmtest.ImportCall{
+			Import: abi.ImportHTTP,
+			Body:   abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"}),
+		}
 		b := setup(t, wasmtest.Program{Calls: []wasmtest.ImportCall{call, useSQL}, Outcome: done})
 		start := time.Now()
 		b.away = func() bool { return time.Since(start) < 90*time.Second }
@@ -420,12 +447,15 @@ func TestCallsOutsideAreRarelyRepeated(t *testing.T) {
 	})
 }
 
-// TestStatementWaitsForTheStore has the store go away between a call outside and the
-// first statement, for less than the activity may take. It does not call again.
+// TestStatementWaitsForTheStore has the store go away between a call outside and the first statement, for less than the
+// activity may take. It does not call again.
 func TestStatementWaitsForTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		call := wasmtest.ImportCall{Import: abi.ImportHTTP, Body: abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"})}
+		call := wasmtest.ImportCall{
+			Import: abi.ImportHTTP,
+			Body:   abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"}),
+		}
 		b := setup(t, wasmtest.Program{Calls: []wasmtest.ImportCall{call, useSQL}, Outcome: done})
 		start := time.Now()
 		b.away = func() bool { return time.Since(start) < 30*time.Second }
@@ -434,8 +464,8 @@ func TestStatementWaitsForTheStore(t *testing.T) {
 	})
 }
 
-// TestUndecidedCommitUnderWay loses the answer to a commit that is still under way in the
-// database when the journal is read. It wins over the entry that is to take its place.
+// TestUndecidedCommitUnderWay loses the answer to a commit that is still under way in the database when the journal is
+// read. It wins over the entry that is to take its place.
 func TestUndecidedCommitUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -450,8 +480,7 @@ func TestUndecidedCommitUnderWay(t *testing.T) {
 	})
 }
 
-// TestUndecidedVoid loses the answers to both: the journal has the entry that took the
-// place of the transaction.
+// TestUndecidedVoid loses the answers to both: the journal has the entry that took the place of the transaction.
 func TestUndecidedVoid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -482,8 +511,8 @@ func TestUndecidedCommitThatEndsTheRun(t *testing.T) {
 	})
 }
 
-// TestUndecidedCommitOfARunThatIsGone loses the answer to a commit, and the run is
-// deleted before the journal can be asked. Its transaction cannot commit any more.
+// TestUndecidedCommitOfARunThatIsGone loses the answer to a commit, and the run is deleted before the journal can be
+// asked. Its transaction cannot commit any more.
 func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -499,8 +528,8 @@ func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {
 	})
 }
 
-// TestGrowthTakesMemory has an activity grow its memory while others have all that is left.
-// That is no fault of the activity: it is repeated until there is room.
+// TestGrowthTakesMemory has an activity grow its memory while others have all that is left. That is no fault of the
+// activity: it is repeated until there is room.
 func TestGrowthTakesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -510,7 +539,10 @@ func TestGrowthTakesMemory(t *testing.T) {
 		defer func() { require.NoError(t, runtime.Close(context.Background())) }()
 		const grown = 1 << 20
 		b.code, err = runtime.Compile(t.Context(), wasmtest.Module{
-			Start: wasmtest.Join(wasmtest.I32Const(grown>>16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)), // memory.grow, drop
+			// memory.grow, drop
+			Start: wasmtest.Join(
+				wasmtest.I32Const(grown>>16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked),
+			),
 		}.Assemble())
 		require.NoError(t, err)
 		b.Memory = budget.New(b.code.MemoryBytes() + grown)

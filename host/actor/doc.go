@@ -1,6 +1,5 @@
-// Package actor runs actors: objects in memory, addressed by a key, each of which
-// receives its messages one batch at a time, in order, on at most one goroutine.
-// Between messages an actor holds no goroutine. Executions and entities are actors.
+// Package actor runs actors: objects in memory, addressed by a key. Each receives its messages one batch at a time, in
+// order, on at most one goroutine. Between messages an actor holds no goroutine. Executions and entities are actors.
 //
 // # Invariants
 //
@@ -12,13 +11,11 @@
 //     agreed to be ([Actor.Release]). A message that is posted afterwards makes
 //     another actor under the same key: whatever the first knew must be durable.
 //
-// The naive design gives each actor a goroutine and a channel. A hundred thousand
-// of them that wait for next month are then a hundred thousand stacks, and a
-// channel cannot tell whether it is safe to forget its reader: a sender may have
-// looked it up just now. Here one lock guards all boxes, so that posting, parking
-// and forgetting are decided in one order; it is held while boxes
-// are looked up and changed and while an actor lets go of what it holds
-// ([Actor.Release], [Registry.WhileParked]), never while an actor works.
+// The naive design gives each actor a goroutine and a channel. A hundred thousand of them that wait for next month are
+// then a hundred thousand stacks, and a channel cannot tell whether it is safe to forget its reader: a sender may have
+// looked it up just now. Here one lock guards all boxes, so that posting, parking and forgetting are decided in one
+// order; it is held while boxes are looked up and changed and while an actor lets go of its resources ([Actor.Release],
+// [Registry.WhileParked]), never while an actor works.
 //
 // The package imports nothing of Cruster. Start reading at registry.go.
 package actor

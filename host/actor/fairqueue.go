@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// FairQueue runs tasks of many owners, at most so many at a time. While all places are
-// taken a task waits as data: it has no goroutine. The owners take turns, so that one
-// that has ten thousand tasks delays another that has one by one task a place, and not
-// by ten thousand.
+// FairQueue runs tasks of many owners, at most so many at a time. While all places are taken a task waits as data: it
+// has no goroutine. The owners take turns, so that one that has ten thousand tasks delays another that has one by one
+// task a place, and not by ten thousand.
 type FairQueue[K comparable] struct {
 	group  *TaskGroup
 	places int
@@ -26,8 +25,7 @@ func NewFairQueue[K comparable](group *TaskGroup, places int) *FairQueue[K] {
 	return &FairQueue[K]{group: group, places: places, waiting: map[K][]func(){}, held: map[K]struct{}{}}
 }
 
-// Go has a task run as soon as there is a place. It reports false, and the task does not
-// run, if the group is closed.
+// Go has a task run as soon as there is a place. It reports false, and the task does not run, if the group is closed.
 func (q *FairQueue[K]) Go(owner K, task func()) bool {
 	q.mu.Lock()
 	_, held := q.held[owner]
@@ -119,7 +117,7 @@ func (q *FairQueue[K]) Waiting() (n int) {
 	return n
 }
 
-// work runs a task and then those that wait, until there are none.
+// work runs a task and then the waiting ones, until there are none.
 func (q *FairQueue[K]) work(task func()) {
 	ended := false
 	defer func() {

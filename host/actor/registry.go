@@ -6,36 +6,31 @@ import (
 	"time"
 )
 
-// Actor is what a [Registry] delivers messages to. The registry calls its methods
-// one at a time.
+// Actor is a receiver of the messages of a [Registry]. The registry calls its methods one at a time.
 type Actor[M any] interface {
-	// Receive handles messages in order. It returns those that it wants to receive
-	// again, before any that arrived meanwhile.
+	// Receive handles messages in order. It returns the messages to receive again, before any that arrived meanwhile.
 	Receive(messages []M) (again []M)
-	// Park is called when the box is empty, before the actor's goroutine ends. It
-	// may return messages to receive instead.
+	// Park is called when the box is empty, before the actor's goroutine ends. It may return messages to receive
+	// instead.
 	Park() (again []M)
-	// Release is called after Park, with the registry's lock held: it must not
-	// block and must not call the registry. It reports whether the actor may be
-	// forgotten.
+	// Release is called after Park, with the registry's lock held: it must not block and must not call the registry. It
+	// reports whether the actor may be forgotten.
 	Release() bool
-	// Forgotten is called when it was: it may take its time to let go of what it holds.
-	// By then another actor may be there under the same key.
+	// Forgotten is called when it was: it may take its time to let go of its resources. By then another actor may be
+	// there under the same key.
 	Forgotten()
 }
 
 // Resting is an actor that at times wants to be left alone for a while, after a failure. It waits as
-// data, with all that is posted to it meanwhile: its place is for others, whose work may be what it
-// waits for. It has work to do all the same, and its group is not idle.
+// data, with all that is posted to it meanwhile: its place is for others, for whose work it may
+// wait. It has work to do all the same, and its group is not idle.
 type Resting interface {
-	// Rests is asked after Receive and Park, and tells for how long, from now on; 0 means
-	// that it goes on.
+	// Rests is asked after Receive and Park, and tells for how long, from now on; 0 means that it goes on.
 	Rests() time.Duration
 }
 
-// Registry keeps the actors that are in memory, by key. An actor that has messages
-// waits for a place among those at work, as data: a hundred thousand that are woken at
-// the same moment are a hundred thousand boxes, not goroutines.
+// Registry keeps the actors that are in memory, by key. An actor that has messages waits for a place among those at
+// work, as data: a hundred thousand that are woken at the same moment are a hundred thousand boxes, not goroutines.
 type Registry[K comparable, M any, A Actor[M]] struct {
 	newActor func(K) A
 	places   *FairQueue[K]
@@ -59,10 +54,11 @@ type box[M any, A Actor[M]] struct {
 	absent  []M  // came by PostIfAbsent during a hold, while nothing was present
 }
 
-// NewRegistry makes a registry whose actors are made by newActor, with the registry's
-// lock held, when they receive their first message, and work in places. Resized is told
-// how many actors there are, with the registry's lock held.
-func NewRegistry[K comparable, M any, A Actor[M]](places *FairQueue[K], newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
+// NewRegistry makes a registry whose actors are made by newActor, with the registry's lock held, when they receive
+// their first message, and work in places. Resized is told how many actors there are, with the registry's lock held.
+func NewRegistry[K comparable, M any, A Actor[M]](
+	places *FairQueue[K], newActor func(K) A, resized func(actors int),
+) *Registry[K, M, A] {
 	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, boxes: map[K]*box[M, A]{}}
 }
 
@@ -70,17 +66,16 @@ func NewRegistry[K comparable, M any, A Actor[M]](places *FairQueue[K], newActor
 // rest. It is called before anything is posted.
 func (r *Registry[K, M, A]) RestBy(after func(d time.Duration, f func())) { r.after = after }
 
-// Post puts a message into an actor's box. If the actor is not in memory it is
-// made.
+// Post puts a message into an actor's box. If the actor is not in memory it is made.
 func (r *Registry[K, M, A]) Post(key K, m M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.postLocked(key, r.boxLocked(key), m)
 }
 
-// PostIfAbsent posts only if the actor is not in memory. One that is needs no
-// reason to look around. If the actor is held it may be about to come: the message
-// waits for the end of the hold, and is dropped if the actor came by then.
+// PostIfAbsent posts only if the actor is not in memory. An actor in memory needs no reason to look around. If the
+// actor is held it may be about to come: the message waits for the end of the hold, and is dropped if the actor came by
+// then.
 func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +117,7 @@ func (r *Registry[K, M, A]) Has(key K) bool {
 	return b != nil && b.present
 }
 
-// Get returns the actor, if it is in memory. It may be at work: the caller touches only what it guards.
+// Get returns the actor, if it is in memory. It may be at work: the caller touches only its guarded fields.
 func (r *Registry[K, M, A]) Get(key K) (actor A, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,9 +134,9 @@ func (r *Registry[K, M, A]) Len() int {
 	return r.actors
 }
 
-// Hold keeps an actor from being forgotten, if it is in memory now or comes there
-// before the matching [Registry.Unhold]. It makes no actor. It reports whether the caller
-// is the only one who knows of the actor: it is not in memory, and not held by others.
+// Hold keeps an actor from being forgotten, if it is in memory now or comes there before the matching
+// [Registry.Unhold]. It makes no actor. It reports whether the caller alone knows of the actor: it is not in memory,
+// and not held by others.
 func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,10 +169,9 @@ func (r *Registry[K, M, A]) unholdLocked(key K, b *box[M, A], messages []M) {
 	}
 }
 
-// WhileParked calls f if there is an actor and it is not at work, and keeps it from
-// working meanwhile. One that waits for a place is not at work. If f asks for it, the
-// message it returns is posted. F runs with the registry's lock held: it must not block
-// and must not call the registry.
+// WhileParked calls f if there is an actor and it is not at work, and keeps it from working meanwhile. An actor that
+// waits for a place is not at work. If f asks for it, the message it returns is posted. F runs with the registry's lock
+// held: it must not block and must not call the registry.
 func (r *Registry[K, M, A]) WhileParked(key K, f func(A) (m M, post bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,10 +184,9 @@ func (r *Registry[K, M, A]) WhileParked(key K, f func(A) (m M, post bool)) {
 	}
 }
 
-// Borrow has f work on an actor on the caller's goroutine, if there is one, it is parked and
-// no message waits for it: it never waits. It reports whether f ran. What is posted
-// meanwhile waits; behind the messages that f returns the actor receives it, in a place of
-// its own, and then it parks as usual.
+// Borrow has f work on an actor on the caller's goroutine, if there is one, it is parked and no message waits for it:
+// it never waits. It reports whether f ran. Messages posted meanwhile wait; behind the messages that f returns the
+// actor receives them, in a place of its own, and then it parks as usual.
 func (r *Registry[K, M, A]) Borrow(key K, f func(A) []M) bool {
 	b := r.borrow(key)
 	if b == nil {
@@ -252,8 +245,7 @@ func (r *Registry[K, M, A]) rest(key K, b *box[M, A]) bool {
 	return true
 }
 
-// Each calls f for each actor, with the registry's lock held. It is for the end,
-// when no actor is at work any more.
+// Each calls f for each actor, with the registry's lock held. It is for the end, when no actor is at work any more.
 func (r *Registry[K, M, A]) Each(f func(A)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +322,7 @@ func (r *Registry[K, M, A]) drain(key K, b *box[M, A]) {
 	}
 }
 
-// putBack puts messages in front of those that arrived meanwhile.
+// putBack puts messages in front of later arrivals.
 func (r *Registry[K, M, A]) putBack(b *box[M, A], messages []M) {
 	if len(messages) == 0 {
 		return
@@ -340,8 +332,7 @@ func (r *Registry[K, M, A]) putBack(b *box[M, A], messages []M) {
 	b.queue = append(slices.Clip(messages), b.queue...)
 }
 
-// tryPark ends the work unless messages have arrived, and forgets the actor if it
-// agrees.
+// tryPark ends the work unless messages have arrived, and forgets the actor if it agrees.
 func (r *Registry[K, M, A]) tryPark(key K, b *box[M, A]) (parked, forgotten bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder is an actor that keeps what it receives.
+// recorder is an actor that keeps its messages.
 type recorder struct {
 	key      string
 	received []string
@@ -43,8 +43,7 @@ func (a *recorder) Release() bool { return !a.keep }
 
 func (a *recorder) Forgotten() { a.forgotten = true }
 
-// bundle is a registry of recorders. Those that were ever made are kept by key, in
-// order.
+// bundle is a registry of recorders. All recorders ever made are kept by key, in order.
 type bundle struct {
 	*Registry[string, string, *recorder]
 	tasks TaskGroup
@@ -139,8 +138,8 @@ func TestParkMayFindSomethingToDo(t *testing.T) {
 	require.Equal(t, 2, b.made["a"][0].parked)
 }
 
-// TestMessageThatArrivesWhileParking posts to an actor that is about to park. It must
-// not be lost, nor received by a second goroutine.
+// TestMessageThatArrivesWhileParking posts to an actor that is about to park. It must not be lost, nor received by a
+// second goroutine.
 func TestMessageThatArrivesWhileParking(t *testing.T) {
 	t.Parallel()
 	var b *bundle
@@ -261,8 +260,8 @@ func TestClosedGroupRunsNothing(t *testing.T) {
 	require.True(t, b.Has("a"))
 }
 
-// TestActorsWaitForAPlaceAsData has more actors woken than may work at the same time.
-// One that waits for its place is not at work: what it holds can be taken from it.
+// TestActorsWaitForAPlaceAsData has more actors woken than may work at the same time. An actor that waits for its place
+// is not at work: its resources can be taken from it.
 func TestActorsWaitForAPlaceAsData(t *testing.T) {
 	t.Parallel()
 	entered, proceed := make(chan struct{}), make(chan struct{})
@@ -294,7 +293,7 @@ func TestActorsWaitForAPlaceAsData(t *testing.T) {
 	require.Equal(t, []string{"1"}, b.made["new"][0].received)
 }
 
-// counter counts what it receives, and that it is never entered twice.
+// counter counts its messages, and checks that it is never entered twice.
 type counter struct {
 	inside   *atomic.Int32
 	received *atomic.Int64
@@ -313,14 +312,16 @@ func (*counter) Park() []int   { return nil }
 func (*counter) Release() bool { return true }
 func (*counter) Forgotten()    {}
 
-// TestRegistryHammer posts, holds and looks from many sides. Every message is
-// received once, whichever of the actors under a key receives it.
+// TestRegistryHammer posts, holds and looks from many sides. Every message is received once, whichever of the actors
+// under a key receives it.
 func TestRegistryHammer(t *testing.T) {
 	t.Parallel()
 	var tasks TaskGroup
 	var received atomic.Int64
 	inside := [3]atomic.Int32{}
-	reg := NewRegistry(NewFairQueue[int](&tasks, 2), func(key int) *counter { return &counter{&inside[key], &received} }, func(int) {})
+	reg := NewRegistry(
+		NewFairQueue[int](&tasks, 2), func(key int) *counter { return &counter{&inside[key], &received} }, func(int) {},
+	)
 	var all sync.WaitGroup
 	const senders, each = 8, 400
 	for s := range senders {
@@ -400,8 +401,8 @@ func TestBorrowOfAnActorThatWaitsForAPlace(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, a.received)
 }
 
-// TestBorrowHammer has many callers borrow one actor while others post to it: it is never in
-// two hands, and no message is lost.
+// TestBorrowHammer has many callers borrow one actor while others post to it: it is never in two hands, and no message
+// is lost.
 func TestBorrowHammer(t *testing.T) {
 	t.Parallel()
 	const callers, each = 8, 300

@@ -28,14 +28,16 @@ func (a *resting) Rests() time.Duration {
 	return rest
 }
 
-// One that rests leaves its place to others, and then receives what it had before what came.
+// A resting actor leaves its place to others, and then receives its old messages before new ones.
 func TestOneThatRestsLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var tasks TaskGroup
 		defer tasks.Close()
 		actors := map[string]*resting{"tired": {rest: time.Minute}, "other": {}}
-		r := NewRegistry(NewFairQueue[string](&tasks, 1), func(key string) *resting { return actors[key] }, func(int) {})
+		r := NewRegistry(
+			NewFairQueue[string](&tasks, 1), func(key string) *resting { return actors[key] }, func(int) {},
+		)
 		r.RestBy(func(d time.Duration, f func()) { time.AfterFunc(d, f) })
 		r.Post("tired", "first")
 		synctest.Wait()

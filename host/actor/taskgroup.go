@@ -2,13 +2,11 @@ package actor
 
 import "sync"
 
-// TaskGroup counts goroutines. Unlike a sync.WaitGroup it may grow from zero while
-// a caller waits for it to be idle, and it can be closed: from then on no task
-// joins.
+// TaskGroup counts goroutines. Unlike a sync.WaitGroup it may grow from zero while a caller waits for it to be idle,
+// and it can be closed: from then on no task joins.
 //
-// Goroutines whose task is over wait for another: a new one would have to grow
-// its stack again, step by step, through the depth of a guest or of a store, and a
-// workflow of small steps begins two tasks a step.
+// Goroutines whose task has ended wait for another: a new one would have to grow its stack again, step by step, through
+// the depth of a guest or of a store, and a workflow of small steps begins two tasks a step.
 type TaskGroup struct {
 	mu      sync.Mutex
 	n       int             // guarded by mu; tasks that run
@@ -20,8 +18,7 @@ type TaskGroup struct {
 // maxIdle bounds the goroutines that wait for a task.
 const maxIdle = 256
 
-// Go runs f on a goroutine of the group. It reports false, and does not run f, if
-// the group is closed.
+// Go runs f on a goroutine of the group. It reports false, and does not run f, if the group is closed.
 func (g *TaskGroup) Go(f func()) bool {
 	g.mu.Lock()
 	if g.closed {
@@ -111,7 +108,7 @@ func (g *TaskGroup) isClosed() bool {
 	return g.closed
 }
 
-// Close lets no task join any more. Those that run go on.
+// Close lets no task join any more. Running tasks go on.
 func (g *TaskGroup) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -31,8 +31,10 @@ const retryAfter = time.Second
 func Decide(load Load, limits Limits) *Overloaded {
 	if load.Executions >= limits.Executions {
 		return &Overloaded{
-			Reason: abi.Errorf(abi.CodeOverloaded, "the host holds %d executions, the limit is %d", load.Executions, limits.Executions),
-			After:  retryAfter,
+			Reason: abi.Errorf(
+				abi.CodeOverloaded, "the host holds %d executions, the limit is %d", load.Executions, limits.Executions,
+			),
+			After: retryAfter,
 		}
 	}
 	return DecideWrite(load, limits)
@@ -43,13 +45,19 @@ func DecideWrite(load Load, limits Limits) *Overloaded {
 	switch {
 	case load.QueuedWrites >= limits.QueuedWrites:
 		return &Overloaded{
-			Reason: abi.Errorf(abi.CodeOverloaded, "%d writes wait for the store, the limit is %d", load.QueuedWrites, limits.QueuedWrites),
-			After:  retryAfter,
+			Reason: abi.Errorf(
+				abi.CodeOverloaded, "%d writes wait for the store, the limit is %d", load.QueuedWrites,
+				limits.QueuedWrites,
+			),
+			After: retryAfter,
 		}
 	case load.WriteBytes >= limits.WriteBytes:
 		return &Overloaded{
-			Reason: abi.Errorf(abi.CodeOverloaded, "%d KiB of writes wait for the store, the limit is %d KiB", load.WriteBytes>>10, limits.WriteBytes>>10),
-			After:  retryAfter,
+			Reason: abi.Errorf(
+				abi.CodeOverloaded, "%d KiB of writes wait for the store, the limit is %d KiB", load.WriteBytes>>10,
+				limits.WriteBytes>>10,
+			),
+			After: retryAfter,
 		}
 	default:
 		return nil
@@ -69,8 +77,7 @@ func (o *Overloaded) Error() string { return o.Reason.Error() }
 // Unwrap yields the reason.
 func (o *Overloaded) Unwrap() error { return o.Reason }
 
-// RetryDelay is the delay that an overloaded host asked for; 0 if err is something
-// else.
+// RetryDelay is the delay that an overloaded host asked for; 0 if err is something else.
 func RetryDelay(err error) time.Duration {
 	var o *Overloaded
 	if errors.As(err, &o) {
@@ -79,18 +86,8 @@ func RetryDelay(err error) time.Duration {
 	return 0
 }
 
-// crowded is from how many executions on those that only wait leave memory: there is room before it is needed.
-func (l Limits) crowded() int { return l.Executions - (l.Executions+7)/8 }
-
-// maxTries bounds the executions that are looked at to make room on a full host. Some do more than wait, and stay.
-const maxTries = 32
-
 // Controller admits starts and messages by the present load.
 type Controller struct {
-	// MakeRoom, if set, has the execution leave memory that has waited longest, and reports whether another is to: that
-	// one stays, as it does more than wait. It is called when there is little room, or none.
-	MakeRoom func() (another bool)
-
 	limits  Limits
 	load    func() Load
 	refused prometheus.Counter
@@ -102,47 +99,28 @@ func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *
 	return &Controller{
 		limits: limits, load: load,
 		refused: metric.Counter(reg, "starts_refused_total", "Starts refused because the host was full."),
-		unsent:  metric.Counter(reg, "messages_refused_total", "Messages of callers refused because too many writes waited for the store."),
+		unsent: metric.Counter(
+			reg, "messages_refused_total", "Messages of callers refused because too many writes waited for the store.",
+		),
 	}
 }
 
 // Admit refuses a start when the host is full, with an [*Overloaded].
 func (c *Controller) Admit() error {
-	load := c.load()
-	c.makeRoom(load)
-	if refusal := Decide(load, c.limits); refusal != nil {
+	if refusal := Decide(c.load(), c.limits); refusal != nil {
 		c.refused.Inc()
 		return refusal
 	}
 	return nil
 }
 
-// AdmitMessage refuses a message from outside while too much waits for the store, with an [*Overloaded]. Nothing else is asked
-// of it: an execution in memory can be sent something when the host is full.
+// AdmitMessage refuses a message from outside while too much waits for the store, with an
+// [*Overloaded]. Nothing else is asked of it: an execution in memory can be sent something when the
+// host is full.
 func (c *Controller) AdmitMessage() error {
 	if refusal := DecideWrite(c.load(), c.limits); refusal != nil {
 		c.unsent.Inc()
 		return refusal
 	}
 	return nil
-}
-
-// HasRoom tells whether another execution fits into memory. If not, it may when it is asked again.
-func (c *Controller) HasRoom() bool {
-	load := c.load()
-	c.makeRoom(load)
-	return load.Executions < c.limits.Executions
-}
-
-func (c *Controller) makeRoom(load Load) {
-	tries := 1
-	switch {
-	case c.MakeRoom == nil || load.Executions < c.limits.crowded():
-		return
-	case load.Executions >= c.limits.Executions:
-		tries = maxTries
-	}
-	for c.MakeRoom() && tries > 1 {
-		tries--
-	}
 }

@@ -40,19 +40,18 @@ func TestController(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
 	load := admission.Load{Executions: 1}
-	c := admission.NewController(admission.Limits{Executions: 2, QueuedWrites: 2, WriteBytes: 2}, func() admission.Load { return load }, reg)
+	c := admission.NewController(
+		admission.Limits{Executions: 2, QueuedWrites: 2, WriteBytes: 2}, func() admission.Load { return load }, reg,
+	)
 	require.NoError(t, c.Admit())
-	require.True(t, c.HasRoom())
 	load.Executions = 2
 	err := fmt.Errorf("start: %w", c.Admit())
 	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 	require.Equal(t, time.Second, admission.RetryDelay(err))
-	require.False(t, c.HasRoom())
 	require.NoError(t, c.AdmitMessage(), "it needs no place")
 	load = admission.Load{QueuedWrites: 2}
 	require.Error(t, c.Admit())
 	require.Equal(t, time.Second, admission.RetryDelay(c.AdmitMessage()))
-	require.True(t, c.HasRoom(), "recovery waits for memory, not for the store")
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	require.Equal(t, "cruster_messages_refused_total", families[0].GetName())
@@ -60,25 +59,4 @@ func TestController(t *testing.T) {
 	require.Equal(t, "cruster_starts_refused_total", families[1].GetName())
 	require.InDelta(t, 2, families[1].GetMetric()[0].GetCounter().GetValue(), 0)
 	require.Zero(t, admission.RetryDelay(abi.Errorf(abi.CodeStore, "no")))
-}
-
-// TestRoomIsMadeBeforeItIsNeeded: from seven eighths of the executions on, each start has one that waits leave memory. On a
-// full host as many are looked at as it takes to find one that can leave, within bounds.
-func TestRoomIsMadeBeforeItIsNeeded(t *testing.T) {
-	t.Parallel()
-	var load admission.Load
-	asked, stay := 0, 0
-	c := admission.NewController(admission.Limits{Executions: 16, QueuedWrites: 2, WriteBytes: 2}, func() admission.Load { return load }, nil)
-	c.MakeRoom = func() bool {
-		asked++
-		return asked <= stay
-	}
-	for _, want := range []struct{ executions, stay, asked int }{{13, 0, 0}, {14, 0, 1}, {15, 5, 1}, {16, 0, 1}, {16, 5, 6}, {16, 1000, 32}} {
-		load.Executions, stay, asked = want.executions, want.stay, 0
-		require.Equal(t, want.executions >= 16, c.Admit() != nil)
-		require.Equal(t, want.asked, asked, "%+v", want)
-		asked = 0
-		require.Equal(t, want.executions < 16, c.HasRoom())
-		require.Equal(t, want.asked, asked, "%+v", want)
-	}
 }

@@ -30,8 +30,8 @@ func New(total int64) *Budget {
 	return &Budget{total: total, reclaim: func() bool { return false }}
 }
 
-// ReclaimBy sets the function that frees memory when there is none left. It reports
-// whether it has given back a permit. It is called without a lock of the budget.
+// ReclaimBy sets the function that frees memory when there is none left. It reports whether it has given back a permit.
+// It is called without a lock of the budget.
 func (b *Budget) ReclaimBy(reclaim func() bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,11 +55,13 @@ func (b *Budget) Waiting() int {
 	return len(b.waiting)
 }
 
-// Acquire waits for a permit. It fails if ctx ends first, and at once if the budget as a
-// whole is too small.
+// Acquire waits for a permit. It fails if ctx ends first, and at once if the budget as a whole is too small.
 func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	if bytes > b.total {
-		never := abi.Errorf(abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
+		never := abi.Errorf(
+			abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10,
+			b.total>>10,
+		).
 			WithHint("Start the host with a larger --memory; instances have more than half of it.")
 		never.Retryable = false
 		return nil, never
@@ -80,8 +82,7 @@ func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	return &Permit{budget: b, bytes: bytes}, nil
 }
 
-// TryAcquire is a permit if there is room for it as it is, and no one waits for that. It
-// frees nothing.
+// TryAcquire is a permit if there is room for it as it is, and no one waits for that. It frees nothing.
 func (b *Budget) TryAcquire(bytes int64) (*Permit, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,8 +96,7 @@ func (b *Budget) TryAcquire(bytes int64) (*Permit, bool) {
 // Empty is a permit of no bytes, to be grown.
 func (b *Budget) Empty() *Permit { return &Permit{budget: b} }
 
-// Look has the request whose turn it is try again to free memory: something has come to
-// rest.
+// Look has the request whose turn it is try again to free memory: something has come to rest.
 func (b *Budget) Look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,8 +196,8 @@ func (p *Permit) DropAside(bytes int64) {
 	p.budget.lookLocked()
 }
 
-// Grow makes the permit larger. It reports false if there is no room, although all that
-// could be freed was freed. It does not wait.
+// Grow makes the permit larger. It reports false if there is no room, although all that could be freed was freed. It
+// does not wait.
 func (p *Permit) Grow(bytes int64) bool {
 	for !p.tryGrow(bytes) {
 		if !p.budget.free() {
@@ -228,8 +228,7 @@ func (p *Permit) refuse(bytes int64) bool {
 	return false
 }
 
-// CouldGrow tells whether the permit could be larger by so many bytes if there were no
-// others.
+// CouldGrow tells whether the permit could be larger by so many bytes if there were no others.
 func (p *Permit) CouldGrow(bytes int64) bool {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()

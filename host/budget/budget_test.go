@@ -115,8 +115,7 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestOnlyTheNextFreesMemory: those behind it would throw away what rests before it can
-// help them.
+// TestOnlyTheNextFreesMemory: those behind it would throw away what rests before it can help them.
 func TestOnlyTheNextFreesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 type hierarchy struct {
 	group string // of this process, from the root of the hierarchy
 	limit string // the name of the file with the limit of a group
-	// mount is the folder where the group root is mounted. In a container root is often the
-	// group of the container, and the groups above it cannot be seen.
+	// mount is the folder where the group root is mounted. In a container root is often the group of the container, and
+	// the groups above it cannot be seen.
 	mount, root string
 }
 
-// groupLimits are the limits of memory of the process's own group and of all groups above
-// it. The kernel keeps to each of them, so the least one counts: systemd sets MemoryMax= on
-// a service or on a slice above it, Kubernetes on the pod and on each container.
+// groupLimits are the limits of memory of the process's own group and of all groups above it. The kernel keeps to each
+// of them, so the least one counts: systemd sets MemoryMax= on a service or on a slice above it, Kubernetes on the pod
+// and on each container.
 func groupLimits(root fs.FS) (limits []int64) {
 	for _, h := range hierarchies(root) {
 		folder := h.folder()

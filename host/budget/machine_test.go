@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMachineMemory reads testdata/machine: trees of files, and the memory of such a
-// machine.
+// TestMachineMemory reads testdata/machine: trees of files, and the memory of such a machine.
 func TestMachineMemory(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/machine", func(_ *testing.T, d *datadriven.TestData) string {

@@ -11,8 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestCompilationsAreAdmitted compiles while others have all the memory: it waits for
-// theirs, and gives its own back.
+// TestCompilationsAreAdmitted compiles while others have all the memory: it waits for theirs, and gives its own back.
 func TestCompilationsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, newStore())

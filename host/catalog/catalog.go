@@ -19,7 +19,9 @@ import (
 
 // Store is the part of a store that the catalog uses: see [journal.Store].
 type Store interface {
-	Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error)
+	Deploy(
+		ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+	) (journal.Deployment, error)
 	Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error)
 	Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error)
 	Module(ctx context.Context, digest string) (*journal.Module, error)
@@ -66,7 +68,13 @@ type Catalog struct {
 
 // New makes a catalog with empty caches.
 func New(runtime *wasm.Runtime, store Store) *Catalog {
-	return &Catalog{runtime: runtime, store: store, byDigest: map[string]*Module{}, descriptions: map[string]*description{}, deployments: map[string]*Deployment{}}
+	return &Catalog{
+		runtime:      runtime,
+		store:        store,
+		byDigest:     map[string]*Module{},
+		descriptions: map[string]*description{},
+		deployments:  map[string]*Deployment{},
+	}
 }
 
 // Module returns the module with the digest, compiled.
@@ -75,8 +83,7 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		return m, nil
 	}
 	v, err, _ := c.loading.Do(digest, func() (any, error) {
-		// The first of several callers must not take the others down with its own
-		// deadline.
+		// The first of several callers must not take the others down with its own deadline.
 		ctx := context.WithoutCancel(ctx)
 		stored, err := c.stored(ctx, digest)
 		if err != nil {
@@ -85,8 +92,13 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		// Not for a module that is compiled: to compute the digest of a large binary takes longer than all else then.
 		if !c.runtime.IsCompiled(digest) {
 			if actual := wasm.Digest(stored.Binary); actual != digest {
-				return nil, abi.Errorf(abi.CodeHostFault, "what is stored as the module %.12s is damaged: its digest is %.12s", digest, actual).
-					WithHint("Push the same file again: it takes the place of what is stored. Then resume the execution.")
+				return nil, abi.Errorf(
+					abi.CodeHostFault, "what is stored as the module %.12s is damaged: its digest is %.12s", digest,
+					actual,
+				).
+					WithHint(
+						"Push the same file again: it takes the place of what is stored. Then resume the execution.",
+					)
 			}
 		}
 		m, err := c.compile(ctx, digest, stored.Binary)
@@ -139,12 +151,13 @@ func (c *Catalog) Digest(ctx context.Context, prefix string) (string, error) {
 // NoModule is the error of a digest, or a beginning of one, that no module has.
 func NoModule(digest string) error {
 	return abi.Errorf(abi.CodeModuleNotFound, "there is no module %.64q", digest).
-		WithHint("'cruster-host module list' shows the digests of deployments, and 'cruster-host workflow describe' that of an execution.")
+		WithHint("'cruster-host module list' shows the digests of deployments, and 'cruster-host workflow describe' " +
+			"that of an execution.")
 }
 
-// recall takes the manifest of a module that does not describe itself any more, for
-// the reason err, from the store. It may need more memory for that than this host
-// allows by now; executions that run on it have the limit of their start, and go on.
+// recall takes the manifest of a module that does not describe itself any more, for the reason err, from the store. It
+// may need more memory for that than this host allows by now; executions that run on it have the limit of their start,
+// and go on.
 func (c *Catalog) recall(ctx context.Context, stored *journal.Module, err error) (*Module, error) {
 	var trap *wasm.Trap
 	manifest := &abi.Manifest{}
@@ -174,8 +187,8 @@ func (c *Catalog) cached(digest string) *Module {
 	return c.byDigest[digest]
 }
 
-// compile validates, compiles and describes a binary, once for all callers that
-// ask at the same time. One that is refused is not kept in memory.
+// compile validates, compiles and describes a binary, once for all callers that ask at the same time. One that is
+// refused is not kept in memory.
 func (c *Catalog) compile(ctx context.Context, digest string, binary []byte) (*Module, error) {
 	compiled := c.loading.DoChan("compile "+digest, func() (any, error) {
 		if m := c.cached(digest); m != nil && !m.recalled {
@@ -230,8 +243,8 @@ func (c *Catalog) describe(ctx context.Context, digest string, binary []byte) (*
 	return m, nil
 }
 
-// Borrow compiles a binary that need not be deployed, but could be. Release drops it
-// from memory again, unless the store has it.
+// Borrow compiles a binary that need not be deployed, but could be. Release drops it from memory again, unless the
+// store has it.
 func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release func(), err error) {
 	if err := c.accept(binary); err != nil {
 		return nil, nil, err
@@ -243,8 +256,7 @@ func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release
 	return m, func() { c.forgetUnlessStored(context.WithoutCancel(ctx), m.Code.Digest()) }, nil
 }
 
-// forgetUnlessStored drops a module from memory unless the store has it: no
-// deployment can name it then.
+// forgetUnlessStored drops a module from memory unless the store has it: no deployment can name it then.
 func (c *Catalog) forgetUnlessStored(ctx context.Context, digest string) {
 	if _, err := c.store.Module(ctx, digest); !errors.Is(err, journal.ErrNotFound) {
 		return
@@ -286,8 +298,7 @@ func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Depl
 	return c.remember(*stored, forgotten)
 }
 
-// noDeployment says that there is no deployment of that name, where, and which one was
-// probably meant.
+// noDeployment says that there is no deployment of that name, where, and which one was probably meant.
 func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) error {
 	where := ""
 	if namespace != c.DefaultNamespace {
@@ -302,7 +313,9 @@ func (c *Catalog) noDeployment(ctx context.Context, namespace, name string) erro
 	for i := range all {
 		names = append(names, all[i].Name)
 	}
-	return abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %.80q%s%s", name, where, abi.DidYouMean(name, names))
+	return abi.Errorf(
+		abi.CodeDeploymentNotFound, "there is no deployment %.80q%s%s", name, where, abi.DidYouMean(name, names),
+	)
 }
 
 // ForgetDeployments drops all deployments from memory: each is read again when it is needed. Reads

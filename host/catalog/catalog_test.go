@@ -20,7 +20,9 @@ import (
 // unfenced is a store in memory whose shards no host has claimed.
 type unfenced struct{ *memory.Store }
 
-func (s unfenced) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s unfenced) Deploy(
+	ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	return s.Store.Deploy(ctx, journal.Fence{}, m, d, migrations)
 }
 
@@ -39,11 +41,12 @@ func newCatalog(t *testing.T, store Store) *Catalog {
 
 var (
 	noManifest  = wasmtest.Program{}.Assemble()
-	oneWorkflow = wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}}.Assemble()
+	oneWorkflow = wasmtest.Program{
+		Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}},
+	}.Assemble()
 )
 
-// requireForgotten checks that the runtime has dropped a module it had compiled
-// before.
+// requireForgotten checks that the runtime has dropped a module it had compiled before.
 func requireForgotten(t *testing.T, c *Catalog, code *wasm.Module) {
 	t.Helper()
 	inst, err := code.Instantiate(t.Context(), wasm.World{})
@@ -56,8 +59,7 @@ func requireForgotten(t *testing.T, c *Catalog, code *wasm.Module) {
 	require.NotContains(t, c.byDigest, code.Digest())
 }
 
-// TestRefusedModulesAreForgotten uploads what compiles but is not acceptable,
-// from several sides at a time.
+// TestRefusedModulesAreForgotten uploads what compiles but is not acceptable, from several sides at a time.
 func TestRefusedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, newStore())
@@ -96,8 +98,13 @@ func TestDamagedModule(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	digest := wasm.Digest(oneWorkflow)
-	other := wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Other", Key: abi.KeyFromRequest}}}}.Assemble()
-	_, err := store.Deploy(t.Context(), journal.Module{Digest: digest, Binary: other}, journal.Deployment{Namespace: "default", Name: "damaged", Digest: digest}, nil)
+	other := wasmtest.Program{
+		Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "Other", Key: abi.KeyFromRequest}}},
+	}.Assemble()
+	_, err := store.Deploy(
+		t.Context(), journal.Module{Digest: digest, Binary: other},
+		journal.Deployment{Namespace: "default", Name: "damaged", Digest: digest}, nil,
+	)
 	require.NoError(t, err)
 	c := newCatalog(t, store)
 	_, err = c.Module(t.Context(), digest)
@@ -114,12 +121,13 @@ func TestDamagedModule(t *testing.T) {
 // brokenDeploy is a store that deploys nothing.
 type brokenDeploy struct{ Store }
 
-func (brokenDeploy) Deploy(context.Context, journal.Module, journal.Deployment, []abi.Migration) (journal.Deployment, error) {
+func (brokenDeploy) Deploy(
+	context.Context, journal.Module, journal.Deployment, []abi.Migration,
+) (journal.Deployment, error) {
 	return journal.Deployment{}, errors.New("the disk is full")
 }
 
-// TestUndeployedModulesAreForgotten uploads a good module that the store does
-// not take.
+// TestUndeployedModulesAreForgotten uploads a good module that the store does not take.
 func TestUndeployedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
 	store := newStore()
@@ -146,7 +154,9 @@ func TestUndeployedModulesAreForgotten(t *testing.T) {
 // lostDeploy is a store that deploys, and does not say so.
 type lostDeploy struct{ unfenced }
 
-func (s lostDeploy) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s lostDeploy) Deploy(
+	ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	if _, err := s.unfenced.Deploy(ctx, m, d, migrations); err != nil {
 		return journal.Deployment{}, err
 	}
@@ -158,14 +168,32 @@ func TestAnUndecidedPushIsSeen(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, at(1))
+	_, err := c.Push(
+		t.Context(),
+		PushRequest{
+			Namespace: "default",
+			Name:      "d",
+			Binary:    oneWorkflow,
+			Settings:  Settings{Config: map[string]string{"n": "1"}},
+		},
+		at(1),
+	)
 	require.NoError(t, err)
 	d, err := c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
 	require.Equal(t, "1", d.Config["n"])
 
 	c.store = lostDeploy{store}
-	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, at(1))
+	_, err = c.Push(
+		t.Context(),
+		PushRequest{
+			Namespace: "default",
+			Name:      "d",
+			Binary:    oneWorkflow,
+			Settings:  Settings{Config: map[string]string{"n": "2"}},
+		},
+		at(1),
+	)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	d, err = c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
@@ -189,12 +217,30 @@ func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, at(1))
+	_, err := c.Push(
+		t.Context(),
+		PushRequest{
+			Namespace: "default",
+			Name:      "d",
+			Binary:    oneWorkflow,
+			Settings:  Settings{Config: map[string]string{"n": "1"}},
+		},
+		at(1),
+	)
 	require.NoError(t, err)
 	c.ForgetDeployments()
 	c.store = slowReads{store, func() {
 		other := newCatalog(t, store)
-		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, at(1))
+		_, err := other.Push(
+			t.Context(),
+			PushRequest{
+				Namespace: "default",
+				Name:      "d",
+				Binary:    oneWorkflow,
+				Settings:  Settings{Config: map[string]string{"n": "2"}},
+			},
+			at(1),
+		)
 		require.NoError(t, err)
 		c.ForgetDeployments()
 	}}
@@ -213,10 +259,15 @@ func TestDigest(t *testing.T) {
 	c := newCatalog(t, store)
 	one, two := "ab1"+strings.Repeat("0", 61), "ab2"+strings.Repeat("0", 61)
 	for _, digest := range []string{one, two} {
-		_, err := store.Deploy(t.Context(), journal.Module{Digest: digest}, journal.Deployment{Namespace: "default", Name: "d", Digest: digest}, nil)
+		_, err := store.Deploy(
+			t.Context(), journal.Module{Digest: digest},
+			journal.Deployment{Namespace: "default", Name: "d", Digest: digest}, nil,
+		)
 		require.NoError(t, err)
 	}
-	for prefix, want := range map[string]string{"ab1": one, one: one, two[:63]: two, strings.Repeat("c", 64): strings.Repeat("c", 64)} {
+	for prefix, want := range map[string]string{
+		"ab1": one, one: one, two[:63]: two, strings.Repeat("c", 64): strings.Repeat("c", 64),
+	} {
 		got, err := c.Digest(t.Context(), prefix)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -228,15 +279,21 @@ func TestDigest(t *testing.T) {
 	require.NotContains(t, abi.AsError(err).Hint, "resume", "no execution is missing its module")
 }
 
-// TestRecall has a module that cannot describe itself with the memory that a host
-// allows: what runs on it finds it, and a push of it is refused.
+// TestRecall has a module that cannot describe itself with the memory that a host allows: what runs on it finds it, and
+// a push of it is refused.
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	store := newStore()
-	stored := journal.Module{Digest: wasm.Digest(noManifest), Binary: noManifest, Manifest: abi.MustMarshal(&abi.Manifest{
-		Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}},
-	})}
-	_, err := store.Deploy(t.Context(), stored, journal.Deployment{Namespace: "default", Name: "d", Digest: stored.Digest}, nil)
+	stored := journal.Module{
+		Digest: wasm.Digest(noManifest),
+		Binary: noManifest,
+		Manifest: abi.MustMarshal(&abi.Manifest{
+			Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}},
+		}),
+	}
+	_, err := store.Deploy(
+		t.Context(), stored, journal.Deployment{Namespace: "default", Name: "d", Digest: stored.Digest}, nil,
+	)
 	require.NoError(t, err)
 	c := newCatalog(t, store)
 	for range 2 {

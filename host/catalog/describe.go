@@ -51,8 +51,8 @@ func (c *Catalog) Describe(ctx context.Context, namespace, name string) (*Deploy
 	return &DeploymentInfo{Deployment: d.Deployment, Manifest: m.Manifest, Imports: m.Code.Imports()}, nil
 }
 
-// CheckWorkflow says why a workflow, "deployment/Name", cannot be started: there is no such deployment, or its module has
-// no such workflow. It does not compile the module.
+// CheckWorkflow says why a workflow, "deployment/Name", cannot be started: there is no such deployment, or its module
+// has no such workflow. It does not compile the module.
 func (c *Catalog) CheckWorkflow(ctx context.Context, namespace, workflow string) error {
 	deployment, name, err := splitType(workflow)
 	if err != nil {

@@ -42,7 +42,10 @@ func unknownEntity(m *abi.Manifest, deployment, name string) error {
 	for i := range m.Entities {
 		names, full = append(names, m.Entities[i].Name), append(full, deployment+"/"+m.Entities[i].Name)
 	}
-	err := abi.Errorf(abi.CodeUnknownEntity, "deployment %q has no type of entity %.100q%s", deployment, name, abi.DidYouMean(name, names))
+	err := abi.Errorf(
+		abi.CodeUnknownEntity, "deployment %q has no type of entity %.100q%s", deployment, name,
+		abi.DidYouMean(name, names),
+	)
 	if len(names) == 0 {
 		return err.WithHint("Its module declares no entities.")
 	}
@@ -61,6 +64,8 @@ func (e *Entity) Operation(name string) (*abi.OperationInfo, error) {
 		}
 		names = append(names, e.Operations[i].Name)
 	}
-	return nil, abi.Errorf(abi.CodeUnknownOperation, "the entity %q has no operation %.100q%s", e.Name, name, abi.DidYouMean(name, names)).
+	return nil, abi.Errorf(
+		abi.CodeUnknownOperation, "the entity %q has no operation %.100q%s", e.Name, name, abi.DidYouMean(name, names),
+	).
 		WithHint("It has %s.", strings.Join(names, ", "))
 }

@@ -84,7 +84,8 @@ func (r reading) absentMisfit(source *abi.Field) string {
 
 // isOption tells whether a type is one whose values may be null because it says so. Lists, maps and bytes always may.
 func isOption(s *abi.Schema) bool {
-	return s != nil && s.Nullable && !slices.Contains([]string{abi.TypeAny, abi.TypeList, abi.TypeMap, abi.TypeBytes}, s.Type)
+	return s != nil && s.Nullable &&
+		!slices.Contains([]string{abi.TypeAny, abi.TypeList, abi.TypeMap, abi.TypeBytes}, s.Type)
 }
 
 // summary joins misfits for a message.
@@ -116,7 +117,9 @@ func bits(s *abi.Schema) int {
 func isAny(s *abi.Schema) bool { return s == nil || s.Type == abi.TypeAny }
 
 func fieldOfName(s *abi.Schema, name string) *abi.Field {
-	i, found := slices.BinarySearchFunc(s.Fields, name, func(f abi.Field, name string) int { return strings.Compare(f.Name, name) })
+	i, found := slices.BinarySearchFunc(s.Fields, name, func(f abi.Field, name string) int {
+		return strings.Compare(f.Name, name)
+	})
 	if !found {
 		return nil
 	}

@@ -20,23 +20,37 @@ func TestMisfits(t *testing.T) {
 		want         []string // of code that refuses absent and null values
 		filled       []string // of code that reads it as zero
 	}{
-		"NewOption":      {old: structOf(), updated: structOf(required("b", optional)), want: []string{`"b" is required now`}},
-		"Same":           {old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole))},
-		"New":            {old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole), fieldOf("b", whole))},
-		"NewAndRequired": {old: structOf(), updated: structOf(required("b", whole)), want: []string{`"b" is required now`}},
-		"RequiredNow":    {old: structOf(fieldOf("b", whole)), updated: structOf(required("b", whole)), want: []string{`"b" is required now`}},
+		"NewOption": {
+			old: structOf(), updated: structOf(required("b", optional)), want: []string{`"b" is required now`},
+		},
+		"Same": {old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole))},
+		"New": {
+			old: structOf(fieldOf("a", whole)), updated: structOf(fieldOf("a", whole), fieldOf("b", whole)),
+		},
+		"NewAndRequired": {
+			old: structOf(), updated: structOf(required("b", whole)), want: []string{`"b" is required now`},
+		},
+		"RequiredNow": {
+			old:     structOf(fieldOf("b", whole)),
+			updated: structOf(required("b", whole)),
+			want:    []string{`"b" is required now`},
+		},
 		"RequiredBefore": {old: structOf(required("b", whole)), updated: structOf(required("b", whole))},
 		"Renamed": {
-			old: structOf(fieldOf("free", whole), fieldOf("holds", whole)), updated: structOf(fieldOf("available", whole), fieldOf("holds", whole)),
-			want: []string{`"free" is gone`}, filled: []string{`"free" is gone`},
+			old:     structOf(fieldOf("free", whole), fieldOf("holds", whole)),
+			updated: structOf(fieldOf("available", whole), fieldOf("holds", whole)),
+			want:    []string{`"free" is gone`},
+			filled:  []string{`"free" is gone`},
 		},
 		"Inside": {
 			old: structOf(fieldOf("a", structOf(fieldOf("b", whole)))), updated: structOf(fieldOf("a", structOf())),
 			want: []string{`"a.b" is gone`}, filled: []string{`"a.b" is gone`},
 		},
 		"OfElements": {
-			old: structOf(fieldOf("a", listOf(structOf(fieldOf("b", whole))))), updated: structOf(fieldOf("a", listOf(structOf(fieldOf("b", text))))),
-			want: []string{`"a[].b" is string, and was int`}, filled: []string{`"a[].b" is string, and was int`},
+			old:     structOf(fieldOf("a", listOf(structOf(fieldOf("b", whole))))),
+			updated: structOf(fieldOf("a", listOf(structOf(fieldOf("b", text))))),
+			want:    []string{`"a[].b" is string, and was int`},
+			filled:  []string{`"a[].b" is string, and was int`},
 		},
 		"Elements": {
 			old: structOf(fieldOf("slots", listOf(whole))), updated: structOf(fieldOf("slots", listOf(text))),
@@ -56,13 +70,20 @@ func TestMisfits(t *testing.T) {
 			old: whole, updated: number(abi.TypeInt, 32),
 			want: []string{`it is int32, and was int`}, filled: []string{`it is int32, and was int`},
 		},
-		"SignedAndWider":    {old: number(abi.TypeUint, 32), updated: whole},
-		"SignedAndNotWider": {old: number(abi.TypeUint, 64), updated: whole, want: []string{`it is int, and was uint`}, filled: []string{`it is int, and was uint`}},
+		"SignedAndWider": {old: number(abi.TypeUint, 32), updated: whole},
+		"SignedAndNotWider": {
+			old:     number(abi.TypeUint, 64),
+			updated: whole,
+			want:    []string{`it is int, and was uint`},
+			filled:  []string{`it is int, and was uint`},
+		},
 		"Unsigned": {
 			old: number(abi.TypeInt, 8), updated: number(abi.TypeUint, 64),
 			want: []string{`it is uint, and was int8`}, filled: []string{`it is uint, and was int8`},
 		},
-		"NotNull":    {old: optional, updated: whole, want: []string{`it may not be null any more, and was int or null`}},
+		"NotNull": {
+			old: optional, updated: whole, want: []string{`it may not be null any more, and was int or null`},
+		},
 		"Null":       {old: whole, updated: optional},
 		"Anything":   {old: nil, updated: structOf(fieldOf("a", whole))},
 		"ToAnything": {old: structOf(fieldOf("a", whole)), updated: typeOf(abi.TypeAny)},

@@ -18,7 +18,8 @@ func checkManifest(m *abi.Manifest) error {
 	}
 	if len(m.Workflows)+len(m.Entities) == 0 {
 		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow and no entity").
-			WithHint("Declare one: in Go with cruster.NewWorkflow at package level, in Rust with #[workflow] and cruster::module!.")
+			WithHint("Declare one: in Go with cruster.NewWorkflow at package level, in Rust with #[workflow] and " +
+				"cruster::module!.")
 	}
 	workflows, activities := map[string]bool{}, map[string]bool{}
 	for _, w := range m.Workflows {
@@ -51,8 +52,12 @@ const maxMessages = 100
 
 // checkMessages checks the signals, updates and queries that a workflow declares.
 func checkMessages(w *abi.WorkflowInfo) error {
-	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages || len(w.Deferreds) > maxMessages {
-		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals, queries, updates or deferreds", w.Name, maxMessages)
+	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages ||
+		len(w.Deferreds) > maxMessages {
+		return abi.Errorf(
+			abi.CodeBadManifest, "workflow %q has more than %d signals, queries, updates or deferreds", w.Name,
+			maxMessages,
+		)
 	}
 	signals, queries, updates := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range w.Signals {
@@ -83,7 +88,11 @@ func checkDeferreds(w *abi.WorkflowInfo) error {
 		}
 		for j := range w.Deferreds[:i] {
 			if o := &w.Deferreds[j]; d.Meets(o) {
-				return abi.Errorf(abi.CodeBadManifest, "workflow %q: the deferreds %q and %q begin alike, so that a name could be one of both", w.Name, o.Name, d.Name)
+				return abi.Errorf(
+					abi.CodeBadManifest,
+					"workflow %q: the deferreds %q and %q begin alike, so that a name could be one of both", w.Name,
+					o.Name, d.Name,
+				)
 			}
 		}
 	}
@@ -93,7 +102,9 @@ func checkDeferreds(w *abi.WorkflowInfo) error {
 // checkPublished checks the published values that a workflow declares.
 func checkPublished(w *abi.WorkflowInfo) error {
 	if len(w.State) > abi.MaxPublished || len(w.Attributes) > abi.MaxPublished {
-		return abi.Errorf(abi.CodeBadManifest, "workflow %q publishes more than %d values or attributes", w.Name, abi.MaxPublished)
+		return abi.Errorf(
+			abi.CodeBadManifest, "workflow %q publishes more than %d values or attributes", w.Name, abi.MaxPublished,
+		)
 	}
 	state, attributes := map[string]bool{}, map[string]bool{}
 	for _, s := range w.State {
@@ -107,7 +118,10 @@ func checkPublished(w *abi.WorkflowInfo) error {
 			return err
 		}
 		if !slices.Contains(types, a.Type) {
-			return abi.Errorf(abi.CodeBadManifest, "attribute %q of workflow %q: %.40q is not a type of attributes", a.Name, w.Name, a.Type)
+			return abi.Errorf(
+				abi.CodeBadManifest, "attribute %q of workflow %q: %.40q is not a type of attributes", a.Name, w.Name,
+				a.Type,
+			)
 		}
 	}
 	return nil
@@ -145,7 +159,9 @@ func checkMigrations(ms []abi.Migration) error {
 		case seen[s] || seen[step{m.Version, abi.DialectAny}] || m.Dialect == abi.DialectAny && versions[m.Version]:
 			return abi.Errorf(abi.CodeBadManifest, "migration %d is declared twice", m.Version)
 		case len(m.Name) > abi.MaxName || strings.TrimSpace(m.SQL) == "" || len(m.SQL) > 1<<20:
-			return abi.Errorf(abi.CodeBadManifest, "migration %d has no SQL, more than 1 MiB of it, or too long a name", m.Version)
+			return abi.Errorf(
+				abi.CodeBadManifest, "migration %d has no SQL, more than 1 MiB of it, or too long a name", m.Version,
+			)
 		}
 		seen[s], versions[m.Version] = true, true
 	}

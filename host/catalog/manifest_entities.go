@@ -19,10 +19,15 @@ func checkEntities(entities []abi.EntityInfo) error {
 		case len(e.Operations) == 0:
 			return abi.Errorf(abi.CodeBadManifest, "entity %q: it has no operations", e.Name)
 		case e.IdleTime < 0 || e.Concurrency > maxConcurrency || e.Mailbox > maxMailbox:
-			return abi.Errorf(abi.CodeBadManifest, "entity %q: an idle time of %d, a concurrency of %d or a mailbox of %d is out of bounds",
-				e.Name, e.IdleTime, e.Concurrency, e.Mailbox)
+			return abi.Errorf(
+				abi.CodeBadManifest,
+				"entity %q: an idle time of %d, a concurrency of %d or a mailbox of %d is out of bounds",
+				e.Name, e.IdleTime, e.Concurrency, e.Mailbox,
+			)
 		case e.ShardGroup != "" && (len(e.ShardGroup) > abi.MaxName || !itemName.MatchString(e.ShardGroup)):
-			return abi.Errorf(abi.CodeBadManifest, "entity %q: %.80q is not a valid name for a shard group", e.Name, e.ShardGroup)
+			return abi.Errorf(
+				abi.CodeBadManifest, "entity %q: %.80q is not a valid name for a shard group", e.Name, e.ShardGroup,
+			)
 		}
 		if err := checkOperations(e); err != nil {
 			return err
@@ -45,9 +50,16 @@ func checkOperations(e *abi.EntityInfo) error {
 		}
 		switch {
 		case o.ReadOnly && e.State == nil:
-			return abi.Errorf(abi.CodeBadManifest, "entity %q: operation %q is read-only, but the entity has no state", e.Name, o.Name)
+			return abi.Errorf(
+				abi.CodeBadManifest, "entity %q: operation %q is read-only, but the entity has no state", e.Name,
+				o.Name,
+			)
 		case o.Persisted && e.State != nil:
-			return abi.Errorf(abi.CodeBadManifest, "entity %q: operation %q is persisted, which every operation of an entity with a state is", e.Name, o.Name)
+			return abi.Errorf(
+				abi.CodeBadManifest,
+				"entity %q: operation %q is persisted, which every operation of an entity with a state is", e.Name,
+				o.Name,
+			)
 		}
 	}
 	return nil

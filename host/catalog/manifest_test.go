@@ -25,12 +25,22 @@ func TestCheckManifest(t *testing.T) {
 		"a workflow twice":    {Workflows: []abi.WorkflowInfo{workflow, workflow}},
 		"a bad name":          {Workflows: []abi.WorkflowInfo{{Name: "9", Key: abi.KeyFromRequest}}},
 		"an unknown key mode": {Workflows: []abi.WorkflowInfo{{Name: "W", Key: "telepathy"}}},
-		"an activity twice":   {Workflows: []abi.WorkflowInfo{workflow}, Activities: []abi.ActivityInfo{{Name: "a"}, {Name: "a"}}},
-		"version 0":           {Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{sql(0, abi.DialectAny)}},
-		"an unknown dialect":  {Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{sql(1, "oracle")}},
-		"a version twice":     {Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{sql(1, abi.DialectAny), sql(1, abi.DialectSQLite)}},
-		"no SQL":              {Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{{Version: 1, Dialect: abi.DialectAny, SQL: " "}}},
-		"too many items":      {Workflows: make([]abi.WorkflowInfo, 1001)},
+		"an activity twice": {
+			Workflows: []abi.WorkflowInfo{workflow}, Activities: []abi.ActivityInfo{{Name: "a"}, {Name: "a"}},
+		},
+		"version 0": {
+			Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{sql(0, abi.DialectAny)},
+		},
+		"an unknown dialect": {Workflows: []abi.WorkflowInfo{workflow}, Migrations: []abi.Migration{sql(1, "oracle")}},
+		"a version twice": {
+			Workflows:  []abi.WorkflowInfo{workflow},
+			Migrations: []abi.Migration{sql(1, abi.DialectAny), sql(1, abi.DialectSQLite)},
+		},
+		"no SQL": {
+			Workflows:  []abi.WorkflowInfo{workflow},
+			Migrations: []abi.Migration{{Version: 1, Dialect: abi.DialectAny, SQL: " "}},
+		},
+		"too many items": {Workflows: make([]abi.WorkflowInfo, 1001)},
 	} {
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(checkManifest(&m)), name)
 	}
@@ -39,10 +49,18 @@ func TestCheckManifest(t *testing.T) {
 func TestCheckDeferreds(t *testing.T) {
 	t.Parallel()
 	check := func(ds ...abi.DeferredInfo) error {
-		return checkManifest(&abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Deferreds: ds}}})
+		return checkManifest(&abi.Manifest{
+			Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Deferreds: ds}},
+		})
 	}
 	require.NoError(t, check())
-	require.NoError(t, check(abi.DeferredInfo{Name: "a"}, abi.DeferredInfo{Name: "a-", Dynamic: true}, abi.DeferredInfo{Name: "b-", Dynamic: true}))
+	require.NoError(
+		t,
+		check(
+			abi.DeferredInfo{Name: "a"}, abi.DeferredInfo{Name: "a-", Dynamic: true},
+			abi.DeferredInfo{Name: "b-", Dynamic: true},
+		),
+	)
 	many := make([]abi.DeferredInfo, maxMessages+1)
 	for i := range many {
 		many[i].Name = fmt.Sprintf("d%d", i)
@@ -70,7 +88,12 @@ func TestCheckEntities(t *testing.T) {
 	operations := []abi.OperationInfo{{Name: "x"}}
 	require.NoError(t, checkManifest(&abi.Manifest{Entities: []abi.EntityInfo{
 		{Name: "Account", State: state, Operations: []abi.OperationInfo{{Name: "balance", ReadOnly: true}}},
-		{Name: "Gateway", ShardGroup: "blue", Mailbox: 50, Operations: []abi.OperationInfo{{Name: "rename", Persisted: true}}},
+		{
+			Name:       "Gateway",
+			ShardGroup: "blue",
+			Mailbox:    50,
+			Operations: []abi.OperationInfo{{Name: "rename", Persisted: true}},
+		},
 	}}), "a module needs no workflow")
 	for name, e := range map[string][]abi.EntityInfo{
 		"a bad name":              {{Name: "9", Operations: operations}},
@@ -80,12 +103,14 @@ func TestCheckEntities(t *testing.T) {
 		"a bad operation":         {{Name: "A", Operations: []abi.OperationInfo{{Name: ""}}}},
 		"too many operations":     {{Name: "A", Operations: make([]abi.OperationInfo, 1001)}},
 		"read-only without state": {{Name: "A", Operations: []abi.OperationInfo{{Name: "x", ReadOnly: true}}}},
-		"persisted with a state":  {{Name: "A", State: state, Operations: []abi.OperationInfo{{Name: "x", Persisted: true}}}},
-		"a negative idle time":    {{Name: "A", IdleTime: -1, Operations: operations}},
-		"a huge mailbox":          {{Name: "A", Mailbox: 1 << 30, Operations: operations}},
-		"a huge concurrency":      {{Name: "A", Concurrency: 1 << 30, Operations: operations}},
-		"a bad shard group":       {{Name: "A", ShardGroup: "b/c", Operations: operations}},
-		"a bad type":              {{Name: "A", State: &abi.Schema{Type: "thing"}, Operations: operations}},
+		"persisted with a state": {{
+			Name: "A", State: state, Operations: []abi.OperationInfo{{Name: "x", Persisted: true}},
+		}},
+		"a negative idle time": {{Name: "A", IdleTime: -1, Operations: operations}},
+		"a huge mailbox":       {{Name: "A", Mailbox: 1 << 30, Operations: operations}},
+		"a huge concurrency":   {{Name: "A", Concurrency: 1 << 30, Operations: operations}},
+		"a bad shard group":    {{Name: "A", ShardGroup: "b/c", Operations: operations}},
+		"a bad type":           {{Name: "A", State: &abi.Schema{Type: "thing"}, Operations: operations}},
 	} {
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(checkManifest(&abi.Manifest{Entities: e})), name)
 	}

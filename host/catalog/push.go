@@ -16,8 +16,8 @@ type PushRequest struct {
 	Binary    []byte
 	Settings
 	Uses
-	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it
-	// no other push changes the deployment.
+	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it no other push changes
+	// the deployment.
 	Accept func(ctx context.Context, m *abi.Manifest) error
 }
 
@@ -82,14 +82,20 @@ const (
 
 func checkConfig(config map[string]string) error {
 	if len(config) > maxConfigValues {
-		return abi.Errorf(abi.CodeBadDeployment, "%d configuration values are too many, the limit is %d", len(config), maxConfigValues)
+		return abi.Errorf(
+			abi.CodeBadDeployment, "%d configuration values are too many, the limit is %d", len(config),
+			maxConfigValues,
+		)
 	}
 	for k, v := range config {
 		if !itemName.MatchString(k) || len(k) > abi.MaxName {
 			return abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name for a configuration value", k)
 		}
 		if len(v) > maxConfigBytes {
-			return abi.Errorf(abi.CodeBadDeployment, "the configuration value %q has %d bytes, the limit is %d", k, len(v), maxConfigBytes)
+			return abi.Errorf(
+				abi.CodeBadDeployment, "the configuration value %q has %d bytes, the limit is %d", k, len(v),
+				maxConfigBytes,
+			)
 		}
 	}
 	return nil

@@ -18,10 +18,15 @@ func at(now int64) func() int64 { return func() int64 { return now } }
 func TestPushIsDatedWhenItTakesEffect(t *testing.T) {
 	t.Parallel()
 	now := int64(1)
-	req := PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Accept: func(context.Context, *abi.Manifest) error {
-		now = 5 // it has compiled the module by then
-		return nil
-	}}
+	req := PushRequest{
+		Namespace: "default",
+		Name:      "tiny",
+		Binary:    oneWorkflow,
+		Accept: func(context.Context, *abi.Manifest) error {
+			now = 5 // it has compiled the module by then
+			return nil
+		},
+	}
 	info, err := newCatalog(t, newStore()).Push(t.Context(), req, func() int64 { return now })
 	require.NoError(t, err)
 	require.EqualValues(t, 5, info.UpdatedAt)
@@ -32,7 +37,11 @@ func TestPush(t *testing.T) {
 	store := newStore()
 	c := newCatalog(t, store)
 	push := func(config map[string]string) *DeploymentInfo {
-		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: Settings{Config: config}}, at(7))
+		info, err := c.Push(
+			t.Context(),
+			PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: Settings{Config: config}},
+			at(7),
+		)
 		require.NoError(t, err)
 		return info
 	}
@@ -85,8 +94,10 @@ func TestPushRefuses(t *testing.T) {
 		"an upper-case one": {Name: "Tiny"},
 		"too many values":   {Name: "tiny", Settings: Settings{Config: many}},
 		"a bad value name":  {Name: "tiny", Settings: Settings{Config: map[string]string{"a b": ""}}},
-		"too long a value":  {Name: "tiny", Settings: Settings{Config: map[string]string{"a": strings.Repeat("x", maxConfigBytes+1)}}},
-		"a bad grant":       {Name: "tiny", Settings: Settings{AllowHTTP: []string{"ftp://example.com"}}},
+		"too long a value": {
+			Name: "tiny", Settings: Settings{Config: map[string]string{"a": strings.Repeat("x", maxConfigBytes+1)}},
+		},
+		"a bad grant": {Name: "tiny", Settings: Settings{AllowHTTP: []string{"ftp://example.com"}}},
 	} {
 		req.Namespace, req.Binary = "default", oneWorkflow
 		_, err := c.Push(t.Context(), req, at(1))

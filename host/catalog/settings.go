@@ -40,7 +40,9 @@ func (s *Settings) check() error {
 	}
 	for _, name := range s.UnsetConfig {
 		if _, set := s.Config[name]; set {
-			return abi.Errorf(abi.CodeBadDeployment, "the configuration value %.80q is set and taken away at once", name)
+			return abi.Errorf(
+				abi.CodeBadDeployment, "the configuration value %.80q is set and taken away at once", name,
+			)
 		}
 	}
 	granted := grantsOf(s.AllowHTTP)
@@ -81,8 +83,14 @@ func (s *Settings) applyConfig(old *journal.Deployment) (config map[string]strin
 	}
 	for _, name := range s.UnsetConfig {
 		if _, there := old.Config[name]; !there {
-			return nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name).
-				WithHint("Look at it with 'cruster-host module describe %s'. If this push was repeated, the first may have taken effect.", old.Name)
+			return nil, nil, abi.Errorf(
+				abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name,
+			).
+				WithHint(
+					"Look at it with 'cruster-host module describe %s'. If this push was repeated, the first may have "+
+						"taken effect.",
+					old.Name,
+				)
 		}
 		delete(config, name)
 	}
@@ -104,7 +112,10 @@ func (s *Settings) applyHTTP(old *journal.Deployment) (allow, gone []string, err
 	for _, host := range s.RevokeHTTP {
 		if !before[egress.GrantID(host)] {
 			return nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s was not granted calls to %.80q", old.Name, host).
-				WithHint("It may call %s. If this push was repeated, the first may have taken effect.", cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"))
+				WithHint(
+					"It may call %s. If this push was repeated, the first may have taken effect.",
+					cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"),
+				)
 		}
 	}
 	allow = slices.DeleteFunc(allow, func(a string) bool { return revoked[egress.GrantID(a)] })
@@ -133,7 +144,9 @@ func grantsOf(grants []string) map[string]bool {
 
 // changed returns the deployment after a push, with a module. It is called while no other push
 // changes the deployment.
-func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest) (config map[string]string, allow []string, err error) {
+func (c *Catalog) changed(
+	ctx context.Context, req *PushRequest, m *abi.Manifest,
+) (config map[string]string, allow []string, err error) {
 	old, err := c.store.Deployment(ctx, req.Namespace, req.Name)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
@@ -154,5 +167,8 @@ func (c *Catalog) changed(ctx context.Context, req *PushRequest, m *abi.Manifest
 	if err != nil || using == "" {
 		return config, allow, err
 	}
-	return nil, nil, abi.Errorf(abi.CodeSettingsInUse, "the push would take away %s, which open executions may use, as %s", strings.Join(gone, ", "), using)
+	return nil, nil, abi.Errorf(
+		abi.CodeSettingsInUse, "the push would take away %s, which open executions may use, as %s",
+		strings.Join(gone, ", "), using,
+	)
 }

@@ -19,20 +19,54 @@ func TestSettings(t *testing.T) {
 		allow  []string
 		gone   []string
 	}{
-		"nothing":        {Settings{}, values{"a": "1", "b": "2"}, []string{"x.com", "y.com"}, nil},
-		"one is set":     {Settings{Config: values{"b": "3", "c": "4"}}, values{"a": "1", "b": "3", "c": "4"}, []string{"x.com", "y.com"}, nil},
-		"one is unset":   {Settings{UnsetConfig: []string{"a"}}, values{"b": "2"}, []string{"x.com", "y.com"}, []string{"the configuration value a"}},
-		"all are new":    {Settings{Config: values{"b": "3"}, ReplaceConfig: true}, values{"b": "3"}, []string{"x.com", "y.com"}, []string{"the configuration value a"}},
-		"one is granted": {Settings{AllowHTTP: []string{"z.com", "x.com"}}, values{"a": "1", "b": "2"}, []string{"x.com", "y.com", "z.com"}, nil},
-		"one is revoked": {Settings{RevokeHTTP: []string{"x.com"}}, values{"a": "1", "b": "2"}, []string{"y.com"}, []string{"calls to x.com"}},
-		"other grants":   {Settings{AllowHTTP: []string{"y.com"}, ReplaceHTTP: true}, values{"a": "1", "b": "2"}, []string{"y.com"}, []string{"calls to x.com"}},
+		"nothing": {Settings{}, values{"a": "1", "b": "2"}, []string{"x.com", "y.com"}, nil},
+		"one is set": {
+			Settings{Config: values{"b": "3", "c": "4"}},
+			values{"a": "1", "b": "3", "c": "4"},
+			[]string{"x.com", "y.com"},
+			nil,
+		},
+		"one is unset": {
+			Settings{UnsetConfig: []string{"a"}},
+			values{"b": "2"},
+			[]string{"x.com", "y.com"},
+			[]string{"the configuration value a"},
+		},
+		"all are new": {
+			Settings{Config: values{"b": "3"}, ReplaceConfig: true},
+			values{"b": "3"},
+			[]string{"x.com", "y.com"},
+			[]string{"the configuration value a"},
+		},
+		"one is granted": {
+			Settings{AllowHTTP: []string{"z.com", "x.com"}},
+			values{"a": "1", "b": "2"},
+			[]string{"x.com", "y.com", "z.com"},
+			nil,
+		},
+		"one is revoked": {
+			Settings{RevokeHTTP: []string{"x.com"}},
+			values{"a": "1", "b": "2"},
+			[]string{"y.com"},
+			[]string{"calls to x.com"},
+		},
+		"other grants": {
+			Settings{AllowHTTP: []string{"y.com"}, ReplaceHTTP: true},
+			values{"a": "1", "b": "2"},
+			[]string{"y.com"},
+			[]string{"calls to x.com"},
+		},
 		"none of either": {
 			change: Settings{ReplaceConfig: true, ReplaceHTTP: true},
 			config: values{},
-			gone:   []string{"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com"},
+			gone: []string{
+				"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com",
+			},
 		},
 	} {
-		old := &journal.Deployment{Name: "shop", Config: values{"a": "1", "b": "2"}, AllowHTTP: []string{"x.com", "y.com"}}
+		old := &journal.Deployment{
+			Name: "shop", Config: values{"a": "1", "b": "2"}, AllowHTTP: []string{"x.com", "y.com"},
+		}
 		require.NoError(t, c.change.check(), name)
 		config, allow, gone, err := c.change.apply(old)
 		require.NoError(t, err, name)
@@ -53,7 +87,9 @@ func TestSettings(t *testing.T) {
 	} {
 		err := c.change.check()
 		if err == nil {
-			_, _, _, err = c.change.apply(&journal.Deployment{Name: "shop", Config: values{"a": "1"}, AllowHTTP: []string{"x.com"}})
+			_, _, _, err = c.change.apply(&journal.Deployment{
+				Name: "shop", Config: values{"a": "1"}, AllowHTTP: []string{"x.com"},
+			})
 		}
 		require.Equal(t, abi.CodeBadDeployment, abi.CodeOf(err), name)
 		require.ErrorContains(t, err, c.want, name)

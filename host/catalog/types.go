@@ -26,8 +26,8 @@ import (
 // Neither are messages that wait in inboxes, nor the inputs and results of workflows: those change
 // with most releases, and few workflows are called by others.
 //
-// Queries and updates are answered by the code that an execution began with, and read by programs that are written for the
-// types of the deployed code: these must be able to read the answers of open executions.
+// Queries and updates are answered by the code that an execution began with, and read by programs that are written for
+// the types of the deployed code: these must be able to read the answers of open executions.
 //
 // States are compared with the code that is deployed: so a type that has states is not dropped in
 // one push, to come back as something else with another. Calls and answers are compared with all
@@ -37,13 +37,14 @@ import (
 
 // Uses tells the users of a deployment. Unset fields are not asked.
 type Uses struct {
-	// InUse names an open execution of the deployment; empty if there is none. It is asked when settings are taken away.
+	// InUse names an open execution of the deployment; empty if there is none. It is asked when settings are taken
+	// away.
 	InUse func(ctx context.Context) (execution string, err error)
 	// Pins lists the code that open executions of the deployment are pinned to. It is asked if the code has operations,
 	// queries or updates.
 	Pins func(ctx context.Context) ([]Pin, error)
-	// HasState names an entity of a type that has a state; empty if there is none. It is
-	// asked when the code does not fit the states that the code before it wrote.
+	// HasState names an entity of a type that has a state; empty if there is none. It is asked when the code does not
+	// fit the states that the code before it wrote.
 	HasState func(ctx context.Context, entityType string) (key string, err error)
 }
 
@@ -67,11 +68,14 @@ func (c *Catalog) CheckTypes(ctx context.Context, old *journal.Deployment, updat
 	}
 	for i := range before.Entities {
 		entity := &before.Entities[i]
-		if err := uses.checkState(ctx, old.Name, entity, entityOf(updated, entity.Name), fillsAbsent(updated)); err != nil {
+		if err := uses.checkState(
+			ctx, old.Name, entity, entityOf(updated, entity.Name), fillsAbsent(updated),
+		); err != nil {
 			return err
 		}
 	}
-	if uses.Pins == nil || len(before.Entities) == 0 && len(updated.Entities) == 0 && !slices.ContainsFunc(updated.Workflows, isAsked) {
+	if uses.Pins == nil ||
+		len(before.Entities) == 0 && len(updated.Entities) == 0 && !slices.ContainsFunc(updated.Workflows, isAsked) {
 		return nil
 	}
 	pins, err := uses.Pins(ctx)
@@ -119,7 +123,10 @@ func (p *Pin) check(deployment string, pinned, updated *abi.Manifest) error {
 	for i := range pinned.Entities {
 		entity := &pinned.Entities[i]
 		if misfit := operationMisfit(entity, entityOf(updated, entity.Name)); misfit != "" {
-			return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit open executions, as %s: %s", deployment, entity.Name, p.Execution, misfit)
+			return abi.Errorf(
+				abi.CodeStateLost, "%s/%s does not fit open executions, as %s: %s", deployment, entity.Name,
+				p.Execution, misfit,
+			)
 		}
 	}
 	of := func(w abi.WorkflowInfo) bool { return w.Name == p.Workflow }
@@ -128,7 +135,10 @@ func (p *Pin) check(deployment string, pinned, updated *abi.Manifest) error {
 		return nil // callers are told that there is none
 	}
 	if misfit := answerMisfit(&pinned.Workflows[was], &updated.Workflows[is], fillsAbsent(updated)); misfit != "" {
-		return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit the answers of open executions, as %s: %s", deployment, p.Workflow, p.Execution, misfit)
+		return abi.Errorf(
+			abi.CodeStateLost, "%s/%s does not fit the answers of open executions, as %s: %s", deployment, p.Workflow,
+			p.Execution, misfit,
+		)
 	}
 	return nil
 }
@@ -145,7 +155,9 @@ func (u Uses) checkState(ctx context.Context, deployment string, before, now *ab
 	if err != nil || key == "" {
 		return err
 	}
-	return abi.Errorf(abi.CodeStateLost, "%s/%s does not fit its states, as that of %q: %s", deployment, before.Name, key, misfit)
+	return abi.Errorf(
+		abi.CodeStateLost, "%s/%s does not fit its states, as that of %q: %s", deployment, before.Name, key, misfit,
+	)
 }
 
 // stateMisfit says why the code of an entity does not fit the states that it had before; empty if it does, or if it

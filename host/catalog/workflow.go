@@ -14,8 +14,7 @@ type Workflow struct {
 	Digest string
 }
 
-// Workflow finds a workflow by its type, "deployment/Name", in the module that is
-// deployed now.
+// Workflow finds a workflow by its type, "deployment/Name", in the module that is deployed now.
 func (c *Catalog) Workflow(ctx context.Context, namespace, workflow string) (*Workflow, error) {
 	deployment, name, err := splitType(workflow)
 	if err != nil {
@@ -43,4 +42,10 @@ func splitType(workflow string) (deployment, name string, err error) {
 		return "", "", abi.Errorf(abi.CodeUnknownWorkflow, "%.200q does not name a workflow", workflow)
 	}
 	return deployment, name, nil
+}
+
+// WholeDeployment is the deployment if a filter is for all of it: "orders/".
+func WholeDeployment(filter string) (deployment string, ok bool) {
+	deployment, ok = strings.CutSuffix(filter, "/")
+	return deployment, ok && deployment != "" && !strings.Contains(deployment, "/")
 }

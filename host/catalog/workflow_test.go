@@ -44,6 +44,9 @@ func TestWorkflow(t *testing.T) {
 		require.Equal(t, message, abi.AsError(err).Message)
 	}
 	_, err = c.Workflow(t.Context(), "elsewhere", "tiny/W")
-	require.Equal(t, `there is no deployment "tiny" in namespace "elsewhere": nothing is deployed there`, abi.AsError(err).Message)
+	require.Equal(
+		t, `there is no deployment "tiny" in namespace "elsewhere": nothing is deployed there`,
+		abi.AsError(err).Message,
+	)
 	require.Equal(t, abi.CodeDeploymentNotFound, abi.CodeOf(err), "a namespace sees its own deployments")
 }

@@ -24,9 +24,9 @@ type Writer struct {
 // caller, or [journal.ErrUndecided] if the refusal may have come before the effect of the first.
 type Look func(res journal.Result, refusal error) (journal.Result, error)
 
-// Existing is the look of a write that may find its row there, put by itself or by another write. One whose run is gone has not taken
-// effect, unless the run was there in between, and cannot any more; nor has one for which there is no room, since a store looks for the row
-// first.
+// Existing is the look of a write that may find its row there, put by itself or by another write. One whose run is gone
+// has not taken effect, unless the run was there in between, and cannot any more; nor has one for which there is no
+// room, since a store looks for the row first.
 func Existing(res journal.Result, refusal error) (journal.Result, error) {
 	if refusal != nil && !errors.Is(refusal, journal.ErrNotFound) && !errors.Is(refusal, journal.ErrInboxFull) {
 		refusal = journal.ErrUndecided

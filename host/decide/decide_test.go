@@ -21,7 +21,12 @@ import (
 
 // message is a write that a store takes once only.
 func message() journal.Write {
-	return journal.Write{ID: journal.ID{1}, Receive: &journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "x", Origin: journal.NewOrigin()}}}
+	return journal.Write{
+		ID: journal.ID{1},
+		Receive: &journal.Message{
+			Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "x", Origin: journal.NewOrigin()},
+		},
+	}
 }
 
 // store loses what its script says, try by try.
@@ -82,7 +87,12 @@ func newWorld(t *testing.T, script ...string) *world {
 	require.NoError(t, err)
 	host := hoststate.New()
 	host.MarkStarted()
-	return &world{decide.Writer{Clock: clockwork.NewRealClock(), Commit: s.Commit, Host: host, Logger: slog.New(slog.DiscardHandler)}, s}
+	return &world{
+		decide.Writer{
+			Clock: clockwork.NewRealClock(), Commit: s.Commit, Host: host, Logger: slog.New(slog.DiscardHandler),
+		},
+		s,
+	}
 }
 
 // TestDo repeats a write until the store has decided both tries.
@@ -94,14 +104,20 @@ func TestDo(t *testing.T) {
 		err    error
 		is     journal.Result
 	}{
-		"the answer comes":                      {nil, 1, nil, journal.Result{Position: 1}},
-		"it is refused, without a doubt":        {[]string{"away"}, 1, journal.ErrUnavailable, journal.Result{}},
-		"it took effect":                        {[]string{"lose"}, 2, nil, journal.Result{Existed: true}},
-		"it did not":                            {[]string{"drop"}, 2, nil, journal.Result{Position: 1}},
-		"it takes effect late":                  {[]string{"late"}, 2, nil, journal.Result{Existed: true}},
-		"late, while the store is away":         {[]string{"late", "away", "away"}, 4, nil, journal.Result{Existed: true}},
-		"it did not, and the store is away":     {[]string{"drop", "away", "drop", "away"}, 5, nil, journal.Result{Position: 1}},
-		"each answer is lost":                   {[]string{"lose", "lose", "lose"}, 4, nil, journal.Result{Existed: true}},
+		"the answer comes":               {nil, 1, nil, journal.Result{Position: 1}},
+		"it is refused, without a doubt": {[]string{"away"}, 1, journal.ErrUnavailable, journal.Result{}},
+		"it took effect":                 {[]string{"lose"}, 2, nil, journal.Result{Existed: true}},
+		"it did not":                     {[]string{"drop"}, 2, nil, journal.Result{Position: 1}},
+		"it takes effect late":           {[]string{"late"}, 2, nil, journal.Result{Existed: true}},
+		"late, while the store is away": {
+			[]string{"late", "away", "away"}, 4, nil, journal.Result{Existed: true},
+		},
+		"it did not, and the store is away": {
+			[]string{"drop", "away", "drop", "away"}, 5, nil, journal.Result{Position: 1},
+		},
+		"each answer is lost": {
+			[]string{"lose", "lose", "lose"}, 4, nil, journal.Result{Existed: true},
+		},
 		"another host has taken over meanwhile": {[]string{"drop", "fenced"}, 2, journal.ErrFenced, journal.Result{}},
 	}
 	for name, c := range cases {

@@ -47,11 +47,10 @@ type Effects struct {
 	// Log is where the host logs the reasons of waits.
 	Log       func() *slog.Logger
 	Namespace string
-	// Called says that the code has made a call over HTTP, now or in an invocation that
-	// this one repeats.
+	// Called says that the code has made a call over HTTP, now or in an invocation that this one repeats.
 	Called bool
-	// Infra is a failure that is not the code's: a collision of its transaction, or the
-	// store. The invocation is to be repeated.
+	// Infra is a failure that is not the code's: a collision of its transaction, or the store. The invocation is to be
+	// repeated.
 	Infra error
 
 	tx         journal.GuestTx // nil until the first statement
@@ -59,7 +58,8 @@ type Effects struct {
 }
 
 // RepeatsPreempted is logged when code runs again because its transaction was open for too long.
-const RepeatsPreempted = "a transaction is rolled back and repeated, with more time: keep it short, and call nothing slow inside"
+const RepeatsPreempted = "a transaction is rolled back and repeated, with more time: keep it short, and call nothing " +
+	"slow inside"
 
 // TakeTx hands the transaction to the caller, who ends it; nil if there is none.
 func (fx *Effects) TakeTx() journal.GuestTx {
@@ -123,9 +123,9 @@ func (fx *Effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 	return reply, nil
 }
 
-// waitsForStore tells whether the activity waits because a statement failed on account
-// of the store: it has called outside, and would call again if it were repeated; and
-// the statement can be repeated on its own, since it is the first.
+// waitsForStore tells whether the activity waits because a statement failed on account of the store: it has called
+// outside, and would call again if it were repeated; and the statement can be repeated on its own, since it is the
+// first.
 func (fx *Effects) waitsForStore(ctx context.Context, err error) bool {
 	return fx.Called && fx.statements == 0 && ctx.Err() == nil && !fx.Host.Draining() &&
 		abi.IsOfHost(err) && !errors.Is(err, journal.ErrConflict)
@@ -216,7 +216,9 @@ func (fx *Effects) httpAll(ctx context.Context, body []byte) ([]byte, *abi.Error
 	}
 	reply := abi.MustMarshal(&abi.HTTPAllReply{Results: fx.Egress.DoAll(ctx, policy, req.Requests)})
 	if len(reply) > abi.MaxBody {
-		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "the responses have %d bytes, the limit is %d", len(reply), abi.MaxBody)
+		return nil, abi.Errorf(
+			abi.CodeHTTPTooLarge, "the responses have %d bytes, the limit is %d", len(reply), abi.MaxBody,
+		)
 	}
 	return reply, nil
 }
@@ -224,7 +226,9 @@ func (fx *Effects) httpAll(ctx context.Context, body []byte) ([]byte, *abi.Error
 // outward reads the target that the code wants to call, and its grants.
 func outward[T any](ctx context.Context, fx *Effects, body []byte) (*T, *egress.Policy, *abi.Error) {
 	if fx.tx != nil {
-		return nil, nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
+		return nil, nil, abi.Errorf(
+			abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes",
+		)
 	}
 	req, err := abi.DecodeAs[T](body)
 	if err != nil {
@@ -260,9 +264,8 @@ func (fx *Effects) deployment(ctx context.Context) (*catalog.Deployment, *abi.Er
 	return d, nil
 }
 
-// Delay is the pause before an invocation is repeated that the store or the host has
-// failed n times. One that has called outside calls again each time, so its pauses grow
-// further.
+// Delay is the pause before an invocation is repeated that the store or the host has failed n times. One that has
+// called outside calls again each time, so its pauses grow further.
 func Delay(n int, called bool) time.Duration {
 	const first = 50 * time.Millisecond
 	longest := 5 * time.Second

@@ -25,7 +25,10 @@ func TestAllAreUnderWayAtTheSameTime(t *testing.T) {
 		_, _ = io.WriteString(w, r.URL.Path)
 	})
 	results := b.client.DoAll(t.Context(), b.policy, []abi.HTTPRequest{
-		{URL: b.server.URL + "/one"}, {URL: "http://other.example.com"}, {URL: b.server.URL + "/two"}, {URL: b.server.URL + "/three"},
+		{URL: b.server.URL + "/one"},
+		{URL: "http://other.example.com"},
+		{URL: b.server.URL + "/two"},
+		{URL: b.server.URL + "/three"},
 	})
 	require.Len(t, results, 4)
 	requireCode(t, abi.CodeHTTPForbidden, results[1].Error)

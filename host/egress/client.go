@@ -22,8 +22,7 @@ import (
 	"github.com/cruster/cruster/host/timelimit"
 )
 
-// headroom is left between a body and [abi.MaxBody] for the headers and the
-// encoding around it.
+// headroom is left between a body and [abi.MaxBody] for the headers and the encoding around it.
 const headroom = 512 << 10
 
 // maxResponseHeaders bounds the headers of a response; it is within headroom.
@@ -42,18 +41,15 @@ type Config struct {
 	DefaultTimeout time.Duration
 	// Logger receives one record a call, on debug level. Defaults to none.
 	Logger *slog.Logger
-	// MaxRequest bounds the body of a request in bytes. Defaults to, and is at
-	// most, abi.MaxBody less 512 KiB.
+	// MaxRequest bounds the body of a request in bytes. Defaults to, and is at most, abi.MaxBody less 512 KiB.
 	MaxRequest int64
-	// MaxResponse bounds the body of a response in bytes. Defaults to, and is at
-	// most, abi.MaxBody less 512 KiB.
+	// MaxResponse bounds the body of a response in bytes. Defaults to, and is at most, abi.MaxBody less 512 KiB.
 	MaxResponse int64
 	// MaxTimeout bounds the timeout that a call may name. Defaults to 5 min.
 	MaxTimeout time.Duration
 	// Resolver resolves host names. Defaults to that of the system.
 	Resolver Resolver
-	// RootCAs are the authorities that servers are checked against. Defaults to
-	// those of the system.
+	// RootCAs are the authorities that servers are checked against. Defaults to those of the system.
 	RootCAs *x509.CertPool
 }
 
@@ -100,8 +96,8 @@ func NewClient(cfg Config) *Client {
 // Close closes the connections that are idle. Calls under way go on.
 func (c *Client) Close() { c.transports.close() }
 
-// Do makes one call under a policy. Every answer of the server is a response,
-// whatever its status; redirects are not followed.
+// Do makes one call under a policy. Every answer of the server is a response, whatever its status; redirects are not
+// followed.
 func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error) {
 	return c.do(ctx, p, req, newRoom(c.cfg.MaxResponse, false))
 }
@@ -116,7 +112,10 @@ func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room
 		return nil, forbidden(u.Host, "%s is not among the hosts that this deployment was granted", u.Host)
 	}
 	if int64(len(req.Body)) > c.cfg.MaxRequest {
-		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "the request to %s has %d bytes, more than %d", place(u), len(req.Body), c.cfg.MaxRequest)
+		return nil, abi.Errorf(
+			abi.CodeHTTPTooLarge, "the request to %s has %d bytes, more than %d", place(u), len(req.Body),
+			c.cfg.MaxRequest,
+		)
 	}
 	timeout, fault := c.timeout(req.Timeout)
 	if fault != nil {
@@ -131,10 +130,16 @@ func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room
 	began := c.cfg.Clock.Now()
 	resp, fault := c.roundTrip(p, out, &share{room: r})
 	if fault != nil {
-		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", c.cfg.Clock.Since(began))
+		c.cfg.Logger.DebugContext(
+			ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took",
+			c.cfg.Clock.Since(began),
+		)
 		return nil, fault
 	}
-	c.cfg.Logger.DebugContext(ctx, "http call", "method", out.Method, "url", place(u), "status", resp.Status, "bytes", len(resp.Body), "took", c.cfg.Clock.Since(began))
+	c.cfg.Logger.DebugContext(
+		ctx, "http call", "method", out.Method, "url", place(u), "status", resp.Status, "bytes", len(resp.Body), "took",
+		c.cfg.Clock.Since(began),
+	)
 	return resp, nil
 }
 
@@ -149,8 +154,8 @@ func (c *Client) timeout(asked int64) (time.Duration, *abi.Error) {
 	}
 }
 
-// roundTrip sends the request and reads the whole response. It uses the
-// transport itself and no http.Client: that would follow redirects.
+// roundTrip sends the request and reads the whole response. It uses the transport itself and no http.Client: that would
+// follow redirects.
 func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (_ *abi.HTTPResponse, fault *abi.Error) {
 	resp, err := c.transports.of(p).RoundTrip(req)
 	if err != nil {
@@ -165,7 +170,9 @@ func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (_ *abi.H
 		}
 	}()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: the server switched to another protocol, unasked", req.Method, place(req.URL))
+		return nil, abi.Errorf(
+			abi.CodeHTTPFailed, "%s %s: the server switched to another protocol, unasked", req.Method, place(req.URL),
+		)
 	}
 	if resp.ContentLength > c.cfg.MaxResponse && req.Method != http.MethodHead {
 		return nil, c.tooLarge(req)
@@ -177,7 +184,9 @@ func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (_ *abi.H
 	}
 	var body []byte
 	if err = taken.takeHeaders(req.Context(), headers, length); err == nil {
-		body, err = io.ReadAll(&roomReader{from: resp.Body, grow: func(n int64) error { return taken.grow(req.Context(), n) }})
+		body, err = io.ReadAll(&roomReader{
+			from: resp.Body, grow: func(n int64) error { return taken.grow(req.Context(), n) },
+		})
 	}
 	switch {
 	case errors.Is(err, errNoRoom):
@@ -193,11 +202,17 @@ func (c *Client) noRoom(req *http.Request, r *room) *abi.Error {
 	if !r.shared {
 		return c.tooLarge(req)
 	}
-	return abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes", req.Method, place(req.URL), c.cfg.MaxResponse)
+	return abi.Errorf(
+		abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes", req.Method,
+		place(req.URL), c.cfg.MaxResponse,
+	)
 }
 
 func (c *Client) tooLarge(req *http.Request) *abi.Error {
-	return abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", req.Method, place(req.URL), c.cfg.MaxResponse)
+	return abi.Errorf(
+		abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", req.Method, place(req.URL),
+		c.cfg.MaxResponse,
+	)
 }
 
 // failure tells the guest why there is no response.
@@ -213,15 +228,16 @@ func (c *Client) failure(req *http.Request, err error) *abi.Error {
 	}
 	if gaveUp := context.Cause(req.Context()); gaveUp != nil {
 		if errors.Is(gaveUp, context.DeadlineExceeded) {
-			return abi.Errorf(abi.CodeHTTPFailed, "%s %s: no complete answer within the time allowed", req.Method, place(req.URL))
+			return abi.Errorf(
+				abi.CodeHTTPFailed, "%s %s: no complete answer within the time allowed", req.Method, place(req.URL),
+			)
 		}
 		return abi.Errorf(abi.CodeHTTPFailed, "%s %s: the call was given up", req.Method, place(req.URL))
 	}
 	return abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", req.Method, place(req.URL), err)
 }
 
-// headersOf lists the headers of a response by name; those of one name keep
-// their order.
+// headersOf lists the headers of a response by name; those of one name keep their order.
 func headersOf(h http.Header) []abi.Header {
 	names := make([]string, 0, len(h))
 	for name := range h {
@@ -231,7 +247,9 @@ func headersOf(h http.Header) []abi.Header {
 	list := make([]abi.Header, 0, len(h))
 	for _, name := range names {
 		for _, v := range h[name] {
-			list = append(list, abi.Header{Name: strings.ToValidUTF8(name, "\uFFFD"), Value: strings.ToValidUTF8(v, "\uFFFD")})
+			list = append(list, abi.Header{
+				Name: strings.ToValidUTF8(name, "\uFFFD"), Value: strings.ToValidUTF8(v, "\uFFFD"),
+			})
 		}
 	}
 	return list

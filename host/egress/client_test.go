@@ -30,7 +30,9 @@ func TestDoSendsAndReceives(t *testing.T) {
 		w.Header().Add("X-A", "2")
 		w.Header().Add("X-A", "3")
 		w.WriteHeader(http.StatusTeapot)
-		_, _ = fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("X-Ask"), r.UserAgent(), body)
+		_, _ = fmt.Fprintf(
+			w, "%s %s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("X-Ask"), r.UserAgent(), body,
+		)
 	})
 	resp, fault := b.client.Do(t.Context(), b.policy, abi.HTTPRequest{
 		Method: "PUT", URL: b.server.URL + "/p?q=1#fragment", Body: []byte("body"),
@@ -58,7 +60,9 @@ func TestDoDefaultsToGet(t *testing.T) {
 func TestHostsThatWereNotGranted(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{Resolver: &answers{names: map[string][]string{"private.example.com": {"127.0.0.1"}}}}, hello)
-	for _, grants := range [][]string{nil, {"example.com"}, {"127.0.0.1:1"}, {"localhost"}, {"private.example.com"}, {"*"}} {
+	for _, grants := range [][]string{
+		nil, {"example.com"}, {"127.0.0.1:1"}, {"localhost"}, {"private.example.com"}, {"*"},
+	} {
 		policy := mustGrants(t, grants...)
 		for _, host := range []string{b.host, "private.example.com:" + b.port, "localhost:" + b.port} {
 			if host == "localhost:"+b.port && slices.Contains(grants, "localhost") {
@@ -118,7 +122,9 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 		requireCode(t, abi.CodeHTTPTooLarge, fault)
 	}
 	before := b.hits.Load()
-	_, fault = b.client.Do(t.Context(), b.policy, abi.HTTPRequest{Method: "POST", URL: b.server.URL, Body: make([]byte, limit+1)})
+	_, fault = b.client.Do(t.Context(), b.policy, abi.HTTPRequest{
+		Method: "POST", URL: b.server.URL, Body: make([]byte, limit+1),
+	})
 	requireCode(t, abi.CodeHTTPTooLarge, fault)
 	require.Equal(t, before, b.hits.Load())
 }
@@ -175,7 +181,9 @@ func TestSlowServersAreGivenUp(t *testing.T) {
 				}
 			})
 			defer close(over)
-			_, fault := b.client.Do(t.Context(), b.policy, abi.HTTPRequest{URL: b.server.URL + path, Timeout: int64(50 * time.Millisecond)})
+			_, fault := b.client.Do(t.Context(), b.policy, abi.HTTPRequest{
+				URL: b.server.URL + path, Timeout: int64(50 * time.Millisecond),
+			})
 			requireCode(t, abi.CodeHTTPFailed, fault)
 			require.Contains(t, fault.Message, "within the time allowed")
 		})
@@ -212,7 +220,9 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	_, fault := b.client.Do(t.Context(), b.policy, abi.HTTPRequest{URL: b.server.URL + "/path?token=secret"})
 	requireCode(t, abi.CodeHTTPFailed, fault)
 	require.NotContains(t, fault.Message, "secret")
-	_, fault = b.client.Do(t.Context(), mustGrants(t, "unknown.example.com"), abi.HTTPRequest{URL: "http://unknown.example.com"})
+	_, fault = b.client.Do(t.Context(), mustGrants(t, "unknown.example.com"), abi.HTTPRequest{
+		URL: "http://unknown.example.com",
+	})
 	requireCode(t, abi.CodeHTTPFailed, fault)
 	require.Contains(t, fault.Message, "no such host")
 }
@@ -262,7 +272,10 @@ func TestCallsAreMeasuredByTheClock(t *testing.T) {
 	clock := clockwork.NewFakeClock()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	b := setup(t, Config{Clock: clock, Logger: logger}, func(http.ResponseWriter, *http.Request) { clock.Advance(7 * time.Second) })
+	b := setup(
+		t, Config{Clock: clock, Logger: logger},
+		func(http.ResponseWriter, *http.Request) { clock.Advance(7 * time.Second) },
+	)
 	_, fault := b.client.Do(t.Context(), b.policy, abi.HTTPRequest{URL: b.server.URL + "/?secret"})
 	require.Nil(t, fault)
 	require.Contains(t, log.String(), "took=7s")

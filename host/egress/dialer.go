@@ -11,13 +11,12 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// addressTimeout bounds the attempt to dial one of several addresses of a host, so
-// that a dead one does not use up the time of the whole call.
+// addressTimeout bounds the attempt to dial one of several addresses of a host, so that a dead one does not use up the
+// time of the whole call.
 const addressTimeout = 5 * time.Second
 
-// A dialer connects to granted hosts under one policy. It resolves names
-// itself and hands literal addresses to the system: what was checked is what is
-// dialled.
+// A dialer connects to granted hosts under one policy. It resolves names itself and hands literal addresses to the
+// system: what was checked is what is dialled.
 type dialer struct {
 	policy   *Policy
 	resolver Resolver
@@ -85,6 +84,10 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 
 // forbiddenAddress says why a granted name cannot be called.
 func forbiddenAddress(host string, addrs []netip.Addr, port uint16) *abi.Error {
-	return abi.Errorf(abi.CodeHTTPForbidden, "%s was granted, but it resolves to %s, which is not a public address", host, addrs[0]).
-		WithHint("If that is meant, grant the address too: --allow-http %s.", netip.AddrPortFrom(effective(addrs[0]), port))
+	return abi.Errorf(
+		abi.CodeHTTPForbidden, "%s was granted, but it resolves to %s, which is not a public address", host, addrs[0],
+	).
+		WithHint(
+			"If that is meant, grant the address too: --allow-http %s.", netip.AddrPortFrom(effective(addrs[0]), port),
+		)
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Policy is the set of hosts that one deployment may call. The nil Policy and
-// the empty one allow nothing. It is immutable and safe for concurrent use.
+// Policy is the set of hosts that one deployment may call. The nil Policy and the empty one allow nothing. It is
+// immutable and safe for concurrent use.
 type Policy struct {
 	names    []nameGrant
 	prefixes []prefixGrant
-	// id identifies policies that allow the same: connections are shared within
-	// one id and never beyond it.
+	// id identifies policies that allow the same: connections are shared within one id and never beyond it.
 	id string
 }
 
@@ -25,15 +24,15 @@ const anyPort = 0
 
 // A nameGrant allows a host by its name.
 type nameGrant struct {
-	// name is lower-case without a trailing dot. With wildcard set it is the
-	// suffix behind "*", dot included; "" then means every name.
+	// name is lower-case without a trailing dot. With wildcard set it is the suffix behind "*", dot included; "" then
+	// means every name.
 	name     string
 	wildcard bool
 	port     uint16
 }
 
-// A prefixGrant allows addresses: as the host of a URL, and as what a granted
-// name resolves to even if the range is not public.
+// A prefixGrant allows addresses: as the host of a URL, and as what a granted name resolves to even if the range is not
+// public.
 type prefixGrant struct {
 	prefix netip.Prefix
 	port   uint16
@@ -54,18 +53,20 @@ const maxGrants = 1000
 //	[::1]:80               an IPv6 address with a port
 //	localhost:9000         the name localhost, and the loopback behind it
 //
-// A name stands for public addresses only. To call a name that resolves to a
-// private address, grant the name and the address, or its range, both. Errors
-// are [abi.CodeBadDeployment].
+// A name stands for public addresses only. To call a name that resolves to a private address, grant the name and the
+// address, or its range, both. Errors are [abi.CodeBadDeployment].
 func ParseGrants(grants []string) (*Policy, error) {
 	p := &Policy{}
 	if len(grants) > maxGrants {
-		return nil, abi.Errorf(abi.CodeBadDeployment, "%d HTTP grants are too many, the limit is %d", len(grants), maxGrants)
+		return nil, abi.Errorf(
+			abi.CodeBadDeployment, "%d HTTP grants are too many, the limit is %d", len(grants), maxGrants,
+		)
 	}
 	for _, g := range grants {
 		if err := p.add(g); err != nil {
 			return nil, abi.Errorf(abi.CodeBadDeployment, "HTTP grant %s: %v", quote(g), err).
-				WithHint("Grant a host (api.example.com), hosts below a domain (*.example.com), an address (127.0.0.1:9000) or a range (10.0.0.0/8).")
+				WithHint("Grant a host (api.example.com), hosts below a domain (*.example.com), an address " +
+					"(127.0.0.1:9000) or a range (10.0.0.0/8).")
 		}
 	}
 	p.id = p.identity()
@@ -174,9 +175,8 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// normalName checks the form of a DNS name and brings it into lower case. A
-// name that ends in a number is refused: some resolvers take 127.1 or
-// 0x7f000001 for addresses, and an address must be written as one.
+// normalName checks the form of a DNS name and brings it into lower case. A name that ends in a number is refused: some
+// resolvers take 127.1 or 0x7f000001 for addresses, and an address must be written as one.
 func normalName(s string) (string, error) {
 	name := strings.ToLower(strings.TrimSuffix(s, "."))
 	if name == "" || len(name) > 253 {
@@ -233,8 +233,7 @@ func (p *Policy) identity() string {
 	return b.String()
 }
 
-// allowsName tells whether the host of a URL, a name in its normal form, was
-// granted.
+// allowsName tells whether the host of a URL, a name in its normal form, was granted.
 func (p *Policy) allowsName(name string, port uint16) bool {
 	if p == nil {
 		return false
@@ -268,8 +267,7 @@ func (p *Policy) allowsAddr(addr netip.Addr, port uint16) bool {
 	return false
 }
 
-// mayDial decides on the address that is about to be dialled for a granted
-// host.
+// mayDial decides on the address that is about to be dialled for a granted host.
 func (p *Policy) mayDial(name string, addr netip.Addr, port uint16) bool {
 	if addr.Zone() != "" {
 		return false
@@ -283,6 +281,5 @@ func (p *Policy) mayDial(name string, addr netip.Addr, port uint16) bool {
 		slices.ContainsFunc(p.names, func(g nameGrant) bool { return g.names(localhost, port) })
 }
 
-// localhost is the one name with a fixed meaning: granting it, spelt out, grants
-// loopback.
+// localhost is the one name with a fixed meaning: granting it, spelt out, grants loopback.
 const localhost = "localhost"

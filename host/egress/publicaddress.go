@@ -2,8 +2,8 @@ package egress
 
 import "net/netip"
 
-// special lists the ranges that are not hosts on the public internet. The two
-// single addresses among them serve a cloud's credentials to any caller.
+// special lists the ranges that are not hosts on the public internet. The two single addresses among them serve a
+// cloud's credentials to any caller.
 var special = parsePrefixes(
 	"0.0.0.0/8",        // this network
 	"10.0.0.0/8",       // private
@@ -26,8 +26,8 @@ var special = parsePrefixes(
 	"3fff::/20",        // documentation
 )
 
-// globalUnicast is where all public IPv6 addresses lie: loopback, unspecified,
-// unique local, link-local, multicast and the rest are outside.
+// globalUnicast is where all public IPv6 addresses lie: loopback, unspecified, unique local, link-local, multicast and
+// the rest are outside.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 var (
@@ -44,8 +44,8 @@ func parsePrefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// effective is the address that packets to addr end at: the IPv4 address inside
-// an IPv6 one for the forms that networks translate.
+// effective is the address that packets to addr end at: the IPv4 address inside an IPv6 one for the forms that networks
+// translate.
 func effective(addr netip.Addr) netip.Addr {
 	if addr.Is4In6() {
 		return addr.Unmap()
@@ -64,8 +64,7 @@ func effective(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// isPublic tells whether an address, in its effective form, is an ordinary host
-// on the public internet.
+// isPublic tells whether an address, in its effective form, is an ordinary host on the public internet.
 func isPublic(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Is6() && !globalUnicast.Contains(addr) {
 		return false

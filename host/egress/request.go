@@ -22,9 +22,8 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// refusedHeaders are those that frame the message or belong to one connection.
-// They are the host's to set: a guest that could set them would smuggle requests
-// past proxies between it and the server.
+// refusedHeaders are those that frame the message or belong to one connection. They are the host's to set: a guest that
+// could set them would smuggle requests past proxies between it and the server.
 var refusedHeaders = map[string]bool{
 	"Connection":        true,
 	"Content-Length":    true,
@@ -193,8 +192,7 @@ func isFieldValue(s string) bool {
 	return true
 }
 
-// place names a URL in messages and logs without its query, which may hold
-// secrets.
+// place names a URL in messages and logs without its query, which may hold secrets.
 func place(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

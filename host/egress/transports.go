@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// maxTransports bounds how many policies keep connections open. Beyond it the
-// one unused for longest loses its idle connections.
+// maxTransports bounds how many policies keep connections open. Beyond it the one unused for longest loses its idle
+// connections.
 const maxTransports = 64
 
-// transports holds one transport a policy. Connections are not shared between
-// policies: one that was opened under a grant of a private range must not serve
-// a deployment without it.
+// transports holds one transport a policy. Connections are not shared between policies: one that was opened under a
+// grant of a private range must not serve a deployment without it.
 type transports struct {
 	make func(*Policy) *http.Transport
 

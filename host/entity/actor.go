@@ -7,7 +7,11 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
-	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/fault"
+	"github.com/cruster/cruster/host/entity/lock"
+	"github.com/cruster/cruster/host/entity/snapshot"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -16,26 +20,25 @@ import (
 type entity struct {
 	entities *Entities
 	id       journal.ID
-	name     Ref // as calls have called it; zero if none has
+	name     target.Ref // as calls have called it; zero if none has
 
-	queue        []*call                  // that change the state, in the order in which they will
-	batch        []*call                  // those of them that are at work
-	concurrent   []*call                  // calls waiting to run concurrently
-	joining      []*call                  // that wait for the message of their origin to be read
-	running      int                      // calls running concurrently
-	waiting      int                      // calls that wait for their turn, and are in memory only
-	waitingBytes int                      // of their inputs
-	byOrigin     map[journal.Origin]*call // all that have an origin
-	positions    map[uint64]*call         // all that are in the inbox
+	queue        []*call.Call                  // that change the state, in the order in which they will
+	batch        []*call.Call                  // those of them that are at work
+	concurrent   []*call.Call                  // calls waiting to run concurrently
+	joining      []*call.Call                  // that wait for the message of their origin to be read
+	running      int                           // calls running concurrently
+	waiting      int                           // calls that wait for their turn, and are in memory only
+	waitingBytes int                           // of their inputs
+	byOrigin     map[journal.Origin]*call.Call // all that have an origin
+	positions    map[uint64]*call.Call         // all that are in the inbox
 
-	state      *snapshot      // of the last commit; nil if it is not in memory
+	state      snapshot.Cache
 	generation uint64         // counts what may make a row that is being read outdated
-	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
 	misfits    map[uint64]int // by position: see countMisfits
 	faulty     bool           // the host has failed at a message of misfits
 	wary       int            // batches that look for receipts of all their calls first
-	holding    holding        // who has locked it
+	holding    lock.Holding   // who has locked it
 
 	acked     uint64 // the highest position that was acknowledged
 	past      bool   // there may be messages from before the host began
@@ -44,12 +47,13 @@ type entity struct {
 	overtaken bool   // a message was acknowledged at a position below seen
 	unread    bool   // there may be messages that are not in memory
 	fetching  bool
-	told      uint64          // the lowest position that was acknowledged since the reading that is under way began; 0 if none was
-	taken     map[uint64]bool // messages that were answered since then
-	awaited   int             // calls of joining that were there before then
-	barren    bool            // reading the inbox brings nothing before a running task has ended
-	starts    bool            // there are workflows to be started
-	starting  bool
+	// the lowest position that was acknowledged since the reading that is under way began; 0 if none was
+	told     uint64
+	taken    map[uint64]bool // messages that were answered since then
+	awaited  int             // calls of joining that were there before then
+	barren   bool            // reading the inbox brings nothing before a running task has ended
+	starts   bool            // there are workflows to be started
+	starting bool
 	// startMisfits counts how often each start was refused for a reason that does not pass, by position; the
 	// task's while it is at work.
 	startMisfits map[uint64]int
@@ -67,9 +71,17 @@ var _ actor.Actor[message] = (*entity)(nil)
 
 func newEntity(x *Entities, id journal.ID) *entity {
 	e := &entity{
-		entities: x, id: id, byOrigin: map[journal.Origin]*call{}, positions: map[uint64]*call{},
-		misfits: map[uint64]int{}, startMisfits: map[uint64]int{},
-		mailbox: defaultMailbox, concurrency: defaultConcurrency, idleTime: x.IdleTime,
+		entities:     x,
+		id:           id,
+		byOrigin:     map[journal.Origin]*call.Call{},
+		positions:    map[uint64]*call.Call{},
+		holding:      lock.NewHolding(id, &x.holders),
+		state:        snapshot.Cache{Budget: x.Queued, Off: x.EvictAlways},
+		misfits:      map[uint64]int{},
+		startMisfits: map[uint64]int{},
+		mailbox:      call.DefaultMailbox,
+		concurrency:  call.DefaultConcurrency,
+		idleTime:     x.IdleTime,
 	}
 	if !x.recovered.Load() {
 		e.lookBack()
@@ -82,10 +94,10 @@ func newEntity(x *Entities, id journal.ID) *entity {
 // so has ended.
 func (e *entity) lookBack() {
 	e.unread, e.barren, e.past = true, false, true
-	for _, calls := range [][]*call{e.queue, e.concurrent} {
+	for _, calls := range [][]*call.Call{e.queue, e.concurrent} {
 		for _, c := range calls {
-			if c.position == 0 {
-				c.after = math.MaxUint64
+			if c.Position == 0 {
+				c.After = math.MaxUint64
 			}
 		}
 	}
@@ -97,11 +109,11 @@ func (e *entity) Receive(messages []message) []message {
 		if _, idle := m.(tick); !idle {
 			e.usedAt = e.entities.now()
 		}
-		if err := guarded(func() error { e.receive(m); return nil }); err != nil {
+		if err := fault.Guard(func() error { e.receive(m); return nil }); err != nil {
 			e.refuse(m, err)
 		}
 	}
-	if err := guarded(func() error { e.advance(); return nil }); err != nil {
+	if err := fault.Guard(func() error { e.advance(); return nil }); err != nil {
 		e.refuse(nil, err)
 	}
 	return nil
@@ -123,7 +135,7 @@ func (e *entity) receive(m message) {
 	case fetched:
 		e.takeFetched(m)
 	case batchDone:
-		e.endBatch(m.batchResult)
+		e.endBatch(m.Result)
 	case callDone:
 		e.endConcurrent(m)
 	case looked:
@@ -143,38 +155,38 @@ func (e *entity) receive(m message) {
 }
 
 // arrive takes a call in, or refuses it.
-func (e *entity) arrive(c *call) {
-	c.since = e.entities.now()
-	if c.kind == unlock {
+func (e *entity) arrive(c *call.Call) {
+	c.Since = e.entities.now()
+	if c.Kind == call.Unlock {
 		e.know(c)
 		e.queue = slices.Insert(e.queue, 0, c)
 		return
 	}
 	e.limitBy(c)
-	if first := e.byOrigin[c.origin]; first != nil {
+	if first := e.byOrigin[c.Origin]; first != nil {
 		e.join(first, c)
 		return
 	}
-	if c.joins || c.position != 0 && e.recent.has(c.origin) {
-		c.joins = true // the inbox was read meanwhile, and it has been performed
+	if c.Joins || c.Position != 0 && e.recent.has(c.Origin) {
+		c.Joins = true // the inbox was read meanwhile, and it has been performed
 		e.joinLater(c)
 		return
 	}
-	if e.positions[c.position] != nil {
-		e.join(e.positions[c.position], c) // the inbox was read meanwhile
+	if e.positions[c.Position] != nil {
+		e.join(e.positions[c.Position], c) // the inbox was read meanwhile
 		return
 	}
-	if c.position == 0 && e.isFull(c) && (e.holding.lock == nil || !e.holding.mayPass(c)) {
-		c.reply(answer{err: e.mailboxFull(c)})
+	if c.Position == 0 && e.isFull(c) && (e.holding.Lock() == nil || !e.holding.MayPass(c)) {
+		c.Reply(call.Answer{Err: e.mailboxFull(c)})
 		return
 	}
-	c.after = e.acked
+	c.After = e.acked
 	if e.past {
-		c.after = math.MaxUint64
+		c.After = math.MaxUint64
 	}
-	c.suspect = c.suspect || e.recent.has(c.origin)
+	c.Suspect = c.Suspect || e.recent.has(c.Origin)
 	e.know(c)
-	if c.kind.serial() {
+	if c.Kind.Serial() {
 		e.queue = append(e.queue, c)
 	} else {
 		e.concurrent = append(e.concurrent, c)
@@ -185,16 +197,16 @@ func (e *entity) arrive(c *call) {
 const maxMailboxBytes = 16 << 20
 
 // isFull tells whether the mailbox has no room for a call. One call has room in any case.
-func (e *entity) isFull(c *call) bool {
-	return e.waiting >= e.mailbox || e.waiting > 0 && e.waitingBytes+len(c.input) > maxMailboxBytes
+func (e *entity) isFull(c *call.Call) bool {
+	return e.waiting >= e.mailbox || e.waiting > 0 && e.waitingBytes+len(c.Input) > maxMailboxBytes
 }
 
 // limitBy takes over the limits that the type of a call has now.
-func (e *entity) limitBy(c *call) {
-	e.name = c.ref
-	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
-	if c.idleTime > 0 {
-		e.idleTime = min(time.Duration(c.idleTime), maxIdleTime)
+func (e *entity) limitBy(c *call.Call) {
+	e.name = c.Ref
+	e.mailbox, e.concurrency = max(c.Mailbox, 1), max(c.Concurrency, 1)
+	if c.IdleTime > 0 {
+		e.idleTime = min(time.Duration(c.IdleTime), maxIdleTime)
 	}
 }
 
@@ -202,76 +214,79 @@ func (e *entity) limitBy(c *call) {
 const maxIdleTime = 24 * time.Hour
 
 // mailboxFull refuses a call.
-func (e *entity) mailboxFull(c *call) error {
-	e.entities.metrics.refused.Inc()
-	return abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already, with %d bytes: %q was not accepted", e.waiting, c.ref, e.waitingBytes, c.operation)
+func (e *entity) mailboxFull(c *call.Call) error {
+	e.entities.metrics.Refused.Inc()
+	return abi.Errorf(
+		abi.CodeMailboxFull, "%d calls of %s wait already, with %d bytes: %q was not accepted", e.waiting, c.Ref,
+		e.waitingBytes, c.Operation,
+	)
 }
 
 // join makes a call a part of another of the same origin.
-func (e *entity) join(first, c *call) {
-	first.waiters = append(first.waiters, c.waiters...)
-	c.waiters, c.joined = nil, first
-	c.reply(answer{}) // to let go of its memory; no one is answered
+func (e *entity) join(first, c *call.Call) {
+	first.Waiters = append(first.Waiters, c.Waiters...)
+	c.Waiters, c.Joined = nil, first
+	c.Reply(call.Answer{}) // to let go of its memory; no one is answered
 }
 
 // know takes note of a call that waits.
-func (e *entity) know(c *call) {
-	e.entities.metrics.queued.Inc()
-	if c.position == 0 {
+func (e *entity) know(c *call.Call) {
+	e.entities.metrics.Queued.Inc()
+	if c.Position == 0 {
 		e.waiting++
-		e.waitingBytes += len(c.input)
+		e.waitingBytes += len(c.Input)
 	}
-	if c.leavesReceipt() {
-		e.byOrigin[c.origin] = c
+	if c.LeavesReceipt() {
+		e.byOrigin[c.Origin] = c
 	}
-	if c.position != 0 {
-		e.positions[c.position] = c
+	if c.Position != 0 {
+		e.positions[c.Position] = c
 	}
 }
 
 // unqueue says that a call does not wait any more.
-func (e *entity) unqueue(c *call) {
-	e.entities.metrics.queued.Dec()
-	if c.position == 0 {
+func (e *entity) unqueue(c *call.Call) {
+	e.entities.metrics.Queued.Dec()
+	if c.Position == 0 {
 		e.waiting--
-		e.waitingBytes -= len(c.input)
+		e.waitingBytes -= len(c.Input)
 	}
 }
 
 // forget forgets a finished call.
-func (e *entity) forget(c *call) {
-	if e.byOrigin[c.origin] == c {
-		delete(e.byOrigin, c.origin)
+func (e *entity) forget(c *call.Call) {
+	if e.byOrigin[c.Origin] == c {
+		delete(e.byOrigin, c.Origin)
 	}
-	if c.position != 0 {
-		delete(e.positions, c.position)
+	if c.Position != 0 {
+		delete(e.positions, c.Position)
 	}
 }
 
-// withdrawn takes out a caller that does not wait any more, and with the last one its call,
-// unless that is at work or durable. It makes the reply.
+// withdrawn takes out a caller that does not wait any more, and with the last one its call, unless that is at work or
+// durable. It makes the reply.
 func (e *entity) withdrawn(m withdrawal) bool {
 	if m.unless == isAtWork {
 		e.tellLocked() // a lock that its step has is not left behind
 	}
-	c := m.call.whole()
-	i := slices.Index(c.waiters, m.waiter)
+	c := m.call.Whole()
+	i := slices.Index(c.Waiters, m.waiter)
 	if i < 0 {
 		return true // it has been answered
 	}
-	accepted := len(c.waiters) > 1 || c.atWork || c.position != 0 || c.joins
-	if accepted && m.unless == isAccepted || c.atWork && m.unless == isAtWork {
+	accepted := len(c.Waiters) > 1 || c.AtWork || c.Position != 0 || c.Joins
+	if accepted && m.unless == isAccepted || c.AtWork && m.unless == isAtWork {
 		return true
 	}
-	c.waiters = slices.Delete(c.waiters, i, i+1)
+	c.Waiters = slices.Delete(c.Waiters, i, i+1)
 	if accepted {
 		return m.unless != isAtWork
 	}
-	isCall := func(other *call) bool { return other == c }
+	isCall := func(other *call.Call) bool { return other == c }
 	e.queue, e.concurrent = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.concurrent, isCall)
 	e.forget(c)
 	e.unqueue(c)
-	c.reply(answer{})
+	c.Reply(call.Answer{})
 	return false
 }
 
@@ -286,7 +301,7 @@ func (e *entity) advance() {
 		e.beginBatch()
 	}
 	e.beginConcurrent()
-	e.waitForSection()
+	e.holding.Await(e.somethingWaits(), e.entities.now())
 }
 
 // begin starts a task and receives its report. It returns false if the host starts no more tasks.
@@ -297,7 +312,7 @@ func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message)
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
 // forgotten.
 func (e *entity) Park() []message {
-	if e.looked != nil && len(e.batch)+e.running == 0 && !e.fetching && !e.starting && !e.holding.looking {
+	if e.looked != nil && len(e.batch)+e.running == 0 && !e.fetching && !e.starting && !e.holding.Looking() {
 		e.looked()
 		e.looked = nil
 	}
@@ -306,7 +321,7 @@ func (e *entity) Park() []message {
 	if e.atRest() {
 		// Without a state it keeps nothing that would have to be read again.
 		due = e.usedAt + int64(e.idleTime)
-		e.idle = e.state == nil || due <= e.entities.now()
+		e.idle = e.state.Snapshot() == nil || due <= e.entities.now()
 	}
 	switch {
 	case e.idle && e.timerAt != 0:
@@ -321,7 +336,8 @@ func (e *entity) Park() []message {
 
 // atRest tells whether nothing waits and nothing is at work.
 func (e *entity) atRest() bool {
-	return len(e.queue)+len(e.batch)+len(e.concurrent)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting && !e.holding.looking
+	return len(e.queue)+len(e.batch)+len(e.concurrent)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching &&
+		!e.starts && !e.starting && !e.holding.Looking()
 }
 
 // Release implements actor.Actor.
@@ -329,29 +345,6 @@ func (e *entity) Release() bool { return e.idle }
 
 // Forgotten implements actor.Actor.
 func (e *entity) Forgotten() {
-	e.keep(nil)
-	e.forgetLock()
-}
-
-// stateCost is about how many bytes of memory an entity takes besides its state.
-const stateCost = 2 << 10
-
-// keep keeps a state in memory, if there is room for it. The store has it in any case. Half of the
-// budget is left to calls: an idle state must not cause a call to be refused.
-func (e *entity) keep(s *snapshot) {
-	if s != nil && s == e.state {
-		return
-	}
-	e.state = nil
-	if e.memory != nil {
-		e.memory.Release()
-		e.memory = nil
-	}
-	if s == nil || e.entities.EvictAlways {
-		return
-	}
-	memory, bytes := e.entities.Queued.Empty(), stateCost+int64(s.bytes())
-	if e.entities.Queued.Used()+bytes <= e.entities.Queued.Total()/2 && memory.Grow(bytes) {
-		e.state, e.memory = s, memory
-	}
+	e.state.Keep(nil)
+	e.holding.Forget()
 }

@@ -24,7 +24,7 @@
 //
 // An entity in memory is an actor of host/actor. The actor never waits: it puts calls into a queue,
 // and hands work to tasks, which report to it by messages. One task works on the queue at a time
-// (batch.go):
+// (batch/batch.go):
 //
 //	cut a batch off the queue → load the row, if it is not in memory
 //	→ run all of it in one instance, in one invocation → commit once → answer all
@@ -37,18 +37,17 @@
 // the queue fills: the busier an entity, the larger its batches, and all of a batch share an
 // instance, a decoding of the state and a commit. There is no timer that collects.
 //
-// A call whose caller does not wait (a send) has to be durable before it is acknowledged. It is
-// put into the inbox, and joins the queue from there (fetch.go). A call runs behind the
-// messages that were acknowledged before it came: so calls and sends of one sender keep
-// their order, and a flood of sends does not keep a call waiting for ever.
+// A call whose caller does not wait (a send) has to be durable before it is acknowledged. It is put into the inbox, and
+// joins the queue from there (fetch.go). A call runs behind the messages that were acknowledged before it came: so
+// calls and sends of one sender keep their order, and a flood of sends does not keep a call waiting for ever.
 //
 // # An operation that crashes
 //
 // A crash, an endless loop or a state that has become too large end the invocation. Nothing has
-// left the host. The guest reports which operation it begins (underway.go), so the host knows which one
+// left the host. The guest reports which operation it begins (instance/underway.go), so the host knows which one
 // was under way: those in front of it are run again, then that one by itself, then those behind it,
-// each against the state that the one before it left (run.go). If it fails again it has failed, with a
-// receipt of its own, or is parked if it was sent (parked.go); it has changed nothing.
+// each against the state that the one before it left (batch/run.go). If it fails again it has failed, with a
+// receipt of its own, or is parked if it was sent (parked/parked.go); it has changed nothing.
 //
 // An operation that took too long is not run again if it had the whole limit for itself. The limit
 // begins anew with each operation, until the invocation has used up one limit: an invocation takes two at
@@ -69,37 +68,34 @@
 // receipt are answered with it, and the others run again; they have caused nothing yet. Origins
 // that were seen a short while ago are remembered, and looked up first, as calls are that their
 // callers mark as repeated, and for a while all calls of an entity that was called again without a
-// mark: with one read for a batch (receipts.go).
+// mark: with one read for a batch (batch/receipts.go).
 //
-// A commit whose answer was lost is repeated until it is decided (host/decide). The witness of a
-// batch is a receipt, or a message that it takes out of the inbox. Until then nothing is
-// answered and no other batch of the entity begins.
+// A commit whose answer was lost is repeated until it is decided (host/decide). The witness of a batch is a receipt, or
+// a message that it takes out of the inbox. Until then nothing is answered and no other batch of the entity begins.
 //
 // If the store refuses a commit nothing took effect: callers get the error, messages stay in the
 // inbox, and the state in memory is as of the last commit.
 //
 // # Reads
 //
-// An operation that is declared to be read-only runs against the state of the last commit,
-// in an instance of its own, beside others and beside the task that works on the queue. It
-// commits nothing. The actor learns of a commit before any caller does, so that a read
-// which a caller makes afterwards begins with that state or a later one.
+// An operation that is declared to be read-only runs against the state of the last commit, in an instance of its own,
+// beside others and beside the task that works on the queue. It commits nothing. The actor learns of a commit before
+// any caller does, so that a read which a caller makes afterwards begins with that state or a later one.
 //
-// A host that another has fenced answers reads from memory until it notices. As long as one
-// host at a time serves a store, which claims it when it starts, that is the moment between
-// the claim and its next write; leases of shards will close it.
+// A host that another has fenced answers reads from memory until it notices. As long as one host at a time serves a
+// store, which claims it when it starts, that is the moment between the claim and its next write; leases of shards will
+// close it.
 //
 // # Critical sections
 //
-// A workflow may lock entities with a state (lock.go). The store has two rows of it, the lock's and
+// A workflow may lock entities with a state (batch/lock.go). The store has two rows of it, the lock's and
 // the run's, and the entity is held while they agree: see journal/lock.go.
 //
-// To lock is a call in the queue, alone in its batch: it comes behind the calls and messages
-// that came before it. Its task makes sure that the run is in its section, and writes the
-// row of the lock. From then on the entity begins calls of that run alone. They pass by the
-// queue, the inbox and the bound of the mailbox: all that waits there waits for the end of the
-// section, and so for them. A call says which section it was made in, and is refused if the
-// entity is not held by that one; if it was performed before, it has its outcome all the same.
+// To lock is a call in the queue, alone in its batch: it comes behind the calls and messages that came before it. Its
+// task makes sure that the run is in its section, and writes the row of the lock. From then on the entity begins calls
+// of that run alone. They pass by the queue, the inbox and the bound of the mailbox: all that waits there waits for the
+// end of the section, and so for them. A call says which section it was made in, and is refused if the entity is not
+// held by that one; if it was performed before, it has its outcome all the same.
 //
 // The naive release is a message from the run to each entity, which is lost with the host, or with
 // the run. Here the run ends its section by a write of its own, and by its end: the row of the lock
@@ -115,17 +111,16 @@
 // # Entities without a state
 //
 // Each call has an instance of its own, with SQL in a transaction, HTTP and configuration
-// (host/effects), and a few run at the same time (stateless.go). A call that is not persisted is
+// (host/effects), and a few run at the same time (stateless/stateless.go). A call that is not persisted is
 // best effort: it runs once at most, and its SQL commits before it is answered. A persisted call is
 // put into the inbox first, and runs until it has an outcome: its SQL, its receipt and the removal
 // of its message commit together.
 //
 // # What else leaves an entity
 //
-// Messages to other entities are inserted into their inboxes by the commit of invariant 1;
-// then their actors are told. A workflow to be started is a message of the entity to itself:
-// it is started after the commit, which is idempotent by its key, and then taken (starts.go).
-// After a crash [Entities.Recover] finds all inboxes that have messages.
+// Messages to other entities are inserted into their inboxes by the commit of invariant 1; then their actors are told.
+// A workflow to be started is a message of the entity to itself: it is started after the commit, which is idempotent by
+// its key, and then taken (starts/starts.go). After a crash [Entities.Recover] finds all inboxes that have messages.
 //
 // # Limits
 //
@@ -137,6 +132,17 @@
 //
 // # Where to read
 //
-// The package imports host/decide, host/effects, host/catalog, host/guest, host/wasm, host/actor, host/budget, host/timer and the small
-// rooms, journal and abi; it is beside execution. Start at actor.go, then queue.go, batch.go, run.go, commit.go, lock.go.
+// This package has the actors, and the requests that reach them: actor.go first, then batches.go (the queue),
+// fetch.go (the inbox), concurrent.go (reads and calls of entities without a state) and locked.go. The tasks of
+// actors are in packages below, which know no actor:
+//
+//	batch      runs a batch of operations and commits it: batch.go, then run.go
+//	stateless  performs a call of an entity without a state
+//	starts     starts the workflows that operations have asked for
+//	lock       knows the run that has locked an entity, and looks at the rows of locks
+//	parked     has the messages that cannot be performed, for operators
+//
+// They share call (a pending operation, and its place in the queue), commit (one durable write, also if its answer
+// is lost), snapshot (the state as of a commit), instance (the guest's code at work), target (names and their
+// code), fault (panics of the host) and metrics. The package is beside host/execution: neither imports the other.
 package entity

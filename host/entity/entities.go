@@ -9,18 +9,24 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
-	"github.com/cruster/cruster/host/catalog"
-	"github.com/cruster/cruster/host/decide"
+	"github.com/cruster/cruster/host/entity/batch"
+	"github.com/cruster/cruster/host/entity/commit"
+	"github.com/cruster/cruster/host/entity/fault"
+	"github.com/cruster/cruster/host/entity/lock"
+	"github.com/cruster/cruster/host/entity/metrics"
+	"github.com/cruster/cruster/host/entity/parked"
+	"github.com/cruster/cruster/host/entity/starts"
+	"github.com/cruster/cruster/host/entity/stateless"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
-// Store is what entities read: see [journal.Store]. They write through a [Committer].
+// Store is what entities read: see [journal.Store]. They write through a [commit.Writer].
 type Store interface {
 	journal.EntityReader
 	journal.InboxReader
@@ -28,50 +34,24 @@ type Store interface {
 	journal.ParkedReader
 }
 
-// Committer makes one write durable, fenced by the epoch of its shard.
-type Committer interface {
-	Commit(w journal.Write) (journal.Result, error)
-}
-
-// Transactions commits the transaction of a guest together with a write, fenced by the epoch
-// of its shard.
-type Transactions interface {
-	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
-}
-
-// Catalog finds types of entities.
-type Catalog interface {
-	Entity(ctx context.Context, namespace, entityType string) (*catalog.Entity, error)
-}
-
-// Guests runs the code of entities: see [Instances].
+// Guests runs the code of entities: see [instance.Instances].
 type Guests interface {
-	// Operations runs operations of an entity with a state, one after the other.
-	Operations(ctx context.Context, target Target, body *abi.Operations) (*Ran, error)
-	// Call runs an operation of an entity without a state.
-	Call(ctx context.Context, target Target, call StatelessCall) (*StatelessRan, error)
+	batch.Guests
+	stateless.Guests
 }
 
 // Starts starts workflows for entities of a deployment.
 type Starts interface {
-	// Check refuses a start that cannot be.
-	Check(ctx context.Context, namespace, deployment string, call *abi.Call) error
-	// Start starts a workflow, or finds the execution that has its key already.
-	Start(ctx context.Context, namespace, deployment string, call *abi.Call) error
-}
-
-// Callers are the executions that have called entities, and left memory.
-type Callers interface {
-	// Answered says that answers are in their inboxes.
-	Answered(sent []journal.Sent)
+	batch.Starts
+	starts.Workflows
 }
 
 // Deps is what entities stand on.
 type Deps struct {
-	Callers   Callers
-	Catalog   Catalog
+	Callers   commit.Callers
+	Catalog   target.Catalog
 	Clock     clockwork.Clock
-	Committer Committer
+	Committer commit.Committer
 	// EvictAlways keeps no state in memory. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector
@@ -90,7 +70,7 @@ type Deps struct {
 	Starts      Starts
 	Store       Store
 	// Transactions commits SQL of entities without a state.
-	Transactions Transactions
+	Transactions stateless.Transactions
 }
 
 // maxAtWork bounds the tasks of entities at the same time. Tasks waiting for the store, for memory
@@ -100,14 +80,22 @@ const maxAtWork = 1024
 // Entities manages all entities of a host. Busy and recently busy entities are in memory.
 type Entities struct {
 	Deps
-	metrics *metrics
+	targets target.Finder
+	metrics *metrics.Metrics
+	commits *commit.Writer
+	faults  *fault.Log
+	batches *batch.Worker     // performs operations of entities with a state
+	calls   *stateless.Worker // performs operations of entities without one
+	starter *starts.Starter
+	locks   *lock.Reader
+	parked  *parked.Operator
 	group   actor.TaskGroup              // the goroutines of actors and of their tasks
 	atWork  *actor.FairQueue[journal.ID] // the actors themselves
 	working *actor.FairQueue[journal.ID] // batches, reads and their preparation
 	calling *actor.FairQueue[journal.ID] // calls of entities without a state
 	actors  *actor.Registry[journal.ID, message, *entity]
 	timers  *timer.Heap
-	holders holders
+	holders lock.Holders
 	// recovered says that all entities that had messages when the host began know of them.
 	recovered atomic.Bool
 	// recovering has an element for each entity that looks for messages from before.
@@ -116,26 +104,56 @@ type Entities struct {
 
 // New makes Entities with none in memory.
 func New(deps Deps) *Entities {
-	x := &Entities{Deps: deps, metrics: newMetrics(deps.Registerer), recovering: make(chan struct{}, maxRecovering)}
+	x := &Entities{
+		Deps: deps, metrics: metrics.New(deps.Registerer), recovering: make(chan struct{}, maxRecovering),
+		targets: target.Finder{Catalog: deps.Catalog, ShardGroups: deps.ShardGroups},
+	}
+	x.equip()
 	x.working = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
 	x.calling = actor.NewFairQueue[journal.ID](&x.group, deps.MaxCalls)
 	x.atWork = actor.NewFairQueue[journal.ID](&x.group, maxAtWork)
 	x.actors = actor.NewRegistry(x.atWork,
 		func(id journal.ID) *entity { return newEntity(x, id) },
-		func(n int) { x.metrics.inMemory.Set(float64(n)) })
+		func(n int) { x.metrics.InMemory.Set(float64(n)) })
 	x.timers = timer.New(deps.Clock, func(id journal.ID) { x.actors.Post(id, tick{}) }, nil)
 	return x
 }
 
-func (x *Entities) decider() decide.Writer {
-	return decide.Writer{Clock: x.Clock, Commit: x.Committer.Commit, Host: x.Host, Logger: x.Logger}
+// equip makes the workers that actors hand their tasks to.
+func (x *Entities) equip() {
+	x.faults = &fault.Log{Count: x.metrics.Faults, Logger: x.Logger}
+	x.commits = &commit.Writer{
+		Callers: x.Callers, Clock: x.Clock, Committer: x.Committer, Fault: x.Fault, Host: x.Host, Logger: x.Logger,
+		Metrics: x.metrics, Store: x.Store,
+	}
+	parkings := &parked.Log{Count: x.metrics.Parked, Logger: x.Logger}
+	x.batches = &batch.Worker{
+		Commits: x.commits, Fault: x.Fault, Faults: x.faults, Guests: x.Guests, Host: x.Host, Logger: x.Logger,
+		Metrics: x.metrics, Parked: parkings, Starts: x.Starts, Store: x.Store, Targets: x.targets,
+	}
+	x.calls = &stateless.Worker{
+		Commits: x.commits, Faults: x.faults, Guests: x.Guests, Host: x.Host, Logger: x.Logger, Metrics: x.metrics,
+		Parked: parkings, Targets: x.targets, Transactions: x.Transactions,
+	}
+	x.starter = &starts.Starter{Commits: x.commits, Host: x.Host, Parked: parkings, Store: x.Store, Workflows: x.Starts}
+	x.locks = &lock.Reader{Host: x.Host, Store: x.Store}
+	x.parked = &parked.Operator{Commits: x.commits, Host: x.Host, Inboxes: inboxes{x}, Logger: x.Logger, Store: x.Store}
 }
+
+// inboxes tells actors of messages in their inboxes.
+type inboxes struct{ entities *Entities }
+
+// Mail implements [parked.Inboxes].
+func (i inboxes) Mail(id journal.ID, position uint64) { i.entities.actors.Post(id, mail{position}) }
+
+// Parked lists, retries and drops parked messages.
+func (x *Entities) Parked() *parked.Operator { return x.parked }
 
 // Run wakes entities at their times, until ctx ends.
 func (x *Entities) Run(ctx context.Context) { x.timers.Run(ctx) }
 
 // InMemory tells whether an entity is in memory.
-func (x *Entities) InMemory(ref Ref) bool { return x.actors.Has(ref.ID()) }
+func (x *Entities) InMemory(ref target.Ref) bool { return x.actors.Has(ref.ID()) }
 
 // Count counts the entities in memory.
 func (x *Entities) Count() int { return x.actors.Len() }
@@ -148,6 +166,3 @@ func (x *Entities) Close() { x.group.Close() }
 
 // now is the wall clock, Unix nanoseconds.
 func (x *Entities) now() int64 { return x.Clock.Now().UnixNano() }
-
-// wait sleeps unless the host ends first.
-func (x *Entities) wait(d time.Duration) { timer.Wait(x.Host.Context(), x.Clock, d) }

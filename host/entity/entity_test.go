@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -227,16 +228,27 @@ func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.types["Elsewhere"] = &abi.EntityInfo{Name: "Elsewhere", ShardGroup: "blue", Operations: []abi.OperationInfo{{Name: "x"}}}
+		f.types["Elsewhere"] = &abi.EntityInfo{
+			Name: "Elsewhere", ShardGroup: "blue", Operations: []abi.OperationInfo{{Name: "x"}},
+		}
 		f.types["Counter"].Operations[0].Input = &abi.Schema{Type: abi.TypeInt}
 		for name, c := range map[string]struct {
 			request CallRequest
 			code    abi.Code
 		}{
-			"unknown type":      {CallRequest{Entity: Ref{"default", "bank/Nothing", "a"}, Operation: "add"}, abi.CodeUnknownEntity},
+			"unknown type": {
+				CallRequest{Entity: target.Ref{Namespace: "default", Type: "bank/Nothing", Key: "a"}, Operation: "add"},
+				abi.CodeUnknownEntity,
+			},
 			"unknown operation": {operation("a", "subtract"), abi.CodeUnknownOperation},
-			"wrong input":       {CallRequest{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")}, abi.CodeOperationInput},
-			"no host":           {CallRequest{Entity: Ref{"default", "bank/Elsewhere", "a"}, Operation: "x"}, abi.CodeNoShardGroup},
+			"wrong input": {
+				CallRequest{Entity: refTo("a"), Operation: "add", Input: abi.MustMarshal("one")},
+				abi.CodeOperationInput,
+			},
+			"no host": {
+				CallRequest{Entity: target.Ref{Namespace: "default", Type: "bank/Elsewhere", Key: "a"}, Operation: "x"},
+				abi.CodeNoShardGroup,
+			},
 		} {
 			_, err := f.x.Call(t.Context(), c.request)
 			require.Equal(t, c.code, abi.CodeOf(err), name)

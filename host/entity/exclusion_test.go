@@ -14,11 +14,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
-// exclusion is runs that transfer between entities under locks, beside clients that call the
-// same entities, on hosts that crash.
+// exclusion is runs that transfer between entities under locks, beside clients that call the same entities, on hosts
+// that crash.
 type exclusion struct {
 	*fixture
 	host    sync.RWMutex // held to read while something uses the host
@@ -104,9 +105,9 @@ func (m *exclusion) lockAll(w *workflow, keys []string, givesUp bool) bool {
 		if givesUp && key == keys[len(keys)-1] {
 			cancel()
 		}
-		err := m.now().Lock(ctx, w.step, Patience{}, refTo(key))
+		err := m.now().Lock(ctx, w.step, call.Patience{}, refTo(key))
 		for err != nil && ctx.Err() == nil {
-			err = m.now().Lock(ctx, w.step, Patience{}, refTo(key))
+			err = m.now().Lock(ctx, w.step, call.Patience{}, refTo(key))
 		}
 		cancel()
 		if err != nil {

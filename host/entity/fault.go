@@ -1,42 +1,26 @@
 package entity
 
 import (
-	"errors"
-
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/hostfault"
-	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/host/entity/call"
 )
-
-// guarded runs a part of the work on one entity. If it panics, its outcome is unknown to callers.
-func guarded(work func() error) error {
-	err := hostfault.Try(work)
-	var fault *hostfault.Fault
-	if !errors.As(err, &fault) {
-		return err
-	}
-	return errors.Join(fault, abi.Errorf(abi.CodeInternal, "the host failed while it worked on the entity; whether the call took effect is not known"))
-}
 
 // refuse ends the request of a message that the host failed to handle. The inbox and the row have
 // the truth.
 func (e *entity) refuse(m message, err error) {
-	var fault *hostfault.Fault
-	if errors.As(err, &fault) {
-		e.entities.report(e.id, fault)
-	}
-	failed := answer{err: abi.AsError(err)}
-	e.keep(nil)
-	e.forgetLock()
+	e.entities.faults.Report(e.id, err)
+	failed := call.Answer{Err: abi.AsError(err)}
+	e.state.Keep(nil)
+	e.holding.Forget()
 	e.generation++
 	e.unread, e.barren = true, false
 	switch m := m.(type) {
 	case arrival:
-		m.call.reply(failed)
+		m.call.Reply(failed)
 	case withdrawal:
 		m.reply <- true
 	case roomRequest:
-		m.reply <- failed.err
+		m.reply <- failed.Err
 	case waitersRequest:
 		m.reply <- waitersReply{}
 	case fetched:
@@ -45,23 +29,16 @@ func (e *entity) refuse(m message, err error) {
 		e.starting, e.starts = false, true
 	case callDone:
 		e.forget(m.call)
-		m.call.reply(failed)
+		m.call.Reply(failed)
 	case batchDone:
-		for c := range m.answers {
+		for c := range m.Answers {
 			e.forget(c)
-			c.reply(failed)
+			c.Reply(failed)
 		}
 		for _, c := range e.batch {
 			e.forget(c)
-			c.reply(failed)
+			c.Reply(failed)
 		}
 		e.batch = nil
 	}
-}
-
-// report writes the facts that a bug report needs, and no payloads.
-func (x *Entities) report(id journal.ID, f *hostfault.Fault) {
-	x.metrics.faults.Inc()
-	x.Logger.Error("host fault: a call of one entity has failed, the others go on; please report this line",
-		"code", abi.CodeInternal, "id", id, "fault", f.What, "stack", string(f.Stack))
 }

@@ -1,10 +1,10 @@
 package entity
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/fault"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -12,7 +12,7 @@ import (
 //
 // A call comes behind every message that was acknowledged before it came: a sender that sends, is
 // told that the message is durable, and calls, has the two performed in this order. So a call
-// knows the highest position that was acknowledged by then (call.after), and the entity up to
+// knows the highest position that was acknowledged by then (call.Call.After), and the entity up to
 // where messages have been in memory (entity.seen). A call may begin if the first is not above the
 // second.
 //
@@ -39,16 +39,16 @@ import (
 // that they take.
 
 // maxFetched is how many messages may be in memory when more are read.
-const maxFetched = maxBatch / 2
+const maxFetched = call.MaxBatch / 2
 
 // page is a part of an inbox.
 type page struct {
-	calls  []*call // in order
-	bytes  int     // of their messages
-	starts bool    // there are workflows to be started
-	last   uint64  // position of the last message
-	more   bool    // there are others behind it
-	acked  uint64  // the highest position that was acknowledged before it was read
+	calls  []*call.Call // in order
+	bytes  int          // of their messages
+	starts bool         // there are workflows to be started
+	last   uint64       // position of the last message
+	more   bool         // there are others behind it
+	acked  uint64       // the highest position that was acknowledged before it was read
 }
 
 // hear takes note of a message that is in the inbox; position is 0 if that is not known, or if no
@@ -84,7 +84,7 @@ func (e *entity) beginFetch() {
 
 // readInbox reads the beginning of an inbox. Whatever is taken out is not there any more.
 func (x *Entities) readInbox(id journal.ID) (p page, err error) {
-	err = guarded(func() error {
+	err = fault.Guard(func() error {
 		for goOn := true; goOn; {
 			var err error
 			if goOn, err = x.readMore(id, &p); err != nil {
@@ -95,7 +95,7 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 	})
 	if err != nil {
 		for _, c := range p.calls {
-			c.release()
+			c.Release()
 		}
 	}
 	return p, err
@@ -104,7 +104,7 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 // readMore reads the messages behind a page. It reports whether there is room left in the page:
 // workflows to be started take none, so that calls behind any number of them are found.
 func (x *Entities) readMore(id journal.ID, p *page) (goOn bool, err error) {
-	limit := journal.PageLimit{Entries: maxBatch - len(p.calls), Bytes: maxBatchBytes - p.bytes}
+	limit := journal.PageLimit{Entries: call.MaxBatch - len(p.calls), Bytes: call.MaxBatchBytes - p.bytes}
 	messages, more, err := x.Store.Messages(x.Host.Context(), journal.Receiver{ID: id}, p.last, limit)
 	if err != nil {
 		return false, err
@@ -122,17 +122,17 @@ func (x *Entities) readMore(id journal.ID, p *page) (goOn bool, err error) {
 		}
 	}
 	starts := len(messages) - (len(p.calls) - before)
-	return more && starts > 0 && p.bytes < maxBatchBytes, nil
+	return more && starts > 0 && p.bytes < call.MaxBatchBytes, nil
 }
 
-// addTo adds a message to a page. It reports false if there is no memory for it. The first
-// one needs none: an entity goes on whatever others have taken.
+// addTo adds a message to a page. It reports false if there is no memory for it. The first one needs none: an entity
+// goes on whatever others have taken.
 func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 	if m.Kind == journal.StartMessage {
 		p.starts, p.last = true, m.Position
 		return true, nil
 	}
-	c, err := x.callOf(m)
+	c, err := call.Of(x.Host.Context(), x.targets, m)
 	if err != nil {
 		return false, err
 	}
@@ -141,48 +141,6 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 	}
 	p.calls, p.last, p.bytes = append(p.calls, c), m.Position, p.bytes+m.Bytes
 	return true, nil
-}
-
-// callOf makes a call of a message. A message that does not decode becomes a call that fails.
-func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	p, damaged := abi.DecodeAs[parcel](m.Value)
-	c := &call{operation: m.Name, mailbox: defaultMailbox, concurrency: defaultConcurrency}
-	defer func() {
-		c.from, c.message, c.position = m.From, m.Origin, m.Position
-		c.sent = damaged != nil || !p.Awaited
-		if p != nil {
-			c.replyTo = p.ReplyTo
-		}
-		if m.Kind == journal.LockMessage && c.damaged == nil {
-			c.kind = lock
-		}
-		if m.Repeatable {
-			c.origin = m.Origin
-		}
-	}()
-	if damaged == nil && m.Kind != journal.CallMessage && m.Kind != journal.LockMessage {
-		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
-	}
-	if damaged != nil {
-		c.damaged = damaged
-		return c, nil
-	}
-	ref, err := p.ref()
-	if err != nil {
-		c.damaged = abi.AsError(err)
-		return c, nil
-	}
-	t, err := x.target(x.Host.Context(), ref)
-	switch {
-	case abi.IsTransient(err):
-		return nil, fmt.Errorf("find the code of %s: %w", ref, err)
-	case err != nil:
-		c.ref = ref // its batch looks for the code again
-	default:
-		c = t.call(&abi.OperationInfo{Name: m.Name, Persisted: true})
-	}
-	c.input = p.Input
-	return c, nil
 }
 
 // takeFetched puts messages into the queue. Messages taken out of the inbox during the read may be
@@ -200,8 +158,8 @@ func (e *entity) takeFetched(m fetched) {
 	added := 0
 	for _, c := range m.calls {
 		switch {
-		case e.taken[c.position]:
-			c.release()
+		case e.taken[c.Position]:
+			c.Release()
 			added++ // something has become of it
 		case e.addMessage(c):
 			added++
@@ -234,52 +192,52 @@ func (e *entity) knowPast() {
 		return
 	}
 	e.past, e.acked = false, max(e.acked, e.seen)
-	for _, calls := range [][]*call{e.queue, e.concurrent} {
+	for _, calls := range [][]*call.Call{e.queue, e.concurrent} {
 		for _, c := range calls {
-			c.after = min(c.after, e.acked)
+			c.After = min(c.After, e.acked)
 		}
 	}
 }
 
 // adopt makes a call that waits in memory the one of its message, which is in the inbox. It takes the place of
 // that: messages are in the order of their positions.
-func (e *entity) adopt(c, m *call) {
+func (e *entity) adopt(c, m *call.Call) {
 	e.waiting--
-	e.waitingBytes -= len(c.input)
-	c.position, c.replyTo = m.position, m.replyTo
-	e.positions[c.position] = c
+	e.waitingBytes -= len(c.Input)
+	c.Position, c.ReplyTo = m.Position, m.ReplyTo
+	e.positions[c.Position] = c
 	waiting := &e.queue
-	if !c.kind.serial() {
+	if !c.Kind.Serial() {
 		waiting = &e.concurrent
 	}
-	*waiting = insertMessage(slices.DeleteFunc(*waiting, func(other *call) bool { return other == c }), c)
+	*waiting = call.InsertMessage(slices.DeleteFunc(*waiting, func(other *call.Call) bool { return other == c }), c)
 }
 
-// addMessage adds a call that is in the inbox. It reports false if it was there already, or
-// has to wait for the end of one of the same origin.
-func (e *entity) addMessage(c *call) bool {
-	if e.positions[c.position] != nil {
-		c.release()
+// addMessage adds a call that is in the inbox. It reports false if it was there already, or has to wait for the end of
+// one of the same origin.
+func (e *entity) addMessage(c *call.Call) bool {
+	if e.positions[c.Position] != nil {
+		c.Release()
 		return false
 	}
-	if first := e.byOrigin[c.origin]; first != nil {
-		c.release()
-		if first.atWork || first.position != 0 {
+	if first := e.byOrigin[c.Origin]; first != nil {
+		c.Release()
+		if first.AtWork || first.Position != 0 {
 			e.unread = true
 			return false
 		}
 		e.adopt(first, c)
 		return true
 	}
-	if c.damaged == nil {
+	if c.Damaged == nil {
 		e.limitBy(c)
 	}
-	c.suspect = e.recent.has(c.origin)
+	c.Suspect = e.recent.has(c.Origin)
 	e.know(c)
-	if c.kind.serial() {
-		e.queue = insertMessage(e.queue, c)
+	if c.Kind.Serial() {
+		e.queue = call.InsertMessage(e.queue, c)
 	} else {
-		e.concurrent = insertMessage(e.concurrent, c)
+		e.concurrent = call.InsertMessage(e.concurrent, c)
 	}
 	return true
 }

@@ -6,19 +6,27 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/entity/batch"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestMessageTakenWhileTheInboxIsRead is not performed again: the page was read before the
-// batch that took the message had committed, and arrives after that.
+// TestMessageTakenWhileTheInboxIsRead is not performed again: the page was read before the batch that took the message
+// had committed, and arrives after that.
 func TestMessageTakenWhileTheInboxIsRead(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			id := refTo("a").ID()
-			f.fill(id, posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
-				parcel{Entity: refTo("a").String(), Namespace: "default", Input: add("a", 1).Input}))
+			f.fill(
+				id,
+				call.Posted(
+					journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()},
+					journal.Caller{},
+					call.Parcel{Entity: refTo("a").String(), Namespace: "default", Input: add("a", 1).Input},
+				),
+			)
 			read := func() fetched {
 				p, err := f.x.readInbox(id)
 				require.NoError(t, err)
@@ -29,12 +37,12 @@ func TestMessageTakenWhileTheInboxIsRead(t *testing.T) {
 			e.takeFetched(read())
 			require.Len(t, e.queue, 1)
 			at := e.queue[0]
-			e.queue, e.batch = nil, []*call{at}
+			e.queue, e.batch = nil, []*call.Call{at}
 			e.unqueue(at)
 
 			e.fetching, e.taken, e.unread = true, map[uint64]bool{}, false
 			late := read()
-			e.endBatch(batchResult{answers: map[*call]answer{at: {}}})
+			e.endBatch(batch.Result{Answers: map[*call.Call]call.Answer{at: {}}})
 			e.unread = true // there is another message
 			e.takeFetched(late)
 			require.Empty(t, e.queue)
@@ -76,18 +84,24 @@ func TestRepeatedCallWhileTheInboxIsRead(t *testing.T) {
 		req := gateway("save").by(origin(1))
 		e := newEntity(f.x, req.Entity.ID())
 		handOver := reads(t, e)
-		f.fill(e.id, posted(journal.Envelope{Kind: journal.CallMessage, Name: "save", Origin: origin(1), Repeatable: true}, journal.Caller{},
-			parcel{Entity: req.Entity.String(), Namespace: "default"}))
+		f.fill(
+			e.id,
+			call.Posted(
+				journal.Envelope{Kind: journal.CallMessage, Name: "save", Origin: origin(1), Repeatable: true},
+				journal.Caller{},
+				call.Parcel{Entity: req.Entity.String(), Namespace: "default"},
+			),
+		)
 		repeated, err := f.x.newCall(t.Context(), req)
 		require.NoError(t, err)
-		repeated.joins, repeated.waiters = true, []*waiter{{answer: make(chan answer, 1)}}
+		repeated.Joins, repeated.Waiters = true, []*call.Waiter{{Answer: make(chan call.Answer, 1)}}
 		e.receive(arrival{repeated})
 		handOver()
-		require.Equal(t, []*call{repeated}, e.joining, "it is not said to be gone")
+		require.Equal(t, []*call.Call{repeated}, e.joining, "it is not said to be gone")
 		reads(t, e)()
 		require.Empty(t, e.joining)
 		require.Len(t, e.concurrent, 1)
-		require.Len(t, e.concurrent[0].waiters, 1)
+		require.Len(t, e.concurrent[0].Waiters, 1)
 	})
 }
 
@@ -97,7 +111,7 @@ func TestOvertakenMessageIsReadWhateverIsInMemory(t *testing.T) {
 	f := newFixture(t, stores[0])
 	e := newEntity(f.x, refTo("a").ID())
 	for position := uint64(10); len(e.positions) <= maxFetched; position++ {
-		e.positions[position] = &call{position: position}
+		e.positions[position] = &call.Call{Position: position}
 		e.seen = position
 	}
 	e.unread = true

@@ -18,6 +18,9 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/snapshot"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -26,8 +29,8 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// fixture is a host whose entities are counters that do what their operations say. Store,
-// actors and time are real; in a synctest bubble time is virtual.
+// fixture is a host whose entities are counters that do what their operations say. Store, actors and time are real; in
+// a synctest bubble time is virtual.
 type fixture struct {
 	t     *testing.T
 	store *watchedStore
@@ -59,9 +62,9 @@ type fixture struct {
 	reports     bool                       // guests tell which operation they run
 	partly      bool                       // and only the first of them has a whole limit
 	lies        bool                       // guests report the last operation, and take too long with several
-	stateless   func(StatelessCall) (*StatelessRan, error)
+	stateless   func(instance.StatelessCall) (*instance.StatelessRan, error)
 	// code runs operations in place of the counters, if it is not nil. Set before there is an entity.
-	code func(t Target, body *abi.Operations) (*Ran, error)
+	code func(t target.Target, body *abi.Operations) (*instance.Ran, error)
 }
 
 func counterType() *abi.EntityInfo {
@@ -112,7 +115,12 @@ func newFixture(t *testing.T, kind string) *fixture {
 
 func newFixtureOver(t *testing.T, store journal.Store) *fixture {
 	t.Helper()
-	f := &fixture{t: t, store: &watchedStore{Store: store}, types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
+	f := &fixture{
+		t:     t,
+		store: &watchedStore{Store: store},
+		types: map[string]*abi.EntityInfo{"Counter": counterType()},
+		began: make(chan string, 10_000),
+	}
 	f.boot()
 	t.Cleanup(f.end)
 	return f
@@ -123,11 +131,25 @@ func (f *fixture) boot() {
 	fences, err := f.store.ClaimShards(context.Background(), "test")
 	require.NoError(f.t, err)
 	f.life = hoststate.New()
-	f.commits = &scriptedCommitter{store: f.store, fences: fences, group: journal.NewCommitter(f.store, journal.CommitterOptions{})}
+	f.commits = &scriptedCommitter{
+		store: f.store, fences: fences, group: journal.NewCommitter(f.store, journal.CommitterOptions{}),
+	}
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
-		Callers: f, Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
-		Logger: slog.New(warnings{slog.DiscardHandler, f}), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
+		Callers:      f,
+		Catalog:      f,
+		Clock:        clockwork.NewRealClock(),
+		Committer:    f.commits,
+		Fault:        f.pass,
+		Guests:       f,
+		Host:         f.life,
+		IdleTime:     time.Minute,
+		Logger:       slog.New(warnings{slog.DiscardHandler, f}),
+		MaxCalls:     16,
+		Queued:       f.queued,
+		Starts:       f,
+		Store:        f.store,
+		Transactions: f.commits,
 	})
 	f.life.MarkStarted()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -205,7 +227,10 @@ func (f *fixture) settle() {
 		for _, key := range []string{"a", "b"} {
 			if f.x.actors.Has(refTo(key).ID()) {
 				seen := false
-				f.x.actors.WhileParked(refTo(key).ID(), func(*entity) (message, bool) { seen = true; return nil, false })
+				f.x.actors.WhileParked(refTo(key).ID(), func(*entity) (message, bool) {
+					seen = true
+					return nil, false
+				})
 				still = still && seen
 			}
 		}
@@ -268,7 +293,9 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 }
 
 // Call implements Guests.
-func (f *fixture) Call(ctx context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
+func (f *fixture) Call(
+	ctx context.Context, _ target.Target, call instance.StatelessCall,
+) (*instance.StatelessRan, error) {
 	f.begins(call.Operation)
 	f.mu.Lock()
 	f.collided = append(f.collided, journal.Conflicts(ctx))
@@ -286,7 +313,7 @@ func (f *fixture) begins(what string) {
 }
 
 // Operations implements Guests: a counter.
-func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations) (*Ran, error) {
+func (f *fixture) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Ran, error) {
 	if f.code != nil {
 		return f.code(t, body)
 	}
@@ -312,25 +339,25 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 	g := &counter{version: t.Type.StateVersion, repaired: f.isRepaired()}
 	if body.State != nil {
 		if err := abi.Unmarshal(body.State, &g.value); err != nil {
-			return nil, &refusal{abi.Errorf(abi.CodeBadBody, "the state does not decode")}
+			return nil, &instance.Refusal{Reason: abi.Errorf(abi.CodeBadBody, "the state does not decode")}
 		}
 		g.there = true
 	}
 	begun := 0
-	under := underWay{count: len(body.Operations), renew: func() bool { return begun == 0 || !f.partly }}
+	under := instance.UnderWay{Count: len(body.Operations), Renew: func() bool { return begun == 0 || !f.partly }}
 	if last := len(body.Operations) - 1; f.lies && last > 0 {
-		_, _ = under.begin(uint32(last))
-		return nil, under.endedBy(abi.Errorf(abi.CodeGuestTimeout, "it took too long"))
+		_, _ = under.Begin(uint32(last))
+		return nil, under.EndedBy(abi.Errorf(abi.CodeGuestTimeout, "it took too long"))
 	}
 	for i, o := range body.Operations {
 		if f.reports {
-			if _, err := under.begin(uint32(i)); err != nil {
+			if _, err := under.Begin(uint32(i)); err != nil {
 				return nil, err
 			}
 			begun++
 		}
 		if err := g.operate(o); err != nil {
-			return nil, under.endedBy(err)
+			return nil, under.EndedBy(err)
 		}
 	}
 	return g.ran(), nil
@@ -405,14 +432,14 @@ func (g *counter) operate(o abi.EntityCall) error {
 	return nil
 }
 
-func (g *counter) ran() *Ran {
-	ran := &Ran{}
+func (g *counter) ran() *instance.Ran {
+	ran := &instance.Ran{}
 	ran.Replies = g.replies
 	if g.there {
 		ran.State, ran.Version = abi.MustMarshal(g.value), g.version
 	}
 	if g.large {
-		ran.State = make([]byte, maxState+1)
+		ran.State = make([]byte, snapshot.MaxState+1)
 	}
 	return ran
 }
@@ -422,7 +449,16 @@ func (f *fixture) fill(id journal.ID, m journal.Message) {
 	f.t.Helper()
 	f.commits.mu.Lock()
 	defer f.commits.mu.Unlock()
-	_, err := f.commits.applyLocked(journal.Write{ID: id, Receive: &m})
+	f.putLocked(journal.Write{ID: id, Receive: &m})
+}
+
+// putLocked commits a message. On a slow machine the outcome may be unknown; a repeat finds the message.
+func (f *fixture) putLocked(w journal.Write) {
+	f.t.Helper()
+	_, err := f.commits.applyLocked(w)
+	for errors.Is(err, journal.ErrUndecided) {
+		_, err = f.commits.applyLocked(w)
+	}
 	require.NoError(f.t, err)
 }
 
@@ -431,12 +467,15 @@ func (f *fixture) fillRun(id journal.ID, m journal.Message) {
 	f.t.Helper()
 	f.commits.mu.Lock()
 	defer f.commits.mu.Unlock()
-	_, err := f.commits.applyLocked(journal.Write{ID: refTo("sender").ID(), Send: []journal.Sent{{To: id, Chain: journal.RunID{1}, Message: m}}})
-	require.NoError(f.t, err)
+	f.putLocked(journal.Write{
+		ID: refTo("sender").ID(), Send: []journal.Sent{{To: id, Chain: journal.RunID{1}, Message: m}},
+	})
 }
 
 // refTo names a counter.
-func refTo(key string) Ref { return Ref{Namespace: "default", Type: "bank/Counter", Key: key} }
+func refTo(key string) target.Ref {
+	return target.Ref{Namespace: "default", Type: "bank/Counter", Key: key}
+}
 
 func origin(n byte) journal.Origin { return journal.Origin{n, 1} }
 

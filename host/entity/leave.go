@@ -3,9 +3,9 @@ package entity
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -19,12 +19,12 @@ import (
 //
 // Invariants:
 //
-//  1. A request that waits has a waiter in memory, or is in the inbox with the address of its answer (parcel.ReplyTo). A
-//     workflow leaves once the message is durable; one whose request is at work waits on.
-//  2. The commit that takes a message with an address sends the answer there, unless a waiter is told from memory. That is
-//     decided when the request begins to be at work, and from then on no waiter leaves.
-//  3. Message and request are one operation, whichever comes first: they have one origin. The message of a lock leaves no
-//     receipt, as it may be performed twice: what counts is whether its step is in its section.
+//  1. A request that waits has a waiter in memory, or is in the inbox with the address of its answer
+//     (call.Parcel.ReplyTo). A workflow leaves once the message is durable; one whose request is at work waits on.
+//  2. The commit that takes a message with an address sends the answer there, unless a waiter is told from memory.
+//     That is decided when the request begins to be at work, and from then on no waiter leaves.
+//  3. Message and request are one operation, whichever comes first: they have one origin. The message of a lock
+//     leaves no receipt, as it may be performed twice: what counts is whether its step is in its section.
 //  4. The answer to a lock says no more than that the workflow is to ask again: it has the lock by then. So it locks
 //     the next one in its own time, and the lock is decided as ever. Each answer is a message of its own, and one too
 //     many does no harm.
@@ -36,47 +36,9 @@ import (
 // ErrLeft says that the workflow need not wait in memory any more: the answer will be in its inbox.
 var ErrLeft = errors.New("entity: the answer will be in the inbox of the workflow")
 
-// address is where a message says that its answer is to be sent; nil if its sender waits in memory for as long as it takes.
-func (p *Patience) address() *journal.RunID {
-	if p.Left == nil {
-		return nil
-	}
-	return &p.ReplyTo
-}
-
-// beginWork says that the call is at work from now on.
-func (c *call) beginWork() { c.atWork, c.replies = true, c.replyTo != nil && len(c.waiters) == 0 }
-
-// answerTo is the message that brings the answer of an entity to a workflow that has left; none if it has not.
-func (c *call) answerTo(id journal.ID, outcome abi.Outcome, now int64) []journal.Sent {
-	if !c.replies {
-		return nil
-	}
-	to := journal.Receiver{ID: c.from.ID, Chain: *c.replyTo}
-	origin := journal.OriginOf(c.from.Run, c.from.Step)
-	if c.kind == lock {
-		origin = journal.NewOrigin() // a step is told of each entity that it has locked, while the answer of the one before may be untaken
-	}
-	return []journal.Sent{journal.ResultTo(to, origin, journal.Caller{ID: id, Step: c.from.Step}, now, &outcome)}
-}
-
-// tellCallers tells workflows of the answers in a write, which is durable.
-func (x *Entities) tellCallers(w *journal.Write) {
-	if results := slices.DeleteFunc(slices.Clone(w.Send), func(s journal.Sent) bool { return s.Kind != journal.ResultMessage }); len(results) > 0 {
-		x.Callers.Answered(results)
-	}
-}
-
-// again is the same request once more: the actor of its entity may have the call still.
-func (c *call) again() *call {
-	return &call{
-		ref: c.ref, kind: c.kind, operation: c.operation, input: c.input, origin: c.origin, from: c.from, persisted: c.persisted, awaited: true,
-		mailbox: c.mailbox, concurrency: c.concurrency, idleTime: c.idleTime, patience: c.patience,
-	}
-}
-
-// leaveBehind puts the request of a workflow that leaves into the inbox of its entity. It is not at work, and not in memory.
-func (x *Entities) leaveBehind(ctx context.Context, c *call) (abi.Outcome, error) {
+// leaveBehind puts the request of a workflow that leaves into the inbox of its entity. It is not at work, and not in
+// memory.
+func (x *Entities) leaveBehind(ctx context.Context, c *call.Call) (abi.Outcome, error) {
 	res, err := x.receive(ctx, c)
 	switch {
 	case err != nil:
@@ -84,17 +46,17 @@ func (x *Entities) leaveBehind(ctx context.Context, c *call) (abi.Outcome, error
 	case res.Existed:
 		return x.leftBefore(ctx, c)
 	}
-	x.actors.Post(c.ref.ID(), mail{res.Position})
+	x.actors.Post(c.Ref.ID(), mail{res.Position})
 	return abi.Outcome{}, ErrLeft
 }
 
-// leftBefore is for a request whose message was in the inbox already, or has been performed. A message without an address
-// is of a version before this one: its sender waits in memory.
-func (x *Entities) leftBefore(ctx context.Context, c *call) (abi.Outcome, error) {
-	if c.kind == lock {
+// leftBefore is for a request whose message was in the inbox already, or has been performed. A message without an
+// address is of a version before this one: its sender waits in memory.
+func (x *Entities) leftBefore(ctx context.Context, c *call.Call) (abi.Outcome, error) {
+	if c.Kind == call.Lock {
 		return abi.Outcome{}, ErrLeft
 	}
-	c.joins = true
+	c.Joins = true
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
 	}
@@ -102,22 +64,22 @@ func (x *Entities) leftBefore(ctx context.Context, c *call) (abi.Outcome, error)
 	if err != nil {
 		return abi.Outcome{}, err
 	}
-	answered := abi.Errorf(abi.CodeOverloaded, "%q of %s is being answered", c.operation, c.ref)
+	answered := abi.Errorf(abi.CodeOverloaded, "%q of %s is being answered", c.Operation, c.Ref)
 	if found == nil { // it was taken meanwhile, and has left a receipt
 		return abi.Outcome{}, answered
 	}
 	position := found.Position
-	m, err := x.Store.Message(ctx, journal.Receiver{ID: c.ref.ID()}, position)
+	m, err := x.Store.Message(ctx, journal.Receiver{ID: c.Ref.ID()}, position)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		return abi.Outcome{}, answered
 	case err != nil:
-		return abi.Outcome{}, journal.Coded("call "+c.ref.String(), err)
+		return abi.Outcome{}, journal.Coded("call "+c.Ref.String(), err)
 	}
-	if p, damaged := abi.DecodeAs[parcel](m.Value); damaged == nil && p.ReplyTo != nil {
+	if p, damaged := abi.DecodeAs[call.Parcel](m.Value); damaged == nil && p.ReplyTo != nil {
 		return abi.Outcome{}, ErrLeft
 	}
-	c.patience, c.position = Patience{}, position
+	c.Patience, c.Position = call.Patience{}, position
 	if err := x.admit(c); err != nil {
 		return abi.Outcome{}, err
 	}

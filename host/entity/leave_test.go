@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -22,7 +24,7 @@ func (f *fixture) newLeaver(key string) *leaves {
 	return &leaves{f.newWorkflow(key), make(chan struct{})}
 }
 
-func (l *leaves) patience() Patience { return Patience{ReplyTo: l.step.Run, Left: l.left} }
+func (l *leaves) patience() call.Patience { return call.Patience{ReplyTo: l.step.Run, Left: l.left} }
 
 // calls is a call that it makes outside of a section.
 func (l *leaves) calls(req CallRequest) CallRequest {
@@ -104,7 +106,9 @@ func TestWorkflowsLeaveWhileTheyWait(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, locker.step, row.Holder)
 		locker.left = make(chan struct{})
-		require.NoError(t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), "it goes on to lock the next one")
+		require.NoError(
+			t, f.x.Lock(ctx, locker.step, locker.patience(), refTo("a"), refTo("b")), "it goes on to lock the next one",
+		)
 		locker.end()
 		require.EqualValues(t, 12, f.value(v.awaitAnswer(added.From.Step), nil))
 		require.Contains(t, []int64{2, 12}, f.value(v.awaitAnswer(reading.From.Step), nil))
@@ -158,12 +162,13 @@ func TestCallsOfASectionStay(t *testing.T) {
 	})
 }
 
-// TestAnswersAreSentOnce has the host end around each commit of a request that was left behind: of its message, and of its
-// answer. It is performed once, and its answer sent once; a lock is held, and its workflow told.
+// TestAnswersAreSentOnce has the host end around each commit of a request that was left behind: of its message, and of
+// its answer. It is performed once, and its answer sent once; a lock is held, and its workflow told.
 func TestAnswersAreSentOnce(t *testing.T) {
 	t.Parallel()
 	for n, point := range []string{
-		faultpoint.EntityReceiveBefore, faultpoint.EntityReceiveAfter, faultpoint.EntityBeforeCommit, faultpoint.EntityAfterCommit,
+		faultpoint.EntityReceiveBefore, faultpoint.EntityReceiveAfter, faultpoint.EntityBeforeCommit,
+		faultpoint.EntityAfterCommit,
 		faultpoint.LockBeforeCommit, faultpoint.LockAfterCommit,
 	} {
 		for _, kind := range stores {
@@ -220,7 +225,7 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		f, l := newLedger(t, kind)
 		ctx := context.Background()
 		gate := make(chan struct{})
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+		f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 			<-gate
 			return l.run(call)
 		}
@@ -232,7 +237,10 @@ func TestWorkflowsLeaveEntitiesWithoutAState(t *testing.T) {
 		second, third := f.goCall(ctx, persisted), f.goCall(ctx, once)
 		require.Eventually(t, func() bool {
 			waiting := 0
-			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) { waiting = len(e.concurrent); return nil, false })
+			f.x.actors.WhileParked(persisted.Entity.ID(), func(e *entity) (message, bool) {
+				waiting = len(e.concurrent)
+				return nil, false
+			})
 			return waiting == 2
 		}, testTimeout, testTick)
 		close(v.left)

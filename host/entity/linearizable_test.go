@@ -20,10 +20,9 @@ type event struct {
 	began, end int64
 }
 
-// checkLinearizable tells of a counter that is only ever increased by one whether all saw one
-// order of operations, and one in which each is between its beginning and its end. The values
-// give the order: an increase returns another value than all others, and a read comes behind
-// the increase whose value it returns.
+// checkLinearizable tells of a counter that is only ever increased by one whether all saw one order of operations, and
+// one in which each is between its beginning and its end. The values give the order: an increase returns another value
+// than all others, and a read comes behind the increase whose value it returns.
 func checkLinearizable(t *testing.T, events []event) {
 	t.Helper()
 	increased := map[int64]bool{}
@@ -46,8 +45,8 @@ func checkLinearizable(t *testing.T, events []event) {
 	}
 }
 
-// TestLinearizable has clients change and read one entity while hosts crash and commits go
-// astray in all ways. A client repeats its request until it is answered.
+// TestLinearizable has clients change and read one entity while hosts crash and commits go astray in all ways. A client
+// repeats its request until it is answered.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -22,8 +23,16 @@ func (f *fixture) newWorkflow(key string) *workflow {
 	f.t.Helper()
 	now := time.Now().UnixNano()
 	row := &journal.Execution{
-		ID: journal.IDOf("default", "bank/Transfer", key), Run: journal.NewRunID(), Namespace: "default", Workflow: "bank/Transfer", Key: key,
-		Digest: "d", Input: abi.Nil, State: journal.Running, CreatedAt: now, Pinned: journal.Pinned{Format: journal.CurrentFormat},
+		ID:        journal.IDOf("default", "bank/Transfer", key),
+		Run:       journal.NewRunID(),
+		Namespace: "default",
+		Workflow:  "bank/Transfer",
+		Key:       key,
+		Digest:    "d",
+		Input:     abi.Nil,
+		State:     journal.Running,
+		CreatedAt: now,
+		Pinned:    journal.Pinned{Format: journal.CurrentFormat},
 	}
 	f.apply(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 	w := &workflow{f: f, step: journal.Caller{ID: row.ID, Run: row.Run}}
@@ -66,7 +75,7 @@ func (w *workflow) end() {
 func (w *workflow) lock(keys ...string) {
 	w.f.t.Helper()
 	for _, key := range keys {
-		require.NoError(w.f.t, w.f.x.Lock(context.Background(), w.step, Patience{}, refTo(key)))
+		require.NoError(w.f.t, w.f.x.Lock(context.Background(), w.step, call.Patience{}, refTo(key)))
 	}
 }
 
@@ -74,7 +83,7 @@ func (w *workflow) lock(keys ...string) {
 func (w *workflow) goLock(ctx context.Context, key string) <-chan error {
 	done := make(chan error, 1)
 	x := w.f.x
-	go func() { done <- x.Lock(ctx, w.step, Patience{}, refTo(key)) }()
+	go func() { done <- x.Lock(ctx, w.step, call.Patience{}, refTo(key)) }()
 	return done
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/lock"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -46,29 +49,42 @@ func TestLocked(t *testing.T) {
 	})
 }
 
-// TestCallsOutsideTheSection are refused: of an entity that is not locked, or by another, or
-// that has no state.
+// TestCallsOutsideTheSection are refused: of an entity that is not locked, or by another, or that has no state.
 func TestCallsOutsideTheSection(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
-		f.types["Mailer"] = &abi.EntityInfo{Name: "Mailer", Operations: []abi.OperationInfo{{Name: "mail"}, {Name: "persist", Persisted: true}}}
+		f.types["Mailer"] = &abi.EntityInfo{
+			Name: "Mailer", Operations: []abi.OperationInfo{{Name: "mail"}, {Name: "persist", Persisted: true}},
+		}
 		ctx := context.Background()
 		w, v := f.newWorkflow("w"), f.newWorkflow("v")
 		w.lock("a")
 		v.lock("b")
-		mailer := Ref{"default", "bank/Mailer", "m"}
-		mail, persist := CallRequest{Entity: mailer, Operation: "mail", Input: abi.Nil}, CallRequest{Entity: mailer, Operation: "persist", Input: abi.Nil}
-		for _, req := range []CallRequest{add("b", 1), operation("b", "get"), add("c", 1), operation("c", "get"), mail, persist} {
+		mailer := target.Ref{Namespace: "default", Type: "bank/Mailer", Key: "m"}
+		mail, persist := CallRequest{Entity: mailer, Operation: "mail", Input: abi.Nil}, CallRequest{
+			Entity: mailer, Operation: "persist", Input: abi.Nil,
+		}
+		for _, req := range []CallRequest{
+			add("b", 1), operation("b", "get"), add("c", 1), operation("c", "get"), mail, persist,
+		} {
 			_, err := f.x.Call(ctx, w.asks(req))
 			require.Equal(t, abi.CodeNotLocked, abi.CodeOf(err), "%s %s", req.Entity, req.Operation)
 		}
 		require.Equal(t, abi.CodeInSection, abi.CodeOf(f.x.Send(ctx, w.asks(add("a", 1)))))
 		require.NoError(t, f.x.Send(ctx, w.asks(add("c", 1))))
-		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, Patience{}, mail.Entity)))
-		require.Equal(t, abi.CodeUnknownEntity, abi.CodeOf(f.x.Lock(ctx, w.step, Patience{}, Ref{"default", "bank/Unknown", "m"})))
+		require.Equal(t, abi.CodeCannotLock, abi.CodeOf(f.x.Lock(ctx, w.step, call.Patience{}, mail.Entity)))
+		require.Equal(
+			t, abi.CodeUnknownEntity,
+			abi.CodeOf(f.x.Lock(ctx, w.step, call.Patience{}, target.Ref{
+				Namespace: "default", Type: "bank/Unknown", Key: "m",
+			})),
+		)
 		v.endUnheard()
-		require.Equal(t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, Patience{}, refTo("c"))), "a run that is in no section locks nothing")
+		require.Equal(
+			t, abi.CodeNotLocked, abi.CodeOf(f.x.Lock(ctx, v.step, call.Patience{}, refTo("c"))),
+			"a run that is in no section locks nothing",
+		)
 	})
 }
 
@@ -111,11 +127,11 @@ func TestSectionThatEndsInSilence(t *testing.T) {
 			w := f.newWorkflow("w")
 			w.lock("a")
 			other := f.goCall(context.Background(), add("a", 1))
-			time.Sleep(3 * lookEvery)
+			time.Sleep(3 * lock.LookEvery)
 			synctest.Wait()
 			require.Empty(t, other, "the section goes on")
 			w.endUnheard()
-			time.Sleep(lookEvery + time.Millisecond)
+			time.Sleep(lock.LookEvery + time.Millisecond)
 			synctest.Wait()
 			require.Len(t, other, 1)
 		})
@@ -138,7 +154,7 @@ func TestLockOutlivesNoRun(t *testing.T) {
 				w, v := f.newWorkflow("w"), f.newWorkflow("v")
 				w.lock("a")
 				locked := v.goLock(context.Background(), "a")
-				time.Sleep(2 * lookEvery)
+				time.Sleep(2 * lock.LookEvery)
 				synctest.Wait()
 				require.Empty(t, locked)
 				w.update(end)
@@ -146,7 +162,7 @@ func TestLockOutlivesNoRun(t *testing.T) {
 					_, err := f.store.Sweep(t.Context(), f.commits.fences, journal.Never, 100)
 					require.NoError(t, err)
 				}
-				time.Sleep(lookEvery + time.Millisecond)
+				time.Sleep(lock.LookEvery + time.Millisecond)
 				synctest.Wait()
 				require.Len(t, locked, 1)
 				require.NoError(t, <-locked)
@@ -165,9 +181,13 @@ func TestLockOutlivesNoContinuedRun(t *testing.T) {
 			f := newFixture(t, kind)
 			w := f.newWorkflow("w")
 			w.lock("a")
-			f.apply(journal.Write{ID: w.step.ID, Run: w.step.Run, Continue: &journal.Continuation{Run: journal.NewRunID(), Input: abi.Nil, Digest: "d"}})
+			f.apply(journal.Write{
+				ID:       w.step.ID,
+				Run:      w.step.Run,
+				Continue: &journal.Continuation{Run: journal.NewRunID(), Input: abi.Nil, Digest: "d"},
+			})
 			other := f.goCall(context.Background(), add("a", 1))
-			time.Sleep(lookEvery + time.Millisecond)
+			time.Sleep(lock.LookEvery + time.Millisecond)
 			synctest.Wait()
 			require.Len(t, other, 1)
 		})
@@ -185,7 +205,7 @@ func TestHeldEntityComesBack(t *testing.T) {
 		f.crash()
 		other := f.goCall(ctx, add("a", 1))
 		f.queuedCalls("a", 1)
-		require.NoError(t, f.x.Lock(ctx, w.step, Patience{}, refTo("a")), "it has it still")
+		require.NoError(t, f.x.Lock(ctx, w.step, call.Patience{}, refTo("a")), "it has it still")
 		require.EqualValues(t, 5, f.value(f.x.Call(ctx, w.asks(add("a", 5)))))
 		f.settle()
 		require.Empty(t, other)
@@ -240,7 +260,7 @@ func TestWithdrawnLock(t *testing.T) {
 		f.queuedCalls("a", 0)
 		w.end()
 		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), add("a", 1))))
-		require.Empty(t, f.x.holders.ids)
+		require.Zero(t, f.x.holders.Len())
 	})
 }
 
@@ -258,7 +278,7 @@ func TestLockOfARunThatEndsMeanwhile(t *testing.T) {
 		f.commits.release()
 		require.NoError(t, <-locked)
 		require.EqualValues(t, 1, f.value(f.x.Call(context.Background(), add("a", 1))))
-		require.Empty(t, f.x.holders.ids)
+		require.Zero(t, f.x.holders.Len())
 	})
 }
 
@@ -339,7 +359,7 @@ func TestLockWhoseAnswerIsLost(t *testing.T) {
 				w := f.newWorkflow("w")
 				if mishap == "panic" {
 					f.panicAt = faultpoint.LockAfterCommit
-					require.Error(t, f.x.Lock(ctx, w.step, Patience{}, refTo("a")))
+					require.Error(t, f.x.Lock(ctx, w.step, call.Patience{}, refTo("a")))
 				} else {
 					f.commits.script(mishap)
 				}
@@ -363,17 +383,17 @@ func TestHeldEntityStopsNoOther(t *testing.T) {
 		w := f.newWorkflow("w")
 		w.lock("a")
 		var waiting sync.WaitGroup
-		for range defaultMailbox {
+		for range call.DefaultMailbox {
 			waiting.Go(func() { _, _ = f.x.Call(ctx, add("a", 1)) })
 		}
-		f.queuedCalls("a", defaultMailbox)
+		f.queuedCalls("a", call.DefaultMailbox)
 		for n := range int64(100) {
 			require.Equal(t, n+1, f.value(f.x.Call(ctx, add("b", 1))))
 		}
 		w.end()
 		waiting.Wait()
 		n, _ := f.stored("a")
-		require.EqualValues(t, defaultMailbox, n)
+		require.EqualValues(t, call.DefaultMailbox, n)
 	})
 }
 

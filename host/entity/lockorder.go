@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -17,12 +19,13 @@ import (
 // for: there is no circle, and no two runs ever wait for each other. Nothing is locked before all
 // that was asked for is known to be lockable.
 //
-// If the workflow leaves memory before it has all of them, it asks again, for all, when it is told that it has the next one.
-func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience Patience, refs ...Ref) error {
+// If the workflow leaves memory before it has all of them, it asks again, for all, when it is told that it has the next
+// one.
+func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience call.Patience, refs ...target.Ref) error {
 	for _, ref := range refs {
-		t, err := x.target(ctx, ref)
+		t, err := x.targets.Find(ctx, ref)
 		if err == nil {
-			err = t.lockable()
+			err = lockable(t)
 		}
 		if err != nil {
 			return err
@@ -41,9 +44,9 @@ func (x *Entities) Lock(ctx context.Context, step journal.Caller, patience Patie
 }
 
 // inLockOrder sorts entities by their ids, and refuses duplicates.
-func inLockOrder(refs []Ref) ([]Ref, error) {
+func inLockOrder(refs []target.Ref) ([]target.Ref, error) {
 	refs = slices.Clone(refs)
-	slices.SortFunc(refs, func(a, b Ref) int {
+	slices.SortFunc(refs, func(a, b target.Ref) int {
 		x, y := a.ID(), b.ID()
 		return bytes.Compare(x[:], y[:])
 	})
@@ -58,26 +61,26 @@ func inLockOrder(refs []Ref) ([]Ref, error) {
 // lockOne holds an entity for a step of a workflow, until the section of the step has ended: the
 // entity performs the requests of the workflow's run and nothing else. It returns once that is so.
 // The same step may ask again.
-func (x *Entities) lockOne(ctx context.Context, ref Ref, step journal.Caller, patience Patience) error {
+func (x *Entities) lockOne(ctx context.Context, ref target.Ref, step journal.Caller, patience call.Patience) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	t, err := x.target(ctx, ref)
+	t, err := x.targets.Find(ctx, ref)
 	if err != nil {
 		return err
 	}
-	if err := t.lockable(); err != nil {
+	if err := lockable(t); err != nil {
 		return err
 	}
-	c := t.call(&abi.OperationInfo{Name: "lock"})
-	c.kind, c.from, c.patience = lock, step, patience
+	c := call.To(t, &abi.OperationInfo{Name: "lock"})
+	c.Kind, c.From, c.Patience = call.Lock, step, patience
 	if _, err = x.ask(ctx, c); errors.Is(err, ErrLeft) {
-		_, err = x.leaveBehind(ctx, c.again())
+		_, err = x.leaveBehind(ctx, c.Again())
 	}
 	return err
 }
 
-func (t Target) lockable() error {
+func lockable(t target.Target) error {
 	if !t.Type.Stateful() {
 		return abi.Errorf(abi.CodeCannotLock, "%s has no state: it cannot be locked", t.Ref)
 	}

@@ -9,13 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/target"
 )
 
 // Whatever order the code of a run names entities in, they are locked in the same one.
 func TestInLockOrder(t *testing.T) {
-	var named []Ref
+	var named []target.Ref
 	for i := range 50 {
-		named = append(named, Ref{Namespace: "default", Type: "bank/Account", Key: strconv.Itoa(i)}, Ref{Namespace: "default", Type: "bank/Vault", Key: strconv.Itoa(i)})
+		named = append(named,
+			target.Ref{Namespace: "default", Type: "bank/Account", Key: strconv.Itoa(i)},
+			target.Ref{Namespace: "default", Type: "bank/Vault", Key: strconv.Itoa(i)},
+		)
 	}
 	want, err := inLockOrder(named)
 	require.NoError(t, err)
@@ -32,8 +36,10 @@ func TestInLockOrder(t *testing.T) {
 }
 
 func TestInLockOrderTwice(t *testing.T) {
-	a, b := Ref{Namespace: "default", Type: "bank/Account", Key: "a"}, Ref{Namespace: "default", Type: "bank/Account", Key: "b"}
-	_, err := inLockOrder([]Ref{a, b, a})
+	a, b := target.Ref{
+		Namespace: "default", Type: "bank/Account", Key: "a",
+	}, target.Ref{Namespace: "default", Type: "bank/Account", Key: "b"}
+	_, err := inLockOrder([]target.Ref{a, b, a})
 	require.Equal(t, abi.CodeCannotLock, abi.CodeOf(err))
 	require.ErrorContains(t, err, a.String()+" is to be locked twice")
 }

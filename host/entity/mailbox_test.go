@@ -47,7 +47,12 @@ func TestInboxFull(t *testing.T) {
 		<-f.began
 		for i := range 8 {
 			value := make([]byte, journal.MaxInboxBytes/8)
-			f.fill(refTo("a").ID(), journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i)), Bytes: len(value)}, Value: value})
+			f.fill(refTo("a").ID(), journal.Message{
+				Envelope: journal.Envelope{
+					Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i)), Bytes: len(value),
+				},
+				Value: value,
+			})
 		}
 		err := f.x.Send(t.Context(), add("a", 1))
 		require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))

@@ -1,7 +1,10 @@
 package entity
 
 import (
-	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/batch"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/lock"
+	"github.com/cruster/cruster/host/entity/snapshot"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -10,13 +13,13 @@ type message interface{ isMessage() }
 
 type (
 	// arrival brings a call.
-	arrival struct{ call *call }
+	arrival struct{ call *call.Call }
 	// withdrawal says that a caller does not wait any more. The reply tells whether its call has
 	// been accepted: it has run, runs, or will. To a caller that waits on if the call has come far,
 	// it tells whether it does.
 	withdrawal struct {
-		call   *call
-		waiter *waiter
+		call   *call.Call
+		waiter *call.Waiter
 		reply  chan<- bool
 		// unless says that it waits on if the call has come so far.
 		unless progress
@@ -25,7 +28,7 @@ type (
 	progress int
 	// roomRequest asks whether the mailbox has room for a call.
 	roomRequest struct {
-		call  *call
+		call  *call.Call
 		reply chan<- error
 	}
 	// mail says that there is a message in the inbox. Position is its, if it is known.
@@ -39,25 +42,21 @@ type (
 		err error
 	}
 	// batchDone reports the outcome of a batch.
-	batchDone struct{ batchResult }
+	batchDone struct{ batch.Result }
 	// callDone reports the outcome of a call that ran beside others.
 	callDone struct {
-		call   *call
-		answer answer
+		call   *call.Call
+		answer call.Answer
 		// unanswered says that a message is to stay in the inbox.
 		unanswered bool
 		// loaded is the row that it had to read, if it did, at the generation of its beginning.
-		loaded     *snapshot
+		loaded     *snapshot.Snapshot
 		generation uint64
 	}
-	// looked says which run holds the entity.
+	// looked says which run holds the entity, as of a generation.
 	looked struct {
-		lock *journal.Lock // or nil
-		held bool          // the holder is in its section
-		// state is the entity's state as of a generation, if it had to be read.
-		state      *snapshot
+		lock.Look
 		generation uint64
-		err        error
 	}
 	// unlocked reports that the section of a step has ended.
 	unlocked struct{ step journal.Caller }
@@ -92,28 +91,3 @@ func (unlocked) isMessage()       {}
 func (waitersRequest) isMessage() {}
 func (startsDone) isMessage()     {}
 func (tick) isMessage()           {}
-
-// parcel is the value of a message in the inbox of an entity. It names the receiver: the
-// inbox knows it by its id alone. The fields are in the order of their names.
-type parcel struct {
-	// Awaited says that a caller is told the outcome.
-	Awaited bool `msgpack:"awaited,omitempty"`
-	// Call is the workflow to be started, of a message of kind start.
-	Call *abi.Call `msgpack:"call"`
-	// Entity is "deployment/Name/id".
-	Entity string `msgpack:"entity"`
-	// Input of the operation, of a message of kind call.
-	Input     []byte `msgpack:"input"`
-	Namespace string `msgpack:"namespace"`
-	// ReplyTo is the chain of runs of the workflow that is sent the answer: see leave.go; nil if none is.
-	ReplyTo *journal.RunID `msgpack:"reply_to,omitempty"`
-}
-
-func (p *parcel) ref() (Ref, error) { return RefOf(p.Namespace, p.Entity) }
-
-// posted makes a message of a parcel.
-func posted(e journal.Envelope, from journal.Caller, p parcel) journal.Message {
-	value := abi.MustMarshal(&p)
-	e.Bytes, e.From = len(value), from
-	return journal.Message{Envelope: e, Value: value}
-}

@@ -10,6 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/parked"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -20,7 +24,7 @@ type faultyGuests struct {
 	reported  bool // as an error, not as a panic
 }
 
-func (g faultyGuests) Operations(ctx context.Context, t Target, body *abi.Operations) (*Ran, error) {
+func (g faultyGuests) Operations(ctx context.Context, t target.Target, body *abi.Operations) (*instance.Ran, error) {
 	if slices.ContainsFunc(body.Operations, func(o abi.EntityCall) bool { return o.Operation == g.operation }) {
 		if g.reported {
 			return nil, abi.Errorf(abi.CodeInternal, "the engine panicked")
@@ -42,7 +46,7 @@ func TestHostFaultParksOneMessage(t *testing.T) {
 func testHostFaultParksOneMessage(t *testing.T, kind string, reported bool) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, kind)
-		f.x.Guests = faultyGuests{f, "spin", reported}
+		f.x.batches.Guests = faultyGuests{f, "spin", reported}
 		f.hold()
 		require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
 		<-f.began
@@ -54,7 +58,7 @@ func testHostFaultParksOneMessage(t *testing.T, kind string, reported bool) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"spin CR-5001"}, f.parked("a"))
-		require.Equal(t, maxMisfits, f.parkedIn("a")[0].Attempts)
+		require.Equal(t, parked.MaxAttempts, f.parkedIn("a")[0].Attempts)
 		require.Empty(t, f.waitingMail("a"))
 		value, _ := f.stored("a")
 		require.EqualValues(t, 15, value)
@@ -71,8 +75,14 @@ func TestMessagesWithoutCodeAreCountedOneByOne(t *testing.T) {
 			delete(f.types, "Counter")
 			f.mu.Unlock()
 			send := func(name string) {
-				f.fill(refTo("a").ID(), posted(journal.Envelope{Kind: journal.CallMessage, Name: name, Origin: journal.NewOrigin()}, journal.Caller{},
-					parcel{Entity: refTo("a").String(), Namespace: "default"}))
+				f.fill(
+					refTo("a").ID(),
+					call.Posted(
+						journal.Envelope{Kind: journal.CallMessage, Name: name, Origin: journal.NewOrigin()},
+						journal.Caller{},
+						call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
+					),
+				)
 				f.x.actors.Post(refTo("a").ID(), mail{})
 			}
 			send("add")
@@ -89,7 +99,7 @@ func TestMessagesWithoutCodeAreCountedOneByOne(t *testing.T) {
 			found := f.parkedIn("a")
 			require.Len(t, found, 2)
 			for i := range found {
-				require.Equal(t, maxMisfits, found[i].Attempts)
+				require.Equal(t, parked.MaxAttempts, found[i].Attempts)
 			}
 		})
 	})
@@ -102,14 +112,19 @@ func TestAttemptsOfAMessageThatIsGone(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		e := newEntity(f.x, refTo("a").ID())
-		f.fill(e.id, posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
-			parcel{Entity: refTo("a").String(), Namespace: "default"}))
+		f.fill(
+			e.id,
+			call.Posted(
+				journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}, journal.Caller{},
+				call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
+			),
+		)
 		reads(t, e)()
-		there := e.queue[0].position
-		e.misfits = map[uint64]int{there: 3, there + 1: maxMisfits}
+		there := e.queue[0].Position
+		e.misfits = map[uint64]int{there: 3, there + 1: parked.MaxAttempts}
 		reads(t, e)()
 		require.Equal(t, map[uint64]int{there: 3}, e.misfits)
-		e.startMisfits[there+2] = maxMisfits - 1
+		e.startMisfits[there+2] = parked.MaxAttempts - 1
 		e.endStarts(nil)
 		require.Empty(t, e.startMisfits)
 	})
@@ -127,14 +142,14 @@ func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 					f, l := newLedger(t, kind)
 					gatewayType := f.types["Gateway"]
 					gatewayType.Concurrency = 1
-					faulty := func(call StatelessCall) (*StatelessRan, error) {
+					faulty := func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 						if call.Operation == "save" {
 							panic("a bug of the host")
 						}
 						return l.run(call)
 					}
 					proceed, over := make(chan struct{}), f.life.Context().Done()
-					f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+					f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 						select {
 						case <-proceed:
 							return faulty(call)
@@ -165,7 +180,7 @@ func TestPersistedCallIsNotTriedForEver(t *testing.T) {
 					receipt, err := f.store.Receipt(t.Context(), gateway("").Entity.ID(), origin(1))
 					require.NoError(t, err)
 					require.Equal(t, want, receipt.Error.Code)
-					found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+					found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
 					require.NoError(t, err)
 					f.types["Gateway"] = gatewayType
 					o, err := f.x.Call(t.Context(), gateway("save").by(origin(1)))

@@ -18,9 +18,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// overtaken is an inbox on Postgres whose first message has its position, and is not committed,
-// while the second is. The first is a send of a client; the second comes from another entity, in
-// a transaction of its own.
+// overtaken is an inbox on Postgres whose first message has its position, and is not committed, while the second is.
+// The first is a send of a client; the second comes from another entity, in a transaction of its own.
 type overtaken struct {
 	*fixture
 	admin *pgx.Conn
@@ -33,7 +32,9 @@ type overtaken struct {
 func newOvertaken(t *testing.T) *overtaken {
 	schema := pgtest.Schema(t)
 	// Transactions are held for as long as the test takes.
-	store, err := postgres.Open(t.Context(), postgres.Config{DSN: pgtest.DSN(t), Schema: schema, CallLimit: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+	store, err := postgres.Open(t.Context(), postgres.Config{
+		DSN: pgtest.DSN(t), Schema: schema, CallLimit: time.Hour, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	o := &overtaken{fixture: newFixtureOver(t, store), sent: make(chan error, 1)}
@@ -49,10 +50,16 @@ func newOvertaken(t *testing.T) *overtaken {
 	go func() { o.sent <- o.x.Send(t.Context(), add("b", 5)) }()
 	require.Eventually(t, func() bool {
 		var waits int
-		err := o.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted`, uint32(o.lock)).Scan(&waits)
+		err := o.admin.QueryRow(
+			t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted`,
+			uint32(o.lock),
+		).Scan(&waits)
 		return err == nil && waits == 1
 	}, testTimeout, testTick)
-	_, err = o.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "fail", Input: abi.Nil}}}))
+	_, err = o.x.Call(
+		t.Context(),
+		sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "fail", Input: abi.Nil}}}),
+	)
 	require.NoError(t, err)
 	return o
 }
@@ -61,8 +68,11 @@ func newOvertaken(t *testing.T) *overtaken {
 func (o *overtaken) holdCommits(schema string) {
 	o.t.Helper()
 	for _, stmt := range []string{
-		`CREATE FUNCTION ` + schema + `.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(TG_ARGV[0]::int8); RETURN NULL; END $$`,
-		`CREATE TRIGGER wait AFTER INSERT ON ` + schema + `.inbox FOR EACH ROW WHEN (NEW.name = 'add') EXECUTE FUNCTION ` + schema + `.wait(` + strconv.FormatInt(o.lock, 10) + `)`,
+		`CREATE FUNCTION ` + schema +
+			`.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(TG_ARGV[0]::int8); RETURN NULL; END $$`,
+		`CREATE TRIGGER wait AFTER INSERT ON ` + schema +
+			`.inbox FOR EACH ROW WHEN (NEW.name = 'add') EXECUTE FUNCTION ` + schema + `.wait(` +
+			strconv.FormatInt(o.lock, 10) + `)`,
 		`SELECT pg_advisory_lock(` + strconv.FormatInt(o.lock, 10) + `)`,
 	} {
 		_, err := o.admin.Exec(o.t.Context(), stmt)
@@ -134,7 +144,9 @@ func TestCallComesBehindAMessageThatCommittedLate(t *testing.T) {
 	o.acknowledge()
 	o.eventually(func(e *entity) bool { return len(e.batch) == 0 })
 	call := o.goCall(t.Context(), add("b", 1))
-	require.Eventually(t, func() bool { return o.waits("b") == 1 || o.invoked("add") }, testTimeout, testTick, "it came")
+	require.Eventually(
+		t, func() bool { return o.waits("b") == 1 || o.invoked("add") }, testTimeout, testTick, "it came",
+	)
 	o.handOver(1)
 	r := <-call
 	require.EqualValues(t, 6, o.value(r.outcome, r.err))

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/batch"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -31,7 +33,9 @@ func TestSendsAreReleasedByTheCommit(t *testing.T) {
 			f := newFixture(t, kind)
 			began := f.commits.hold()
 			call := f.goCall(t.Context(), sends("a", sendsInput{
-				Sent:    []abi.EntityMessage{addTo("Counter/b", 5), addTo("bank/Counter/b", 2), addTo("Counter/a", 100)},
+				Sent: []abi.EntityMessage{
+					addTo("Counter/b", 5), addTo("bank/Counter/b", 2), addTo("Counter/a", 100),
+				},
 				Started: []abi.Call{{Workflow: "Pay", Key: "k", Input: abi.Nil}},
 			}))
 			<-began
@@ -63,7 +67,12 @@ func TestSendsOfACommitThatFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.commits.script("fail")
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{addTo("Counter/b", 5)}, Started: []abi.Call{{Workflow: "Pay"}}}))
+			_, err := f.x.Call(
+				t.Context(),
+				sends("a", sendsInput{
+					Sent: []abi.EntityMessage{addTo("Counter/b", 5)}, Started: []abi.Call{{Workflow: "Pay"}},
+				}),
+			)
 			require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 			synctest.Wait()
 			_, there := f.stored("b")
@@ -82,11 +91,17 @@ func TestSendsThatCannotBe(t *testing.T) {
 			in   sendsInput
 			code abi.Code
 		}{
-			"unknown type":      {sendsInput{Sent: []abi.EntityMessage{addTo("Counter/b", 1), addTo("Nothing/b", 1)}}, abi.CodeUnknownEntity},
-			"unknown operation": {sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "x", Input: abi.Nil}}}, abi.CodeUnknownOperation},
-			"no name":           {sendsInput{Sent: []abi.EntityMessage{addTo("b", 1)}}, abi.CodeEntityName},
-			"unknown workflow":  {sendsInput{Started: []abi.Call{{Workflow: "Unknown"}}}, abi.CodeUnknownWorkflow},
-			"too many":          {sendsInput{Started: make([]abi.Call, maxSent+1)}, abi.CodeOperationCrashed},
+			"unknown type": {
+				sendsInput{Sent: []abi.EntityMessage{addTo("Counter/b", 1), addTo("Nothing/b", 1)}},
+				abi.CodeUnknownEntity,
+			},
+			"unknown operation": {
+				sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "x", Input: abi.Nil}}},
+				abi.CodeUnknownOperation,
+			},
+			"no name":          {sendsInput{Sent: []abi.EntityMessage{addTo("b", 1)}}, abi.CodeEntityName},
+			"unknown workflow": {sendsInput{Started: []abi.Call{{Workflow: "Unknown"}}}, abi.CodeUnknownWorkflow},
+			"too many":         {sendsInput{Started: make([]abi.Call, batch.MaxSent+1)}, abi.CodeOperationCrashed},
 		} {
 			o, err := f.x.Call(t.Context(), sends("a", c.in))
 			require.NoError(t, err, name)
@@ -99,8 +114,8 @@ func TestSendsThatCannotBe(t *testing.T) {
 	})
 }
 
-// TestMessagesSurviveACrash has a message and a start left behind by a host; the next one
-// performs them, without being asked.
+// TestMessagesSurviveACrash has a message and a start left behind by a host; the next one performs them, without being
+// asked.
 func TestMessagesSurviveACrash(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -109,7 +124,12 @@ func TestMessagesSurviveACrash(t *testing.T) {
 			f.startError = errors.New("not now")
 			died := make(chan struct{})
 			f.crashAt("entity.after-commit", died)
-			f.goCall(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{addTo("Counter/b", 5)}, Started: []abi.Call{{Workflow: "Pay", Key: "k"}}}))
+			f.goCall(
+				t.Context(),
+				sends("a", sendsInput{
+					Sent: []abi.EntityMessage{addTo("Counter/b", 5)}, Started: []abi.Call{{Workflow: "Pay", Key: "k"}},
+				}),
+			)
 			<-died
 			require.Empty(t, f.started)
 			_, there := f.stored("b")
@@ -131,7 +151,10 @@ func TestStartsAreTriedAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.startError = abi.Errorf(abi.CodeOverloaded, "full")
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}))
+			_, err := f.x.Call(
+				t.Context(),
+				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
+			)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 6))), "others go on")
@@ -165,7 +188,10 @@ func TestStartOfADamagedModule(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")}
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}))
+			_, err := f.x.Call(
+				t.Context(),
+				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
+			)
 			require.NoError(t, err)
 			synctest.Wait()
 			f.mu.Lock()
@@ -192,7 +218,7 @@ func TestStartsDoNotBlockTheInbox(t *testing.T) {
 			f := newFixture(t, kind)
 			f.startError = abi.Errorf(abi.CodeOverloaded, "full")
 			var starts []abi.Call
-			for n := range 2*maxBatch + 1 {
+			for n := range 2*call.MaxBatch + 1 {
 				starts = append(starts, abi.Call{Workflow: "Pay", Key: strconv.Itoa(n)})
 			}
 			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: starts}))
@@ -221,7 +247,7 @@ func TestManyMessages(t *testing.T) {
 			f.hold()
 			first := f.goCall(t.Context(), add("a", 1))
 			<-f.began
-			const messages = 3*maxBatch + 7
+			const messages = 3*call.MaxBatch + 7
 			for range messages {
 				require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
 			}
@@ -307,7 +333,10 @@ func TestDamagedMessage(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
-			f.fill(refTo("a").ID(), journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(9), Bytes: 1}, Value: []byte{0xc1}})
+			f.fill(refTo("a").ID(), journal.Message{
+				Envelope: journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(9), Bytes: 1},
+				Value:    []byte{0xc1},
+			})
 			require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
 			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash")))
 			require.NoError(t, f.x.Send(t.Context(), operation("a", "fail")))
@@ -315,7 +344,7 @@ func TestDamagedMessage(t *testing.T) {
 			left, err := f.store.Inbox(t.Context(), journal.Receiver{ID: refTo("a").ID()}, 0)
 			require.NoError(t, err)
 			require.Empty(t, left)
-			found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 2)
 			require.Equal(t, origin(9), found[0].Message.Origin, "it does not say whose it is")
@@ -342,12 +371,12 @@ func TestDamagedMessageOfAnEntityWithoutARow(t *testing.T) {
 			found := f.parkedIn("a")
 			require.Len(t, found, 1)
 			require.Empty(t, found[0].Type)
-			n, err := f.x.Retry(t.Context(), refTo("a"), []uint64{found[0].Position})
+			n, err := f.x.Parked().Retry(t.Context(), refTo("a"), []uint64{found[0].Position})
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
 			require.Len(t, f.parkedIn("a"), 1, "it is as damaged as before")
-			n, err = f.x.Drop(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			require.Empty(t, f.parkedIn("a"))
@@ -370,7 +399,9 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		ctx := context.Background()
 		sends := func(to string) CallRequest {
 			r := operation("a", "sends")
-			r.Input = abi.MustMarshal(&sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/" + to, Operation: "add", Input: abi.MustMarshal(1)}}})
+			r.Input = abi.MustMarshal(&sendsInput{
+				Sent: []abi.EntityMessage{{Entity: "Counter/" + to, Operation: "add", Input: abi.MustMarshal(1)}},
+			})
 			return r
 		}
 		f.commits.mu.Lock()
@@ -406,7 +437,7 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		require.NoError(t, err, "it may be repeated")
 		n, _ := f.stored("a")
 		require.EqualValues(t, 8, n)
-		_, err = f.x.Retry(ctx, refTo("a"), nil)
+		_, err = f.x.Parked().Retry(ctx, refTo("a"), nil)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { n, _ := f.stored("a"); return n == 9 }, testTimeout, testTick)
 		require.Empty(t, f.parked("a"))
@@ -422,8 +453,10 @@ func TestLostMail(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go f.x.ScanInboxes(ctx)
-			m := posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(1)}, journal.Caller{},
-				parcel{Entity: refTo("a").String(), Input: abi.MustMarshal(5), Namespace: "default"})
+			m := call.Posted(
+				journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(1)}, journal.Caller{},
+				call.Parcel{Entity: refTo("a").String(), Input: abi.MustMarshal(5), Namespace: "default"},
+			)
 			f.fill(refTo("a").ID(), m)
 			time.Sleep(scanEvery + time.Second)
 			synctest.Wait()

@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/parked"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -45,7 +48,10 @@ func TestCrashingMessageIsParked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.hold() // so that all of them are in one batch
-			for i, req := range []CallRequest{add("a", 1), operation("a", "crash"), add("a", 2), operation("a", "spin"), operation("a", "fail"), add("a", 4)} {
+			for i, req := range []CallRequest{
+				add("a", 1), operation("a", "crash"), add("a", 2), operation("a", "spin"), operation("a", "fail"),
+				add("a", 4),
+			} {
 				require.NoError(t, f.x.Send(t.Context(), req.by(origin(byte(i+1)))))
 			}
 			f.release()
@@ -69,7 +75,10 @@ func TestRefusedStartIsParked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeUnknownWorkflow, "it is gone")}
-			_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}))
+			_, err := f.x.Call(
+				t.Context(),
+				sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}),
+			)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Equal(t, []string{"default bank/Pay/2"}, f.started)
@@ -86,7 +95,7 @@ func (f *fixture) sendParked(key string, origins ...journal.Origin) (positions [
 		require.NoError(f.t, f.x.Send(context.Background(), operation(key, "crash").by(o)))
 	}
 	require.Eventually(f.t, func() bool {
-		found, err := f.x.Parked(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
+		found, err := f.x.Parked().List(context.Background(), journal.ParkedFilter{Entity: refTo(key).ID()})
 		require.NoError(f.t, err)
 		positions = positions[:0]
 		for i := range found {
@@ -105,7 +114,7 @@ func TestRetryAfterTheFix(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			at := f.sendParked("a", origin(1), origin(2))
-			n, err := f.x.Retry(t.Context(), refTo("a"), at[:1])
+			n, err := f.x.Parked().Retry(t.Context(), refTo("a"), at[:1])
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
@@ -115,7 +124,7 @@ func TestRetryAfterTheFix(t *testing.T) {
 			synctest.Wait()
 			_, there := f.stored("a")
 			require.False(t, there, "a host that starts does not retry by itself")
-			n, err = f.x.Retry(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 2, n)
 			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))))
@@ -124,12 +133,15 @@ func TestRetryAfterTheFix(t *testing.T) {
 			require.EqualValues(t, 2, value)
 			require.Empty(t, f.parked("a"))
 			require.Empty(t, f.waitingMail("a"))
-			_, err = f.x.Retry(t.Context(), refTo("a"), at[:1])
+			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), at[:1])
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(err))
-			n, err = f.x.Retry(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Zero(t, n)
-			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), operation("a", "crash").by(origin(1)))), "its outcome is that of the retry")
+			require.EqualValues(
+				t, 1, f.value(f.x.Call(t.Context(), operation("a", "crash").by(origin(1)))),
+				"its outcome is that of the retry",
+			)
 		})
 	})
 }
@@ -146,7 +158,7 @@ func TestRetriedMessageComesFirst(t *testing.T) {
 			first := f.goCall(t.Context(), add("a", 1))
 			<-f.began
 			require.NoError(t, f.x.Send(t.Context(), operation("a", "fail")))
-			_, err := f.x.Retry(t.Context(), refTo("a"), at)
+			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), at)
 			require.NoError(t, err)
 			synctest.Wait()
 			f.release()
@@ -164,11 +176,13 @@ func TestDroppedMessage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			at := f.sendParked("a", origin(1), origin(2))
-			require.NoError(t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))), "while it is parked it is accepted")
-			n, err := f.x.Drop(t.Context(), refTo("a"), at[:1])
+			require.NoError(
+				t, f.x.Send(t.Context(), operation("a", "crash").by(origin(1))), "while it is parked it is accepted",
+			)
+			n, err := f.x.Parked().Drop(t.Context(), refTo("a"), at[:1])
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			_, err = f.x.Drop(t.Context(), refTo("a"), at[:1])
+			_, err = f.x.Parked().Drop(t.Context(), refTo("a"), at[:1])
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(err))
 			f.repair()
 			f.crash()
@@ -178,7 +192,7 @@ func TestDroppedMessage(t *testing.T) {
 			o, err := f.x.Call(t.Context(), operation("a", "crash").by(origin(1)))
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeDropped, o.Error.Code)
-			n, err = f.x.Drop(t.Context(), refTo("a"), nil)
+			n, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			synctest.Wait()
@@ -193,7 +207,9 @@ func TestDroppedMessage(t *testing.T) {
 // it is parked, retried or dropped, and performed at most once.
 func TestParkedSurvivesEachCrash(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"entity.before-commit", "entity.after-commit", "entity.receive.before", "entity.receive.after"} {
+	for _, point := range []string{
+		"entity.before-commit", "entity.after-commit", "entity.receive.before", "entity.receive.after",
+	} {
 		for _, phase := range []string{"park", "park start", "retry", "drop"} {
 			t.Run(point+" "+phase, func(t *testing.T) {
 				t.Parallel()
@@ -212,7 +228,9 @@ func crashAround(t *testing.T, kind, point, phase string) {
 	f.unstartable = map[string]error{"1": abi.Errorf(abi.CodeUnknownWorkflow, "gone")}
 	send := func() error { return f.x.Send(t.Context(), operation("a", "crash").by(origin(1))) }
 	start := func() error {
-		return f.x.Send(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}).by(origin(2)))
+		return f.x.Send(
+			t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}}}).by(origin(2)),
+		)
 	}
 	if phase != "park" {
 		require.NoError(t, send())
@@ -223,8 +241,12 @@ func crashAround(t *testing.T, kind, point, phase string) {
 	act := map[string]func() error{
 		"park":       send,
 		"park start": start,
-		"retry":      func() error { f.repair(); _, err := f.x.Retry(t.Context(), refTo("a"), nil); return err },
-		"drop":       func() error { _, err := f.x.Drop(t.Context(), refTo("a"), nil); return err },
+		"retry": func() error {
+			f.repair()
+			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), nil)
+			return err
+		},
+		"drop": func() error { _, err := f.x.Parked().Drop(t.Context(), refTo("a"), nil); return err },
 	}[phase]
 	go func() { _ = act() }()
 	synctest.Wait()
@@ -234,7 +256,10 @@ func crashAround(t *testing.T, kind, point, phase string) {
 		crashed = true
 	default:
 	}
-	require.Equal(t, phase != "drop" || !strings.HasPrefix(point, "entity.receive."), crashed, "a drop puts nothing into an inbox, all others do")
+	require.Equal(
+		t, phase != "drop" || !strings.HasPrefix(point, "entity.receive."), crashed,
+		"a drop puts nothing into an inbox, all others do",
+	)
 	f.crashAt("", nil)
 	f.crash()
 	synctest.Wait()
@@ -269,14 +294,19 @@ func TestParkWhoseAnswerIsLost(t *testing.T) {
 		for _, mishap := range []string{"lose", "drop", "fail", "delay"} {
 			synctest.Test(t, func(t *testing.T) {
 				f, _ := newLedger(t, kind)
-				for _, req := range []CallRequest{operation("a", "crash").by(origin(1)), operation("a", "crash"), gateway("crash").by(origin(1)), gateway("crash")} {
+				for _, req := range []CallRequest{
+					operation("a", "crash").by(origin(1)), operation("a", "crash"), gateway("crash").by(origin(1)),
+					gateway("crash"),
+				} {
 					f.commits.script("", mishap)
 					require.NoError(t, f.x.Send(t.Context(), req))
 					time.Sleep(time.Minute)
 					synctest.Wait()
 				}
 				require.Equal(t, []string{"crash CR-6007", "crash CR-6007"}, f.parked("a"), mishap)
-				found, err := f.x.Parked(t.Context(), journal.ParkedFilter{Namespace: "default", Type: "bank/Gateway"})
+				found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{
+					Namespace: "default", Type: "bank/Gateway",
+				})
 				require.NoError(t, err)
 				require.Len(t, found, 2, mishap)
 				require.Zero(t, f.inbox(), mishap)
@@ -308,15 +338,15 @@ func TestMessagesWithoutCode(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
 			require.Equal(t, []string{"add CR-6001", "crash CR-6001"}, f.parked("a"))
-			found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
-			require.Equal(t, maxMisfits, found[0].Attempts)
+			require.Equal(t, parked.MaxAttempts, found[0].Attempts)
 			require.Empty(t, f.waitingMail("a"))
 			f.mu.Lock()
 			f.types["Counter"] = counter
 			f.repaired = true
 			f.mu.Unlock()
-			_, err = f.x.Retry(t.Context(), refTo("a"), nil)
+			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.True(t, f.invoked("add crash"), "%v", f.invocations)
@@ -333,7 +363,7 @@ func TestPassingTroubleParksNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, kind)
 			script := []string{""}
-			for range 3 * maxMisfits {
+			for range 3 * parked.MaxAttempts {
 				script = append(script, "fail")
 			}
 			f.commits.script(script...)
@@ -365,7 +395,7 @@ func TestRefusedStartIsParkedAfterAWhile(t *testing.T) {
 			f.mu.Lock()
 			f.unstartable = nil
 			f.mu.Unlock()
-			_, err = f.x.Retry(t.Context(), refTo("a"), nil)
+			_, err = f.x.Parked().Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			require.Equal(t, []string{"default bank/Pay/1"}, f.started)
@@ -379,11 +409,11 @@ func TestHostFaultParksAMessage(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f, _ := newLedger(t, kind)
-			f.stateless = func(StatelessCall) (*StatelessRan, error) { panic("a bug of the host") }
+			f.stateless = func(instance.StatelessCall) (*instance.StatelessRan, error) { panic("a bug of the host") }
 			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			require.Equal(t, abi.CodeInternal, found[0].Reason.Code)
@@ -402,7 +432,7 @@ func TestParkedMessageOfAnEntityWithoutAState(t *testing.T) {
 			require.NoError(t, f.x.Send(t.Context(), gateway("fail").by(origin(2))))
 			require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(3))))
 			synctest.Wait()
-			found, err := f.x.Parked(t.Context(), journal.ParkedFilter{})
+			found, err := f.x.Parked().List(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			require.Equal(t, "crash", found[0].Message.Name)
@@ -411,8 +441,11 @@ func TestParkedMessageOfAnEntityWithoutAState(t *testing.T) {
 			require.Equal(t, abi.CodeOperationCrashed, o.Error.Code, "its caller is told")
 			_, err = f.x.Call(t.Context(), gateway("crash").by(origin(1)))
 			require.Equal(t, abi.CodeParked, abi.CodeOf(err))
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) { call.Operation = "save"; return l.run(call) }
-			_, err = f.x.Retry(t.Context(), gateway("").Entity, nil)
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+				call.Operation = "save"
+				return l.run(call)
+			}
+			_, err = f.x.Parked().Retry(t.Context(), gateway("").Entity, nil)
 			require.NoError(t, err)
 			synctest.Wait()
 			total, _ := l.counts()
@@ -451,8 +484,13 @@ func TestTooManyParked(t *testing.T) {
 			f := newFixture(t, kind)
 			fill := journal.Write{ID: refTo("filler").ID()}
 			for i := range journal.MaxParked {
-				m := posted(journal.Envelope{Kind: journal.CallMessage, Name: "crash", Origin: journal.OriginOfRequest(fmt.Sprint(i))}, journal.Caller{},
-					parcel{Entity: refTo("a").String(), Namespace: "default"})
+				m := call.Posted(
+					journal.Envelope{
+						Kind: journal.CallMessage, Name: "crash", Origin: journal.OriginOfRequest(fmt.Sprint(i)),
+					},
+					journal.Caller{},
+					call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
+				)
 				fill.Send = append(fill.Send, journal.Sent{To: refTo("a").ID(), Message: m})
 			}
 			_, err := f.commits.Commit(fill)
@@ -464,7 +502,7 @@ func TestTooManyParked(t *testing.T) {
 			require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
 			require.ErrorContains(t, err, "1000 messages of bank/Counter/a are parked")
 			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), add("a", 1))))
-			_, err = f.x.Drop(t.Context(), refTo("a"), nil)
+			_, err = f.x.Parked().Drop(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
 			synctest.Wait()
@@ -477,7 +515,7 @@ func TestTooManyParked(t *testing.T) {
 // parkedIn are the parked messages of a counter.
 func (f *fixture) parkedIn(key string) []journal.ParkedMessage {
 	f.t.Helper()
-	found, err := f.x.parkedOfEntity(context.Background(), refTo(key), nil)
+	found, err := f.x.parked.OfEntity(context.Background(), refTo(key), nil)
 	require.NoError(f.t, err)
 	return found
 }
@@ -493,9 +531,9 @@ func TestUnparkInDoubt(t *testing.T) {
 					f := newFixture(t, kind)
 					f.sendParked("a", origin(1))
 					f.repair()
-					unpark, value := f.x.Retry, 1
+					unpark, value := f.x.Parked().Retry, 1
 					if drop {
-						unpark, value = f.x.Drop, 0
+						unpark, value = f.x.Parked().Drop, 0
 					}
 					f.commits.script(script...)
 					n, err := unpark(t.Context(), refTo("a"), nil)
@@ -524,11 +562,11 @@ func TestUnparkInDoubtBesideAnother(t *testing.T) {
 			f.commits.script("drop", "drop")
 			dropped := make(chan error, 1)
 			go func() {
-				_, err := f.x.Drop(t.Context(), refTo("a"), nil)
+				_, err := f.x.Parked().Drop(t.Context(), refTo("a"), nil)
 				dropped <- err
 			}()
 			synctest.Wait()
-			_, err := f.x.Retry(t.Context(), refTo("a"), nil)
+			_, err := f.x.Parked().Retry(t.Context(), refTo("a"), nil)
 			require.NoError(t, err)
 			require.Equal(t, abi.CodeNotParked, abi.CodeOf(<-dropped))
 			synctest.Wait()

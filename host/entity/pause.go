@@ -29,8 +29,8 @@ func (e *entity) setback(p *pause, doing string, err error) {
 // retryAt is when something is tried again, or looked at; 0 if nothing is.
 func (e *entity) retryAt() int64 {
 	first := int64(math.MaxInt64)
-	if e.holding.lookAt != 0 {
-		first = e.holding.lookAt
+	if e.holding.LookAt() != 0 {
+		first = e.holding.LookAt()
 	}
 	for _, p := range []pause{e.reading, e.startPause} {
 		if p.until != 0 {

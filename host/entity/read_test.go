@@ -57,8 +57,7 @@ func TestReadBehindAMessageReadEarly(t *testing.T) {
 	})
 }
 
-// TestReadAfterWrite is linearizable: a read that begins after a write was acknowledged sees
-// it, whatever else happens.
+// TestReadAfterWrite is linearizable: a read that begins after a write was acknowledged sees it, whatever else happens.
 func TestReadAfterWrite(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -151,7 +150,9 @@ func TestReadThatSends(t *testing.T) {
 			f.types["Counter"].Operations[i].ReadOnly = true
 		}
 		req := operation("a", "sends")
-		req.Input = abi.MustMarshal(&sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "add", Input: abi.MustMarshal(1)}}})
+		req.Input = abi.MustMarshal(&sendsInput{
+			Sent: []abi.EntityMessage{{Entity: "Counter/b", Operation: "add", Input: abi.MustMarshal(1)}},
+		})
 		o, err := f.x.Call(t.Context(), req)
 		require.NoError(t, err)
 		require.Equal(t, abi.CodeOperationCrashed, o.Error.Code)

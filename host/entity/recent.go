@@ -5,8 +5,8 @@ import "github.com/cruster/cruster/journal"
 // maxRecent is how many origins an entity in memory remembers.
 const maxRecent = 256
 
-// recent remembers the last origins that an entity has left receipts of, so that a call
-// that is repeated soon does not make the commit of its batch fail.
+// recent remembers the last origins that an entity has left receipts of, so that a call that is repeated soon does not
+// make the commit of its batch fail.
 type recent struct {
 	known map[journal.Origin]struct{}
 	order []journal.Origin // a ring, once it is full

@@ -49,8 +49,7 @@ func (x *Entities) Recover(ctx context.Context) {
 	}
 }
 
-// scanEvery is how often a page of inboxes is looked at, in case that an entity was not told of
-// a message.
+// scanEvery is how often a page of inboxes is looked at, in case that an entity was not told of a message.
 const scanEvery = time.Minute
 
 // ScanInboxes has entities look into their inboxes that have messages there, a page at a time,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -28,7 +29,9 @@ func (h *halfReadable) Receivers(ctx context.Context, after journal.ID, limit in
 	return h.Store.Receivers(ctx, after, limit)
 }
 
-func (h *halfReadable) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) ([]journal.Message, bool, error) {
+func (h *halfReadable) Messages(
+	ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit,
+) ([]journal.Message, bool, error) {
 	h.reads.Add(1)
 	if to.ID == h.stuck {
 		return nil, false, errors.New("the page is damaged")
@@ -45,9 +48,9 @@ func TestRecoveryBringsAFewIntoMemory(t *testing.T) {
 			f := newFixture(t, kind)
 			keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 			for _, key := range keys {
-				call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
-				f.fill(refTo(key).ID(), posted(call, journal.Caller{},
-					parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
+				envelope := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
+				f.fill(refTo(key).ID(), call.Posted(envelope, journal.Caller{},
+					call.Parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
 			}
 			f.unrecovered = true
 			f.crash()
@@ -84,9 +87,9 @@ func TestStuckInboxHoldsUpNoOther(t *testing.T) {
 				return bytes.Compare(x[:], y[:])
 			})
 			for _, key := range keys {
-				call := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
-				f.fill(refTo(key).ID(), posted(call, journal.Caller{},
-					parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
+				envelope := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: journal.NewOrigin()}
+				f.fill(refTo(key).ID(), call.Posted(envelope, journal.Caller{},
+					call.Parcel{Entity: refTo(key).String(), Namespace: "default", Input: add(key, 5).Input}))
 			}
 			for _, key := range []string{"1", "2", "3"} {
 				signal := journal.Envelope{Kind: journal.SignalMessage, Origin: journal.NewOrigin()}

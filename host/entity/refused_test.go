@@ -16,7 +16,9 @@ func TestCodeThatCannotReadTheState(t *testing.T) {
 		f := newFixture(t, kind)
 		ref := refTo("a")
 		write := func(state any) {
-			row := &journal.Entity{ID: ref.ID(), Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, State: abi.MustMarshal(state)}
+			row := &journal.Entity{
+				ID: ref.ID(), Namespace: ref.Namespace, Type: ref.Type, Key: ref.Key, State: abi.MustMarshal(state),
+			}
 			_, err := f.commits.applyLocked(journal.Write{ID: ref.ID(), Entity: row})
 			require.NoError(t, err)
 		}

@@ -48,7 +48,9 @@ func TestRequestIDTwiceAtTheSameTime(t *testing.T) {
 		<-f.began
 		waiting := f.goCall(t.Context(), add("a", 10).by(origin(2)))
 		f.queuedCalls("a", 1)
-		again := []<-chan result{f.goCall(t.Context(), add("a", 1).by(origin(1))), f.goCall(t.Context(), add("a", 10).by(origin(2)))}
+		again := []<-chan result{
+			f.goCall(t.Context(), add("a", 1).by(origin(1))), f.goCall(t.Context(), add("a", 10).by(origin(2))),
+		}
 		f.settle()
 		f.release()
 		for i, call := range []<-chan result{running, waiting, again[0], again[1]} {
@@ -61,8 +63,8 @@ func TestRequestIDTwiceAtTheSameTime(t *testing.T) {
 	})
 }
 
-// TestRequestIDAmongOthersAfterRestart has a batch that contains a repeated call: the commit
-// finds out, and the others run again.
+// TestRequestIDAmongOthersAfterRestart has a batch that contains a repeated call: the commit finds out, and the others
+// run again.
 func TestRequestIDAmongOthersAfterRestart(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -154,7 +156,8 @@ func TestSendTakesEffectLate(t *testing.T) {
 	})
 }
 
-// TestSendGivenUpInDoubt has the caller of a message leave before the store can tell whether it is there. It is, so it is performed.
+// TestSendGivenUpInDoubt has the caller of a message leave before the store can tell whether it is there. It is, so it
+// is performed.
 func TestSendGivenUpInDoubt(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -205,7 +208,9 @@ func TestRefusedCommit(t *testing.T) {
 // TestCrashAtEveryPoint loses nothing that was acknowledged, and repeats nothing.
 func TestCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	for i, point := range []string{"entity.before-commit", "entity.after-commit", "entity.receive.before", "entity.receive.after"} {
+	for i, point := range []string{
+		"entity.before-commit", "entity.after-commit", "entity.receive.before", "entity.receive.after",
+	} {
 		for j, way := range []string{"call", "send"} {
 			t.Run(point+" "+way, func(t *testing.T) {
 				t.Parallel()

@@ -9,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/entity/batch"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -16,16 +20,16 @@ import (
 // retryOnceParked retries the messages of an entity between the commit that parks one of them and
 // the moment in which the entity is told of it. In between, the entity reads its inbox. The result
 // of the retry can be received.
-func (f *fixture) retryOnceParked(ref Ref, repair func()) <-chan int {
-	retried, before := make(chan int, 1), f.x.Fault
+func (f *fixture) retryOnceParked(ref target.Ref, repair func()) <-chan int {
+	retried, before := make(chan int, 1), f.x.commits.Fault
 	var once atomic.Bool
-	f.x.Fault = func(point string) {
+	f.x.commits.Fault = func(point string) {
 		before(point)
 		if point != faultpoint.EntityAfterCommit || !once.CompareAndSwap(false, true) {
 			return
 		}
 		repair()
-		n, err := f.x.Retry(context.Background(), ref, nil)
+		n, err := f.x.Parked().Retry(context.Background(), ref, nil)
 		if err != nil {
 			n = -1
 		}
@@ -63,7 +67,10 @@ func TestRetryBeforeAnEntityWithoutAStateKnows(t *testing.T) {
 			retried := f.retryOnceParked(gateway("").Entity, func() {
 				f.mu.Lock()
 				defer f.mu.Unlock()
-				f.stateless = func(call StatelessCall) (*StatelessRan, error) { call.Operation = "save"; return l.run(call) }
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
+					call.Operation = "save"
+					return l.run(call)
+				}
 			})
 			require.NoError(t, f.x.Send(t.Context(), gateway("crash").by(origin(1))))
 			time.Sleep(time.Minute)
@@ -83,26 +90,32 @@ func TestRetryWhileTheInboxIsRead(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f := newFixture(t, kind)
 		e := newEntity(f.x, refTo("a").ID())
-		f.fill(e.id, posted(journal.Envelope{Kind: journal.CallMessage, Name: "crash", Origin: journal.NewOrigin()}, journal.Caller{},
-			parcel{Entity: refTo("a").String(), Namespace: "default"}))
+		f.fill(
+			e.id,
+			call.Posted(
+				journal.Envelope{Kind: journal.CallMessage, Name: "crash", Origin: journal.NewOrigin()},
+				journal.Caller{},
+				call.Parcel{Entity: refTo("a").String(), Namespace: "default"},
+			),
+		)
 		reads(t, e)()
 		require.Len(t, e.queue, 1)
 		at := e.queue[0]
-		e.queue, e.batch = nil, []*call{at}
+		e.queue, e.batch = nil, []*call.Call{at}
 		e.unqueue(at)
 
 		handOver := reads(t, e)
-		e.receive(mail{at.position})
+		e.receive(mail{at.Position})
 		e.unread = false // the page is read for that
-		e.endBatch(batchResult{answers: map[*call]answer{at: {parked: true}}})
+		e.endBatch(batch.Result{Answers: map[*call.Call]call.Answer{at: {Parked: true}}})
 		handOver()
 		require.Empty(t, e.queue)
 		require.True(t, e.unread)
 		require.False(t, e.barren)
-		require.Less(t, e.seen, at.position)
+		require.Less(t, e.seen, at.Position)
 		reads(t, e)()
 		require.Len(t, e.queue, 1)
-		require.GreaterOrEqual(t, e.seen, at.position)
+		require.GreaterOrEqual(t, e.seen, at.Position)
 		require.False(t, e.unread)
 	})
 }

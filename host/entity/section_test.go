@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -37,12 +38,12 @@ func TestMailboxIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		e := newEntity(newFixture(t, kind).x, refTo("a").ID())
-		large := &call{input: make([]byte, maxMailboxBytes)}
+		large := &call.Call{Input: make([]byte, maxMailboxBytes)}
 		require.False(t, e.isFull(large), "one has room in any case")
 		e.know(large)
-		require.True(t, e.isFull(&call{input: []byte{1}}))
+		require.True(t, e.isFull(&call.Call{Input: []byte{1}}))
 		e.unqueue(large)
-		require.False(t, e.isFull(&call{input: []byte{1}}))
+		require.False(t, e.isFull(&call.Call{Input: []byte{1}}))
 	})
 }
 
@@ -73,7 +74,14 @@ func TestOperatorUnlocksNoOther(t *testing.T) {
 		f := newFixture(t, kind)
 		first, second := f.newWorkflow("first"), f.newWorkflow("second")
 		second.lock("a")
-		c := &call{ref: refTo("a"), kind: unlock, operation: "unlock", from: first.step, mailbox: defaultMailbox, concurrency: defaultConcurrency}
+		c := &call.Call{
+			Ref:         refTo("a"),
+			Kind:        call.Unlock,
+			Operation:   "unlock",
+			From:        first.step,
+			Mailbox:     call.DefaultMailbox,
+			Concurrency: call.DefaultConcurrency,
+		}
 		_, err := f.x.ask(context.Background(), c)
 		require.NoError(t, err)
 		row, err := f.store.Lock(context.Background(), refTo("a").ID())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/parked"
 )
 
 // TestRefusedStartsAreCountedOneByOne: a workflow is not parked because another was refused before.
@@ -19,7 +20,9 @@ func TestRefusedStartsAreCountedOneByOne(t *testing.T) {
 			refused := abi.Errorf(abi.CodeModuleNotFound, "the module is damaged")
 			f.unstartable = map[string]error{"1": refused, "2": refused}
 			start := func(key string) {
-				_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: key}}}))
+				_, err := f.x.Call(
+					t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: key}}}),
+				)
 				require.NoError(t, err)
 			}
 			start("1")
@@ -36,7 +39,7 @@ func TestRefusedStartsAreCountedOneByOne(t *testing.T) {
 			found := f.parkedIn("a")
 			require.Len(t, found, 2)
 			for i := range found {
-				require.Equal(t, maxMisfits, found[i].Attempts)
+				require.Equal(t, parked.MaxAttempts, found[i].Attempts)
 			}
 		})
 	})

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/effects"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -45,17 +47,17 @@ func (tx *ledgerTx) Commit(ctx context.Context, w journal.Write) error {
 func (tx *ledgerTx) Rollback(context.Context) error { return nil }
 
 // run is the code of the entity: it adds one, and returns how often it has run.
-func (l *ledger) run(call StatelessCall) (*StatelessRan, error) {
+func (l *ledger) run(call instance.StatelessCall) (*instance.StatelessRan, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ran++
 	switch call.Operation {
 	case "fail":
-		return &StatelessRan{Outcome: abi.Outcome{Error: &abi.Error{Message: "no"}}, Tx: &ledgerTx{l: l}}, nil
+		return &instance.StatelessRan{Outcome: abi.Outcome{Error: &abi.Error{Message: "no"}}, Tx: &ledgerTx{l: l}}, nil
 	case "crash":
 		return nil, abi.Errorf(abi.CodeGuestTrap, "index out of range")
 	}
-	return &StatelessRan{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
+	return &instance.StatelessRan{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
 }
 
 func newLedger(t *testing.T, kind string) (*fixture, *ledger) {
@@ -63,13 +65,18 @@ func newLedger(t *testing.T, kind string) (*fixture, *ledger) {
 	l := &ledger{f: f}
 	f.stateless = l.run
 	f.types["Gateway"] = &abi.EntityInfo{Name: "Gateway", Concurrency: 2, Mailbox: 3, Operations: []abi.OperationInfo{
-		{Name: "crash", Persisted: true}, {Name: "fail", Persisted: true}, {Name: "look"}, {Name: "save", Persisted: true},
+		{Name: "crash", Persisted: true},
+		{Name: "fail", Persisted: true},
+		{Name: "look"},
+		{Name: "save", Persisted: true},
 	}}
 	return f, l
 }
 
 func gateway(operation string) CallRequest {
-	return CallRequest{Entity: Ref{Namespace: "default", Type: "bank/Gateway", Key: "g"}, Operation: operation, Input: abi.Nil}
+	return CallRequest{
+		Entity: target.Ref{Namespace: "default", Type: "bank/Gateway", Key: "g"}, Operation: operation, Input: abi.Nil,
+	}
 }
 
 func (l *ledger) counts() (total, ran int) {
@@ -101,8 +108,7 @@ func TestStatelessCallIsBestEffort(t *testing.T) {
 	})
 }
 
-// TestPersistedCallRunsOnce repeats one in all the ways there are: SQL and reply commit
-// together.
+// TestPersistedCallRunsOnce repeats one in all the ways there are: SQL and reply commit together.
 func TestPersistedCallRunsOnce(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -143,7 +149,7 @@ func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind string) {
 		f, l := newLedger(t, kind)
 		proceed := make(chan struct{})
-		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+		f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 			<-proceed
 			return l.run(call)
 		}
@@ -192,7 +198,9 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 				total, _ := l.counts()
 				require.Equal(t, 1, total)
 				require.Equal(t, []int{0, 1, 2, 3}, f.collided, "the store learns how often, and gives it more time")
-				require.Equal(t, []string{effects.RepeatsPreempted, effects.RepeatsPreempted}, f.logged, "a collision is no news")
+				require.Equal(
+					t, []string{effects.RepeatsPreempted, effects.RepeatsPreempted}, f.logged, "a collision is no news",
+				)
 			})
 		})
 		t.Run("no code", func(t *testing.T) {
@@ -200,7 +208,7 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, l := newLedger(t, kind)
 				failures := 3
-				f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 					if failures--; failures >= 0 {
 						return nil, errors.New("no connection")
 					}
@@ -217,7 +225,9 @@ func TestPersistedCallIsTriedAgain(t *testing.T) {
 func TestPersistedCallSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
-		for _, point := range []string{"entity.receive.before", "entity.receive.after", "entity.before-commit", "entity.after-commit"} {
+		for _, point := range []string{
+			"entity.receive.before", "entity.receive.after", "entity.before-commit", "entity.after-commit",
+		} {
 			t.Run(point, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -252,7 +262,7 @@ func TestStatelessMailbox(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, l := newLedger(t, kind)
 				proceed := make(chan struct{})
-				f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 					<-proceed
 					return l.run(call)
 				}
@@ -277,15 +287,14 @@ func TestStatelessMailbox(t *testing.T) {
 	})
 }
 
-// TestMessagesRunTogether has as many at the same time as the type says, though no call has
-// told the entity of it.
+// TestMessagesRunTogether has as many at the same time as the type says, though no call has told the entity of it.
 func TestMessagesRunTogether(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			proceed := make(chan struct{})
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				<-proceed
 				return l.run(call)
 			}
@@ -310,7 +319,12 @@ func TestSendToAStatelessEntity(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			require.NoError(t, f.x.Send(t.Context(), gateway("look")))
-			o, err := f.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}}}))
+			o, err := f.x.Call(
+				t.Context(),
+				sends("a", sendsInput{
+					Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}},
+				}),
+			)
 			require.NoError(t, err)
 			require.Nil(t, o.Error)
 			synctest.Wait()
@@ -331,14 +345,14 @@ func TestNothingOvertakesAMessage(t *testing.T) {
 			f.types["Gateway"].Concurrency = 1
 			var mu sync.Mutex
 			var ran []string
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				ran = append(ran, call.Operation)
 				if len(ran) < 3 {
 					return nil, errors.New("no connection")
 				}
-				return &StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
+				return &instance.StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
 			}
 			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
 			synctest.Wait()
@@ -363,7 +377,7 @@ func TestReceiptThatIsGone(t *testing.T) {
 		c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
 		require.NoError(t, err)
 		require.NoError(t, f.x.admit(c))
-		c.joins = true
+		c.Joins = true
 		_, err = f.x.awaitJoined(t.Context(), c)
 		require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
 	})

@@ -17,7 +17,9 @@ type watchedStore struct {
 	readInbox func(id journal.ID)
 }
 
-func (s *watchedStore) Messages(ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit) ([]journal.Message, bool, error) {
+func (s *watchedStore) Messages(
+	ctx context.Context, to journal.Receiver, after uint64, limit journal.PageLimit,
+) ([]journal.Message, bool, error) {
 	messages, more, err := s.Store.Messages(ctx, to, after, limit)
 	if s.readInbox != nil {
 		s.readInbox(to.ID)
@@ -35,7 +37,9 @@ func (s *watchedStore) Receipt(ctx context.Context, id journal.ID, origin journa
 	return s.Store.Receipt(ctx, id, origin)
 }
 
-func (s *watchedStore) Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error) {
+func (s *watchedStore) Receipts(
+	ctx context.Context, id journal.ID, origins []journal.Origin,
+) ([]journal.Receipt, error) {
 	s.receipts.Add(1)
 	return s.Store.Receipts(ctx, id, origins)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -54,7 +55,9 @@ func (w *storyWorld) lockEntity(key string) {
 
 // acquire tries to lock an entity.
 func (w *storyWorld) acquire(s *section, key string) bool {
-	err := w.attempt(func(ctx context.Context, x *Entities) error { return x.Lock(ctx, s.step, Patience{}, storyRef(key)) })
+	err := w.attempt(func(ctx context.Context, x *Entities) error {
+		return x.Lock(ctx, s.step, call.Patience{}, storyRef(key))
+	})
 	if err != nil {
 		return false
 	}
@@ -106,7 +109,7 @@ func (s *notedStore) Commit(ctx context.Context, writes []journal.Write) ([]jour
 }
 
 func (s *notedStore) note(m *journal.Message) {
-	var p parcel
+	var p call.Parcel
 	var n note
 	if abi.Unmarshal(m.Value, &p) != nil {
 		return
@@ -139,7 +142,9 @@ func (w *storyWorld) waiting(key string) (ids []string) {
 
 // parkedNotes returns the notes of an entity's parked messages, by position.
 func (w *storyWorld) parkedNotes(key string) map[uint64]string {
-	found, err := w.store.Parked(context.Background(), journal.ParkedFilter{Entity: storyRef(key).ID(), Limit: journal.MaxParked})
+	found, err := w.store.Parked(context.Background(), journal.ParkedFilter{
+		Entity: storyRef(key).ID(), Limit: journal.MaxParked,
+	})
 	require.NoError(w.t, err)
 	ids := map[uint64]string{}
 	for i := range found {
@@ -173,9 +178,9 @@ func (w *storyWorld) unpark(key string, drop, all bool) {
 	w.lock.Unlock()
 	err := w.attempt(func(ctx context.Context, x *Entities) (err error) {
 		if drop {
-			_, err = x.Drop(ctx, storyRef(key), positions)
+			_, err = x.Parked().Drop(ctx, storyRef(key), positions)
 		} else {
-			_, err = x.Retry(ctx, storyRef(key), positions)
+			_, err = x.Parked().Retry(ctx, storyRef(key), positions)
 		}
 		return err
 	})

@@ -24,7 +24,8 @@ import (
 //   - acknowledged messages are performed exactly once, or parked, or dropped by an operator;
 //   - nothing is performed twice, and nothing that was not sent;
 //   - dropped messages, and calls whose caller was told that they failed, are not performed;
-//   - each workflow that a performed operation has asked for is started, or its start is parked or was dropped, and no other is;
+//   - each workflow that a performed operation has asked for is started, or its start is parked or was dropped, and
+//     no other is;
 //   - messages of one sender to one entity are performed in order, except for ones parked in between;
 //   - while a workflow holds an entity no operation of anyone else is performed there;
 //   - all that can be performed is, without being sent again.
@@ -64,7 +65,8 @@ func TestStoriesCover(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"advance", "break", "crash", "die", "drop", "lock", "panic", "repair", "retry", "starts", "store", "unlock", "call", "send", "once", "relay", "start",
+		"advance", "break", "crash", "die", "drop", "lock", "panic", "repair", "retry", "starts", "store", "unlock",
+		"call", "send", "once", "relay", "start",
 	} {
 		require.Positive(t, drawn[kind], kind)
 	}
@@ -144,7 +146,8 @@ func drawStory(seed uint64) story {
 
 // storyPoints are the fault points that a host passes in stories.
 var storyPoints = []string{
-	faultpoint.EntityBeforeCommit, faultpoint.EntityAfterCommit, faultpoint.EntityReceiveBefore, faultpoint.EntityReceiveAfter,
+	faultpoint.EntityBeforeCommit, faultpoint.EntityAfterCommit, faultpoint.EntityReceiveBefore,
+	faultpoint.EntityReceiveAfter,
 	faultpoint.LockBeforeCommit, faultpoint.LockAfterCommit,
 }
 

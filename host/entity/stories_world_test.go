@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -44,15 +46,24 @@ const (
 	nothing         = "nothing"
 )
 
-func storyRef(key string) Ref { return Ref{Namespace: "default", Type: "bank/Log", Key: key} }
+func storyRef(key string) target.Ref {
+	return target.Ref{Namespace: "default", Type: "bank/Log", Key: key}
+}
 
 func newStoryWorld(t *testing.T, kind string) *storyWorld {
 	noted := &notedStore{Store: openStore(t, kind), notes: map[journal.Origin]string{}}
 	w := &storyWorld{
-		fixture: newFixtureOver(t, noted), noted: noted, holders: map[string]*section{}, told: map[string]string{}, late: map[string]bool{},
-		dropped: map[string]bool{}, holds: map[string]string{},
+		fixture: newFixtureOver(t, noted),
+		noted:   noted,
+		holders: map[string]*section{},
+		told:    map[string]string{},
+		late:    map[string]bool{},
+		dropped: map[string]bool{},
+		holds:   map[string]string{},
 	}
-	w.types["Log"] = &abi.EntityInfo{Name: "Log", State: &abi.Schema{Type: abi.TypeAny}, Operations: []abi.OperationInfo{{Name: "note"}}}
+	w.types["Log"] = &abi.EntityInfo{
+		Name: "Log", State: &abi.Schema{Type: abi.TypeAny}, Operations: []abi.OperationInfo{{Name: "note"}},
+	}
 	w.code = w.operate
 	w.serve()
 	return w
@@ -73,7 +84,7 @@ func (w *storyWorld) wrong(format string, args ...any) {
 }
 
 // operate is the code of the entities: the state is all notes, in order.
-func (w *storyWorld) operate(t Target, body *abi.Operations) (*Ran, error) {
+func (w *storyWorld) operate(t target.Target, body *abi.Operations) (*instance.Ran, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	var notes []note
@@ -82,7 +93,7 @@ func (w *storyWorld) operate(t Target, body *abi.Operations) (*Ran, error) {
 			return nil, err
 		}
 	}
-	ran := &Ran{}
+	ran := &instance.Ran{}
 	for _, o := range body.Operations {
 		var n note
 		if err := abi.Unmarshal(o.Input, &n); err != nil {
@@ -224,7 +235,8 @@ func (w *storyWorld) meet(event string) {
 	case "starts":
 		w.mu.Lock()
 		w.startError = map[string]error{
-			"put-off": abi.Errorf(abi.CodeOverloaded, "no room"), "misfit": abi.Errorf(abi.CodeModuleNotFound, "the module is damaged"),
+			"put-off": abi.Errorf(abi.CodeOverloaded, "no room"),
+			"misfit":  abi.Errorf(abi.CodeModuleNotFound, "the module is damaged"),
 			"refused": abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow"),
 		}[words[1]]
 		w.mu.Unlock()

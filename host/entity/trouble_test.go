@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/call"
+	"github.com/cruster/cruster/host/entity/instance"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestMessagesKeepTheirOrderInTrouble has the commit of a message fail while the next one is
-// in memory: that waits for the first.
+// TestMessagesKeepTheirOrderInTrouble has the commit of a message fail while the next one is in memory: that waits for
+// the first.
 func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -103,8 +105,7 @@ func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 	})
 }
 
-// TestMessageWhoseAnswerWasLost is performed, though its sender does not know that it was
-// sent.
+// TestMessageWhoseAnswerWasLost is performed, though its sender does not know that it was sent.
 func TestMessageWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, kind string) {
@@ -142,7 +143,7 @@ func TestIdempotencyKeysDiffer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			var keys []string
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				keys = append(keys, call.IdempotencyKey)
@@ -174,7 +175,12 @@ func TestMessagesTakeMemory(t *testing.T) {
 			for i := range messages {
 				// As a host that has ended would have left them.
 				e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i))}
-				f.fill(refTo("a").ID(), posted(e, journal.Caller{}, parcel{Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default"}))
+				f.fill(
+					refTo("a").ID(),
+					call.Posted(e, journal.Caller{}, call.Parcel{
+						Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default",
+					}),
+				)
 			}
 			f.x.Recover(t.Context())
 			synctest.Wait()
@@ -218,7 +224,7 @@ func TestDeadlineOfACallThatWaits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			free := make(chan struct{})
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				<-free
 				return l.run(call)
 			}
@@ -246,7 +252,7 @@ func TestDeadlineOfBestEffort(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := newLedger(t, kind)
 			free := make(chan struct{})
-			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.stateless = func(call instance.StatelessCall) (*instance.StatelessRan, error) {
 				<-free
 				return l.run(call)
 			}

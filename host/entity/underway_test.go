@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/wasm"
 )
 
 // TestALoopInABatchIsFoundByTheReport: it is not run again, the operations in front of it are
@@ -112,53 +110,9 @@ func TestAReportThatIsNotTrueCostsTwoInvocations(t *testing.T) {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		require.Equal(t, []string{"add", "add add add add add", "add add add add", "add", "add", "add", "add", "add"}, f.invocations)
+		require.Equal(
+			t, []string{"add", "add add add add add", "add add add add", "add", "add", "add", "add", "add"},
+			f.invocations,
+		)
 	})
-}
-
-// TestReportsAreChecked: a guest may report anything, and cannot have more time than two limits.
-func TestReportsAreChecked(t *testing.T) {
-	t.Parallel()
-	renewals := 0
-	u := underWay{count: 3, renew: func() bool { renewals++; return renewals < 3 }}
-	failed := abi.Errorf(abi.CodeGuestTimeout, "it took too long")
-	require.Nil(t, endOf(u.endedBy(failed)), "nothing is reported")
-	for _, c := range []struct {
-		index   uint32
-		refused bool
-		anew    bool
-		whole   bool
-	}{
-		{index: 4, refused: true},
-		{index: math.MaxUint32, refused: true},
-		{index: 1, anew: true, whole: true},
-		{index: 1},
-		{index: 0},
-		{index: 2, anew: true, whole: true},
-		{index: 1},
-	} {
-		before := u
-		anew, err := u.begin(c.index)
-		require.Equal(t, c.refused, err != nil)
-		require.Equal(t, c.anew, anew)
-		if c.refused {
-			require.Equal(t, abi.CodeBadBody, err.Code)
-			require.Equal(t, []any{before.begun, before.last, before.whole}, []any{u.begun, u.last, u.whole})
-			continue
-		}
-		in := endOf(u.endedBy(failed))
-		require.NotNil(t, in)
-		require.EqualValues(t, c.index, in.operation)
-		require.Equal(t, c.whole, in.whole)
-		require.Equal(t, abi.CodeGuestTimeout, abi.CodeOf(in))
-	}
-	_, err := u.begin(3)
-	require.Nil(t, err)
-	require.Nil(t, endOf(u.endedBy(failed)), "all have run")
-	require.Equal(t, 3, renewals)
-
-	var trap *wasm.Trap
-	u = underWay{count: 1, renew: func() bool { return true }}
-	_, _ = u.begin(0)
-	require.ErrorAs(t, u.endedBy(&wasm.Trap{Err: failed}), &trap)
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
 
-// aheadLimit bounds a turn that is taken while a transaction is open. The embedded store
-// takes its writer back from a transaction that is open for long while others wait: a turn
-// must not add much to that.
+// aheadLimit bounds a turn that is taken while a transaction is open. The embedded store takes its writer back from a
+// transaction that is open for long while others wait: a turn must not add much to that.
 const aheadLimit = 100 * time.Millisecond
 
 // deliverAhead has the run take the turn that the entry of a transaction causes before the
@@ -44,9 +44,9 @@ const aheadLimit = 100 * time.Millisecond
 //   - its row was not written since the activity began: Postgres does not let a transaction
 //     write a row that was changed since the transaction began.
 //
-// Otherwise the transaction commits the entry alone and the run delivers it later. The turn
-// needs no store and has a limit of time of its own. A guest that exceeds it, or fails, is
-// dropped; the entry commits alone, and the run tries this no more.
+// Otherwise the transaction commits the entry alone and the run delivers it later. The turn needs no store and has a
+// limit of time of its own. A guest that exceeds it, or fails, is dropped; the entry commits alone, and the run tries
+// this no more.
 //
 // Work after the commit is left to a goroutine of the run: this one holds the memory of the
 // activity's instance.
@@ -55,26 +55,25 @@ func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) erro
 		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.execs.Committer.Shares() && r.mayRunAhead(entry) {
 			delivered, err = r.commitAhead(entry, commit)
 		}
-		return append(r.takeAgain(), wake{}) // so that it looks around, and parks
+		return append(r.hand.takeAgain(), wake{}) // so that it looks around, and parks
 	})
 	return delivered, err
 }
 
-// commitAhead takes the turn of an entry whose transaction is open and commits both. It
-// reports false without an error if it has not called commit. The caller has the run to
-// itself.
+// commitAhead takes the turn of an entry whose transaction is open and commits both. It reports false without an error
+// if it has not called commit. The caller has the run to itself.
 func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	r.execs.resident.Use(r.id)
 	whole := false
 	defer func() {
 		if !whole { // also after a panic, which the task reports
-			_ = guarded(func() { r.reload(batch{}) })
+			_ = guarded(func() { r.reload(ledger.Batch{}) })
 		}
 	}()
-	b := batch{entries: []journal.Entry{entry}}
+	b := ledger.Batch{Entries: []journal.Entry{entry}}
 	// A sender that holds the lock may wait for the transaction to end, and an earlier holder has
 	// written the row.
-	release, free := r.execs.inboxLocks.tryExclude(r.id)
+	release, free := r.execs.inboxLocks.TryExclude(r.id)
 	if !free {
 		whole = true
 		return false, nil
@@ -84,7 +83,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		whole = true
 		return false, nil
 	}
-	turn, taken := r.turnAhead(b.entries)
+	turn, taken := r.turnAhead(b.Entries)
 	if !taken {
 		whole = true
 		return false, nil
@@ -93,77 +92,73 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	if perr != nil {
 		// The run handles it once the entry is there.
 		r.behind, whole = true, true
-		r.dropGuest()
+		r.instance.drop()
 		return false, nil
 	}
-	d := r.decideTurn(b, turn, did, nil)
+	d := r.decide(b, turn, did, nil, nil)
 	r.execs.Fault.Pass(faultpoint.TurnBeforeCommit)
 	r.execs.Fault.Pass(faultpoint.AheadBeforeCommit)
-	did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
-	if d.write.Update != nil {
-		d.write = r.whole(d.write)
+	passAnswers(r.execs.Fault, did, faultpoint.AnswerBeforeCommit)
+	if d.Write.Update != nil {
+		d.Write = r.whole(d.Write)
 	}
-	if err := commit(d.write); err != nil {
+	if err := commit(d.Write); err != nil {
 		return false, err
 	}
 	r.execs.Fault.Pass(faultpoint.AheadAfterCommit)
 	r.execs.Fault.Pass(faultpoint.TurnAfterCommit)
-	did.pass(r.execs.Fault, faultpoint.AnswerAfterCommit)
-	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
-	r.endTask(entry.Op.Step())
-	r.applyUpdate(d.update)
-	r.tookPublish(&d.write)
-	if d.write.Update != nil {
+	passAnswers(r.execs.Fault, did, faultpoint.AnswerAfterCommit)
+	r.ledger.with(func(l *ledger.Ledger) { l.Void(entry.Seq) }) // it is neither undecided nor to be delivered
+	r.tasks.end(entry.Op.Step())
+	r.applyUpdate(d.Update)
+	r.tookPublish(&d.Write)
+	if d.Write.Update != nil {
 		r.rowWrites++
 	}
-	r.turnDone(b, turn, d)
+	r.release(b, turn, did, d)
 	whole = true
 	return true, nil
 }
 
 // mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
 func (r *run) mayRunAhead(entry journal.Entry) bool {
-	if r.execs.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.pendingWrite != nil || len(r.waiting)+len(r.stops) > 0 {
+	if r.execs.Host.Over() || r.behind || r.life.phase == quarantined || r.stuck != nil || r.pendingWrite != nil ||
+		len(r.hand.waiting)+len(r.mail.asked) > 0 {
 		return false
 	}
-	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.execs.EntryLimit(r.row) {
+	if r.row == nil || r.row.State != journal.Running || !r.life.begun() || r.instance.guest == nil ||
+		entry.Seq > r.execs.EntryLimit(r.row) {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ledger.isNext(entry, entry.Op.Step())
+	return look(r.ledger, func(l *ledger.Ledger) bool { return l.IsNext(entry, entry.Op.Step()) })
 }
 
-// isToStop tells whether a turn gives up calls.
-func (r *run) isToStop(turn guest.Turn) (stops bool) {
-	r.locked(func(l *ledger) {
-		steps, everything := l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)
-		stops = everything || len(steps) > 0
-	})
-	return stops
-}
-
-// turnAhead gives the guest its turn, if there is a slot at once. If the guest does not
-// survive it, it is dropped.
+// turnAhead gives the guest its turn, if there is a slot at once. If the guest does not survive it, it is dropped.
 func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
-	computed, err := r.execs.Slots.TryCompute(r.execs.Host.Context(), aheadLimit, func(ctx context.Context) (err error) {
-		turn, err = r.execs.metered(ctx, r.row.Namespace, r.resuming(entries))
-		return err
-	})
+	computed, err := r.execs.Slots.TryCompute(
+		r.execs.Host.Context(),
+		aheadLimit,
+		func(ctx context.Context) (err error) {
+			turn, err = r.execs.guests.metered(ctx, r.row.Namespace, r.instance.resuming(entries))
+			return err
+		},
+	)
 	if !computed {
 		return turn, false
 	}
-	r.fuel = turn.FuelSoFar
-	if err == nil && (turn.Continues() || r.isToStop(turn)) {
+	r.instance.fuel = turn.FuelSoFar
+	if err == nil &&
+		(turn.Continues() ||
+			look(r.ledger, func(l *ledger.Ledger) bool { return l.GivesUpAny(turn, r.row.MovedAt != 0) })) {
 		// The store has the code with which it goes on, and the callees of the calls that it gives
 		// up.
-		r.dropGuest()
+		r.instance.drop()
 		return turn, false
 	}
 	if err != nil {
 		r.log.Debug("a turn could not be taken ahead of its transaction", "error", err)
 		r.behind = true
-		r.dropGuest()
+		r.instance.drop()
 	}
 	return turn, err == nil
 }

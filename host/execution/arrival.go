@@ -4,12 +4,15 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/actor"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
 // messageArrived brings a message that was put into the inbox of the chain. A large value stays in
 // the store; one without a position is there, and may have been there before. Reading is the last
-// of any inbox that began before the message was put: see [inboxLocks]. The reply, to a request to
+// of any inbox that began before the message was put: see [request.InboxLocks]. The reply, to a request to
 // stop if one is waited for, comes when the execution has ended.
 type messageArrived struct {
 	message journal.Message
@@ -20,7 +23,8 @@ type messageArrived struct {
 // maxValuesQueued is how many messages wait for a run with their values.
 const maxValuesQueued = 4
 
-// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid for.
+// arrivalOf is the news of a message. The call of the sender has paid for a large value; the box of a run is not paid
+// for.
 func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArrived {
 	if m.Bytes > maxAnnounced {
 		m.Value = nil
@@ -28,16 +32,37 @@ func arrivalOf(m journal.Message, reading uint64, reply chan<- error) messageArr
 	return messageArrived{m, reading, reply}
 }
 
-// covers tells whether the run has read its inbox since a message was put there.
-func (r *run) covers(m messageArrived) bool { return m.reading < r.inboxRead }
+// registry has the runs in memory.
+type registry = actor.Registry[journal.ID, notice, *run]
+
+// notifier tells runs of messages in their inboxes.
+type notifier struct{ runs *registry }
+
+var _ request.Runs = notifier{}
+
+// Arrived implements request.Runs.
+func (n notifier) Arrived(to journal.ID, chain journal.RunID, a request.Arrival) {
+	if !n.runs.Has(to) || len(n.runs.Queued(to)) >= maxValuesQueued {
+		a.Message.Value = nil
+	}
+	n.runs.Post(to, ofChain{chain, arrivalOf(a.Message, a.Reading, a.Reply)})
+}
+
+// EnsureInMemory implements request.Runs.
+func (n notifier) EnsureInMemory(id journal.ID) { n.runs.PostIfAbsent(id, wake{}) }
+
+// LookForMail implements request.Runs.
+func (n notifier) LookForMail(to journal.ID, chain journal.RunID, reply chan<- error) {
+	n.runs.Post(to, ofChain{chain, lookForMail{reply}})
+}
 
 // receiveMessage takes in a message that the run is told of.
 func (r *run) receiveMessage(m messageArrived) {
-	known := r.covers(m)
+	known := r.mail.covers(m)
 	if !known && m.message.Position == 0 {
-		r.reload(batch{})
+		r.reload(ledger.Batch{})
 		if m.reply != nil {
-			r.requeue(ofChain{r.chain, lookForMail{m.reply}})
+			r.hand.requeue(ofChain{r.chain, lookForMail{m.reply}})
 		}
 		return
 	}
@@ -47,19 +72,19 @@ func (r *run) receiveMessage(m messageArrived) {
 	}
 	switch {
 	case m.message.Kind.Stops():
-		if !known && !r.row.State.Final() && !r.stopsTaken[m.message.Position] {
+		if !known && !r.row.State.Final() && !r.mail.heeded[m.message.Position] {
 			if err := r.heedArrived(&m.message); err != nil {
-				r.rollBack(batch{}, err) // it meets the corruption when it is loaded
+				r.rollBack(ledger.Batch{}, err) // it meets the corruption when it is loaded
 			}
 		}
 		r.replyAtEnd(m.reply)
 	case known || r.row.State.Final():
 	case m.message.Kind == journal.SettleMessage:
-		r.deferreds.add(&m.message)
-		r.locked(func(l *ledger) { l.ops.Settled(m.message.Name) })
+		r.mail.deferreds.add(&m.message)
+		r.ledger.with(func(l *ledger.Ledger) { l.Ops().Settled(m.message.Name) })
 	default:
-		r.received.Add(m.message)
-		r.locked(func(l *ledger) { l.arrived(m.message.Envelope) })
+		r.mail.received.Add(m.message)
+		r.ledger.with(func(l *ledger.Ledger) { l.Arrived(m.message.Envelope) })
 	}
 }
 
@@ -83,24 +108,20 @@ func (r *run) wakened() {
 // missed tells whether a message that is not for the run may be for one which has taken its place, unknown to this one.
 func (r *run) missed(m notice) bool {
 	arrived, is := content(m).(messageArrived)
-	return is && !r.covers(arrived)
+	return is && !r.mail.covers(arrived)
 }
 
 // awaitedByAll returns the steps that wait for the run and have not started it, including steps it
 // has not been told of yet. The caller excludes senders.
 func (r *run) awaitedByAll() []journal.Envelope {
-	for _, m := range slices.Concat(r.unreceived, r.redeliver, r.waiting, r.execs.runs.Queued(r.id)) {
+	for _, m := range r.hand.all(r.execs.runs.Queued(r.id)) {
 		arrived, is := content(m).(messageArrived)
-		if !is || arrived.message.Kind != journal.AwaitMessage || r.covers(arrived) || r.notFor(m) != nil {
+		if !is || arrived.message.Kind != journal.AwaitMessage || r.mail.covers(arrived) || r.notFor(m) != nil {
 			continue
 		}
-		r.locked(func(l *ledger) {
-			if !slices.ContainsFunc(l.awaited, func(e journal.Envelope) bool { return e.Origin == arrived.message.Origin }) {
-				l.awaited = append(l.awaited, arrived.message.Envelope)
-			}
-		})
+		r.ledger.with(func(l *ledger.Ledger) { l.AddAwaited(arrived.message.Envelope) })
 	}
-	return r.awaited()
+	return look(r.ledger, (*ledger.Ledger).Awaited)
 }
 
 // commitNow commits a write of the run. A write that ends it sends its result to all callers
@@ -112,7 +133,7 @@ func (r *run) commitNow(w journal.Write) error {
 		return err
 	}
 	if u.State.Final() {
-		release, err := r.execs.inboxLocks.exclude(r.execs.Host.Context(), r.id)
+		release, err := r.execs.inboxLocks.Exclude(r.execs.Host.Context(), r.id)
 		if err != nil {
 			return err
 		}
@@ -137,9 +158,9 @@ func (r *run) replyAtEnd(reply chan<- error) {
 	switch {
 	case reply == nil:
 	case r.row == nil || r.pendingWrite != nil:
-		r.requeue(ofChain{r.chain, endAwaited{reply}}) // its end is not durable yet
+		r.hand.requeue(ofChain{r.chain, endAwaited{reply}}) // its end is not durable yet
 	case r.row.State.Final() && abi.CodeOf(r.row.Error) != abi.CodeTerminated:
-		answer(reply, alreadyOver(r.row)) // it came to its end by itself
+		answer(reply, request.AlreadyOver(r.row)) // it came to its end by itself
 	default:
 		answer(reply, nil)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -62,11 +63,16 @@ func TestMessageBesideATurn(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		after := journal.Never
-		f.x.Committer = &beside{
-			Committer: f.x.Committer,
+		f.committer.Committer = &beside{
+			Committer: f.committer.Committer,
 			meant:     func(w *journal.Write) bool { return w.Update != nil && w.Update.State == journal.Running },
 			do: func() {
-				require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("in between")}))
+				require.NoError(
+					t,
+					f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+						Name: "s", Value: abi.MustMarshal("in between"),
+					}),
+				)
 			},
 			then: func() {
 				now, err := f.store.Load(t.Context(), row.ID)
@@ -74,7 +80,9 @@ func TestMessageBesideATurn(t *testing.T) {
 				after = now.WakeAt
 			},
 		}
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		require.NoError(
+			t, f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}),
+		)
 		synctest.Wait()
 		require.Equal(t, journal.Now, after)
 		require.Contains(t, f.takeNotes(), "in between")
@@ -88,7 +96,7 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 	t.Parallel()
 	caller := rowOf("w", "caller")
 	ask := func(f *fixture, row *journal.Execution) error {
-		return f.x.send(f.t.Context(), row, f.x.letterOf(awaitMessage(caller, journal.StepID{7}, 1)))
+		return f.x.Messages.Send(f.t.Context(), row, awaitMessage(caller, journal.StepID{7}, 1))
 	}
 	t.Run("in its last turn", func(t *testing.T) {
 		t.Parallel()
@@ -121,7 +129,9 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 				once.Do(func() {
 					for _, c := range []*journal.Execution{caller, another} {
 						f.nextCommits("lose")
-						asked = append(asked, f.x.send(t.Context(), row, f.x.letterOf(awaitMessage(c, journal.StepID{7}, 1))))
+						asked = append(
+							asked, f.x.Messages.Send(t.Context(), row, awaitMessage(c, journal.StepID{7}, 1)),
+						)
 					}
 				})
 			})
@@ -142,8 +152,8 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 			f.scripts["w"] = []string{"done ok"}
 			row := rowOf("w", "k")
 			asked := make(chan error, 1)
-			f.x.Committer = &beside{
-				Committer: f.x.Committer,
+			f.committer.Committer = &beside{
+				Committer: f.committer.Committer,
 				meant:     func(w *journal.Write) bool { return w.Update != nil && w.Update.State.Final() },
 				do:        func() { go func() { asked <- ask(f, row) }() },
 			}
@@ -158,8 +168,8 @@ func TestQuestionBesideTheEnd(t *testing.T) {
 	})
 }
 
-// TestSignalsWhileRunsComeAndGo has many senders beside a run whose place is wanted all the time, and whose commits are lost now and
-// then: each signal is received once, and none is forgotten.
+// TestSignalsWhileRunsComeAndGo has many senders beside a run whose place is wanted all the time, and whose commits are
+// lost now and then: each signal is received once, and none is forgotten.
 func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 	t.Parallel()
 	const senders, each = 8, 10
@@ -176,7 +186,7 @@ func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 			all.Go(func() {
 				for n := range each {
 					signal := message.Signal{Name: "s", Value: abi.MustMarshal(fmt.Sprint(s, "/", n))}
-					for f.x.Signal(t.Context(), RefTo(row), signal) != nil {
+					for f.x.Messages.Signal(t.Context(), request.RefTo(row), signal) != nil {
 						time.Sleep(time.Millisecond)
 					}
 					switch {
@@ -211,7 +221,8 @@ func TestSignalsWhileRunsComeAndGo(t *testing.T) {
 	})
 }
 
-// TestMessageInDoubtForAFullInbox loses a message whose repeat finds no room: its sender is told so, and the execution can be ended.
+// TestMessageInDoubtForAFullInbox loses a message whose repeat finds no room: its sender is told so, and the execution
+// can be ended.
 func TestMessageInDoubtForAFullInbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,14 +236,14 @@ func TestMessageInDoubtForAFullInbox(t *testing.T) {
 		_, err := f.commits.Commit(fill)
 		require.NoError(t, err)
 		f.nextCommits("drop")
-		err = f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.Nil})
+		err = f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{Name: "s", Value: abi.Nil})
 		require.Equal(t, abi.CodeInboxFull, abi.CodeOf(err))
-		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+		require.NoError(t, f.x.Stops.Terminate(t.Context(), request.RefTo(row), "enough"))
 	})
 }
 
-// TestSignalInDoubtBesideAContinue loses the answer to the commit of a signal, and has the run continue as another one before the
-// repeat: the signal is received once.
+// TestSignalInDoubtBesideAContinue loses the answer to the commit of a signal, and has the run continue as another one
+// before the repeat: the signal is received once.
 func TestSignalInDoubtBesideAContinue(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, f *fixture) {
@@ -241,17 +252,27 @@ func TestSignalInDoubtBesideAContinue(t *testing.T) {
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		f.x.Committer = &beside{
-			Committer: f.x.Committer,
-			meant:     func(w *journal.Write) bool { return w.Receive != nil && w.Receive.Kind == journal.SignalMessage },
-			do:        func() { f.nextCommits("lose") },
+		f.committer.Committer = &beside{
+			Committer: f.committer.Committer,
+			meant: func(w *journal.Write) bool {
+				return w.Receive != nil && w.Receive.Kind == journal.SignalMessage
+			},
+			do: func() { f.nextCommits("lose") },
 			then: func() {
 				f.scripts["w"] = []string{"receive s", "receive s", "done ok"}
-				require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "go", Value: abi.Nil}))
+				require.NoError(
+					t,
+					f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "go", Value: abi.Nil}),
+				)
 				synctest.Wait()
 			},
 		}
-		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("once")}))
+		require.NoError(
+			t,
+			f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+				Name: "s", Value: abi.MustMarshal("once"),
+			}),
+		)
 		synctest.Wait()
 		now, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
@@ -264,7 +285,8 @@ func TestSignalInDoubtBesideAContinue(t *testing.T) {
 	})
 }
 
-// TestSignalBesideAResume has a paused execution be resumed, and leave memory, while a sender who has seen it paused commits.
+// TestSignalBesideAResume has a paused execution be resumed, and leave memory, while a sender who has seen it paused
+// commits.
 func TestSignalBesideAResume(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, f *fixture) {
@@ -275,20 +297,26 @@ func TestSignalBesideAResume(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		f.missing = false
-		f.x.Committer = &beside{
-			Committer: f.x.Committer,
+		f.committer.Committer = &beside{
+			Committer: f.committer.Committer,
 			meant:     func(w *journal.Write) bool { return w.Receive != nil },
 			do: func() {
-				go func() { _ = f.x.Resume(t.Context(), RefTo(row)) }()
+				go func() { _ = f.x.Operator.Resume(t.Context(), request.RefTo(row)) }()
 			},
 		}
-		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("heard")}))
+		require.NoError(
+			t,
+			f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+				Name: "s", Value: abi.MustMarshal("heard"),
+			}),
+		)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "heard")
 	})
 }
 
-// TestStopThatCannotBeRead has the store fail when a run that is loaded finds a request to stop: it is loaded again, and does not begin anew.
+// TestStopThatCannotBeRead has the store fail when a run that is loaded finds a request to stop: it is loaded again,
+// and does not begin anew.
 func TestStopThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, f *fixture) {
@@ -296,13 +324,15 @@ func TestStopThatCannotBeRead(t *testing.T) {
 		row := rowOf("w", "k")
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		require.NoError(
+			t, f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}),
+		)
 		synctest.Wait()
 		f.x.evict(row.ID)
 		synctest.Wait()
 		require.False(t, f.x.runs.Has(row.ID))
 		f.noStops = 1
-		require.NoError(t, f.x.Interrupt(t.Context(), RefTo(row), "enough"))
+		require.NoError(t, f.x.Messages.Interrupt(t.Context(), request.RefTo(row), "enough"))
 		time.Sleep(time.Minute)
 		ended, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)

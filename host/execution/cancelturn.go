@@ -2,8 +2,10 @@ package execution
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -26,28 +28,48 @@ type underWay struct {
 	head   *eagerStart // whose turn it may be; or nil
 }
 
-// cancelable returns a context that cancelTurn cancels, until end is called.
-func (r *run) cancelable() (ctx context.Context, end func()) {
-	ctx, cancel := context.WithCancel(r.execs.Host.Context())
-	r.turn.Store(&underWay{cancel, r.eagerStart})
+// progress is the turn for which a run lets its code compute, as other goroutines see it.
+type progress struct {
+	since atomic.Int64             // when the turn began; 0 if there is none, or it is a replay
+	turn  atomic.Pointer[underWay] // nil if there is none
+}
+
+// cancelable returns a context that cancel cancels, until end is called. Head is the eager start of
+// the run; or nil.
+func (p *progress) cancelable(ctx context.Context, head *eagerStart) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	p.turn.Store(&underWay{cancel, head})
 	return ctx, func() {
-		r.turn.Store(nil)
+		p.turn.Store(nil)
 		cancel()
 	}
 }
 
+// cancel breaks off the turn, if there is one.
+func (p *progress) cancel() {
+	if turn := p.turn.Load(); turn != nil {
+		turn.cancel()
+		turn.head.discard()
+	}
+}
+
+// cancelable returns a context that cancelTurn cancels, until end is called.
+func (r *run) cancelable() (ctx context.Context, end func()) {
+	return r.progress.cancelable(r.execs.Host.Context(), r.eagerStart)
+}
+
 // beginTurn says that a turn begins. It has this context, and ends when end is called.
 func (r *run) beginTurn() (ctx context.Context, end func()) {
-	r.turnSince.Store(r.execs.now())
+	r.progress.since.Store(r.execs.now())
 	ctx, ended := r.cancelable()
 	return ctx, func() {
 		ended()
-		r.turnSince.Store(0)
+		r.progress.since.Store(0)
 	}
 }
 
 // turnCanceled reports whether a turn was cancelled, and rebuilds the run if so.
-func (r *run) turnCanceled(ctx context.Context, b batch) bool {
+func (r *run) turnCanceled(ctx context.Context, b ledger.Batch) bool {
 	if !r.wasCanceled(ctx) {
 		return false
 	}
@@ -58,14 +80,14 @@ func (r *run) turnCanceled(ctx context.Context, b batch) bool {
 func (r *run) wasCanceled(ctx context.Context) bool { return ctx.Err() != nil && !r.execs.Host.Over() }
 
 // cancelTurns cancels the turns of an execution until stop is called.
-func (x *Executions) cancelTurns(id journal.ID) (stop func()) {
+func (s *Stops) cancelTurns(id journal.ID) (stop func()) {
 	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
-		ticker := x.Clock.NewTicker(cancelInterval)
+		ticker := s.runs.deps.Clock.NewTicker(cancelInterval)
 		defer ticker.Stop()
 		for {
-			x.cancelTurn(id)
+			s.cancelTurn(id)
 			select {
 			case <-done:
 				return
@@ -77,13 +99,8 @@ func (x *Executions) cancelTurns(id journal.ID) (stop func()) {
 }
 
 // cancelTurn cancels the running turn, if there is one.
-func (x *Executions) cancelTurn(id journal.ID) {
-	r, found := x.runs.Get(id)
-	if !found {
-		return
-	}
-	if turn := r.turn.Load(); turn != nil {
-		turn.cancel()
-		turn.head.discard()
+func (s *Stops) cancelTurn(id journal.ID) {
+	if r, found := s.runs.runs.Get(id); found {
+		r.progress.cancel()
 	}
 }

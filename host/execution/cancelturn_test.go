@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -87,15 +88,17 @@ func TestTerminateBreaksOffATurn(t *testing.T) {
 					crashes := f.countCrashes()
 					begun := time.Now()
 					f.nextCommits(answer)
-					require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
-					require.Less(t, time.Since(begun), turnTimeout, "it does not wait for the time that a turn may take")
+					require.NoError(t, f.x.Stops.Terminate(t.Context(), request.RefTo(row), "enough"))
+					require.Less(
+						t, time.Since(begun), turnTimeout, "it does not wait for the time that a turn may take",
+					)
 					time.Sleep(time.Minute)
 					synctest.Wait()
 					require.Zero(t, crashes.Load())
 					require.Contains(t, f.takeNotes(), "watchers are told: interrupted CR-2046: enough")
 					require.Zero(t, f.x.Memory.Used())
 					require.Zero(t, f.x.Count())
-					over, err := f.x.Load(t.Context(), RefTo(row))
+					over, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
 					require.NoError(t, err)
 					require.Equal(t, journal.Interrupted, over.State)
 				})
@@ -104,8 +107,8 @@ func TestTerminateBreaksOffATurn(t *testing.T) {
 	}
 }
 
-// TestEndThatTheStoreRefuses has the end of an execution be refused once its request is durable: it is tried again, and the
-// turn that was broken off for it is not taken again.
+// TestEndThatTheStoreRefuses has the end of an execution be refused once its request is durable: it is tried again, and
+// the turn that was broken off for it is not taken again.
 func TestEndThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,10 +123,10 @@ func TestEndThatTheStoreRefuses(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, 1, turns.Load())
 		f.nextCommits("fail")
-		require.Error(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+		require.Error(t, f.x.Stops.Terminate(t.Context(), request.RefTo(row), "enough"))
 		f.nextCommits("ok", "fail")
-		require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
-		over, err := f.x.Load(t.Context(), RefTo(row))
+		require.NoError(t, f.x.Stops.Terminate(t.Context(), request.RefTo(row), "enough"))
+		over, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Equal(t, journal.Interrupted, over.State)
 		synctest.Wait()
@@ -162,14 +165,14 @@ func TestTerminateWhileTheStoreFails(t *testing.T) {
 				f.mu.Lock()
 				f.noLoads = 1
 				f.mu.Unlock()
-				require.NoError(t, f.x.Terminate(t.Context(), RefTo(row), "enough"))
+				require.NoError(t, f.x.Stops.Terminate(t.Context(), request.RefTo(row), "enough"))
 				if hold {
 					f.x.runs.Unhold(row.ID)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.Contains(t, f.takeNotes(), "watchers are told: interrupted CR-2046: enough")
-				over, err := f.x.Load(t.Context(), RefTo(row))
+				over, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
 				require.NoError(t, err)
 				require.Equal(t, journal.Interrupted, over.State)
 			})

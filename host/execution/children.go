@@ -5,12 +5,14 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
-// call starts another workflow for a workflow. A send is answered with the name of
-// the execution, a call with its outcome: see results.go.
+// call starts another workflow for a workflow. A send is answered with the name of the execution, a call with its
+// outcome: see results.go.
 func (t *task) call(ctx context.Context, b *abi.Call) {
 	t.execs.Fault.Pass(faultpoint.CallBefore)
 	var child *journal.Execution
@@ -48,10 +50,10 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	call := *b
 	call.OnCancel = ""
 	if t.op.Kind == abi.OpCall {
-		call.OnCancel = policyOf(b)
+		call.OnCancel = ledger.PolicyOf(b)
 	}
 	for {
-		child, existed, err := t.execs.StartChild(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
+		child, existed, err := t.execs.launchCallee(ctx, t.row, step, &call, t.op.Kind == abi.OpCall)
 		if err == nil {
 			child = child.Brief()
 		}
@@ -69,15 +71,17 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	}
 }
 
-// link makes durable that the step came to an execution which another caller had
-// started. Without it a step that is performed again after retention has deleted
-// that execution would start it anew; and retention would delete it while this one
-// waits for it. ErrSwept says that retention was faster: nothing has come of it yet, so
-// the step may look for another one.
+// link makes durable that the step came to an execution which another caller had started. Without it a step that is
+// performed again after retention has deleted that execution would start it anew; and retention would delete it while
+// this one waits for it. ErrSwept says that retention was faster: nothing has come of it yet, so the step may look for
+// another one.
 func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	t.execs.Fault.Pass(faultpoint.LinkBeforeCommit)
 	_, err := t.execs.Committer.Commit(journal.Write{
-		ID: t.row.ID, Run: t.row.Run, Chain: t.row.Chain, Link: &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
+		ID:    t.row.ID,
+		Run:   t.row.Run,
+		Chain: t.row.Chain,
+		Link:  &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
 	})
 	if errors.Is(err, journal.ErrSwept) {
 		return err
@@ -93,19 +97,19 @@ func calleeSwept(name string) *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "%s has finished, and was deleted before its result was read", name)
 }
 
-// interrupt asks another execution to stop for a workflow. One that was asked and has ended
-// since may have been asked by this very step, before a crash.
+// interrupt asks another execution to stop for a workflow. One that was asked and has ended since may have been asked
+// by this very step, before a crash.
 func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
 	failure, decided := t.execs.retryUntilDecided(ctx, "interrupt an execution", func() error {
-		ref, err := RefOf(t.row.Namespace, b.Execution)
+		ref, err := request.RefOf(t.row.Namespace, b.Execution)
 		if err != nil {
 			return err
 		}
-		err = t.execs.Interrupt(ctx, ref, b.Reason)
+		err = t.execs.Messages.Interrupt(ctx, ref, b.Reason)
 		if abi.CodeOf(err) != abi.CodeAlreadyOver {
 			return err
 		}
-		row, lerr := t.execs.Load(ctx, ref)
+		row, lerr := t.execs.Rows.Load(ctx, ref)
 		if lerr == nil && row.Interrupt != nil {
 			return nil
 		}

@@ -4,13 +4,14 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
 
-// A workflow that goes on for years ends its run now and then, and another one takes its
-// place: with an empty journal, under the same name.
+// A workflow that goes on for years ends its run now and then, and another one takes its place: with an empty journal,
+// under the same name.
 //
 // Invariants:
 //
@@ -22,20 +23,20 @@ import (
 //     ignored: notices of tasks name their run.
 //  3. Callers that query the execution or wait for it mean the chain of runs, and do not notice.
 //
-// If the answer to the commit is lost, the run is loaded: the row names the new run or the
-// old one. The old one takes its last turn again.
+// If the answer to the commit is lost, the run is loaded: the row names the new run or the old one. The old one takes
+// its last turn again.
 
 // errContinued says that a run which was being loaded has continued as another one.
 var errContinued = errors.New("execution: it has continued as another run")
 
-// nextRun is the run that takes the place of this one, if the turn says so; nil if not. An
-// input that does not fit is the failure of the workflow.
+// nextRun is the run that takes the place of this one, if the turn says so; nil if not. An input that does not fit is
+// the failure of the workflow.
 func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	if !turn.Continues() {
 		return nil, nil
 	}
 	asked := turn.Outcome.Continue
-	next, err := r.execs.Continue(r.execs.Host.Context(), r.row, asked.Input)
+	next, err := r.execs.Programs.Continuation(r.execs.Host.Context(), r.row, asked.Input)
 	var misfit *abi.Error
 	if errors.As(err, &misfit) && misfit.Code == abi.CodeBadInput {
 		failure := *misfit
@@ -48,32 +49,27 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	}
 	next.Run = journal.NewRunID()
 	next.Pinned.Seed, next.Pinned.OnCancel, next.Pinned.ReplyTo = next.Run, r.row.Pinned.OnCancel, r.row.Pinned.ReplyTo
-	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.execs.now()) })
 	return &next, nil
 }
 
 // goOnAs has another run take the place of this one, with the effects of the last turn. It reports
 // that the run does not go on: the other one begins when it is its turn, as any execution does that
 // has something to do.
-func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
-	w := d.write
-	next.Pinned.Unread = d.fate.Unread
-	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
-	w.Hold = nil                                     // the other run is given the unanswered updates
+func (r *run) goOnAs(next journal.RunID, b ledger.Batch, turn guest.Turn, did ledger.Effects, d ledger.Decision) bool {
 	r.execs.Fault.Pass(faultpoint.ContinueBeforeCommit)
-	d.did.pass(r.execs.Fault, faultpoint.AnswerBeforeCommit)
-	return r.commit("continue as a new run", w, b, func() bool {
+	passAnswers(r.execs.Fault, did, faultpoint.AnswerBeforeCommit)
+	return r.commit("continue as a new run", d.Write, b, func() bool {
 		r.execs.Fault.Pass(faultpoint.ContinueAfterCommit)
-		d.did.pass(r.execs.Fault, faultpoint.AnswerAfterCommit)
-		r.tellCallers(d.did)
-		r.logTurn(turn)
+		passAnswers(r.execs.Fault, did, faultpoint.AnswerAfterCommit)
+		r.tellCallers(did)
+		r.turnLog().write(turn)
 		r.execs.metrics.continued.Inc()
-		r.log.Debug("continues as a new run", "run", next.Run)
+		r.log.Debug("continues as a new run", "run", next)
 		r.setSection(journal.StepID{})
-		r.beginAnew(next.Run)
+		r.beginAnew(next)
 		r.unload()
-		r.fresh = true
-		r.requeue(wake{})
+		r.life.continueAs()
+		r.hand.requeue(wake{})
 		return false
 	})
 }

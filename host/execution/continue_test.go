@@ -17,6 +17,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
@@ -25,12 +26,16 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// continuation has a run continued by its own code; an input of 7 does not fit.
-func continuation(_ context.Context, row *journal.Execution, input []byte) (journal.Continuation, error) {
+// Continuation has a run continued by its own code; an input of 7 does not fit.
+func (*scriptedPrograms) Continuation(
+	_ context.Context, row *journal.Execution, input []byte,
+) (journal.Continuation, error) {
 	if bytes.Equal(input, abi.MustMarshal(7)) {
 		return journal.Continuation{}, abi.Errorf(abi.CodeBadInput, "it is a number")
 	}
-	return journal.Continuation{Input: input, Digest: row.Digest, Pinned: journal.Pinned{Format: journal.CurrentFormat}}, nil
+	return journal.Continuation{
+		Input: input, Digest: row.Digest, Pinned: journal.Pinned{Format: journal.CurrentFormat},
+	}, nil
 }
 
 // relayGuest is an instance of a workflow that receives signals for ever: a few of them in each
@@ -54,7 +59,13 @@ type relayGuest struct {
 func openRelay(_ context.Context, row *journal.Execution) (Opening, error) {
 	copied := *row
 	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) {
-		g := &relayGuest{row: &copied, wanted: 1 + int(copied.Pinned.Seed[0]%3), kinds: map[uint32]string{}, clock: copied.Pinned.Time, seen: op.Occurrences{}}
+		g := &relayGuest{
+			row:    &copied,
+			wanted: 1 + int(copied.Pinned.Seed[0]%3),
+			kinds:  map[uint32]string{},
+			clock:  copied.Pinned.Time,
+			seen:   op.Occurrences{},
+		}
 		return g, abi.Unmarshal(copied.Input, &g.got)
 	}}, nil
 }
@@ -82,7 +93,9 @@ func (g *relayGuest) Start(context.Context) (guest.Turn, error) {
 	g.issue(&turn, abi.OpInterrupted, &abi.Interrupted{})
 	g.issue(&turn, abi.OpReceive, &abi.Receive{Name: "s"})
 	g.issue(&turn, abi.OpSleep, &abi.Sleep{Duration: int64(3 * time.Second)})
-	g.issue(&turn, abi.OpActivity, &abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3}})
+	g.issue(&turn, abi.OpActivity, &abi.Activity{
+		Name: "a", Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3},
+	})
 	return g.look(turn), nil
 }
 
@@ -132,10 +145,9 @@ func (g *relayGuest) look(turn guest.Turn) guest.Turn {
 	return turn
 }
 
-// TestChains has executions live random lives that continue as new runs all the while, with
-// signals sent to them, hosts that crash and commits whose answers are lost. In the end each
-// signal that was acknowledged has been received once, by one of the runs, and all of them in
-// the order in which they were sent; a request to stop is known to the last.
+// TestChains has executions live random lives that continue as new runs all the while, with signals sent to them, hosts
+// that crash and commits whose answers are lost. In the end each signal that was acknowledged has been received once,
+// by one of the runs, and all of them in the order in which they were sent; a request to stop is known to the last.
 func TestChains(t *testing.T) {
 	t.Parallel()
 	lives, seed := number(t, "CRUSTER_LIVES", 60), number(t, "CRUSTER_SEED", rand.Uint64())
@@ -220,7 +232,7 @@ func relayEnd(l *living, run *promised) (continued uint32, fault string) {
 	for tries := 0; ; tries++ {
 		l.request(run, []string{"resume"})
 		l.pass(5 * time.Second)
-		l.ask(func(ctx context.Context) error { return l.f.x.Signal(ctx, RefTo(run.row), last) })
+		l.ask(func(ctx context.Context) error { return l.f.x.Messages.Signal(ctx, request.RefTo(run.row), last) })
 		l.pass(5 * time.Second)
 		var err error
 		row, err = l.f.store.Load(context.Background(), run.row.ID)
@@ -272,16 +284,21 @@ func TestContinue(t *testing.T) {
 		activities := &noActivities{}
 		f := newFixtureOf(t, openRelay, activities)
 		row := rowOf("w", "k")
-		waiting := f.x.AwaitEnd(RefTo(row))
+		waiting := f.x.Ends.Await(request.RefTo(row))
 		defer waiting.Stop()
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		for i := range 20 {
-			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal(fmt.Sprint(i))}))
+			require.NoError(
+				t,
+				f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+					Name: "s", Value: abi.MustMarshal(fmt.Sprint(i)),
+				}),
+			)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		now, err := f.x.Load(t.Context(), RefTo(row))
+		now, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.NotEqual(t, row.Run, now.Run)
 		require.Equal(t, row.CreatedAt, now.CreatedAt)
@@ -289,15 +306,23 @@ func TestContinue(t *testing.T) {
 		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 100})
 		require.NoError(t, err)
 		require.Less(t, len(entries), 4)
-		require.EqualValues(t, 1, activities.begun.Load()-activities.ended.Load(), "the host gives up what only the old runs waited for")
-		answer, err := f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "told"})
+		require.EqualValues(
+			t, 1, activities.begun.Load()-activities.ended.Load(),
+			"the host gives up what only the old runs waited for",
+		)
+		answer, err := f.x.Queries.Query(t.Context(), request.RefTo(row), abi.Query{Name: "told"})
 		require.NoError(t, err)
 		require.Equal(t, "20", outcomeText(answer.Value, answer.Error))
 
-		_, err = f.x.Fork(t.Context(), row, rowOf("w", "fork"), 0)
+		_, err = f.x.Recoder.Fork(t.Context(), row, rowOf("w", "fork"), 0)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), "nothing is left of the first run")
 
-		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("end")}))
+		require.NoError(
+			t,
+			f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+				Name: "s", Value: abi.MustMarshal("end"),
+			}),
+		)
 		time.Sleep(time.Minute)
 		ended, err := waiting.Result(t.Context())
 		require.NoError(t, err)
@@ -311,12 +336,14 @@ func TestContinueMisfit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixtureOf(t, func(ctx context.Context, row *journal.Execution) (Opening, error) {
-			return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return misfit{}, nil }}, nil
+			return Opening{
+				Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return misfit{}, nil },
+			}, nil
 		}, &noActivities{})
 		row := rowOf("w", "k")
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
-		ended, err := f.x.Wait(t.Context(), RefTo(row))
+		ended, err := f.x.Ends.Wait(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Equal(t, journal.Failed, ended.State)
 		require.Equal(t, abi.CodeBadInput, ended.Error.Code)
@@ -343,7 +370,10 @@ var hoarded = []string{"a", "b", "c"}
 func openHoarder(_ context.Context, row *journal.Execution) (Opening, error) {
 	copied := *row
 	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) {
-		return &hoarder{&relayGuest{row: &copied, kinds: map[uint32]string{}, clock: copied.Pinned.Time, seen: op.Occurrences{}}, map[string]int{}}, nil
+		return &hoarder{
+			&relayGuest{row: &copied, kinds: map[uint32]string{}, clock: copied.Pinned.Time, seen: op.Occurrences{}},
+			map[string]int{},
+		}, nil
 	}}, nil
 }
 
@@ -381,12 +411,20 @@ func TestLargeUnreadSignals(t *testing.T) {
 		value := abi.MustMarshal(strings.Repeat("x", abi.MaxPayload-5))
 		require.Len(t, value, abi.MaxPayload)
 		for _, name := range hoarded {
-			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: name, Value: value, Origin: journal.NewOrigin()}))
+			require.NoError(
+				t,
+				f.x.Messages.Signal(t.Context(), request.RefTo(row), message.Signal{
+					Name: name, Value: value, Origin: journal.NewOrigin(),
+				}),
+			)
 		}
-		ended, err := f.x.Wait(t.Context(), RefTo(row))
+		ended, err := f.x.Ends.Wait(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
-		require.Equal(t, fmt.Sprintf("map[a:%d b:%d c:%d] [a b c]", abi.MaxPayload, abi.MaxPayload, abi.MaxPayload), outcomeText(ended.Value, nil))
+		require.Equal(
+			t, fmt.Sprintf("map[a:%d b:%d c:%d] [a b c]", abi.MaxPayload, abi.MaxPayload, abi.MaxPayload),
+			outcomeText(ended.Value, nil),
+		)
 		left, err := f.store.Inbox(t.Context(), row.Receiver(), 0)
 		require.NoError(t, err)
 		require.Empty(t, left)

@@ -3,10 +3,9 @@
 //
 // # How an execution runs
 //
-// An execution in memory is a run, an actor of host/actor: it has a box of
-// notices, the ops that its guest has issued and not been answered yet (the
-// [ledger]) and, while it is warm, an instance. It works only while it has
-// notices; in between it holds no goroutine. Work proceeds in turns:
+// An execution in memory is a run, an actor of host/actor: it has a box of notices, the ops that its guest has issued
+// and not been answered yet (the ledger) and, while it is warm, an instance. It works only while it has notices; in
+// between it holds no goroutine. Work proceeds in turns:
 //
 //	gather completions → hand them to the guest → take the ops it issues
 //	→ commit → let the effects out
@@ -19,10 +18,9 @@
 // outcome of the write, the instance and everything it issued are thrown away and rebuilt from the
 // journal; outcomes that were not journaled are kept and delivered again.
 //
-// The naive order, commit each completion and then deliver it, costs a commit more
-// for every timer and for every result. This one runs a workflow of N activities
-// in N+1 commits: one for the start and one for each activity; the result travels with
-// the last.
+// The naive order, commit each completion and then deliver it, costs a commit more for every timer and for every
+// result. This one runs a workflow of N activities in N+1 commits: one for the start and one for each activity; the
+// result travels with the last.
 //
 // # The second way into the journal
 //
@@ -43,14 +41,14 @@
 // A commit whose answer was lost may have taken effect. The run then no longer knows its own row:
 // it keeps the outcomes it owes to the guest, discards all else, reloads and goes by the store.
 // Requests from outside are received again after that; each can see from the row whether it has
-// been done. Messages are committed by their senders (send.go). A transaction of an activity is
+// been done. Messages are committed by their senders (request). A transaction of an activity is
 // looked up by its entry. So nothing is done twice, and no caller misses the lost answer.
 //
 // # When the host is to blame
 //
-// A panic of the host, an entry that does not decode: the run is forgotten and its row
-// paused (fault.go). A host that ended during an attempt of an activity: the next one
-// counts that in the journal before it repeats the attempt (lostattempts.go).
+// A panic of the host, an entry that does not decode: the run is forgotten and its row paused (fault.go). A host that
+// ended during an attempt of an activity: the next one counts that in the journal before it repeats the attempt
+// (lostattempts.go).
 //
 // # What wakes an execution
 //
@@ -95,7 +93,16 @@
 //
 // # Where to read
 //
-// The package imports the rooms below it (actor, guest, replay, message, op,
-// activity, decide, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never package host.
-// Start at run.go, then ledger.go, turn.go, load.go.
+// The package imports the rooms below it (its own ledger; actor, guest, replay, message, op,
+// activity, admission, decide, program, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never
+// package host.
+//
+// Package ledger decides the meaning of a turn: which completions it delivers, and the write that
+// makes it durable. Start there at ledger.go and decide.go. Then read run.go and turn.go: a turn
+// gathers, hands over, has the ledger decide, commits, and releases. The phases of a run are in
+// phase.go, and its parts in files of their own: instance.go (its guest and the memory of that;
+// room.go), taskset.go (the work of the host for its ops; tasks.go), mail.go (the known part of
+// its inbox; settlements.go), hand.go (notices that are not handled yet), failures.go (crashes and
+// setbacks), cancelturn.go (the turn in progress). load.go brings a run into memory, and the
+// rebuilder in hibernate.go its guest.
 package execution

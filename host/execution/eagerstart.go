@@ -11,9 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// eagerStart is the first turn of an execution, taken while its start is being committed:
-// a flush of the disk takes longer than most first turns, and there is nothing else to do
-// for the execution meanwhile.
+// eagerStart is the first turn of an execution, taken while its start is being committed: a flush of the disk takes
+// longer than most first turns, and there is nothing else to do for the execution meanwhile.
 //
 // Invariants: nothing of it leaves the host before the start is durable. A first turn only
 // computes; its ops, log lines and result are in the turn, and the run releases them when it has
@@ -24,11 +23,10 @@ import (
 // as in any turn, and may evict others: an aborted turn would be taken once more, and most starts
 // are new.
 //
-// The turn is a function of the row alone. So a guest that did not survive it would not survive
-// it if the run took it: the failure is the run's own, its first crash, and not found out once
-// more. An endless turn would take all of its time twice. Whatever else ends an eager start says
-// nothing about the guest (there is no memory, it was discarded, the host ends or panicked): that
-// came to nothing, and is no loss, since the run takes the turn itself.
+// The turn is a function of the row alone. So a guest that did not survive it would not survive it if the run took it:
+// the failure is the run's own, its first crash, and not found out once more. An endless turn would take all of its
+// time twice. Whatever else ends an eager start says nothing about the guest (there is no memory, it was discarded, the
+// host ends or panicked): that came to nothing, and is no loss, since the run takes the turn itself.
 type eagerStart struct {
 	heads  *eagerStarts
 	over   chan struct{} // closed when the turn has ended
@@ -43,19 +41,21 @@ type eagerStart struct {
 
 // beginEagerly begins the first turn of an execution whose start is being committed. It returns
 // nil if there is no room for it.
-func (x *Executions) beginEagerly(row *journal.Execution) *eagerStart {
-	if x.NoHeadStarts || x.Host.Draining() {
+func (st *starter) beginEagerly(row *journal.Execution) *eagerStart {
+	if st.deps.NoHeadStarts || st.deps.Host.Draining() {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(x.Host.Context())
-	h := &eagerStart{heads: &x.eagerStarts, over: make(chan struct{}), cancel: cancel}
-	if !x.group.Go(func() {
+	ctx, cancel := context.WithCancel(st.deps.Host.Context())
+	h := &eagerStart{heads: st.eager, over: make(chan struct{}), cancel: cancel}
+	if !st.group.Go(func() {
 		defer close(h.over)
 		defer cancel()
-		if f := guarded(func() { h.take(ctx, x, row) }); f != nil {
-			x.Logger.Warn("a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.What)
+		if f := guarded(func() { h.take(ctx, st, row) }); f != nil {
+			st.deps.Logger.Warn(
+				"a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.What,
+			)
 		}
-		x.Memory.Look() // its memory can be reclaimed from now on
+		st.deps.Memory.Look() // its memory can be reclaimed from now on
 	}) {
 		cancel()
 		return nil
@@ -64,7 +64,7 @@ func (x *Executions) beginEagerly(row *journal.Execution) *eagerStart {
 }
 
 // take takes the turn.
-func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execution) {
+func (h *eagerStart) take(ctx context.Context, st *starter, row *journal.Execution) {
 	var g *admitted
 	kept := false
 	defer func() {
@@ -72,14 +72,14 @@ func (h *eagerStart) take(ctx context.Context, x *Executions, row *journal.Execu
 			g.Close()
 		}
 	}()
-	turn, err := x.startGuest(ctx, row, x.OpenGuest, x.admitNow, func(made *admitted) { g = made })
+	turn, err := st.guests.start(ctx, row, st.deps.Programs.Open, st.admitNow, func(made *admitted) { g = made })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.unwanted:
 	case err == nil:
 		h.guest, h.turn, kept = g, turn, true
-		x.eagerStarts.add(h)
+		st.eager.add(h)
 	case g != nil && ctx.Err() == nil && !abi.IsOfHost(err):
 		h.turn, h.failed = turn, err
 	}
@@ -121,8 +121,8 @@ func (s *eagerStarts) any() *eagerStart {
 var errNoRoom = errors.New("execution: no memory to spare")
 
 // admitNow is a permit for an instance if there is memory to spare.
-func (x *Executions) admitNow(_ context.Context, bytes int64) (*budget.Permit, error) {
-	permit, ok := x.Memory.TryAcquire(bytes)
+func (st *starter) admitNow(_ context.Context, bytes int64) (*budget.Permit, error) {
+	permit, ok := st.deps.Memory.TryAcquire(bytes)
 	if !ok {
 		return nil, errNoRoom
 	}

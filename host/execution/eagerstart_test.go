@@ -17,8 +17,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// beforeStart does something while the commit of a start is under way. If it returns an
-// error, the start is not committed.
+// beforeStart does something while the commit of a start is under way. If it returns an error, the start is not
+// committed.
 type beforeStart struct {
 	Committer
 	do func() error
@@ -33,14 +33,14 @@ func (c *beforeStart) Commit(w journal.Write) (journal.Result, error) {
 	return c.Committer.Commit(w)
 }
 
-// TestHeadStart takes the first turn while the start is being committed. Nothing comes of
-// it before the start is durable, and then the turn is not taken again.
+// TestHeadStart takes the first turn while the start is being committed. Nothing comes of it before the start is
+// durable, and then the turn is not taken again.
 func TestHeadStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"activity a", "done ok"}
-		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+		f.committer.Committer = &beforeStart{f.committer.Committer, func() error {
 			synctest.Wait()
 			require.Equal(t, "guest start\n", f.takeNotes(), "the turn is taken, and the activity does not begin")
 			return nil
@@ -53,15 +53,15 @@ func TestHeadStart(t *testing.T) {
 	})
 }
 
-// TestHeadStartOfAFailedStart has the store refuse a start whose first turn was taken, and
-// find that there is one of the same name already.
+// TestHeadStartOfAFailedStart has the store refuse a start whose first turn was taken, and find that there is one of
+// the same name already.
 func TestHeadStartOfAFailedStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
-		committer := f.x.Committer
-		f.x.Committer = &beforeStart{committer, func() error {
+		committer := f.committer.Committer
+		f.committer.Committer = &beforeStart{committer, func() error {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}
@@ -72,7 +72,7 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 		require.Zero(t, f.x.Memory.Used())
 		require.Zero(t, f.x.Count())
 
-		f.x.Committer = committer
+		f.committer.Committer = committer
 		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
@@ -107,8 +107,8 @@ func (f *fixture) slowFirstTurns() (may chan struct{}) {
 
 // guestsAre has guests be something else from now on.
 func (f *fixture) guestsAre(something func(Guest) Guest) {
-	open := f.x.OpenGuest
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+	open := f.programs.open
+	f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)
 		inner := opening.Open
 		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
@@ -127,11 +127,11 @@ func TestHeadStartThatTakesLong(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
 		may := f.slowFirstTurns()
-		committer := f.x.Committer
-		f.x.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
+		committer := f.committer.Committer
+		f.committer.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
 		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Error(t, err)
-		f.x.Committer = committer
+		f.committer.Committer = committer
 		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
@@ -197,7 +197,9 @@ func TestEndlessHeadStart(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, crashLimit, turns.Load(), "the turn ahead of the start was taken again")
 		require.EqualValues(t, crashLimit, crashes.Load())
-		require.Contains(t, f.takeNotes(), "watchers are told: paused CR-2010: the workflow crashed 3 times in a row; last: CR-4005")
+		require.Contains(
+			t, f.takeNotes(), "watchers are told: paused CR-2010: the workflow crashed 3 times in a row; last: CR-4005",
+		)
 		require.Zero(t, f.x.Memory.Used())
 	})
 }
@@ -212,9 +214,9 @@ func TestEndlessHeadStartInVain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t)
 				f.scripts["w"] = []string{"done ok"}
-				open, committer := f.x.OpenGuest, f.x.Committer
+				open, committer := f.programs.open, f.committer.Committer
 				turns := f.endless()
-				f.x.Committer = &beforeStart{committer, func() error {
+				f.committer.Committer = &beforeStart{committer, func() error {
 					time.Sleep(meanwhile)
 					synctest.Wait()
 					return errors.New("the disk is full")
@@ -227,7 +229,7 @@ func TestEndlessHeadStartInVain(t *testing.T) {
 				require.Zero(t, f.x.Memory.Used())
 				require.Zero(t, f.x.Count())
 
-				f.x.Committer, f.x.OpenGuest = committer, open
+				f.committer.Committer, f.programs.open = committer, open
 				_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 				require.NoError(t, err)
 				synctest.Wait()
@@ -264,8 +266,8 @@ func TestHeadStartThatTheHostBreaks(t *testing.T) {
 			f := newFixture(t)
 			f.scripts["w"] = []string{"done ok"}
 			crashes := f.countCrashes()
-			open, broken := f.x.OpenGuest, false
-			f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+			open, broken := f.programs.open, false
+			f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 				opening, err := open(ctx, row)
 				inner := opening.Open
 				opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
@@ -282,7 +284,9 @@ func TestHeadStartThatTheHostBreaks(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait()
 			require.True(t, broken)
-			require.Equal(t, "instance dropped\nguest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
+			require.Equal(
+				t, "instance dropped\nguest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes(),
+			)
 			require.Zero(t, crashes.Load())
 		})
 	}
@@ -298,8 +302,8 @@ func (g brokenGuest) Start(context.Context) (guest.Turn, error) {
 	return guest.Turn{}, abi.Errorf(g.code, "injected")
 }
 
-// TestNoMemoryForAHeadStart starts an execution while others have all of the memory. Its
-// first turn is taken once it is durable: it is no reason to evict before that.
+// TestNoMemoryForAHeadStart starts an execution while others have all of the memory. Its first turn is taken once it is
+// durable: it is no reason to evict before that.
 func TestNoMemoryForAHeadStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -307,7 +311,7 @@ func TestNoMemoryForAHeadStart(t *testing.T) {
 		f.scripts["w"] = []string{"done ok"}
 		all, err := f.x.Memory.Acquire(t.Context(), f.x.Memory.Total())
 		require.NoError(t, err)
-		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+		f.committer.Committer = &beforeStart{f.committer.Committer, func() error {
 			synctest.Wait()
 			require.Empty(t, f.takeNotes())
 			require.Zero(t, f.x.Memory.Waiting(), "it waits for memory")
@@ -321,15 +325,15 @@ func TestNoMemoryForAHeadStart(t *testing.T) {
 	})
 }
 
-// TestHeadStartThatPanics has the host fail in a first turn ahead of its start. The run
-// takes the turn itself, and whatever is wrong with it is its trouble then.
+// TestHeadStartThatPanics has the host fail in a first turn ahead of its start. The run takes the turn itself, and
+// whatever is wrong with it is its trouble then.
 func TestHeadStartThatPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
-		open, opened := f.x.OpenGuest, 0
-		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		open, opened := f.programs.open, 0
+		f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 			if opened++; opened == 1 {
 				panic("injected")
 			}

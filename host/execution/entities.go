@@ -17,11 +17,16 @@ var ErrLeft = errors.New("execution: the entity will send its answer")
 // the answer comes as the result of a callee does.
 type Entities interface {
 	// Call has an entity perform an operation, and returns the outcome.
-	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{}) (abi.Outcome, error)
+	Call(
+		ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage,
+		left <-chan struct{},
+	) (abi.Outcome, error)
 	// Lock locks entities for a step, one after the other. Those that are locked stay so, also if
 	// others are not, until the section of the step ends. If the answer comes later, it says that
 	// the step is to ask again.
-	Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error
+	Lock(
+		ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{},
+	) error
 	// Unlocked says that the section of a step has ended.
 	Unlocked(step journal.Caller)
 	// Send hands an operation over to an entity, and returns once that is durable.

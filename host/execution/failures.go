@@ -5,40 +5,57 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/journal"
 )
 
-// failedAttempt is an attempt of an activity that has failed, for the log of the host: the journal
-// has it too, for readers who look for it. The zero value stands for an op that was no longer
-// waited for.
-type failedAttempt struct {
-	activity string
-	number   uint32
-	err      *abi.Error
-	// last says that no other attempt follows; if one does, then after delay.
-	last  bool
-	delay time.Duration
+// failures counts the failures of a run, one after the other.
+type failures struct {
+	crashes  int           // of the guest
+	setbacks int           // of the store
+	rest     time.Duration // that the run wants after the last setback
 }
 
-// writeTo logs the failure. An attempt that is repeated is news, and an activity that is given up
-// is a warning: the reaction of the workflow is not known yet.
-func (f failedAttempt) writeTo(log *slog.Logger) {
+// backOff has the run rest a little, longer each time.
+func (f *failures) backOff() time.Duration {
+	f.setbacks++
+	f.rest = min(time.Duration(f.setbacks)*50*time.Millisecond, 5*time.Second)
+	return f.rest
+}
+
+// takeRest hands over the rest that the run wants.
+func (f *failures) takeRest() time.Duration {
+	rest := f.rest
+	f.rest = 0
+	return rest
+}
+
+// logFailed logs a failed attempt for the host: the journal has it too, for readers who look for it.
+// An attempt that is repeated is news, and an activity that is given up is a warning: the reaction
+// of the workflow is not known yet.
+func logFailed(log *slog.Logger, f ledger.FailedAttempt) {
 	switch {
-	case f.err == nil:
-	case f.last:
-		log.Warn("an activity failed", "activity", f.activity, "attempts", f.number, "code", f.err.Code, "error", guestlog.Error(f.err))
+	case f.Err == nil:
+	case f.Last:
+		log.Warn(
+			"an activity failed", "activity", f.Activity, "attempts", f.Number, "code", f.Err.Code, "error",
+			guestlog.Error(f.Err),
+		)
 	default:
-		log.Info("an attempt failed; trying again", "activity", f.activity, "attempt", f.number, "again", f.delay, "code", f.err.Code, "error", guestlog.Error(f.err))
+		log.Info(
+			"an attempt failed; trying again", "activity", f.Activity, "attempt", f.Number, "again", f.Delay, "code",
+			f.Err.Code, "error", guestlog.Error(f.Err),
+		)
 	}
 }
 
 // logEnd logs the end of the execution. Only a failure is worth a line on most hosts; one by an
 // operator has it.
-func (r *run) logEnd() {
-	if err := r.row.Error; r.row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
-		r.log.Warn("the workflow failed", "code", err.Code, "error", guestlog.Error(err))
+func logEnd(log *slog.Logger, row *journal.Execution) {
+	if err := row.Error; row.State == journal.Failed && err != nil && err.Code != abi.CodeFailedByOperator {
+		log.Warn("the workflow failed", "code", err.Code, "error", guestlog.Error(err))
 		return
 	}
-	r.log.Debug("finished", "state", r.row.State)
+	log.Debug("finished", "state", row.State)
 }

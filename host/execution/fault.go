@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/hostfault"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -42,21 +44,25 @@ type faultBundle struct {
 	Turn      uint64 `msgpack:"turn"`
 }
 
-// bundle collects the data of a bug report.
-func (r *run) bundle(f *hostFault) faultBundle {
-	b := faultBundle{Build: build(), Go: runtime.Version(), Stack: string(f.Stack[:min(len(f.Stack), maxFaultStack)])}
-	if r.row != nil {
-		b.Digest = r.row.Digest
+// bundle collects the data of a bug report about a run at a position of its journal.
+func (f *hostFault) bundle(row *journal.Execution, at replay.Position) faultBundle {
+	b := faultBundle{
+		Build:     build(),
+		Delivered: at.Seq,
+		Go:        runtime.Version(),
+		Stack:     string(f.Stack[:min(len(f.Stack), maxFaultStack)]),
+		Turn:      at.Turn,
+	}
+	if row != nil {
+		b.Digest = row.Digest
 	}
 	if d := f.damaged; d != nil {
 		b.Entry, b.Bytes = d.Seq, hex.EncodeToString(d.Bytes[:min(len(d.Bytes), maxFaultBytes)])
 	}
-	r.locked(func(l *ledger) { b.Delivered, b.Turn = l.delivered, l.turn })
 	return b
 }
 
-// guarded runs a part of the work on one execution. It returns the fault if that
-// panicked.
+// guarded runs a part of the work on one execution. It returns the fault if that panicked.
 func guarded(work func()) *hostFault {
 	if f := hostfault.Guard(work); f != nil {
 		return &hostFault{Fault: *f}
@@ -68,10 +74,12 @@ func guarded(work func()) *hostFault {
 // has all of it.
 func (r *run) report(f *hostFault) *abi.Error {
 	r.execs.metrics.faults.Inc()
-	b := r.bundle(f)
+	b := f.bundle(r.row, look(r.ledger, (*ledger.Ledger).Position))
 	r.log.Error("host fault: one execution is paused, the others go on; please report this line",
-		"code", abi.CodeHostFault, "id", r.id, "fault", f.What, "digest", b.Digest, "delivered", b.Delivered, "turn", b.Turn,
-		"build", b.Build, "go", b.Go, "stack", string(f.Stack))
+		"code", abi.CodeHostFault, "id", r.id, "fault", f.What, "digest", b.Digest, "delivered", b.Delivered, "turn",
+		b.Turn,
+		"build", b.Build, "go", b.Go, "stack", string(f.Stack),
+	)
 	reason := abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.What)
 	reason.Details = abi.MustMarshal(&b)
 	return reason
@@ -97,39 +105,43 @@ func build() string {
 // not possible the run stays in memory and refuses all requests but to resume and to terminate, and
 // nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
-	r.fault = r.report(f)
-	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
-	refuseAll(r.takeAgain(), r.fault)
-	for _, letGo := range []func(){r.dropGuest, r.stopTasks} {
+	r.life.quarantine(r.report(f))
+	refuseAll(r.tasks.resolveReserved(r.run, r.hand.takeWaiting(notices)), r.life.fault)
+	refuseAll(r.hand.takeAgain(), r.life.fault)
+	for _, letGo := range []func(){r.instance.drop, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
 		}
 	}
-	r.guest, r.row, r.begun, r.recovering, r.published = nil, nil, false, false, nil
-	r.waiting, r.pendingWrite, r.stuck, r.crashes = nil, nil, nil, 0
+	r.instance.guest, r.row, r.published = nil, nil, nil
+	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
-	r.execs.tellStops(r.undecidedSends)
-	r.undecidedSends, r.stops = nil, nil
+	r.execs.Stops.tell(r.mail.undecided)
+	r.mail.forgetUndecided()
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.
 func (r *run) pauseFaulty() {
 	var err error
-	if again := guarded(func() { err = r.commitFaultyPause() }); again != nil {
+	if again := guarded(func() { err = r.execs.commitFaultyPause(r.id, r.life.fault) }); again != nil {
 		err = errors.New(again.What)
 	}
 	if err != nil && !r.execs.Host.Over() {
-		r.log.Error("a faulty execution could not be paused; it is held until it can be", "id", r.id, "error", err, "again", quarantineRetry)
+		r.log.Error(
+			"a faulty execution could not be paused; it is held until it can be", "id", r.id, "error", err, "again",
+			quarantineRetry,
+		)
 		r.execs.Timers.Set(r.id, r.execs.Clock.Now().Add(quarantineRetry).UnixNano())
 		return
 	}
-	r.fault = nil
+	r.life.release()
 	r.execs.Timers.Set(r.id, journal.Never)
 }
 
-// commitFaultyPause goes by the row in the store, not by the state of the run.
-func (r *run) commitFaultyPause() error {
-	row, err := r.execs.Store.Brief(r.execs.Host.Context(), r.id)
+// commitFaultyPause pauses an execution because of a fault. It goes by the row in the store, not by
+// the state of the run.
+func (x *Executions) commitFaultyPause(id journal.ID, fault *abi.Error) error {
+	row, err := x.Store.Brief(x.Host.Context(), id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
@@ -137,20 +149,23 @@ func (r *run) commitFaultyPause() error {
 		return err
 	}
 	if row.State == journal.Running {
-		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting, Section: row.Section}
-		if _, err := r.execs.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
+		u := journal.Update{
+			State: journal.Paused, WakeAt: journal.Never, Error: fault, Waiting: row.Waiting, Section: row.Section,
+		}
+		if _, err := x.Committer.Commit(journal.Write{ID: id, Run: row.Run, Chain: row.Chain, Update: &u}); err != nil {
 			return err
 		}
 		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
-		r.execs.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+		x.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 	}
-	r.execs.Watchers.Notify(row)
-	r.execs.tellAnswered(r.execs.Host.Context(), row)
+	x.Watchers.Notify(row)
+	x.Updates.TellAnswered(x.Host.Context(), row)
 	if row.State.Final() {
-		if inbox, err := r.execs.Store.Inbox(r.execs.Host.Context(), row.Receiver(), 0); err == nil { // else the next scan finds them
-			var l ledger
-			l.open(inbox)
-			r.execs.announceEnd(row, l.awaited)
+		// else the next scan finds them
+		if inbox, err := x.Store.Inbox(x.Host.Context(), row.Receiver(), 0); err == nil {
+			l := ledger.New()
+			l.Open(inbox)
+			x.announceEnd(row, l.Awaited())
 		}
 	}
 	return nil
@@ -159,27 +174,26 @@ func (r *run) commitFaultyPause() error {
 // receiveQuarantined receives for a run whose pause could not be committed. A request to terminate it is durable, and
 // waits for the pause; one to interrupt it is found when the execution is resumed.
 func (r *run) receiveQuarantined(notices []notice) {
-	notices = r.resolveReserved(notices)
+	notices = r.tasks.resolveReserved(r.run, notices)
 	for i, m := range notices {
 		switch m := content(m).(type) {
 		case resumeRequest:
-			r.fault = nil
+			r.life.release()
 			m.reply <- nil
-			r.requeue(wake{})
+			r.hand.requeue(wake{})
 		case messageArrived, lookForMail, endAwaited:
 			if reply := replyOf(m); reply == nil {
 				continue
 			}
-			r.waiting = append(r.waiting, notices[i])
+			r.hand.waiting = append(r.hand.waiting, notices[i])
 			r.pauseFaulty()
 		case wake:
 			r.pauseFaulty()
 		default:
-			refuse(m, r.fault)
+			refuse(m, r.life.fault)
 		}
-		if r.fault == nil {
-			r.requeue(append(r.waiting, notices[i+1:]...)...)
-			r.waiting = nil
+		if r.life.phase != quarantined {
+			r.hand.requeue(r.hand.takeWaiting(notices[i+1:])...)
 			return
 		}
 	}

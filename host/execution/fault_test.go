@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -23,7 +24,9 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		f.panicAt = faultpoint.TurnBeforeCommit
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		require.NoError(
+			t, f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}),
+		)
 		synctest.Wait()
 		paused, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)

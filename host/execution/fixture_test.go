@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
@@ -30,9 +30,8 @@ import (
 // turnTimeout is how long a guest may compute.
 const turnTimeout = time.Hour
 
-// fixture is a host whose guests follow scripts and whose activities end when the
-// test says so. Store, committer, timers and time are real; in a synctest bubble
-// time is virtual. What happens is noted, in order.
+// fixture is a host whose guests follow scripts and whose activities end when the test says so. Store, committer,
+// timers and time are real; in a synctest bubble time is virtual. What happens is noted, in order.
 type fixture struct {
 	t     *testing.T
 	store journal.Store
@@ -43,6 +42,10 @@ type fixture struct {
 	timers   *timer.Heap
 	watchers *watch.List
 	commits  *scriptedCommitter
+	// committer is what executions commit with: commits, unless a test puts another in its place.
+	committer *replaceableCommitter
+	// stored is what executions read: the store, unless a test puts another in its place.
+	stored   *replaceableStore
 	evicting bool
 	// serial is a host that takes no first turn before its start is durable.
 	serial bool
@@ -57,6 +60,7 @@ type fixture struct {
 	scanned  chan struct{} // closed when the scans have ended; nil if there are none
 
 	guests     Opener
+	programs   *scriptedPrograms
 	activities Activities
 
 	mu      sync.Mutex
@@ -69,7 +73,8 @@ type fixture struct {
 	noStops int                    // guarded by mu; how many reads of requests to stop
 	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
-	sweepAt string                 // guarded by mu; the fault point at which retention deletes finished executions, once
+	// guarded by mu; the fault point at which retention deletes finished executions, once
+	sweepAt string
 	// startOverAt is the fault point at which startOverOf, which is over, starts over, once.
 	startOverAt  string             // guarded by mu
 	startOverOf  *journal.Execution // guarded by mu
@@ -95,9 +100,19 @@ func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 // newFixtureOn is a fixture over a store.
 func newFixtureOn(t *testing.T, store journal.Store, guests Opener, activities Activities) *fixture {
 	f := &fixture{
-		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
-		memory: 100, t: t, store: store, start: time.Now(), guests: guests, activities: activities,
-		asked: map[journal.Caller]int{}, looked: map[string]func(){}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
+		idle:        time.Hour,
+		hibernation: hibernation.Policy{Entries: -1},
+		memory:      100,
+		t:           t,
+		store:       store,
+		start:       time.Now(),
+		guests:      guests,
+		activities:  activities,
+		asked:       map[journal.Caller]int{},
+		looked:      map[string]func(){},
+		scripts:     map[string][]string{},
+		tasks:       map[uint32]chan string{},
+		noted:       map[string][]string{},
 	}
 	if guests == nil {
 		f.guests, f.activities = f.open, f
@@ -114,15 +129,31 @@ func (f *fixture) boot() {
 	clock := clockwork.NewRealClock()
 	f.life = hoststate.New()
 	f.commits = &scriptedCommitter{store: f.store, fences: fences}
+	f.committer, f.stored = &replaceableCommitter{f.commits}, &replaceableStore{&failingLoads{f.store, f}}
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
+	f.programs = &scriptedPrograms{f: f, open: f.guests, workflow: workflowOf}
 	f.x = New(Deps{
-		Activities: f.activities, CheckSignal: checkSignal, Continue: continuation, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting,
-		NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
-		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(&guestLines{f: f}), MaxActivities: 100, Memory: budget.New(f.memory),
-		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
-		Slots: guest.NewSlots(clock, turnTimeout), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
-		WorkflowOf: workflowOf,
+		Activities:    f.activities,
+		Entities:      f,
+		Clock:         clock,
+		Committer:     f.committer,
+		EvictAlways:   f.evicting,
+		NoHeadStarts:  f.serial,
+		Fault:         f.pass,
+		Hibernation:   f.hibernation,
+		IdleTimeout:   f.idle,
+		Host:          f.life,
+		Logger:        slog.New(&guestLines{f: f}),
+		MaxActivities: 100,
+		Memory:        budget.New(f.memory),
+		Programs:      f.programs,
+		Queued:        budget.New(100 << 20),
+		Random:        func() float64 { return 0 },
+		Slots:         guest.NewSlots(clock, turnTimeout),
+		Store:         f.stored,
+		Timers:        f.timers,
+		Watchers:      f.watchers,
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
@@ -141,8 +172,14 @@ func (f *fixture) scan() {
 	scanned, ctx := make(chan struct{}), f.life.Context()
 	f.scanned = scanned
 	s := &recovery.Scanner{
-		Clock: clockwork.NewRealClock(), Executions: f.x, HasRoom: func() bool { return true }, Logger: slog.New(slog.DiscardHandler),
-		Mail: f.store, Store: f.store, Timers: f.timers, WakeForMail: f.x.WakeForMail,
+		Clock:       clockwork.NewRealClock(),
+		Executions:  f.x,
+		HasRoom:     func() bool { return true },
+		Logger:      slog.New(slog.DiscardHandler),
+		Mail:        f.store,
+		Store:       f.store,
+		Timers:      f.timers,
+		WakeForMail: f.x.WakeForMail,
 	}
 	go func() {
 		defer close(scanned)
@@ -173,7 +210,9 @@ func (h *guestLines) Handle(_ context.Context, r slog.Record) error {
 		h.f.note("w", "logged, in a turn that crashed: %s", said)
 	case guests:
 		h.f.note("w", "logged: %s", said)
-	case slices.Contains([]string{"an attempt failed; trying again", "an activity failed", "the workflow failed"}, r.Message):
+	case slices.Contains(
+		[]string{"an attempt failed; trying again", "an activity failed", "the workflow failed"}, r.Message,
+	):
 		h.f.note("w", "the host logs: %s %s%s", r.Level, r.Message, attrsText(r))
 	}
 	return nil
@@ -189,14 +228,6 @@ func attrsText(r slog.Record) string {
 	return text
 }
 
-// checkSignal knows all signals but one.
-func checkSignal(_ context.Context, _ *journal.Execution, name string, value []byte) ([]byte, error) {
-	if name == "unknown" {
-		return nil, abi.Errorf(abi.CodeUnknownSignal, "there is no such signal")
-	}
-	return abi.Canonical(value)
-}
-
 // workflowOf is what scripts declare. The one named "typed" tells of its deferreds.
 func workflowOf(_ context.Context, row *journal.Execution) (*abi.WorkflowInfo, error) {
 	var deferreds []abi.DeferredInfo
@@ -208,17 +239,27 @@ func workflowOf(_ context.Context, row *journal.Execution) (*abi.WorkflowInfo, e
 		state = append(state, abi.StateInfo{Name: fmt.Sprint("turn", i)})
 	}
 	return &abi.WorkflowInfo{
-		Deferreds:  deferreds,
-		Name:       "w",
-		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText}},
-		State:      state,
+		Deferreds: deferreds,
+		Name:      "w",
+		Attributes: []abi.AttributeInfo{
+			{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText},
+		},
+		State: state,
 	}, nil
 }
 
-// pass panics at a fault point, if the test says so.
+// pass waits at a fault point, or panics there, if the test says so.
 func (f *fixture) pass(point string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if behind := f.startsBehind; behind != nil && point == faultpoint.CallAfter {
+		f.mu.Unlock()
+		select {
+		case <-behind:
+		case <-f.life.Context().Done():
+		}
+		f.mu.Lock()
+	}
 	if f.sweepAt == point {
 		f.sweepAt = ""
 		_, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
@@ -229,7 +270,9 @@ func (f *fixture) pass(point string) {
 		of, err := f.store.Load(f.t.Context(), f.startOverOf.ID)
 		require.NoError(f.t, err)
 		next := f.startOverOf
-		results, err := f.store.Commit(f.t.Context(), []journal.Write{{ID: next.ID, Run: next.Run, Start: next, Replace: of.Run, Fence: f.commits.fences[next.ID.Shard()]}})
+		results, err := f.store.Commit(f.t.Context(), []journal.Write{{
+			ID: next.ID, Run: next.Run, Start: next, Replace: of.Run, Fence: f.commits.fences[next.ID.Shard()],
+		}})
 		require.NoError(f.t, err)
 		require.Equal(f.t, []journal.Result{{}}, results)
 	}
@@ -244,7 +287,7 @@ func (f *fixture) settled(t testing.TB, r *run, d journal.Deferred) notice {
 	t.Helper()
 	row, err := f.store.Load(t.Context(), r.id)
 	require.NoError(t, err)
-	reading, release, err := f.x.inboxLocks.share(t.Context(), r.id)
+	reading, release, err := f.x.inboxLocks.Share(t.Context(), r.id)
 	require.NoError(t, err)
 	defer release()
 	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Receive: d.Message()}
@@ -267,7 +310,9 @@ func (f *fixture) end() {
 	}
 	f.x.DropGuests()
 	// A caller whose start was in vain may be about to give its instance back.
-	require.Eventually(f.t, func() bool { return f.x.Memory.Used() == 0 }, time.Minute, time.Millisecond, "instances were lost")
+	require.Eventually(
+		f.t, func() bool { return f.x.Memory.Used() == 0 }, time.Minute, time.Millisecond, "instances were lost",
+	)
 }
 
 // note records an event of an execution. The events of each are in order.
@@ -309,42 +354,19 @@ func (f *fixture) takeNotes() string {
 func rowOf(workflow, key string) *journal.Execution {
 	run, now := journal.NewRunID(), time.Now().UnixNano()
 	return &journal.Execution{
-		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Chain: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
-		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
-		Pinned: journal.Pinned{Format: journal.CurrentFormat, Seed: run, Time: now},
+		ID:        journal.IDOf("default", "scripts/"+workflow, key),
+		Run:       run,
+		Chain:     run,
+		Namespace: "default",
+		Workflow:  "scripts/" + workflow,
+		Key:       key,
+		Digest:    "script",
+		Input:     abi.Nil,
+		State:     journal.Running,
+		WakeAt:    journal.Now,
+		CreatedAt: now,
+		Pinned:    journal.Pinned{Format: journal.CurrentFormat, Seed: run, Time: now},
 	}
-}
-
-func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call, awaited bool) (*journal.Execution, bool, error) {
-	f.mu.Lock()
-	held := f.starts
-	f.mu.Unlock()
-	if held != nil {
-		select {
-		case <-held:
-		case <-ctx.Done():
-			return nil, false, ctx.Err()
-		}
-	}
-	f.mu.Lock()
-	behind := f.startsBehind
-	f.mu.Unlock()
-	row := rowOf(call.Workflow, cmp.Or(call.Key, "child"))
-	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
-	if awaited {
-		row.Pinned.ReplyTo = &parent.Chain
-	}
-	existed, err := f.x.Start(ctx, row, nil)
-	if behind != nil {
-		select {
-		case <-behind:
-		case <-f.life.Context().Done():
-		}
-	}
-	if err == nil && existed {
-		row, err = f.x.Store.Load(ctx, row.ID)
-	}
-	return row, existed, err
 }
 
 func outcomeText(value []byte, err *abi.Error) string {
@@ -400,7 +422,10 @@ func (f *fixture) show(row *journal.Execution) string {
 			continue
 		}
 		if en.Kind == journal.Attempt {
-			fmt.Fprintf(&out, "op %d %s: attempt %d failed, next at %s\n", en.Op.Number, en.Op.Kind, en.Attempts, f.timeText(en.NextAt))
+			fmt.Fprintf(
+				&out, "op %d %s: attempt %d failed, next at %s\n", en.Op.Number, en.Op.Kind, en.Attempts,
+				f.timeText(en.NextAt),
+			)
 			continue
 		}
 		fmt.Fprintf(&out, "turn %d, op %d %s: %s\n", en.Turn, en.Op.Number, en.Op.Kind, outcomeText(en.Value, en.Error))
@@ -453,16 +478,19 @@ func (f *fixture) pendingText(in Inspection) string {
 }
 
 // Call implements Entities. The store is away when it is asked for a step for the first time.
-func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, _ <-chan struct{}) (abi.Outcome, error) {
+func (f *fixture) Call(
+	_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, _ <-chan struct{},
+) (abi.Outcome, error) {
 	if err := f.Send(context.Background(), caller, step, call); err != nil {
 		return abi.Outcome{}, err
 	}
 	return abi.Outcome{Value: abi.MustMarshal("done")}, nil
 }
 
-// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait until
-// their step leaves memory.
-func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{}) error {
+// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait until their step leaves memory.
+func (f *fixture) Lock(
+	ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{},
+) error {
 	in, err := f.store.InSection(context.Background(), step) // also while the host ends
 	require.NoError(f.t, err)
 	f.note("E", "entities %v are locked, in the section: %v", lock.Entities, in)
@@ -489,7 +517,9 @@ func (f *fixture) Unlocked(step journal.Caller) {
 }
 
 // Send implements Entities.
-func (f *fixture) Send(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
+func (f *fixture) Send(
+	_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage,
+) error {
 	f.mu.Lock()
 	f.asked[step]++
 	times := f.asked[step]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -29,14 +30,15 @@ const (
 // Updates are not taken over: they were sent to the source, and their senders hear from it. Values
 // that the run had published by then are the fork's as well; values of earlier runs are not:
 // nothing tells when a value was published.
-func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
-	memory := x.Queued.Empty()
+func (c *Recoder) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
+	memory := c.deps.Queued.Empty()
 	defer memory.Release()
-	begun, err := x.readBeginning(ctx, source, at, memory)
+	reader := forkReader{rows: c.rows, store: c.deps.Store}
+	begun, err := reader.read(ctx, source, at, memory)
 	if err != nil {
 		return false, err
 	}
-	if fork.Input, err = x.readForkInput(ctx, source, memory); err != nil {
+	if fork.Input, err = reader.readInput(ctx, source, memory); err != nil {
 		return false, err
 	}
 	if at == 0 {
@@ -45,14 +47,14 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	// The trial goes by the row as read: the source may go on meanwhile.
 	target := *fork
 	target.Waiting = source.Waiting
-	trial, err := x.try(ctx, &target, part{entries: begun.entries, later: begun.later}, x.OpenGuest)
+	trial, err := c.try(ctx, &target, part{entries: begun.entries, later: begun.later}, c.deps.Programs.Open)
 	if err != nil {
 		return false, err
 	}
 	if trial.Misfit != nil {
 		return false, trial.Misfit.For(fork.Name())
 	}
-	did, err := x.performReplayed(ctx, fork, trial.did)
+	did, err := c.performReplayed(ctx, fork, trial.did)
 	if err != nil {
 		return false, err
 	}
@@ -60,29 +62,37 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	fork.Waiting = journal.WaitingFor(fork.MovedAt, trial.waiting)
 	fork.Interrupt = begun.interrupt
 	moved := journal.Entry{
-		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
-		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
+		Kind: journal.Moved, Seq: fork.MovedAt, At: max(c.deps.now(), trial.end.At),
+		Value: abi.MustMarshal(&journal.Move{
+			Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined,
+		}),
 	}
 	memory.Shrink(inputCopies * int64(source.LeftOut.Input)) // the start pays for it
-	x.Fault.Pass(faultpoint.ForkBeforeCommit)
-	existed, err := x.start(ctx, journal.Write{
-		ID: fork.ID, Run: fork.Run, Start: fork, Entries: append(begun.entries, moved), Publish: did.publish,
+	c.deps.Fault.Pass(faultpoint.ForkBeforeCommit)
+	existed, err := c.starter.start(ctx, journal.Write{
+		ID: fork.ID, Run: fork.Run, Start: fork, Entries: append(begun.entries, moved), Publish: did.Publish,
 		Send: begun.messagesTo(fork),
 	})
 	if err != nil || existed {
 		return false, err
 	}
-	x.Fault.Pass(faultpoint.ForkAfterCommit)
+	c.deps.Fault.Pass(faultpoint.ForkAfterCommit)
 	return true, nil
 }
 
-// readForkInput reads the input of the source, with its result, and pays for them before that.
-func (x *Executions) readForkInput(ctx context.Context, source *journal.Execution, memory *budget.Permit) ([]byte, error) {
+// forkReader reads the state that forks take over.
+type forkReader struct {
+	rows  request.Rows
+	store Store
+}
+
+// readInput reads the input of the source, with its result, and pays for them before that.
+func (f forkReader) readInput(ctx context.Context, source *journal.Execution, memory *budget.Permit) ([]byte, error) {
 	value := int64(source.LeftOut.Value)
 	if err := growFor(memory, inputCopies*int64(source.LeftOut.Input)+value); err != nil {
 		return nil, err
 	}
-	whole, err := x.Whole(ctx, source)
+	whole, err := f.rows.Whole(ctx, source)
 	if err != nil {
 		return nil, err
 	}
@@ -104,51 +114,45 @@ type beginning struct {
 	signals   []journal.Message // that are taken over
 }
 
-// readBeginning reads the beginning of an execution, up to an entry of its journal.
-func (x *Executions) readBeginning(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
-	b, err := x.splitJournal(ctx, source, at, memory)
+// read reads the beginning of an execution, up to an entry of its journal.
+func (f forkReader) read(
+	ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit,
+) (*beginning, error) {
+	b, err := f.splitJournal(ctx, source, at, memory)
 	if err != nil {
 		return nil, err
 	}
-	settled, err := journal.ListSettlements(ctx, x.Store, source.Settlements())
+	settled, err := journal.ListSettlements(ctx, f.store, source.Settlements())
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
 	}
-	now, err := x.loadRun(ctx, source)
+	now, err := f.rows.Reload(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	asked, err := x.Asked(ctx, now)
+	asked, err := f.rows.AskedToStop(ctx, now)
 	if err != nil {
 		return nil, err
 	}
 	if at > 0 {
-		if err := x.readDeferreds(ctx, source, b, b.takeOver(settled, asked)); err != nil {
+		if err := f.readDeferreds(ctx, source, b, b.takeOver(settled, asked)); err != nil {
 			return nil, err
 		}
-		if err := x.readSignals(ctx, source, b); err != nil {
+		if err := f.readSignals(ctx, source, b); err != nil {
 			return nil, err
 		}
 	}
 	// If the run is still there, nothing of it was purged while it was read.
-	if _, err := x.loadRun(ctx, source); err != nil {
+	if _, err := f.rows.Reload(ctx, source); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// loadRun reads the row of a run again. If another one continues it by now, nothing is left
-// of its journal.
-func (x *Executions) loadRun(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
-	now, err := x.Load(ctx, RefTo(row))
-	if err == nil && now.Run != row.Run {
-		return nil, runIsGone()
-	}
-	return now, err
-}
-
 // readDeferreds reads the settled deferreds that are taken over, unless they are too much.
-func (x *Executions) readDeferreds(ctx context.Context, source *journal.Execution, b *beginning, taken []journal.Settlement) error {
+func (f forkReader) readDeferreds(
+	ctx context.Context, source *journal.Execution, b *beginning, taken []journal.Settlement,
+) error {
 	if len(b.entries)+len(taken) > maxForkEntries {
 		return forkTooLong()
 	}
@@ -158,7 +162,7 @@ func (x *Executions) readDeferreds(ctx context.Context, source *journal.Executio
 		}
 	}
 	for _, s := range taken {
-		d, err := x.Store.Message(ctx, source.Settlements(), s.Position)
+		d, err := f.store.Message(ctx, source.Settlements(), s.Position)
 		if err != nil {
 			return journal.Coded("read the deferreds of "+source.Name(), err)
 		}
@@ -191,11 +195,13 @@ func (b *beginning) takeOver(settled []journal.Settlement, interrupt *journal.In
 }
 
 func forkTooLong() *abi.Error {
-	return abi.Errorf(abi.CodeExecutionTooLong, "a fork takes over %d entries or %d MiB at most", maxForkEntries, maxForkBytes>>20)
+	return abi.Errorf(
+		abi.CodeExecutionTooLong, "a fork takes over %d entries or %d MiB at most", maxForkEntries, maxForkBytes>>20,
+	)
 }
 
-// take takes memory for so many bytes that the fork takes over. They are there twice: as they
-// were read, and as they are written.
+// take takes memory for so many bytes that the fork takes over. They are there twice: as they were read, and as they
+// are written.
 func (b *beginning) take(bytes int) error {
 	if b.size += bytes; b.size > maxForkBytes {
 		return forkTooLong()
@@ -217,10 +223,12 @@ func growFor(memory *budget.Permit, need int64) error {
 }
 
 // splitJournal reads the beginning of a journal, and which steps come later.
-func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
+func (f forkReader) splitJournal(
+	ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit,
+) (*beginning, error) {
 	b := &beginning{later: map[journal.StepID]bool{}, fork: message.NewFork(source.Pinned.Unread), memory: memory}
 	last := uint64(0)
-	for en, err := range journal.Scan(ctx, x.Store, source.RunKey()) {
+	for en, err := range journal.Scan(ctx, f.store, source.RunKey()) {
 		var damaged *journal.DamagedEntry
 		if errors.As(err, &damaged) && damaged.Seq > at {
 			last = damaged.Seq
@@ -249,7 +257,9 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 		b.fork.Has(en)
 	}
 	if last < at {
-		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)
+		return nil, abi.Errorf(
+			abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at,
+		)
 	}
 	b.whole, b.end = last == at, at
 	return b, nil

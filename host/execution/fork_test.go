@@ -21,7 +21,10 @@ func TestTakeOver(t *testing.T) {
 		{Kind: journal.Delivery, Op: journal.Op{Kind: abi.OpActivity, Name: "later"}, Seq: 3, At: 6},
 	}}
 	var taken []string
-	for _, d := range b.takeOver([]journal.Settlement{{Name: "delivered", At: 10}, {Name: "came", At: 6}, {Name: "later", At: 7}}, &journal.Interrupt{At: 10}) {
+	for _, d := range b.takeOver(
+		[]journal.Settlement{{Name: "delivered", At: 10}, {Name: "came", At: 6}, {Name: "later", At: 7}},
+		&journal.Interrupt{At: 10},
+	) {
 		taken = append(taken, d.Name)
 	}
 	require.Equal(t, []string{"delivered", "came"}, taken)
@@ -38,7 +41,9 @@ type scanned struct {
 	entries []journal.Entry
 }
 
-func (s scanned) Entries(_ context.Context, _ journal.RunKey, after uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
+func (s scanned) Entries(
+	_ context.Context, _ journal.RunKey, after uint64, _ journal.PageLimit,
+) ([]journal.Entry, bool, error) {
 	return s.entries[after : after+1], int(after)+1 < len(s.entries), nil
 }
 
@@ -49,7 +54,9 @@ func TestForksTakeMemory(t *testing.T) {
 	const size = 100 << 10
 	var store scanned
 	for seq := range uint64(10) {
-		en := journal.Entry{Kind: journal.Delivery, Seq: seq + 1, Op: journal.Op{Kind: abi.OpActivity, Name: "a", Number: uint32(seq)}}
+		en := journal.Entry{
+			Kind: journal.Delivery, Seq: seq + 1, Op: journal.Op{Kind: abi.OpActivity, Name: "a", Number: uint32(seq)},
+		}
 		if seq%2 == 0 {
 			en.Value = make([]byte, size)
 		} else {
@@ -57,7 +64,7 @@ func TestForksTakeMemory(t *testing.T) {
 		}
 		store.entries = append(store.entries, en)
 	}
-	x, row := &Executions{Deps: Deps{Store: store}}, rowOf("w", "k")
+	reader, row := forkReader{store: store}, rowOf("w", "k")
 	for _, c := range []struct {
 		total, others int64
 		want          abi.Code
@@ -69,7 +76,7 @@ func TestForksTakeMemory(t *testing.T) {
 		b := budget.New(c.total)
 		require.True(t, b.Empty().Grow(c.others))
 		memory := b.Empty()
-		_, err := x.splitJournal(t.Context(), row, 10, memory)
+		_, err := reader.splitJournal(t.Context(), row, 10, memory)
 		require.Equal(t, c.want, abi.CodeOf(err), "%v", err)
 		if c.want == "" {
 			require.Greater(t, memory.Bytes(), int64(20*size))

@@ -10,9 +10,9 @@ import (
 )
 
 // readSignals reads the signals that a fork takes over: see [message.Fork].
-func (x *Executions) readSignals(ctx context.Context, source *journal.Execution, b *beginning) error {
+func (f forkReader) readSignals(ctx context.Context, source *journal.Execution, b *beginning) error {
 	b.signals = b.fork.FromJournal(source.Pinned.Time, journal.NewOrigin)
-	undelivered, err := x.undelivered(ctx, source, b)
+	undelivered, err := f.undelivered(ctx, source, b)
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (x *Executions) readSignals(ctx context.Context, source *journal.Execution,
 		if err := b.take(e.Bytes); err != nil {
 			return err
 		}
-		m, err := x.Store.Message(ctx, source.Receiver(), e.Position)
+		m, err := f.store.Message(ctx, source.Receiver(), e.Position)
 		if errors.Is(err, journal.ErrNotFound) {
 			return wentOn(source)
 		}
@@ -43,14 +43,16 @@ func wentOn(source *journal.Execution) error {
 }
 
 // undelivered lists the signals in the inbox of the source that are taken over.
-func (x *Executions) undelivered(ctx context.Context, source *journal.Execution, b *beginning) ([]journal.Envelope, error) {
-	inbox, err := x.Store.Inbox(ctx, source.Receiver(), 0)
+func (f forkReader) undelivered(
+	ctx context.Context, source *journal.Execution, b *beginning,
+) ([]journal.Envelope, error) {
+	inbox, err := f.store.Inbox(ctx, source.Receiver(), 0)
 	if err != nil {
 		return nil, journal.Coded("read the signals of "+source.Name(), err)
 	}
 	if b.whole {
 		// Messages delivered since the journal was read are neither in it nor here.
-		later, _, err := x.Store.Entries(ctx, source.RunKey(), b.end, journal.PageLimit{Entries: 1})
+		later, _, err := f.store.Entries(ctx, source.RunKey(), b.end, journal.PageLimit{Entries: 1})
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}

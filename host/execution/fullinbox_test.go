@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -40,15 +41,17 @@ func TestSignalIntoAFullInbox(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		row, err := f.x.Load(t.Context(), RefTo(sender))
+		row, err := f.x.Rows.Load(t.Context(), request.RefTo(sender))
 		require.NoError(t, err)
 		require.Equal(t, journal.Running, row.State)
 		f.takeNotes()
 		waiting, err := f.store.Inbox(t.Context(), journal.Receiver{ID: receiver.ID, Chain: receiver.Run}, 0)
 		require.NoError(t, err)
-		_, err = f.commits.Commit(journal.Write{ID: receiver.ID, Run: receiver.Run, Chain: receiver.Chain, Take: []uint64{waiting[0].Position}})
+		_, err = f.commits.Commit(journal.Write{
+			ID: receiver.ID, Run: receiver.Run, Chain: receiver.Chain, Take: []uint64{waiting[0].Position},
+		})
 		require.NoError(t, err)
-		done, err := f.x.Wait(t.Context(), RefTo(sender))
+		done, err := f.x.Ends.Wait(t.Context(), request.RefTo(sender))
 		require.NoError(t, err)
 		require.Equal(t, abi.MustMarshal("sent"), done.Value)
 		require.NotContains(t, f.takeNotes(), string(abi.CodeInboxFull), "the workflow does not learn of it")
@@ -65,8 +68,10 @@ func TestSignalIntoTheOwnFullInbox(t *testing.T) {
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		fillInbox(t, f, row)
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
-		_, err = f.x.Wait(t.Context(), RefTo(row))
+		require.NoError(
+			t, f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}),
+		)
+		_, err = f.x.Ends.Wait(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Contains(t, f.takeNotes(), string(abi.CodeInboxFull))
 	})

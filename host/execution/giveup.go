@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -30,7 +31,7 @@ import (
 //     performed again. Starts of hosts before this one are fenced.
 //  3. Hence the commit has a request for each callee that is to be stopped. Callees that the step
 //     has found are linked, not started, and go on.
-//  4. Each receiver of a request is told, also if the answer to the commit was lost ([run.undecidedSends]).
+//  4. Each receiver of a request is told, also if the answer to the commit was lost ([mail.undecided]).
 //     It is found after a crash: see [journal.InboxReader.MailReceivers].
 //  5. A request may be sent again, by a replay of a turn without a commit of its own. A callee that
 //     was asked to stop before does not notice; a finished callee has garbage in its inbox.
@@ -41,52 +42,19 @@ import (
 // the callee ([journal.Pinned]), and the end of a run gives up all unfinished work that it has
 // started.
 //
-// The naive way, to interrupt the callee from the task of its call when that is cancelled, is
-// lost with the host; and a journal does not tell which ops were given up, only a replay does.
+// The naive way, to interrupt the callee from the task of its call when that is cancelled, is lost with the host; and a
+// journal does not tell which ops were given up, only a replay does.
 
 // childrenPage is how many children are read at once.
 const childrenPage = 100
 
-// stops tells whether giving up an op must stop the work it has started. An op that has its outcome
-// has nothing in flight.
-func stops(o *op.Op) bool {
-	call, is := o.Body.(*abi.Call)
-	return is && o.Kind == abi.OpCall && policyOf(call) != "" && !o.Settled()
-}
-
-// policyOf returns the stored form of a call's policy: empty, if the callee is left alone.
-func policyOf(call *abi.Call) string {
-	if call.OnCancel == abi.OnCancelAbandon {
-		return ""
-	}
-	return call.OnCancel
-}
-
-// givesUp returns the ops issued before a turn that the turn gives up; everything tells that these
-// are all that the run has started. Others have not been performed. Code that a run was moved to
-// may have forgotten calls of the code before it: the end of such a run gives up their callees.
-func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.StepID, everything bool) {
-	if over {
-		everything = moved
-		for o := range l.ops.All() {
-			everything = everything || stops(o)
-		}
-		return nil, everything
-	}
-	for _, number := range cancelled {
-		if o := l.ops.Numbered(number); o != nil && stops(o) {
-			steps = append(steps, o.StepID)
-		}
-	}
-	return steps, false
-}
-
-// stopsOf are the requests to stop that a turn sends, if it is committed. Unwanted are steps that turns before it have given up.
+// stopsOf are the requests to stop that a turn sends, if it is committed. Unwanted are steps that turns before it have
+// given up.
 func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journal.Sent, err error) {
 	everything := false
-	r.locked(func(l *ledger) {
+	r.ledger.with(func(l *ledger.Ledger) {
 		var steps []journal.StepID
-		steps, everything = l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)
+		steps, everything = l.GivesUp(turn, r.row.MovedAt != 0)
 		unwanted = append(slices.Clip(unwanted), steps...)
 	})
 	if everything {
@@ -98,7 +66,7 @@ func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journa
 // stopSteps returns the requests to the callees of steps.
 func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
 	for _, step := range steps {
-		r.endTask(step)
+		r.tasks.end(step)
 	}
 	for _, step := range steps {
 		caller := journal.Caller{ID: r.id, Run: r.row.Run, Step: step}
@@ -120,9 +88,7 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 
 // stopAll returns the requests to all callees of the run.
 func (r *run) stopAll() (sent []journal.Sent, err error) {
-	for step := range r.tasks {
-		r.endTask(step)
-	}
+	r.tasks.endAll()
 	if err := r.execs.starts.await(r.execs.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
 		return nil, err
 	}
@@ -152,7 +118,9 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 	default:
 		return sent
 	}
-	m := stopMessage(kind, child.Chain, journal.Interrupt{At: r.execs.now(), GivenUp: true, Reason: givesUpBecause(r.row)})
+	m := request.StopMessage(kind, child.Chain, journal.Interrupt{
+		At: r.execs.now(), GivenUp: true, Reason: givesUpBecause(r.row),
+	})
 	m.From = child.Parent
 	return append(sent, journal.Sent{To: child.ID, Chain: child.Chain, Message: m})
 }

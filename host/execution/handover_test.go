@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -34,8 +35,8 @@ func (g *busyGuest) Resume(ctx context.Context, r abi.Resume) (guest.Turn, error
 
 // whileComputing has something happen while guests of a workflow compute.
 func (f *fixture) whileComputing(workflow string, computing func()) {
-	open := f.x.OpenGuest
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+	open := f.programs.open
+	f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)
 		inner := opening.Open
 		if row.Workflow == workflow {
@@ -48,8 +49,8 @@ func (f *fixture) whileComputing(workflow string, computing func()) {
 	}
 }
 
-// TestComputingGuestsHoldNoSharedMemory: a guest that computes behind its large input, behind a large value and behind a page of its replay
-// holds nothing of them but the copy that its turn will write.
+// TestComputingGuestsHoldNoSharedMemory: a guest that computes behind its large input, behind a large value and behind
+// a page of its replay holds nothing of them but the copy that its turn will write.
 func TestComputingGuestsHoldNoSharedMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,14 +75,16 @@ func TestComputingGuestsHoldNoSharedMemory(t *testing.T) {
 		now, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
 		require.Equal(t, journal.Completed, now.State)
-		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10, Bytes: 100 << 20})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+			Entries: 10, Bytes: 100 << 20,
+		})
 		require.NoError(t, err)
 		require.Greater(t, len(entries[0].Value), 3<<20)
 	})
 }
 
-// TestOthersStartBesideComputingGuests: there is memory for one large input at a time. Executions are replayed beside others whose guests compute
-// behind theirs.
+// TestOthersStartBesideComputingGuests: there is memory for one large input at a time. Executions are replayed beside
+// others whose guests compute behind theirs.
 func TestOthersStartBesideComputingGuests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +107,9 @@ func TestOthersStartBesideComputingGuests(t *testing.T) {
 		f.whileComputing(busy.Workflow, func() { <-computing })
 		settled := make(chan error, 1)
 		go func() {
-			settled <- f.x.Settle(t.Context(), RefTo(busy), journal.Deferred{Name: "d", Value: abi.Nil, Origin: journal.NewOrigin()})
+			settled <- f.x.Messages.Settle(t.Context(), request.RefTo(busy), journal.Deferred{
+				Name: "d", Value: abi.Nil, Origin: journal.NewOrigin(),
+			})
 		}()
 		synctest.Wait()
 		f.settleWith(other, "d", 1)

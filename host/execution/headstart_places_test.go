@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestHeadStartGivesWay has all places taken by executions that wait for memory, while a
-// first turn that was taken ahead of its start holds it and waits for a place.
+// TestHeadStartGivesWay has all places taken by executions that wait for memory, while a first turn that was taken
+// ahead of its start holds it and waits for a place.
 func TestHeadStartGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,8 +21,8 @@ func TestHeadStartGivesWay(t *testing.T) {
 		others, err := f.x.Memory.Acquire(t.Context(), f.x.Memory.Total()-1)
 		require.NoError(t, err)
 		defer others.Release()
-		committer := f.x.Committer
-		f.x.Committer = &beforeStart{committer, func() error {
+		committer := f.committer.Committer
+		f.committer.Committer = &beforeStart{committer, func() error {
 			synctest.Wait()
 			for n := range maxAtWork {
 				row := rowOf("other", strconv.Itoa(n))
@@ -36,12 +36,14 @@ func TestHeadStartGivesWay(t *testing.T) {
 		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Contains(t, f.takeNotes(), "watchers are told: completed ok", "%d wait for memory", f.x.Memory.Waiting())
+		require.Contains(
+			t, f.takeNotes(), "watchers are told: completed ok", "%d wait for memory", f.x.Memory.Waiting(),
+		)
 	})
 }
 
-// TestHeadStartInVain has a first turn wait for a slot whose start has failed by then. It
-// does not keep its memory until there is one.
+// TestHeadStartInVain has a first turn wait for a slot whose start has failed by then. It does not keep its memory
+// until there is one.
 func TestHeadStartInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +51,7 @@ func TestHeadStartInVain(t *testing.T) {
 		f.scripts["w"] = []string{"done ok"}
 		f.takeSlots(true)
 		synctest.Wait()
-		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+		f.committer.Committer = &beforeStart{f.committer.Committer, func() error {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSavedStates has an execution take steps, leave memory, and go on after a crash of
-// its host: from its saved state, or from its journal if something is wrong with that.
+// TestSavedStates has an execution take steps, leave memory, and go on after a crash of its host: from its saved state,
+// or from its journal if something is wrong with that.
 func TestSavedStates(t *testing.T) {
 	t.Parallel()
 	changed := func(change func(s *hibernation.State)) func(h *journal.Hibernated) {
@@ -50,7 +51,7 @@ func TestSavedStates(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newSleeper(t, 10)
-				x, ref, row := w.f.x, RefTo(w.row), w.row
+				x, ref, row := w.f.x, request.RefTo(w.row), w.row
 				require.True(t, x.evict(row.ID))
 				synctest.Wait()
 				saved, err := w.f.store.Hibernated(t.Context(), row.RunKey())
@@ -58,11 +59,18 @@ func TestSavedStates(t *testing.T) {
 				require.EqualValues(t, 10, saved.Seq)
 				if c.spoil != nil {
 					c.spoil(saved)
-					_, err := w.f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Hibernate: saved})
+					_, err := w.f.commits.Commit(journal.Write{
+						ID: row.ID, Run: row.Run, Chain: row.Chain, Hibernate: saved,
+					})
 					require.NoError(t, err)
 				}
 				w.f.restart(0)
-				require.NoError(t, w.f.x.Settle(t.Context(), ref, journal.Deferred{Name: "d0", Value: abi.MustMarshal("go on")}))
+				require.NoError(
+					t,
+					w.f.x.Messages.Settle(t.Context(), ref, journal.Deferred{
+						Name: "d0", Value: abi.MustMarshal("go on"),
+					}),
+				)
 				time.Sleep(time.Minute)
 				done, err := w.f.store.Load(t.Context(), row.ID)
 				require.NoError(t, err)
@@ -90,10 +98,15 @@ type sleeper struct {
 func newSleeper(t *testing.T, steps int) *sleeper {
 	var thread []step
 	for n := range steps {
-		b := &abi.Activity{Name: fmt.Sprint("a", n), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000}}
+		b := &abi.Activity{
+			Name: fmt.Sprint("a", n), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000},
+		}
 		thread = append(thread, step{{abi.OpActivity, abi.MustMarshal(b)}})
 	}
-	thread = append(thread, step{{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}}, step{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1})}})
+	thread = append(
+		thread, step{{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}},
+		step{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1})}},
+	)
 	w := &world{code: threads{thread}, begun: map[journal.Caller]int{}, reliable: true}
 	w.f = newFixtureOf(t, w.open, w)
 	w.f.hibernation.Entries = 4
@@ -133,8 +146,8 @@ func TestShortJournalsAreNotSaved(t *testing.T) {
 	})
 }
 
-// TestStatesAreSavedAtWork: a run that never leaves memory has a state all the same, for
-// the case that its host crashes.
+// TestStatesAreSavedAtWork: a run that never leaves memory has a state all the same, for the case that its host
+// crashes.
 func TestStatesAreSavedAtWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +157,9 @@ func TestStatesAreSavedAtWork(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2000, saved.Seq)
 		w.f.restart(0)
-		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
+		require.NoError(
+			t, w.f.x.Messages.Settle(t.Context(), request.RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}),
+		)
 		time.Sleep(time.Minute)
 		synctest.Wait() // the settlement is acknowledged before the run is there
 		require.Equal(t, 1, w.restored)
@@ -162,11 +177,13 @@ func TestStateOfARunThatIsFailed(t *testing.T) {
 		w.f.mu.Lock()
 		w.f.panicAt = faultpoint.Replay
 		w.f.mu.Unlock()
-		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
+		require.NoError(
+			t, w.f.x.Messages.Settle(t.Context(), request.RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}),
+		)
 		synctest.Wait()
 		_, err := w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.NoError(t, err, "it is paused")
-		require.NoError(t, w.f.x.Fail(t.Context(), RefTo(w.row), "enough"))
+		require.NoError(t, w.f.x.Operator.Fail(t.Context(), request.RefTo(w.row), "enough"))
 		_, err = w.f.store.Hibernated(t.Context(), w.row.RunKey())
 		require.ErrorIs(t, err, journal.ErrNotFound)
 	})
@@ -187,17 +204,25 @@ func (slowAttempts) Perform(ctx context.Context, task activity.Task) activity.Re
 	return activity.Done{Outcome: abi.Outcome{Value: abi.Nil}, Attempts: 1}
 }
 
-// TestStateBeforeAnAttemptOfACancelledOp: an attempt fails in the turn that gives its op
-// up. Its entry lies behind the state, which knows nothing of the op, and is passed over.
+// TestStateBeforeAnAttemptOfACancelledOp: an attempt fails in the turn that gives its op up. Its entry lies behind the
+// state, which knows nothing of the op, and is passed over.
 func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		retried := func(name string) call {
-			return call{abi.OpActivity, abi.MustMarshal(&abi.Activity{Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000}})}
+			return call{
+				abi.OpActivity,
+				abi.MustMarshal(&abi.Activity{
+					Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000},
+				}),
+			}
 		}
 		sleep := call{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Minute)})}
 		wait := call{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}
-		w := &world{code: threads{{step{retried("x"), retried("y")}}, {step{sleep}, step{wait}}}, begun: map[journal.Caller]int{}}
+		w := &world{
+			code:  threads{{step{retried("x"), retried("y")}}, {step{sleep}, step{wait}}},
+			begun: map[journal.Caller]int{},
+		}
 		w.f = newFixtureOf(t, w.open, slowAttempts{})
 		w.f.hibernation.Entries = 1
 		w.f.restart(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -42,8 +43,8 @@ func (c *lateCommitter) Commit(w journal.Write) (journal.Result, error) {
 	return c.Committer.Commit(w)
 }
 
-// TestStartTakesEffectLate has the first try of a start take effect when it is repeated: the caller has started the execution,
-// and it runs, whatever the repeat was told.
+// TestStartTakesEffectLate has the first try of a start take effect when it is repeated: the caller has started the
+// execution, and it runs, whatever the repeat was told.
 func TestStartTakesEffectLate(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]bool{"the repeat finds its row": false, "the repeat fails": true} {
@@ -52,7 +53,7 @@ func TestStartTakesEffectLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t)
 				f.scripts["w"] = []string{"done ok"}
-				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: fails}
+				f.committer.Committer = &lateCommitter{Committer: f.committer.Committer, fails: fails}
 				existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 				require.NoError(t, err)
 				require.False(t, existed)
@@ -72,7 +73,7 @@ func TestStopTakesEffectLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t)
 				row := f.sleeper(t)
-				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: true}
+				f.committer.Committer = &lateCommitter{Committer: f.committer.Committer, fails: true}
 				require.NoError(t, stop(t.Context(), f, row))
 				synctest.Wait()
 				require.Contains(t, f.takeNotes(), "watchers are told: interrupted")
@@ -81,8 +82,8 @@ func TestStopTakesEffectLate(t *testing.T) {
 	}
 }
 
-// TestStopGivenUpInDoubt has the caller of a request to stop leave before the store can tell whether it is there. It is, so
-// the execution stops.
+// TestStopGivenUpInDoubt has the caller of a request to stop leave before the store can tell whether it is there. It
+// is, so the execution stops.
 func TestStopGivenUpInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, stop := range stopsBy {
@@ -92,7 +93,7 @@ func TestStopGivenUpInDoubt(t *testing.T) {
 				f := newFixture(t)
 				row := f.sleeper(t)
 				ctx, cancel := context.WithCancel(t.Context())
-				f.x.Committer = &lateCommitter{Committer: f.x.Committer, fails: true, then: cancel}
+				f.committer.Committer = &lateCommitter{Committer: f.committer.Committer, fails: true, then: cancel}
 				require.Equal(t, abi.CodeDeadline, abi.CodeOf(stop(ctx, f, row)))
 				time.Sleep(time.Minute) // in which the host repeats the commit
 				require.Contains(t, f.takeNotes(), "watchers are told: interrupted")
@@ -101,7 +102,8 @@ func TestStopGivenUpInDoubt(t *testing.T) {
 	}
 }
 
-// TestInterruptThatEndsItFirst has an execution stop because of a request, as another run, before the answer to the request is known.
+// TestInterruptThatEndsItFirst has an execution stop because of a request, as another run, before the answer to the
+// request is known.
 func TestInterruptThatEndsItFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,32 +111,41 @@ func TestInterruptThatEndsItFirst(t *testing.T) {
 		row := f.sleeper(t)
 		f.x.evict(row.ID)
 		synctest.Wait()
-		late := &lateCommitter{Committer: f.x.Committer}
+		late := &lateCommitter{Committer: f.committer.Committer}
 		late.then = func() { // its next run ends because of it
 			var i journal.Interrupt
 			require.NoError(t, abi.Unmarshal(late.first.Receive.Value, &i))
 			next := journal.NewRunID()
 			for _, w := range []journal.Write{
-				{ID: row.ID, Run: row.Run, Chain: row.Chain, Continue: &journal.Continuation{Run: next, Digest: row.Digest}},
+				{
+					ID:       row.ID,
+					Run:      row.Run,
+					Chain:    row.Chain,
+					Continue: &journal.Continuation{Run: next, Digest: row.Digest},
+				},
 				{ID: row.ID, Run: next, Chain: row.Chain, Update: &journal.Update{
-					State: journal.Interrupted, WakeAt: journal.Never, FinishedAt: 1, Error: abi.Errorf(abi.CodeInterrupted, "stopped"), Interrupt: &i,
+					State:      journal.Interrupted,
+					WakeAt:     journal.Never,
+					FinishedAt: 1,
+					Error:      abi.Errorf(abi.CodeInterrupted, "stopped"),
+					Interrupt:  &i,
 				}},
 			} {
 				_, err := late.Committer.Commit(w)
 				require.NoError(t, err)
 			}
 		}
-		f.x.Committer = late
-		require.NoError(t, f.x.Interrupt(t.Context(), RefTo(row), "enough"))
+		f.committer.Committer = late
+		require.NoError(t, f.x.Messages.Interrupt(t.Context(), request.RefTo(row), "enough"))
 	})
 }
 
 var stopsBy = map[string]func(ctx context.Context, f *fixture, row *journal.Execution) error{
 	"interrupt": func(ctx context.Context, f *fixture, row *journal.Execution) error {
-		return f.x.Interrupt(ctx, RefTo(row), "enough")
+		return f.x.Messages.Interrupt(ctx, request.RefTo(row), "enough")
 	},
 	"terminate": func(ctx context.Context, f *fixture, row *journal.Execution) error {
-		return f.x.Terminate(ctx, RefTo(row), "enough")
+		return f.x.Stops.Terminate(ctx, request.RefTo(row), "enough")
 	},
 }
 

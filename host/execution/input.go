@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/admission"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -28,9 +29,8 @@ import (
 const (
 	// keptInput is the size up to which the input of a start is not paid for.
 	keptInput = 64 << 10
-	// inputCopies is how often an input is in memory while a guest is given it, and
-	// deliveryCopies a value that is delivered: as it was read, as it is handed over, and in
-	// the write of the turn.
+	// inputCopies is how often an input is in memory while a guest is given it, and deliveryCopies a value that is
+	// delivered: as it was read, as it is handed over, and in the write of the turn.
 	inputCopies    = 2
 	deliveryCopies = 3
 	// guestCopies is about how often a guest has a large input while it decodes it.
@@ -43,43 +43,52 @@ const (
 
 // admitInput takes memory for the input of a start. An execution that another one calls does not
 // wait: the caller holds it already, and must be able to finish.
-func (x *Executions) admitInput(ctx context.Context, row *journal.Execution) (*budget.Permit, error) {
-	return x.payQueued(ctx, len(row.Input), row.Parent.IsZero())
+func (st *starter) admitInput(ctx context.Context, row *journal.Execution) (*budget.Permit, error) {
+	return st.payQueued(ctx, len(row.Input), row.Parent.IsZero())
 }
 
-// payQueued takes memory for an input of so many bytes out of Queued. If there is none its caller is refused: after a moment, if it waits.
-func (x *Executions) payQueued(ctx context.Context, size int, wait bool) (*budget.Permit, error) {
+// payQueued takes memory for an input of so many bytes out of Queued. If there is none its caller is refused: after a
+// moment, if it waits.
+func (st *starter) payQueued(ctx context.Context, size int, wait bool) (*budget.Permit, error) {
 	if size <= keptInput {
 		return nil, nil
 	}
-	bytes := min(inputCopies*int64(size), x.Queued.Total())
-	if permit, ok := x.Queued.TryAcquire(bytes); ok || !wait {
+	bytes := min(inputCopies*int64(size), st.deps.Queued.Total())
+	if permit, ok := st.deps.Queued.TryAcquire(bytes); ok || !wait {
 		return permit, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	permit, err := x.Queued.Acquire(ctx, bytes)
+	permit, err := st.deps.Queued.Acquire(ctx, bytes)
 	if err != nil {
 		return nil, &admission.Overloaded{
-			Reason: abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an input of %d KiB", size>>10), After: startPatience,
+			Reason: abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an input of %d KiB", size>>10),
+			After:  startPatience,
 		}
 	}
 	return permit, nil
 }
 
-// ReadInput reads the input of an execution for another start with the same input. The memory is taken before the input is read, and
-// given back by release: the caller calls it right before the start, which takes memory for its input itself.
-func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (input []byte, release func(), err error) {
-	paid, err := x.payQueued(ctx, row.LeftOut.Input+row.LeftOut.Value, true)
+// readInput reads the input of an execution for another start with the same input. The memory is taken before the input
+// is read, and given back by release: the caller calls it right before the start, which takes memory for its input
+// itself.
+func (st *starter) readInput(ctx context.Context, row *journal.Execution) (input []byte, release func(), err error) {
+	paid, err := st.payQueued(ctx, row.LeftOut.Input+row.LeftOut.Value, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	whole, err := x.Whole(ctx, row)
+	whole, err := st.rows.Whole(ctx, row)
 	if err != nil {
 		paid.Release()
 		return nil, nil, err
 	}
 	return whole.Input, paid.Release, nil
+}
+
+// ReadInput reads the input of an execution for another start with the same input. The caller gives its memory back by
+// release, right before the start.
+func (x *Executions) ReadInput(ctx context.Context, row *journal.Execution) (input []byte, release func(), err error) {
+	return x.starter.readInput(ctx, row)
 }
 
 // takeInputs takes over the memory of the inputs of starts. A run that does not adopt the row of a
@@ -104,76 +113,17 @@ func (r *run) letGoOfInput() {
 	r.releaseInput()
 }
 
-// admitGrowth has the guest of a row with a large input be admitted with its expected growth: many
-// guests admitted at their initial size would find no memory in their first turn, and take it again
-// and again. Settle gives back the unused part.
-func (x *Executions) admitGrowth(row *journal.Execution, admit admitting) (_ admitting, settle func()) {
-	size := int64(row.LeftOut.Input + len(row.Input))
-	if size <= keptInput {
-		return admit, func() {}
-	}
-	var instance *budget.Permit
-	var ahead int64
-	return func(ctx context.Context, bytes int64) (_ *budget.Permit, err error) {
-		ahead = max(0, min(guestCopies*size, x.Memory.Total()-bytes))
-		if instance, err = admit(ctx, bytes+ahead); err != nil {
-			return nil, err
-		}
-		instance.SetAside(ahead)
-		return instance, nil
-	}, func() { instance.DropAside(ahead) }
-}
-
-// withInput is a row that has its input, from when an instance is admitted until handOver is called. That may be
-// repeated.
-func (x *Executions) withInput(row *journal.Execution, admit admitting) (_ *journal.Execution, _ admitting, handOver func()) {
-	size := int64(row.LeftOut.Input)
-	if size == 0 {
-		return row, admit, func() {}
-	}
-	whole := *row
-	var paid *budget.Permit
-	return &whole, func(ctx context.Context, bytes int64) (*budget.Permit, error) {
-			instance, err := admit(ctx, bytes)
-			if err != nil {
-				return nil, err
-			}
-			if paid, err = x.Delivering.Acquire(ctx, min(inputCopies*size, x.Delivering.Total())); err == nil {
-				whole.Input, err = x.readInput(ctx, row)
-			}
-			if err != nil {
-				instance.Release()
-				return nil, err
-			}
-			return instance, nil
-		}, func() {
-			whole.Input = nil
-			paid.Release()
-		}
-}
-
-func (x *Executions) readInput(ctx context.Context, row *journal.Execution) ([]byte, error) {
-	found, err := x.Store.Load(ctx, row.ID)
-	switch {
-	case err != nil:
-		return nil, err
-	case found.Run != row.Run:
-		return nil, errContinued
-	}
-	return found.Input, nil
-}
-
 // admitDelivery waits for the memory of the large values that a batch delivers, with the guest
 // that they are for. It reports false if the run cannot go on now: then none of them is read. If the guest crashes
 // on its way, that is the crash: the values are paid for all the same, because a pause journals them.
-func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error) {
-	bytes := r.unreadBytes(b)
+func (r *run) admitDelivery(b *ledger.Batch) (paid *budget.Permit, ok bool, crash error) {
+	bytes := r.mail.unreadBytes(b)
 	if bytes <= maxInHand {
 		return nil, true, nil
 	}
 	ctx, end := r.beginTurn()
 	defer end()
-	defer r.expect(bytes)()
+	defer r.instance.expect(bytes)()
 	if crash = r.ensureGuest(ctx); crash != nil {
 		if r.turnCanceled(ctx, *b) {
 			return nil, false, nil
@@ -181,7 +131,7 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 		if abi.IsTransient(crash) {
 			return nil, r.crashed(*b, crash), nil
 		}
-		r.dropGuest()
+		r.instance.drop()
 	}
 	paid, err := r.execs.Delivering.Acquire(ctx, min(deliveryCopies*bytes, r.execs.Delivering.Total()))
 	if err != nil {
@@ -191,27 +141,10 @@ func (r *run) admitDelivery(b *batch) (paid *budget.Permit, ok bool, crash error
 	return paid, true, crash
 }
 
-// handOver gives back the memory of a batch whose values the guest has copied, except for the one copy that is written with the turn.
-func handOver(paid *budget.Permit, b *batch) {
+// handOver gives back the memory of a batch whose values the guest has copied, except for the one copy that is written
+// with the turn.
+func handOver(paid *budget.Permit, b *ledger.Batch) {
 	if paid != nil {
-		paid.ShrinkTo(bytesOf(b.entries))
+		paid.ShrinkTo(bytesOf(b.Entries))
 	}
-}
-
-// unreadBytes is how many bytes of a batch are in the store alone.
-func (r *run) unreadBytes(b *batch) (bytes int64) {
-	for i := range b.entries {
-		if m := b.messages; m != nil && m[i] != nil {
-			if _, inHand := r.received.Find(m[i].Position); !inHand {
-				bytes += int64(m[i].Bytes)
-			}
-			continue
-		}
-		if name := b.entries[i].Op.Name; b.unread[i] && b.entries[i].Op.Kind == abi.OpDeferred {
-			if _, inHand := r.deferreds.inHand[name]; !inHand {
-				bytes += int64(r.deferreds.settled[name].Bytes)
-			}
-		}
-	}
-	return bytes
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/admission"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -28,8 +29,8 @@ func TestLargeInputsAreNotKept(t *testing.T) {
 		f := newFixture(t)
 		var given []int
 		var paid []int64
-		open := f.x.OpenGuest
-		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+		open := f.programs.open
+		f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 			opening, err := open(ctx, row)
 			inner := opening.Open
 			opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
@@ -47,16 +48,26 @@ func TestLargeInputsAreNotKept(t *testing.T) {
 		require.Zero(t, f.x.Queued.Used())
 		f.x.runs.Each(func(r *run) {
 			require.Less(t, len(r.row.Input), keptInput)
-			r.dropGuest()
+			r.instance.drop()
 		})
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil, Origin: journal.NewOrigin()}))
+		require.NoError(
+			t,
+			f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{
+				Name: "d", Value: abi.Nil, Origin: journal.NewOrigin(),
+			}),
+		)
 		synctest.Wait()
 		require.Equal(t, []int{size, size}, given, "at the start, and for the replay")
 		for _, bytes := range paid {
 			require.EqualValues(t, inputCopies*size, bytes)
 		}
 		f.x.runs.Each(func(r *run) { r.unload() })
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "e", Value: abi.Nil, Origin: journal.NewOrigin()}))
+		require.NoError(
+			t,
+			f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{
+				Name: "e", Value: abi.Nil, Origin: journal.NewOrigin(),
+			}),
+		)
 		synctest.Wait()
 		now, err := f.store.Load(t.Context(), row.ID)
 		require.NoError(t, err)
@@ -84,7 +95,7 @@ func TestStartsWaitForTheMemoryOfTheirInput(t *testing.T) {
 
 		child := rowWithLargeInput()
 		child.Parent = journal.Caller{ID: child.ID, Run: child.Run}
-		permit, err := f.x.admitInput(t.Context(), child)
+		permit, err := f.x.starter.admitInput(t.Context(), child)
 		require.NoError(t, err)
 		require.Nil(t, permit)
 
@@ -115,7 +126,12 @@ func TestDeliveriesWaitForTheirMemory(t *testing.T) {
 		others, err := f.x.Delivering.Acquire(t.Context(), f.x.Delivering.Total())
 		require.NoError(t, err)
 		value := abi.MustMarshal(strings.Repeat("x", 3<<20))
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: value, Origin: journal.NewOrigin()}))
+		require.NoError(
+			t,
+			f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{
+				Name: "d", Value: value, Origin: journal.NewOrigin(),
+			}),
+		)
 		synctest.Wait()
 		require.Zero(t, f.reads)
 		require.Equal(t, 1, f.x.Delivering.Waiting())
@@ -129,8 +145,8 @@ func TestDeliveriesWaitForTheirMemory(t *testing.T) {
 	})
 }
 
-// TestInputsStayPaidWhenTheyAreReceivedAgain: the run of an execution that is started over is in memory still, and receives the start once
-// more after it has let go of the finished run.
+// TestInputsStayPaidWhenTheyAreReceivedAgain: the run of an execution that is started over is in memory still, and
+// receives the start once more after it has let go of the finished run.
 func TestInputsStayPaidWhenTheyAreReceivedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +155,7 @@ func TestInputsStayPaidWhenTheyAreReceivedAgain(t *testing.T) {
 		over.State = journal.Completed
 		r := newRun(f.x, over.ID)
 		r.adopt(over)
-		input, err := f.x.admitInput(t.Context(), next)
+		input, err := f.x.starter.admitInput(t.Context(), next)
 		require.NoError(t, err)
 		again := r.Receive([]notice{started{row: next, input: input}})
 		require.Len(t, again, 1)

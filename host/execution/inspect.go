@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -41,38 +43,44 @@ const KindTurn = "turn"
 // inspectPatience is how long a run is asked. One that takes longer computes, as a rule, or waits for memory.
 const inspectPatience = time.Second
 
+// Inspector looks into the runs of executions.
+type Inspector struct {
+	deps *Deps
+	runs *registry
+}
+
 // Inspect returns the state of a running execution. A cold execution is replayed for the purpose. A
 // long computation is not waited for: the caller may ask because it does not come back.
-func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
+func (i *Inspector) Inspect(ctx context.Context, ref request.Ref) (Inspection, error) {
 	reply := make(chan inspected, 1)
-	x.runs.Post(ref.ID, ref.addressed(inspectRequest{reply}))
-	patience := x.Clock.NewTimer(inspectPatience)
+	i.runs.Post(ref.ID, addressed(ref, inspectRequest{reply}))
+	patience := i.deps.Clock.NewTimer(inspectPatience)
 	defer patience.Stop()
 	for {
 		select {
 		case in := <-reply:
 			return in.Inspection, in.err
 		case <-patience.Chan():
-			if in, computes := x.computing(ref.ID); computes {
+			if in, computes := i.computing(ref.ID); computes {
 				return in, nil
 			}
 			patience.Reset(inspectPatience) // it waits for its turn
 		case <-ctx.Done():
 			return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
-		case <-x.Host.Context().Done():
-			return Inspection{}, x.Host.EndReason()
+		case <-i.deps.Host.Context().Done():
+			return Inspection{}, i.deps.Host.EndReason()
 		}
 	}
 }
 
 // computing returns the known state of a run in the middle of a turn. It reports false if it is not
 // in one.
-func (x *Executions) computing(id journal.ID) (Inspection, bool) {
-	r, found := x.runs.Get(id)
+func (i *Inspector) computing(id journal.ID) (Inspection, bool) {
+	r, found := i.runs.Get(id)
 	if !found {
 		return Inspection{}, false
 	}
-	since := r.turnSince.Load()
+	since := r.progress.since.Load()
 	if since == 0 {
 		return Inspection{}, false
 	}
@@ -81,15 +89,23 @@ func (x *Executions) computing(id journal.ID) (Inspection, bool) {
 }
 
 func (r *run) inspect() Inspection {
-	return Inspection{Fuel: r.fuel, Pending: r.pending(), Resident: r.guest != nil}
+	return Inspection{Fuel: r.instance.fuel, Pending: r.pending(), Resident: r.instance.guest != nil}
 }
 
 // pending are the ops that are pending, in order of issue. It may be asked from any goroutine.
 func (r *run) pending() (all []PendingOp) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for o := range r.ledger.ops.All() {
-		p := PendingOp{Number: o.Number, Kind: o.Kind, Name: o.Name, Key: o.Key, Step: o.StepID, Since: time.Unix(0, o.IssuedAt), LastError: o.LastError}
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	for o := range r.ledger.l.Ops().All() {
+		p := PendingOp{
+			Number:    o.Number,
+			Kind:      o.Kind,
+			Name:      o.Name,
+			Key:       o.Key,
+			Step:      o.StepID,
+			Since:     time.Unix(0, o.IssuedAt),
+			LastError: o.LastError,
+		}
 		if due := o.DueAt(); due != journal.Never {
 			p.DueAt = time.Unix(0, due)
 		}
@@ -104,14 +120,31 @@ func (r *run) pending() (all []PendingOp) {
 
 // Awaits tells whether an execution waits for the outcome of a step, as far as that is known: an
 // evicted one may wait for more steps than its row names.
-func (x *Executions) Awaits(row *journal.Execution, step journal.Caller) bool {
+func (i *Inspector) Awaits(row *journal.Execution, step journal.Caller) bool {
 	if row.Chain != step.Run {
 		return false
 	}
-	if r, found := x.runs.Get(row.ID); found {
+	if r, found := i.runs.Get(row.ID); found {
 		waits := false
-		r.locked(func(l *ledger) { waits = l.ops.Step(step.Step) != nil })
+		r.ledger.with(func(l *ledger.Ledger) { waits = l.Ops().Step(step.Step) != nil })
 		return waits
 	}
 	return len(row.Waiting.List) == 0 || slices.Contains(row.Waiting.List, step.Step)
+}
+
+// WaitsFor returns the waiting state of a run in memory, with all steps by name. It reports false
+// if that is not known.
+func (i *Inspector) WaitsFor(ctx context.Context, row *journal.Execution) (journal.Waiting, bool) {
+	if !i.runs.Has(row.ID) {
+		return journal.Waiting{}, false
+	}
+	reply := make(chan journal.Waiting, 1)
+	i.runs.Post(row.ID, ofRun{row.Run, waitingRequest{reply}})
+	select {
+	case w := <-reply:
+		return w, len(w.List) > 0
+	case <-ctx.Done():
+	case <-i.deps.Host.Context().Done():
+	}
+	return journal.Waiting{}, false
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/execution/request"
 )
 
 // TestInspectDoesNotWaitForATurn asks a run whose code computes for long, and once it is parked.
@@ -20,7 +22,7 @@ func TestInspectDoesNotWaitForATurn(t *testing.T) {
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
-		in, err := f.x.Inspect(t.Context(), RefTo(row))
+		in, err := f.x.Inspector.Inspect(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Len(t, in.Pending, 1)
 		require.Equal(t, KindTurn, in.Pending[0].Kind)
@@ -29,7 +31,7 @@ func TestInspectDoesNotWaitForATurn(t *testing.T) {
 
 		close(may)
 		synctest.Wait()
-		in, err = f.x.Inspect(t.Context(), RefTo(row))
+		in, err = f.x.Inspector.Inspect(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Len(t, in.Pending, 1)
 		require.Equal(t, "sleep", in.Pending[0].Kind)

@@ -2,12 +2,13 @@ package execution
 
 import (
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
 // roomToStop is how many entries more the journal of an execution may have that was asked to stop:
 // for its cleanup, and for the undelivered outcomes when it was paused at the limit. That is a
-// batch at most, and a batch of the smallest outcomes has some 16,000 (maxBatchBytes).
+// batch at most, and a batch of the smallest outcomes has some 16,000 ([ledger.MaxBatchBytes]).
 const roomToStop = 20_000
 
 // EntryLimit bounds the journal of an execution. The replay of a recovery is bounded by saved
@@ -19,18 +20,16 @@ func (x *Executions) EntryLimit(row *journal.Execution) uint64 {
 	return x.MaxEntries
 }
 
-// warnOfLength warns that a journal comes near its limit, once for as long as the run is in memory. One
-// that was asked to stop need not be told.
-func (r *run) warnOfLength(b batch) {
-	if len(b.entries) == 0 || r.warned || r.row.State.Final() || r.row.Interrupt != nil {
-		return
+// lengthWarning warns that a journal comes near its limit, once for as long as the run is in memory.
+type lengthWarning struct{ given bool }
+
+// isDue tells whether the journal of a row has come near its limit with a batch. An execution that
+// was asked to stop need not be told.
+func (w *lengthWarning) isDue(row *journal.Execution, b ledger.Batch, limit uint64) bool {
+	n := len(b.Entries)
+	if w.given || n == 0 || row.State.Final() || row.Interrupt != nil || !abi.IsLong(b.Entries[n-1].Seq, limit) {
+		return false
 	}
-	entries := b.entries[len(b.entries)-1].Seq
-	if !abi.IsLong(entries, r.execs.MaxEntries) {
-		return
-	}
-	r.warned = true
-	r.execs.metrics.long.Inc()
-	r.log.Warn("the journal comes near its limit; the execution will be paused there unless it continues as a new run",
-		"entries", entries, "limit", r.execs.MaxEntries)
+	w.given = true
+	return true
 }

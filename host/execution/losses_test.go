@@ -15,8 +15,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// plannedAttempts says what becomes of each attempt: it is lost with its host, it fails,
-// or it succeeds.
+// plannedAttempts says what becomes of each attempt: it is lost with its host, it fails, or it succeeds.
 type plannedAttempts struct {
 	plan  []string
 	begun atomic.Int64
@@ -47,12 +46,17 @@ func TestLossesAreCountedAfterAFailure(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				attempts := &plannedAttempts{plan: []string{"lost", "lost", "fails", "lost", "lost", "done"}}
-				retried := &abi.Activity{Name: "x", Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000}}
+				retried := &abi.Activity{
+					Name: "x", Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000},
+				}
 				var naps []step
 				for range 100 {
 					naps = append(naps, step{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Minute)})}})
 				}
-				w := &world{code: threads{{step{{abi.OpActivity, abi.MustMarshal(retried)}}}, naps}, begun: map[journal.Caller]int{}}
+				w := &world{
+					code:  threads{{step{{abi.OpActivity, abi.MustMarshal(retried)}}}, naps},
+					begun: map[journal.Caller]int{},
+				}
 				w.f = newFixtureOf(t, w.open, attempts)
 				if way == "Restored" {
 					w.f.hibernation.Entries = 0

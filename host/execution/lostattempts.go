@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
-// lostAttemptLimit is how many hosts may end during the same attempt of an activity before
-// its execution is paused.
+// lostAttemptLimit is how many hosts may end during the same attempt of an activity before its execution is paused.
 const lostAttemptLimit = 3
 
-// suspectDelay is how long a host has been there when an attempt begins that was lost
-// twice.
+// suspectDelay is how long a host has been there when an attempt begins that was lost twice.
 const suspectDelay = 5 * time.Second
 
 // The rules of counting: an attempt is lost if it was under way when its host ended without a word:
@@ -24,25 +23,20 @@ const suspectDelay = 5 * time.Second
 // had to do with that, so it repeats it, and journals first that it does. An attempt after which a
 // host was still there, whether it succeeded or failed, ends the count; so does a resume.
 //
-// The first attempt of an op is not announced in the journal: that would be a commit
-// for each. If it was issued before the host that loads it was there, it counts as
-// begun, although it may have been waiting for its turn. From the second on each is
-// announced when it has its place and needs nothing but memory to begin: the run that
-// announces it may wait for memory itself, or behind others that do, so the attempt must
-// not hold any while it asks.
+// The first attempt of an op is not announced in the journal: that would be a commit for each. If it was issued before
+// the host that loads it was there, it counts as begun, although it may have been waiting for its turn. From the second
+// on each is announced when it has its place and needs nothing but memory to begin: the run that announces it may wait
+// for memory itself, or behind others that do, so the attempt must not hold any while it asks.
 //
-// An attempt that was lost twice waits until its host has been there for a while, and
-// then runs alone: no other one of that kind runs at the same time. So a host that ends
-// for other reasons, soon after it began, says nothing about the attempt; and each
-// that ends later takes at most one execution to the limit, however many attempts were
-// under way.
+// An attempt that was lost twice waits until its host has been there for a while, and then runs alone: no other one of
+// that kind runs at the same time. So a host that ends for other reasons, soon after it began, says nothing about the
+// attempt; and each that ends later takes at most one execution to the limit, however many attempts were under way.
 //
 // A stopping host gives up attempts that do not end in time, and journals that: that is not a loss.
 // A long innocent activity that is killed three times with its host is paused too; the reason tells
 // the remedy.
 
-// attemptBegins asks whether an attempt may begin that an earlier host may have begun
-// before.
+// attemptBegins asks whether an attempt may begin that an earlier host may have begun before.
 type attemptBegins struct {
 	step  journal.StepID
 	reply chan<- bool
@@ -50,14 +44,13 @@ type attemptBegins struct {
 
 func (attemptBegins) isNotice() {}
 
-// releaseRequest has a run say in the journal that it gives up the attempts that it
-// has begun.
+// releaseRequest has a run say in the journal that it gives up the attempts that it has begun.
 type releaseRequest struct{ done *sync.WaitGroup }
 
 func (releaseRequest) isNotice() {}
 
-// begin is called when an attempt is about to run, and journals that if it must be. It
-// reports whether the attempt may run.
+// begin is called when an attempt is about to run, and journals that if it must be. It reports whether the attempt may
+// run.
 func (t *task) begin(ctx context.Context, announced bool) bool {
 	if announced {
 		reply := make(chan bool, 1)
@@ -94,17 +87,17 @@ func (x *Executions) suspect(o *op.Op) bool {
 	return x.announced(o) && o.LostSoFar() == lostAttemptLimit-1
 }
 
-// announced tells whether an attempt of an op is journaled before it begins: an earlier
-// host may have begun one, or the journal says that none is under way.
+// announced tells whether an attempt of an op is journaled before it begins: an earlier host may have begun one, or the
+// journal says that none is under way.
 func (x *Executions) announced(o *op.Op) bool {
 	return o.Kind == abi.OpActivity && (o.Released || o.MayHaveBegun(x.born))
 }
 
-// beginAttempt journals that an attempt is repeated because the one before was lost,
-// or pauses the execution if that has happened too often.
+// beginAttempt journals that an attempt is repeated because the one before was lost, or pauses the execution if that
+// has happened too often.
 func (r *run) beginAttempt(m attemptBegins) {
 	var o *op.Op
-	r.locked(func(l *ledger) { o = l.ops.Step(m.step) })
+	r.ledger.with(func(l *ledger.Ledger) { o = l.Ops().Step(m.step) })
 	switch {
 	case o == nil || o.Settled():
 		m.reply <- false
@@ -116,9 +109,9 @@ func (r *run) beginAttempt(m attemptBegins) {
 	lost := o.LostSoFar()
 	if lost >= lostAttemptLimit {
 		m.reply <- false
-		r.endTask(m.step) // if the answer to the pause is lost, it asks again
+		r.tasks.end(m.step) // if the answer to the pause is lost, it asks again
 		r.noteAttempt(o, journal.Released, 0)
-		r.pause(batch{}, abi.Errorf(abi.CodeHostLost,
+		r.pause(ledger.Batch{}, abi.Errorf(abi.CodeHostLost,
 			"%d hosts ended during the same attempt of %s: it may take the host down with it", lost, op.Describe(o.Op)))
 		return
 	}
@@ -137,15 +130,11 @@ func (r *run) beginAttempt(m attemptBegins) {
 
 // noteAttempt has an entry about an attempt committed with the next write.
 func (r *run) noteAttempt(o *op.Op, kind journal.EntryKind, lost uint32) {
-	r.locked(func(l *ledger) {
-		en := journal.Entry{Kind: kind, Op: o.Op, Attempts: lost, At: l.tick(r.execs.now())}
-		l.ops.Change(o.StepID, func(o *op.Op) { o.Note(en) })
-		l.attempts = append(l.attempts, en)
-	})
+	r.ledger.with(func(l *ledger.Ledger) { l.NoteAttempt(o, kind, lost, r.execs.now()) })
 }
 
-// ReleaseAttempts has every run say in the journal that it gives up the attempts that
-// it has begun, so that they do not count as lost. It is for a host that stops.
+// ReleaseAttempts has every run say in the journal that it gives up the attempts that it has begun, so that they do not
+// count as lost. It is for a host that stops.
 func (x *Executions) ReleaseAttempts(ctx context.Context) {
 	done := &sync.WaitGroup{}
 	x.runs.PostAll(func() notice {
@@ -172,21 +161,12 @@ func dropReleases(notices []notice) []notice {
 	})
 }
 
-// releaseAttempts notes for each attempt under way that it is given up.
-func (r *run) releaseAttempts() {
-	for step, t := range r.attempts {
-		var o *op.Op
-		r.locked(func(l *ledger) { o = l.ops.Step(step) })
-		if t.begun.Load() && o != nil && !o.Settled() {
-			r.noteAttempt(o, journal.Released, o.Lost)
-		}
-	}
-}
-
-// release answers a releaseRequest. It tries once: the host is about to stop.
-func (r *run) release(m releaseRequest) {
+// giveUpAttempts answers a releaseRequest. It tries once: the host is about to stop.
+func (r *run) giveUpAttempts(m releaseRequest) {
 	defer m.done.Done()
-	r.releaseAttempts()
+	for _, o := range r.tasks.begunAttempts() {
+		r.noteAttempt(o, journal.Released, o.Lost)
+	}
 	if w := r.attemptsOwed().write; len(w.Entries) > 0 {
 		if err := r.commitNow(w); err != nil {
 			r.log.Warn("attempts that are given up will count as lost", "error", err)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -27,8 +29,8 @@ type (
 		notice
 	}
 
-	// started brings the row of a new execution, durable already, and its first turn, if
-	// that was begun meanwhile. The receiver takes the turn over or discards it.
+	// started brings the row of a new execution, durable already, and its first turn, if that was begun meanwhile. The
+	// receiver takes the turn over or discards it.
 	started struct {
 		row      *journal.Execution
 		head     *eagerStart       // or nil
@@ -55,7 +57,7 @@ type (
 	// endAwaited asks for a reply at the end of the execution, which was requested before.
 	endAwaited struct{ reply chan<- error }
 	// calleeOver says how a callee has ended.
-	calleeOver struct{ result }
+	calleeOver struct{ ledger.Result }
 	// opAwaits says that a callee will send its result, or an entity its answer: the host has nothing to do for the op.
 	opAwaits struct{ step journal.StepID }
 	// attemptFailed says that an attempt of an activity failed.
@@ -67,8 +69,8 @@ type (
 	txCommitted struct{ entry journal.Entry }
 	// txVoid says that a reserved sequence number stays a gap.
 	txVoid struct{ seq uint64 }
-	// opDropped says that the host gave up on an op without an outcome. It is
-	// performed again if it is still waited for.
+	// opDropped says that the host gave up on an op without an outcome. It is performed again if it is still waited
+	// for.
 	opDropped struct{ step journal.StepID }
 	// taskFault says that the host panicked while it performed an op. If seq is not 0 a transaction
 	// had reserved it, and only the journal tells its outcome.
@@ -85,8 +87,8 @@ type (
 
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
-	// failRequest asks for a paused execution to be failed; at is when that was
-	// asked, and tells the request from others.
+	// failRequest asks for a paused execution to be failed; at is when that was asked, and tells the request from
+	// others.
 	failRequest struct {
 		reason string
 		at     int64
@@ -143,11 +145,11 @@ func addressedElsewhere(m notice, run, chain journal.RunID) error {
 	switch of := m.(type) {
 	case ofRun:
 		if of.run != run {
-			return runIsGone()
+			return request.RunGone()
 		}
 	case ofChain:
 		if of.chain != chain {
-			return anotherRun()
+			return request.ChainGone()
 		}
 	}
 	return nil
@@ -168,14 +170,16 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case messageArrived, lookForMail, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case messageArrived, lookForMail, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest,
+		inspectRequest:
 		return true
 	default:
 		return false
 	}
 }
 
-// isMail tells whether a notice is about a message. That is durable: a run that cannot look at it now is not to forget it.
+// isMail tells whether a notice is about a message. That is durable: a run that cannot look at it now is not to forget
+// it.
 func isMail(m notice) bool {
 	switch content(m).(type) {
 	case messageArrived, lookForMail, endAwaited:
@@ -212,10 +216,9 @@ func refuseAll(notices []notice, err error) {
 	}
 }
 
-// refuse reports whether a caller waited for a reply. One that has been answered
-// before, by work that then failed, is not answered again. An attempt that wants to
-// begin is no caller: it waits for as long as it takes, since no one else asks for
-// it.
+// refuse reports whether a caller waited for a reply. One that has been answered before, by work that then failed, is
+// not answered again. An attempt that wants to begin is no caller: it waits for as long as it takes, since no one else
+// asks for it.
 func refuse(m notice, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {

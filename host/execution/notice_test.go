@@ -12,13 +12,29 @@ func TestRefuse(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	reply, asked := make(chan error, 1), make(chan inspected, 1)
-	for _, m := range []notice{messageArrived{reply: reply}, lookForMail{reply}, endAwaited{reply}, resumeRequest{reply}, failRequest{reply: reply}} {
+	for _, m := range []notice{
+		messageArrived{reply: reply},
+		lookForMail{reply},
+		endAwaited{reply},
+		resumeRequest{reply},
+		failRequest{reply: reply},
+	} {
 		require.True(t, refuse(m, refused), "%T", m)
 		require.Equal(t, refused, <-reply, "%T", m)
 	}
 	require.True(t, refuse(inspectRequest{asked}, refused))
 	require.Equal(t, refused, (<-asked).err)
-	for _, m := range []notice{started{}, wake{}, opDone{}, attemptFailed{}, txCommitted{}, txVoid{}, opDropped{}, messageArrived{}, lookForMail{}} {
+	for _, m := range []notice{
+		started{},
+		wake{},
+		opDone{},
+		attemptFailed{},
+		txCommitted{},
+		txVoid{},
+		opDropped{},
+		messageArrived{},
+		lookForMail{},
+	} {
 		require.False(t, refuse(m, refused), "%T", m)
 	}
 	refuseAll([]notice{wake{}, resumeRequest{reply}}, refused)

@@ -12,8 +12,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// hungry has the guests of a fixture take memory for their ops: so many bytes with the
-// first turn.
+// hungry has the guests of a fixture take memory for their ops: so many bytes with the first turn.
 func hungry(f *fixture, bytes int64) Opener {
 	return func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := f.open(ctx, row)
@@ -34,7 +33,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		f.x.OpenGuest = hungry(f, 1000)
+		f.programs.open = hungry(f, 1000)
 		f.scripts["w"] = []string{"deferred d ; deferred e", "park", "done ok"}
 		row := rowOf("w", "k")
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
@@ -43,14 +42,14 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		r.Receive([]notice{started{row: row}})
 		require.EqualValues(t, 1000, f.x.Queued.Used())
 		require.EqualValues(t, 1, f.x.Memory.Used())
-		r.dropGuest()
+		r.instance.drop()
 		require.Zero(t, f.x.Memory.Used())
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "the ledger has the ops")
 
 		r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: "d", Value: abi.Nil})})
-		require.NotNil(t, r.guest)
+		require.NotNil(t, r.instance.guest)
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "they are counted once")
-		r.dropGuest()
+		r.instance.drop()
 		r.unload()
 		require.Zero(t, f.x.Queued.Used())
 
@@ -60,13 +59,13 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 	})
 }
 
-// TestAStarvedRunIsTakenUpAgain has a run wait for memory that another holds: it holds
-// none itself meanwhile, and goes on when there is.
+// TestAStarvedRunIsTakenUpAgain has a run wait for memory that another holds: it holds none itself meanwhile, and goes
+// on when there is.
 func TestAStarvedRunIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		f.x.OpenGuest = hungry(f, f.x.Queued.Total())
+		f.programs.open = hungry(f, f.x.Queued.Total())
 		f.scripts["w"] = []string{"done ok"}
 		other := f.x.Queued.Empty()
 		require.True(t, other.Grow(1))

@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
 
-// crashLimit is how often a guest may crash in the same place before its execution
-// is paused.
+// crashLimit is how often a guest may crash in the same place before its execution is paused.
 const crashLimit = 3
 
-// crashed handles a turn that the guest did not survive, or a replay that was not
-// possible. It reports whether the run goes on: then the caller has the guest try again.
-func (r *run) crashed(b batch, err error) bool {
-	r.dropGuest()
+// crashed handles a turn that the guest did not survive, or a replay that was not possible. It reports whether the run
+// goes on: then the caller has the guest try again.
+func (r *run) crashed(b ledger.Batch, err error) bool {
+	r.instance.drop()
 	if r.execs.Host.Over() {
 		return false
 	}
@@ -28,22 +29,22 @@ func (r *run) crashed(b batch, err error) bool {
 	}
 	var coded *abi.Error
 	errors.As(err, &coded)
-	r.crashes++
+	r.failures.crashes++
 	r.execs.metrics.crashes.Inc()
-	again, reason := afterCrash(coded, guest.IsTrap(err), r.crashes)
+	again, reason := afterCrash(coded, guest.IsTrap(err), r.failures.crashes)
 	if !again {
 		r.pause(b, reason)
 		return false
 	}
-	r.log.Warn("the workflow crashed; replaying", "crash", r.crashes, "error", coded)
-	if len(b.entries) == 0 {
-		r.begun = false
+	r.log.Warn("the workflow crashed; replaying", "crash", r.failures.crashes, "error", coded)
+	if len(b.Entries) == 0 {
+		r.life.startOver()
 	}
 	return true
 }
 
-// afterCrash decides whether a guest that crashed for the nth time in a row is run
-// again. If not, it says why the execution is paused.
+// afterCrash decides whether a guest that crashed for the nth time in a row is run again. If not, it says why the
+// execution is paused.
 func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *abi.Error) {
 	again = trapped && err.Retryable || err.Code == abi.CodeModuleInit || abi.IsOfHost(err)
 	switch {
@@ -58,19 +59,21 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 
 // pause stops an execution that cannot go on, and keeps everything: undelivered outcomes are
 // journaled with it.
-func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.waitingNow()) }
+func (r *run) pause(b ledger.Batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.waitingNow()) }
 
 // pauseWaiting is pause of a run that waited for something before the batch.
-func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) {
-	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section}
+func (r *run) pauseWaiting(b ledger.Batch, reason *abi.Error, waiting journal.Waiting) {
+	u := journal.Update{
+		State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section,
+	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u}
-	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.execs.now()) })
-	b.write(&w)
+	r.ledger.with(func(l *ledger.Ledger) { w.Entries = l.TakeAttempts(r.execs.now()) })
+	b.WriteTo(&w)
 	r.execs.Fault.Pass(faultpoint.PauseBeforeCommit)
 	r.commit("commit a pause", w, b, func() bool {
 		r.execs.Fault.Pass(faultpoint.PauseAfterCommit)
 		r.applyUpdate(u)
-		r.crashes, r.stuck = 0, nil
+		r.failures.crashes, r.stuck = 0, nil
 		r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
 		r.execs.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 		r.stopTasks()
@@ -80,22 +83,23 @@ func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) 
 }
 
 // Resume lets a paused execution go on.
-func (x *Executions) Resume(ctx context.Context, ref Ref) error {
-	return x.ask(ctx, ref, func(reply chan<- error) notice { return resumeRequest{reply} })
+func (o *Operator) Resume(ctx context.Context, ref request.Ref) error {
+	return o.runs.ask(ctx, ref, func(reply chan<- error) notice { return resumeRequest{reply} })
 }
 
 // resume lets a paused execution go on.
 func (r *run) resume() error {
 	if r.row.State != journal.Paused {
-		return r.notPaused()
+		return notPaused(r.row)
 	}
 	r.execs.Fault.Pass(faultpoint.ResumeBeforeCommit)
-	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
+	update := &journal.Update{
+		State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section,
+	}
 	err := r.commitNow(journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: update})
 	if errors.Is(err, journal.ErrUndecided) {
-		// Nothing tells whether it goes on because of this request; but if it does
-		// it must be loaded.
-		r.reload(batch{})
+		// Nothing tells whether it goes on because of this request; but if it does it must be loaded.
+		r.reload(ledger.Batch{})
 		return journal.Coded("resume "+r.id.String(), err)
 	}
 	if err != nil {
@@ -103,61 +107,65 @@ func (r *run) resume() error {
 	}
 	r.execs.Fault.Pass(faultpoint.ResumeAfterCommit)
 	r.log.Info("resumed", "interrupted", r.row.Interrupt != nil)
-	r.reload(batch{})
-	r.crashes = 0
+	r.reload(ledger.Batch{})
+	r.failures.crashes = 0
 	return nil
 }
 
 // ResumeToStop asks an execution to stop, and lets it go on for that if it is paused. It returns once that is
 // durable; the execution then runs its cleanup. One that is paused at the limit of its journal has
 // room for it. The request comes first: a paused one takes no step that it would not take when it is asked to stop.
-func (x *Executions) ResumeToStop(ctx context.Context, ref Ref, reason string) error {
-	if err := x.Interrupt(ctx, ref, reason); err != nil {
+func (o *Operator) ResumeToStop(ctx context.Context, ref request.Ref, reason string) error {
+	if err := o.messages.Interrupt(ctx, ref, reason); err != nil {
 		return err
 	}
-	err := x.Resume(ctx, ref)
+	err := o.Resume(ctx, ref)
 	if abi.CodeOf(err) == abi.CodeNotPaused {
 		return nil
 	}
 	return err
 }
 
-// Fail ends a paused execution for good. Its guest does not run again, so that it
-// works whatever keeps the guest from running. It returns once the failure is
-// durable.
-func (x *Executions) Fail(ctx context.Context, ref Ref, reason string) error {
+// Fail ends a paused execution for good. Its guest does not run again, so that it works whatever keeps the guest from
+// running. It returns once the failure is durable.
+func (o *Operator) Fail(ctx context.Context, ref request.Ref, reason string) error {
 	if strings.TrimSpace(reason) == "" {
-		return abi.Errorf(abi.CodeBadRequest, "the reason is empty: callers that wait for the result are told why it will never be there")
+		return abi.Errorf(
+			abi.CodeBadRequest,
+			"the reason is empty: callers that wait for the result are told why it will never be there",
+		)
 	}
-	reason, err := checkReason(reason)
+	reason, err := request.CheckReason(reason)
 	if err != nil {
 		return err
 	}
-	at := x.now()
-	return x.ask(ctx, ref, func(reply chan<- error) notice { return failRequest{reason, at, reply} })
+	at := o.runs.deps.now()
+	return o.runs.ask(ctx, ref, func(reply chan<- error) notice { return failRequest{reason, at, reply} })
 }
 
 // fail makes the end of a paused execution durable and tells all watchers.
 func (r *run) fail(m failRequest) error {
 	finishedAt := max(m.at, r.row.CreatedAt)
-	if r.failedBefore(finishedAt) {
+	if failedBefore(r.row, finishedAt) {
 		return nil
 	}
 	if r.row.State != journal.Paused {
-		return r.notPaused()
+		return notPaused(r.row)
 	}
 	failure := abi.Errorf(abi.CodeFailedByOperator, "an operator failed it: %s", m.reason)
 	if r.row.Error != nil {
 		failure.Message += "; it was paused because of " + r.row.Error.Error()
 	}
 	failure.Clamp()
-	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
+	u := journal.Update{
+		State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting,
+	}
 	stops, err := r.stopAll()
 	if err != nil {
 		return err
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &u, Send: stops}
-	r.takeStops(&w)
+	ledger.Acknowledge(&w, r.mail.asked, r.row.Interrupt)
 	r.execs.Fault.Pass(faultpoint.FailBeforeCommit)
 	if err := r.commitSends(w); err != nil {
 		return err
@@ -171,15 +179,15 @@ func (r *run) fail(m failRequest) error {
 
 // failedBefore tells whether this very request has already changed the row: the answer to its
 // commit was lost, and it is received a second time.
-func (r *run) failedBefore(finishedAt int64) bool {
-	failure := r.row.Error
-	return failure != nil && failure.Code == abi.CodeFailedByOperator && r.row.FinishedAt == finishedAt
+func failedBefore(row *journal.Execution, finishedAt int64) bool {
+	failure := row.Error
+	return failure != nil && failure.Code == abi.CodeFailedByOperator && row.FinishedAt == finishedAt
 }
 
 // notPaused refuses a request for paused executions alone.
-func (r *run) notPaused() error {
-	err := abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
-	if r.row.State.Final() {
+func notPaused(row *journal.Execution) error {
+	err := abi.Errorf(abi.CodeNotPaused, "%s is %s", row.Name(), row.State)
+	if row.State.Final() {
 		return err.WithHint("%s", abi.CodeAlreadyOver.Info().Hint)
 	}
 	return err

@@ -23,9 +23,11 @@ func TestAfterCrash(t *testing.T) {
 		"the second":                 {trap, true, 2, true, ""},
 		"the third":                  {trap, true, 3, false, abi.CodeCrashLoop},
 		"a crash that cannot change": {final, true, 1, false, abi.CodeGuestDeadlock},
-		"no crash of the guest":      {abi.Errorf(abi.CodeNondeterminism, "differs"), false, 1, false, abi.CodeNondeterminism},
-		"a fault of the host":        {abi.Errorf(abi.CodeInternal, "a panic"), false, 2, true, ""},
-		"one that stays":             {abi.Errorf(abi.CodeInternal, "a panic"), false, 3, false, abi.CodeInternal},
+		"no crash of the guest": {
+			abi.Errorf(abi.CodeNondeterminism, "differs"), false, 1, false, abi.CodeNondeterminism,
+		},
+		"a fault of the host": {abi.Errorf(abi.CodeInternal, "a panic"), false, 2, true, ""},
+		"one that stays":      {abi.Errorf(abi.CodeInternal, "a panic"), false, 3, false, abi.CodeInternal},
 	} {
 		again, reason := afterCrash(c.err, c.trapped, c.crashes)
 		require.Equal(t, c.again, again, name)

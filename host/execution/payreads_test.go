@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -33,17 +34,17 @@ func overWithLargeInput(t *testing.T, f *fixture) (*journal.Execution, *countedR
 	_, err := f.x.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	synctest.Wait()
-	brief, err := f.x.Load(t.Context(), RefTo(row))
+	brief, err := f.x.Rows.Load(t.Context(), request.RefTo(row))
 	require.NoError(t, err)
 	require.True(t, brief.State.Final())
 	require.Positive(t, brief.LeftOut.Input)
-	counted := &countedReads{Store: f.x.Store}
-	f.x.Store = counted
+	counted := &countedReads{Store: f.stored.Store}
+	f.stored.Store = counted
 	return brief, counted
 }
 
-// TestInputsOfRestartsArePaidForBeforeTheyAreRead: there is no memory for the input of a run that is to be restarted, or forked. Both are refused, and
-// have read nothing.
+// TestInputsOfRestartsArePaidForBeforeTheyAreRead: there is no memory for the input of a run that is to be restarted,
+// or forked. Both are refused, and have read nothing.
 func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = f.x.ReadInput(t.Context(), over)
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
-		_, err = f.x.Fork(t.Context(), over, rowOf("over", "fork"), 0)
+		_, err = f.x.Recoder.Fork(t.Context(), over, rowOf("over", "fork"), 0)
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
 		require.Zero(t, store.reads.Load())
 
@@ -64,7 +65,7 @@ func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 		require.GreaterOrEqual(t, f.x.Queued.Used(), int64(inputCopies*len(input)))
 		release()
 		fork := rowOf("over", "fork")
-		started, err := f.x.Fork(t.Context(), over, fork, 0)
+		started, err := f.x.Recoder.Fork(t.Context(), over, fork, 0)
 		require.NoError(t, err)
 		require.True(t, started)
 		require.Equal(t, input, fork.Input)
@@ -73,8 +74,8 @@ func TestInputsOfRestartsArePaidForBeforeTheyAreRead(t *testing.T) {
 	})
 }
 
-// TestPolledResultsArePaidForBeforeTheyAreRead: an execution that polls another execution, or calls a workflow that is over, waits for the
-// memory of the result.
+// TestPolledResultsArePaidForBeforeTheyAreRead: an execution that polls another execution, or calls a workflow that is
+// over, waits for the memory of the result.
 func TestPolledResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	for _, action := range []string{"poll scripts/over/k", "call over"} {

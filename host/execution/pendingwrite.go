@@ -3,29 +3,30 @@ package execution
 import (
 	"errors"
 
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
-// commitTries is how often a write is tried before the run looks into the journal for a
-// reason. It may be at odds with it: then no number of tries would help.
+// commitTries is how often a write is tried before the run looks into the journal for a reason. It may be at odds with
+// it: then no number of tries would help.
 const commitTries = 20
 
-// pendingWrite is a write that the run has decided on and the store has not taken yet. Nothing
-// took effect, so the same write is tried until it does: the guest keeps its instance
-// and outcomes keep their numbers. Until then the run decides nothing else.
+// pendingWrite is a write that the run has decided on and the store has not taken yet. Nothing took effect, so the same
+// write is tried until it does: the guest keeps its instance and outcomes keep their numbers. Until then the run
+// decides nothing else.
 type pendingWrite struct {
 	doing string
 	write journal.Write
-	batch batch       // the deliveries of the write
-	then  func() bool // runs once it is durable; tells whether the run goes on
-	again notice      // to be received again if only the journal tells; nil if none
-	err   error       // of the last try
+	batch ledger.Batch // the deliveries of the write
+	then  func() bool  // runs once it is durable; tells whether the run goes on
+	again notice       // to be received again if only the journal tells; nil if none
+	err   error        // of the last try
 	tries int
 }
 
 // commit makes a write durable, and then runs the dependent step: now, or when the store takes the
 // write. It reports whether the run goes on.
-func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
+func (r *run) commit(doing string, w journal.Write, b ledger.Batch, then func() bool) bool {
 	return r.commitOrRetry(&pendingWrite{doing: doing, write: w, batch: b, then: then})
 }
 
@@ -42,28 +43,28 @@ func (r *run) retryPending() bool {
 	o.tries++
 	switch {
 	case o.err == nil:
-		r.pendingWrite, r.setbacks = nil, 0
+		r.pendingWrite, r.failures.setbacks = nil, 0
 		if o.write.Update != nil || o.write.Continue != nil || len(o.write.Hold) > 0 {
 			r.rowWrites++
 		}
 		r.tookPublish(&o.write)
-		r.tookStops(&o.write)
-		r.execs.tellStops(o.write.Send)
+		r.mail.acknowledged(&o.write)
+		r.execs.Stops.tell(o.write.Send)
 		return o.then()
 	case errors.Is(o.err, journal.ErrFenced) || r.execs.Host.Over():
 		return false
 	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= commitTries:
 		// Only the journal has the truth.
 		r.pendingWrite = nil
-		r.undecidedSends = append(r.undecidedSends, o.write.Send...)
+		r.mail.undecided = append(r.mail.undecided, o.write.Send...)
 		r.rollBack(o.batch, o.err)
 		if o.again != nil {
-			r.requeue(o.again)
+			r.hand.requeue(o.again)
 		}
 		return false
 	default:
 		r.backOff(o.doing, o.err)
-		r.requeue(wake{})
+		r.hand.requeue(wake{})
 		return false
 	}
 }
@@ -74,17 +75,16 @@ func (r *run) commitSends(w journal.Write) error {
 	err := r.commitNow(w)
 	switch {
 	case err == nil:
-		r.tookStops(&w)
-		r.execs.tellStops(w.Send)
+		r.mail.acknowledged(&w)
+		r.execs.Stops.tell(w.Send)
 	case errors.Is(err, journal.ErrUndecided):
-		r.undecidedSends = append(r.undecidedSends, w.Send...)
+		r.mail.undecided = append(r.mail.undecided, w.Send...)
 	}
 	return err
 }
 
-// settlePending tries the pending write, if there is one, before notices are
-// received. It reports whether they can be. If not they wait; callers that wait for a
-// reply get the store's error.
+// settlePending tries the pending write, if there is one, before notices are received. It reports whether they can be.
+// If not they wait; callers that wait for a reply get the store's error.
 func (r *run) settlePending(notices []notice) bool {
 	if r.pendingWrite == nil {
 		return true
@@ -96,7 +96,7 @@ func (r *run) settlePending(notices []notice) bool {
 	err := journal.Coded(r.pendingWrite.doing, r.pendingWrite.err)
 	for _, m := range notices {
 		if _, again := m.(wake); !again && (isMail(m) || !refuse(m, err)) {
-			r.requeue(m)
+			r.hand.requeue(m)
 		}
 	}
 	return false

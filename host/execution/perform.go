@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -31,33 +31,21 @@ import (
 //     guest; they end its turn as a trap would.
 //  3. One that is not given up is delivered next, however often the run was loaded meanwhile.
 
-// localEffects are performed by the run itself for the ops of a turn.
-type localEffects struct {
-	answers  message.Answers
-	publish  *journal.Published             // replaces the published values; nil leaves them
-	outcomes map[journal.StepID]abi.Outcome // of these ops
-	// unwanted are steps that turns of a replay have given up, if that may not be durable.
-	unwanted []journal.StepID
-}
-
-// isOwn tells whether the run performs an op itself.
-func isOwn(o *op.Op) bool { return o.Kind == abi.OpAnswer || o.Kind == abi.OpPublish }
-
 // perform computes the local effects of a turn. It changes nothing.
-func (r *run) perform(b batch, turn guest.Turn) (did localEffects, err error) {
-	err = r.performOn(&did, b.delivered(), turn)
+func (r *run) perform(b ledger.Batch, turn guest.Turn) (did ledger.Effects, err error) {
+	err = r.performOn(&did, b.Delivered(), turn)
 	return did, err
 }
 
 // performOn adds the local effects of a turn to those of the turns before.
-func (r *run) performOn(did *localEffects, delivered []journal.Envelope, turn guest.Turn) (err error) {
+func (r *run) performOn(did *ledger.Effects, delivered []journal.Envelope, turn guest.Turn) (err error) {
 	for _, o := range turn.Issued {
 		var refused *abi.Error
 		switch body := o.Body.(type) {
 		case *abi.Answer:
-			r.locked(func(l *ledger) {
-				if update, there := l.inbox.Asked(body.ID, delivered); there {
-					did.answers.Give(update, body)
+			r.ledger.with(func(l *ledger.Ledger) {
+				if update, there := l.Asked(body.ID, delivered); there {
+					did.Answers.Give(update, body)
 				}
 			})
 		case *abi.Publish:
@@ -70,36 +58,18 @@ func (r *run) performOn(did *localEffects, delivered []journal.Envelope, turn gu
 		if refused != nil && slices.Contains(turn.Cancelled, o.Number) {
 			return refused
 		}
-		if did.outcomes == nil {
-			did.outcomes = map[journal.StepID]abi.Outcome{}
+		if did.Outcomes == nil {
+			did.Outcomes = map[journal.StepID]abi.Outcome{}
 		}
-		did.outcomes[o.StepID] = outcomeOf(abi.Nil, refused)
+		did.Outcomes[o.StepID] = outcomeOf(abi.Nil, refused)
 	}
 	return nil
 }
 
-// writes tells whether there is anything to be made durable.
-func (did *localEffects) writes() bool {
-	return len(did.answers)+len(did.unwanted) > 0 || did.publish != nil
-}
-
-// write adds it to the write of the turn.
-func (did *localEffects) write(w *journal.Write, now int64) {
-	w.Publish = did.publish
-	did.answers.Write(w, now)
-}
-
-// pass passes a point that is about answers, if there are any.
-func (did *localEffects) pass(in faultpoint.Injector, point string) {
-	if len(did.answers) > 0 {
+// passAnswers passes a point that is about answers, if there are any.
+func passAnswers(in faultpoint.Injector, did ledger.Effects, point string) {
+	if len(did.Answers) > 0 {
 		in.Pass(point)
-	}
-}
-
-// settleOwn gives ops of the run's own their outcomes: they are delivered next.
-func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
-	for step, outcome := range outcomes {
-		l.complete(step, outcome, 0, now)
 	}
 }
 
@@ -135,21 +105,21 @@ func (p *replayed) note(player *replay.Player, turn guest.Turn) {
 
 // performReplayed computes the local effects for an execution that goes on where a trial has ended.
 // Undeclared values are not published: a turn that publishes it will be refused when it is taken.
-func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (localEffects, error) {
-	did := localEffects{answers: p.answers, unwanted: p.unwanted}
+func (c *Recoder) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (ledger.Effects, error) {
+	did := ledger.Effects{Answers: p.answers, Unwanted: p.unwanted}
 	if p.publish == nil {
 		return did, nil
 	}
-	old, err := x.Published(ctx, row)
+	old, err := c.rows.Published(ctx, row)
 	if err != nil {
-		return localEffects{}, err
+		return ledger.Effects{}, err
 	}
-	published, refused, err := x.merged(ctx, row, old, p.publish)
+	published, refused, err := c.publisher.merged(ctx, row, old, p.publish)
 	if err != nil {
-		return localEffects{}, err
+		return ledger.Effects{}, err
 	}
 	if refused == nil && !same(published, old) {
-		did.publish = published
+		did.Publish = published
 	}
 	return did, nil
 }

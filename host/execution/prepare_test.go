@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestPrepare: an execution that is prepared has its instance before its time, and is
-// delivered nothing before. Where memory is short it has it when its time has come.
+// TestPrepare: an execution that is prepared has its instance before its time, and is delivered nothing before. Where
+// memory is short it has it when its time has come.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	for name, short := range map[string]bool{"Prepared": false, "MemoryIsShort": true} {

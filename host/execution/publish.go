@@ -3,11 +3,11 @@ package execution
 import (
 	"cmp"
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -23,7 +23,7 @@ func (r *run) publishedNow() (*journal.Published, error) {
 	if r.published != nil {
 		return r.published, nil
 	}
-	published, err := r.execs.Published(r.execs.Host.Context(), r.row)
+	published, err := r.execs.Rows.Published(r.execs.Host.Context(), r.row)
 	if err == nil {
 		r.keepPublished(published)
 	}
@@ -46,38 +46,31 @@ func (r *run) tookPublish(w *journal.Write) {
 
 // publish adds to the values that a turn publishes. Refused tells the reason if not: all of the
 // body is published, or nothing.
-func (r *run) publish(did *localEffects, body *abi.Publish) (refused *abi.Error, err error) {
-	old := did.publish
+func (r *run) publish(did *ledger.Effects, body *abi.Publish) (refused *abi.Error, err error) {
+	old := did.Publish
 	if old == nil {
 		if old, err = r.publishedNow(); err != nil {
 			return nil, err
 		}
 	}
-	published, refused, err := r.execs.merged(r.execs.Host.Context(), r.row, old, body)
+	published, refused, err := r.execs.publisher.merged(r.execs.Host.Context(), r.row, old, body)
 	if err != nil || refused != nil {
 		return refused, err
 	}
 	if !same(published, old) {
-		did.publish = published
+		did.Publish = published
 	}
 	return nil, nil
 }
 
-// Published returns the published values of an execution, which may be none.
-func (x *Executions) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {
-	published, err := x.Store.Published(ctx, row.ChainKey())
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		return &journal.Published{}, nil
-	case err != nil:
-		return nil, journal.Coded("read what "+row.Name()+" has published", err)
-	}
-	return published, nil
-}
+// publisher merges published values, as workflows declare them.
+type publisher struct{ deps *Deps }
 
 // merged returns the published values after a body, if the workflow declares them.
-func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *journal.Published, body *abi.Publish) (_ *journal.Published, refused *abi.Error, err error) {
-	workflow, err := x.WorkflowOf(ctx, row)
+func (p publisher) merged(
+	ctx context.Context, row *journal.Execution, old *journal.Published, body *abi.Publish,
+) (_ *journal.Published, refused *abi.Error, err error) {
+	workflow, err := p.deps.Programs.Workflow(ctx, row)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,16 +78,24 @@ func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *jo
 	if err != nil {
 		return nil, abi.AsError(err), nil
 	}
-	p := &journal.Published{Attributes: overlayAttributes(old.Attributes, checked.Attributes), Progress: cmp.Or(body.Progress, old.Progress), At: x.now()}
-	p.State = slices.DeleteFunc(overlay(old.State, checked.State), func(s abi.Published) bool { return s.Value == nil })
-	return p, tooMuch(p), nil
+	merged := &journal.Published{
+		Attributes: overlayAttributes(old.Attributes, checked.Attributes),
+		Progress:   cmp.Or(body.Progress, old.Progress),
+		At:         p.deps.now(),
+	}
+	merged.State = slices.DeleteFunc(overlay(old.State, checked.State), func(s abi.Published) bool {
+		return s.Value == nil
+	})
+	return merged, tooMuch(merged), nil
 }
 
 // overlayAttributes is overlay for attributes, without attributes whose value was removed.
 func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) []journal.NamedAttribute {
 	both := slices.Clone(first)
 	for _, p := range second {
-		at, there := slices.BinarySearchFunc(both, p.Name, func(a journal.NamedAttribute, name string) int { return cmp.Compare(a.Name, name) })
+		at, there := slices.BinarySearchFunc(both, p.Name, func(a journal.NamedAttribute, name string) int {
+			return cmp.Compare(a.Name, name)
+		})
 		if there {
 			both = slices.Delete(both, at, at+1)
 		}
@@ -110,7 +111,9 @@ func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) [
 // first.
 func overlaid(first, second *abi.Publish) *abi.Publish {
 	return &abi.Publish{
-		State: overlay(first.State, second.State), Attributes: overlay(first.Attributes, second.Attributes), Progress: cmp.Or(second.Progress, first.Progress),
+		State:      overlay(first.State, second.State),
+		Attributes: overlay(first.Attributes, second.Attributes),
+		Progress:   cmp.Or(second.Progress, first.Progress),
 	}
 }
 
@@ -118,7 +121,9 @@ func overlaid(first, second *abi.Publish) *abi.Publish {
 func overlay(first, second []abi.Published) []abi.Published {
 	both := slices.Clone(first)
 	for _, p := range second {
-		at, there := slices.BinarySearchFunc(both, p.Name, func(p abi.Published, name string) int { return cmp.Compare(p.Name, name) })
+		at, there := slices.BinarySearchFunc(both, p.Name, func(p abi.Published, name string) int {
+			return cmp.Compare(p.Name, name)
+		})
 		if there {
 			both[at] = p
 		} else {
@@ -137,13 +142,18 @@ func tooMuch(p *journal.Published) *abi.Error {
 	if bytes <= abi.MaxPublishedBytes && len(p.State) <= abi.MaxPublished && len(p.Attributes) <= abi.MaxPublished {
 		return nil
 	}
-	return abi.Errorf(abi.CodePayloadTooLarge, "the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
-		len(p.State), bytes, len(p.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished).
+	return abi.Errorf(
+		abi.CodePayloadTooLarge,
+		"the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
+		len(p.State), bytes, len(p.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished,
+	).
 		WithHint("Keep large data in your database or object store, and publish a reference.")
 }
 
 // same tells whether two are alike, whenever they were published.
 func same(a, b *journal.Published) bool {
-	return slices.EqualFunc(a.State, b.State, func(a, b abi.Published) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) }) &&
+	return slices.EqualFunc(a.State, b.State, func(a, b abi.Published) bool {
+		return a.Name == b.Name && string(a.Value) == string(b.Value)
+	}) &&
 		slices.Equal(a.Attributes, b.Attributes) && reflect.DeepEqual(a.Progress, b.Progress)
 }

@@ -6,8 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/residency"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -26,27 +30,44 @@ type queryReply struct {
 	err     error
 }
 
+// Queries asks executions questions.
+type Queries struct {
+	deps      *Deps
+	guests    *guests
+	resident  *residency.List
+	runs      *registry
+	places    *semaphore.Weighted // of queries that are being answered
+	answering answering
+}
+
+func newQueries(deps *Deps, runs *registry, guests *guests, resident *residency.List) *Queries {
+	return &Queries{
+		deps: deps, guests: guests, resident: resident, runs: runs, places: semaphore.NewWeighted(maxQuerying),
+		answering: answering{all: map[journal.RunID]map[int]context.CancelCauseFunc{}},
+	}
+}
+
 // Query asks a running execution a question. Its workflow answers from its current state; nothing
 // is written, and nothing is changed.
 //
-// The answer is computed by a copy of the guest, as it was after its last turn. The guest
-// itself cannot be asked: whatever the answer allocates, and each random number it draws,
-// such as for the order of a map, would be there in this instance and in none that is replayed.
+// The answer is computed by a copy of the guest, as it was after its last turn. The guest itself cannot be asked:
+// whatever the answer allocates, and each random number it draws, such as for the order of a map, would be there in
+// this instance and in none that is replayed.
 //
 // An answer is broken off when its caller stops waiting, and when the execution is ended.
-func (x *Executions) Query(ctx context.Context, ref Ref, q abi.Query) (abi.Outcome, error) {
-	if err := x.Host.Accepting(); err != nil {
+func (qs *Queries) Query(ctx context.Context, ref request.Ref, q abi.Query) (abi.Outcome, error) {
+	if err := qs.deps.Host.Accepting(); err != nil {
 		return abi.Outcome{}, err
 	}
 	reply := make(chan queryReply, 1)
-	x.runs.Post(ref.ID, ref.addressed(queryRequest{ctx, q, reply}))
+	qs.runs.Post(ref.ID, addressed(ref, queryRequest{ctx, q, reply}))
 	select {
 	case r := <-reply:
 		return r.outcome, r.err
 	case <-ctx.Done():
 		return abi.Outcome{}, journal.Coded("query "+ref.Name, ctx.Err())
-	case <-x.Host.Context().Done():
-		return abi.Outcome{}, x.Host.EndReason()
+	case <-qs.deps.Host.Context().Done():
+		return abi.Outcome{}, qs.deps.Host.EndReason()
 	}
 }
 
@@ -56,22 +77,22 @@ func (r *run) query(m queryRequest) {
 	case m.caller.Err() != nil:
 		return
 	case r.row.State.Final():
-		answer(m.reply, queryReply{err: alreadyOver(r.row)})
+		answer(m.reply, queryReply{err: request.AlreadyOver(r.row)})
 		return
 	case r.row.State == journal.Paused:
 		answer(m.reply, queryReply{err: abi.Errorf(abi.CodePaused, "%s is paused", r.row.Name())})
 		return
-	case !r.begun:
-		r.requeue(ofChain{r.chain, m}) // behind its first turn
+	case !r.life.begun():
+		r.hand.requeue(ofChain{r.chain, m}) // behind its first turn
 		return
 	}
-	if !r.execs.querying.TryAcquire(1) {
+	if !r.execs.Queries.places.TryAcquire(1) {
 		answer(m.reply, queryReply{err: abi.Errorf(abi.CodeOverloaded, "%d queries are being answered", maxQuerying)})
 		return
 	}
 	reply, later := r.answerQuery(m)
 	if !later {
-		r.execs.querying.Release(1)
+		r.execs.Queries.places.Release(1)
 		answer(m.reply, reply)
 	}
 }
@@ -83,28 +104,28 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 	ctx, cancel := endWith(ctx, m.caller)
 	defer cancel()
 	if err := r.ensureGuest(ctx); err != nil {
-		r.dropGuest()
+		r.instance.drop()
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
 	}
-	saved, err := r.guest.Save()
+	saved, err := r.instance.guest.Save()
 	if errors.Is(err, wasm.ErrNoState) {
 		// There are no copies here. It answers itself, and is replayed when it is needed.
-		reply = r.execs.askGuest(ctx, r.row.Namespace, r.guest, &m.query)
-		r.dropGuest()
+		reply = r.execs.Queries.askGuest(ctx, r.row.Namespace, r.instance.guest, &m.query)
+		r.instance.drop()
 		return reply, false
 	}
 	if err != nil {
 		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
 	}
 	row := *r.row
-	ctx, answering := r.execs.answering.begin(r.execs.Host.Context(), row.Run)
+	ctx, answering := r.execs.Queries.answering.begin(r.execs.Host.Context(), row.Run)
 	if !r.execs.group.Go(func() {
-		defer r.execs.querying.Release(1)
+		defer r.execs.Queries.places.Release(1)
 		defer answering()
 		ctx, cancel := endWith(ctx, m.caller)
 		defer cancel()
 		var reply queryReply
-		if f := guarded(func() { reply = r.execs.askCopy(ctx, &row, saved, &m.query) }); f != nil {
+		if f := guarded(func() { reply = r.execs.Queries.askCopy(ctx, &row, saved, &m.query) }); f != nil {
 			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.What)
 		}
 		if reply.err != nil && errors.Is(context.Cause(ctx), errEnded) {
@@ -133,9 +154,6 @@ func (a *answering) begin(ctx context.Context, of journal.RunID) (answer context
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = map[journal.RunID]map[int]context.CancelCauseFunc{}
-	}
 	if a.all[of] == nil {
 		a.all[of] = map[int]context.CancelCauseFunc{}
 	}
@@ -152,7 +170,7 @@ func (a *answering) begin(ctx context.Context, of journal.RunID) (answer context
 	}
 }
 
-// cancelTurn ends the answers of a run that was ended.
+// breakOff ends the answers of a run that was ended.
 func (a *answering) breakOff(of journal.RunID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -172,27 +190,33 @@ func endWith(ctx, caller context.Context) (context.Context, context.CancelFunc) 
 }
 
 // askCopy asks a copy of a guest.
-func (x *Executions) askCopy(ctx context.Context, row *journal.Execution, saved *guest.Saved, q *abi.Query) (reply queryReply) {
-	opening, err := x.OpenGuest(ctx, row)
+func (qs *Queries) askCopy(
+	ctx context.Context, row *journal.Execution, saved *guest.Saved, q *abi.Query,
+) (reply queryReply) {
+	opening, err := qs.deps.Programs.Open(ctx, row)
 	if err != nil {
 		return queryReply{err: err}
 	}
 	var copied *admitted
-	_, err = x.admitGuest(ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), x.resident.Admit, func(g *admitted) { copied = g },
-		opening.restoring(saved), func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil })
+	_, err = qs.guests.admit(
+		ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), qs.resident.Admit, func(g *admitted) { copied = g },
+		opening.Restoring(saved), func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil },
+	)
 	if copied != nil {
 		defer copied.Close()
 	}
 	if err != nil {
 		return queryReply{err: journal.Coded("query "+row.Name(), err)}
 	}
-	return x.askGuest(ctx, row.Namespace, copied, q)
+	return qs.askGuest(ctx, row.Namespace, copied, q)
 }
 
 // askGuest asks a guest, which cannot go on after that.
-func (x *Executions) askGuest(ctx context.Context, namespace string, g Guest, q *abi.Query) (reply queryReply) {
-	err := x.Slots.ComputeFor(ctx, queryLimit, func(ctx context.Context) error {
-		turn, err := x.metered(ctx, namespace, func(ctx context.Context) (guest.Turn, error) { return g.Query(ctx, q) })
+func (qs *Queries) askGuest(ctx context.Context, namespace string, g Guest, q *abi.Query) (reply queryReply) {
+	err := qs.deps.Slots.ComputeFor(ctx, queryLimit, func(ctx context.Context) error {
+		turn, err := qs.guests.metered(ctx, namespace, func(ctx context.Context) (guest.Turn, error) {
+			return g.Query(ctx, q)
+		})
 		if err == nil {
 			reply.outcome = *turn.Outcome
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestAQueryEndsWithItsCaller: an answer that never ends does not outlive its caller, whose run goes on at once; nor does a question
-// that waits behind it.
+// TestAQueryEndsWithItsCaller: an answer that never ends does not outlive its caller, whose run goes on at once; nor
+// does a question that waits behind it.
 func TestAQueryEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,11 +31,11 @@ func TestAQueryEndsWithItsCaller(t *testing.T) {
 		const patience = queryLimit / 10
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		go func() { _, _ = f.x.Query(ctx, RefTo(row), abi.Query{Name: "endless"}) }()
+		go func() { _, _ = f.x.Queries.Query(ctx, request.RefTo(row), abi.Query{Name: "endless"}) }()
 		synctest.Wait()
-		_, err = f.x.Query(ctx, RefTo(row), abi.Query{Name: "given up"})
+		_, err = f.x.Queries.Query(ctx, request.RefTo(row), abi.Query{Name: "given up"})
 		require.Equal(t, abi.CodeDeadline, abi.CodeOf(err), "%v", err)
-		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "again"})
+		_, err = f.x.Queries.Query(t.Context(), request.RefTo(row), abi.Query{Name: "again"})
 		require.NoError(t, err)
 		require.Equal(t, patience, time.Since(begun), "it does not wait for the time that an answer may take")
 		require.NotContains(t, f.takeNotes(), "given up")
@@ -48,8 +49,8 @@ func (copyable) Save() (*guest.Saved, error) { return &guest.Saved{}, nil }
 
 // copies has a fixture make copies of its guests.
 func (f *fixture) copies() {
-	open := f.x.OpenGuest
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+	open := f.programs.open
+	f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)
 		opening.Restore = func(ctx context.Context, memory guest.Memory, _ *guest.Saved) (Guest, error) {
 			return opening.Open(ctx, memory)
@@ -59,7 +60,8 @@ func (f *fixture) copies() {
 	f.guestsAre(func(g Guest) Guest { return copyable{g} })
 }
 
-// TestACopyThatAnswersEndsWithItsCaller: what answers beside the run gives its place and its memory back when its caller is gone.
+// TestACopyThatAnswersEndsWithItsCaller: what answers beside the run gives its place and its memory back when its
+// caller is gone.
 func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,14 +78,14 @@ func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), queryLimit/10)
 		defer cancel()
 		for range maxQuerying {
-			go func() { _, _ = f.x.Query(ctx, RefTo(row), abi.Query{Name: "endless"}) }()
+			go func() { _, _ = f.x.Queries.Query(ctx, request.RefTo(row), abi.Query{Name: "endless"}) }()
 		}
 		synctest.Wait()
-		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "one more"})
+		_, err = f.x.Queries.Query(t.Context(), request.RefTo(row), abi.Query{Name: "one more"})
 		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%v", err)
 		<-ctx.Done()
 		synctest.Wait()
-		_, err = f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "again"})
+		_, err = f.x.Queries.Query(t.Context(), request.RefTo(row), abi.Query{Name: "again"})
 		require.NoError(t, err)
 		require.Equal(t, queryLimit/10, time.Since(begun))
 		synctest.Wait()
@@ -91,8 +93,8 @@ func TestACopyThatAnswersEndsWithItsCaller(t *testing.T) {
 	})
 }
 
-// TestTerminateBreaksOffAQuery: an answer that never ends is ended with its execution, whether the guest itself computes it or a
-// copy, and also if the run has left memory meanwhile. Those of other executions go on.
+// TestTerminateBreaksOffAQuery: an answer that never ends is ended with its execution, whether the guest itself
+// computes it or a copy, and also if the run has left memory meanwhile. Those of other executions go on.
 func TestTerminateBreaksOffAQuery(t *testing.T) {
 	t.Parallel()
 	for name, copies := range map[string]bool{"itself": false, "copy": true} {
@@ -121,7 +123,7 @@ func terminateAQuery(t *testing.T, copies, evict bool) {
 		require.NoError(t, err)
 		synctest.Wait()
 		go func() {
-			_, err := f.x.Query(t.Context(), RefTo(row), abi.Query{Name: "endless"})
+			_, err := f.x.Queries.Query(t.Context(), request.RefTo(row), abi.Query{Name: "endless"})
 			reply <- err
 		}()
 	}
@@ -131,7 +133,7 @@ func terminateAQuery(t *testing.T, copies, evict bool) {
 		synctest.Wait()
 		require.False(t, f.x.InMemory(rows["ended"].ID))
 	}
-	require.NoError(t, f.x.Terminate(t.Context(), RefTo(rows["ended"]), "enough"))
+	require.NoError(t, f.x.Stops.Terminate(t.Context(), request.RefTo(rows["ended"]), "enough"))
 	err := <-failed["ended"]
 	require.Error(t, err)
 	if copies {

@@ -58,8 +58,8 @@ func (s *largeResult) enlarged(row *journal.Execution) *journal.Execution {
 	return &whole
 }
 
-// TestReadsOfLargeResultsAreBounded: an execution polls another one a thousand times, or calls it, and has few of its large
-// results in hand at a time. All are delivered.
+// TestReadsOfLargeResultsAreBounded: an execution polls another one a thousand times, or calls it, and has few of its
+// large results in hand at a time. All are delivered.
 func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, action := range []string{"poll scripts/ended/child", "call ended"} {
@@ -71,10 +71,12 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 			_, err := f.x.Start(t.Context(), ended, nil)
 			require.NoError(t, err)
 			synctest.Wait()
-			store := &largeResult{Store: f.x.Store, of: ended.ID}
-			f.x.Store = store
+			store := &largeResult{Store: f.stored.Store, of: ended.ID}
+			f.stored.Store = store
 			actions := slices.Repeat([]string{action}, steps)
-			f.scripts["w"] = append([]string{strings.Join(actions, ";")}, append(slices.Repeat([]string{"park"}, steps-1), "done ok")...)
+			f.scripts["w"] = append(
+				[]string{strings.Join(actions, ";")}, append(slices.Repeat([]string{"park"}, steps-1), "done ok")...,
+			)
 			back, held := make(chan struct{}), false
 			f.commits.seen = func(w journal.Write) {
 				if len(w.Entries) > 0 && !held {
@@ -89,12 +91,16 @@ func TestReadsOfLargeResultsAreBounded(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait()
 			var inHand int64
-			f.x.runs.Each(func(r *run) { inHand += r.undelivered.unread.Load() + r.undelivered.known.Load() })
+			f.x.runs.Each(func(r *run) {
+				inHand += r.tasks.undelivered.unread.Load() + r.tasks.undelivered.known.Load()
+			})
 			require.Greater(t, inHand, int64(maxUndelivered))
 			require.LessOrEqual(t, inHand, int64(maxUndelivered+(maxReading+1)*(1<<20+100)))
 			close(back)
 			synctest.Wait()
-			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 2 * steps, Bytes: 1 << 30})
+			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+				Entries: 2 * steps, Bytes: 1 << 30,
+			})
 			require.NoError(t, err)
 			require.Len(t, entries, steps, action)
 			for _, en := range entries {

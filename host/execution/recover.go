@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
@@ -51,9 +52,9 @@ func (c *caused) note(player *replay.Player, turn guest.Turn) {
 		*c = caused{}
 		return
 	}
-	if slices.ContainsFunc(turn.Issued, isOwn) {
+	if slices.ContainsFunc(turn.Issued, ledger.IsOwn) {
 		c.turns = append(c.turns, guest.Turn{
-			Issued:    slices.DeleteFunc(slices.Clone(turn.Issued), func(o *op.Op) bool { return !isOwn(o) }),
+			Issued:    slices.DeleteFunc(slices.Clone(turn.Issued), func(o *op.Op) bool { return !ledger.IsOwn(o) }),
 			Cancelled: turn.Cancelled,
 		})
 	}
@@ -66,7 +67,7 @@ func (c *caused) note(player *replay.Player, turn guest.Turn) {
 // unwantedIn are the steps that the last turn of a replay has given up, and that are owed something.
 func unwantedIn(player *replay.Player) (steps []journal.StepID) {
 	for _, o := range player.GaveUp() {
-		if stops(o) {
+		if ledger.OwesStop(o) {
 			steps = append(steps, o.StepID)
 		}
 	}
@@ -76,23 +77,23 @@ func unwantedIn(player *replay.Player) (steps []journal.StepID) {
 // recoverTurns performs the effects of turns without a commit of their own, and of the last turn of
 // the replay.
 func (r *run) recoverTurns(c *caused, last guest.Turn) error {
-	did := localEffects{unwanted: c.unwanted}
+	did := ledger.Effects{Unwanted: c.unwanted}
 	var err error
 	for _, turn := range c.turns {
 		if err = r.performOn(&did, nil, turn); err != nil {
 			return r.replayFailed(err)
 		}
 	}
-	if err = r.settleEarlier(did.outcomes); err != nil {
+	if err = r.settleEarlier(did.Outcomes); err != nil {
 		return r.replayFailed(err)
 	}
-	if last.Outcome == nil && !did.writes() {
-		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.execs.now()) })
-		r.recovering = false
+	if last.Outcome == nil && !did.Writes() {
+		r.ledger.with(func(l *ledger.Ledger) { l.SettleOwn(did.Outcomes, r.execs.now()) })
+		r.life.recovered()
 		return nil
 	}
-	r.commitPerformed(batch{}, guest.Turn{Outcome: last.Outcome}, did)
-	if r.fresh {
+	r.commitPerformed(ledger.Batch{}, guest.Turn{Outcome: last.Outcome}, did)
+	if r.life.phase == continued {
 		return errContinued
 	}
 	if r.row == nil {
@@ -104,23 +105,16 @@ func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 // settleEarlier gives outcomes to ops of the run's own that were issued in turns with a commit.
 // They have taken effect, or were refused, and were not delivered.
 func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
-	earlier := map[journal.StepID]any{}
-	r.locked(func(l *ledger) {
-		for o := range l.ops.All() {
-			if _, of := others[o.StepID]; !of && isOwn(o) {
-				earlier[o.StepID] = o.Body
-			}
-		}
-	})
+	earlier := look(r.ledger, func(l *ledger.Ledger) map[journal.StepID]any { return l.OwnBesides(others) })
 	for step, body := range earlier {
 		var refused *abi.Error
 		if b, is := body.(*abi.Publish); is {
 			var err error
-			if refused, err = r.publish(&localEffects{}, b); err != nil {
+			if refused, err = r.publish(&ledger.Effects{}, b); err != nil {
 				return err
 			}
 		}
-		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.execs.now()) })
+		r.ledger.with(func(l *ledger.Ledger) { l.Complete(step, outcomeOf(abi.Nil, refused), 0, r.execs.now()) })
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -36,8 +37,8 @@ func TestCircleComesToRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		row := rowOf("w", "k")
-		slow := &slowReads{Store: f.x.Store}
-		f.x.Store = slow
+		slow := &slowReads{Store: f.stored.Store}
+		f.stored.Store = slow
 		f.setScript([]string{"name=ping"}, "call pong cancel\ndone ping")
 		f.setScript([]string{"name=pong"}, "interrupted; call ping cancel\nstop")
 		f.setScript(nil, "interrupt scripts/pong/child enough\ndone ok")
@@ -56,8 +57,8 @@ func TestCircleComesToRest(t *testing.T) {
 	})
 }
 
-// TestUnheardTerminateIsToldToCallers ends a callee by a commit whose answer is lost, and cannot load it then. Its caller,
-// which is in memory, learns of the end.
+// TestUnheardTerminateIsToldToCallers ends a callee by a commit whose answer is lost, and cannot load it then. Its
+// caller, which is in memory, learns of the end.
 func TestUnheardTerminateIsToldToCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +73,8 @@ func TestUnheardTerminateIsToldToCallers(t *testing.T) {
 		require.True(t, f.x.InMemory(row.ID))
 		f.command(row, "store", []string{"drop", "lose"}, "")
 		f.command(row, "loads-fail", []string{"1"}, "")
-		_ = f.x.Terminate(t.Context(), Ref{ID: callee.ID, Name: callee.Name()}, "enough") // in doubt
-		over, err := f.x.Wait(t.Context(), RefTo(row))
+		_ = f.x.Stops.Terminate(t.Context(), request.Ref{ID: callee.ID, Name: callee.Name()}, "enough") // in doubt
+		over, err := f.x.Ends.Wait(t.Context(), request.RefTo(row))
 		require.NoError(t, err)
 		require.Equal(t, journal.Completed, over.State)
 	})

@@ -21,9 +21,9 @@ import (
 // unused room of its instance as soon as it is idle.
 
 // admit waits for the permit of an instance of the run, with room to grow.
-func (r *run) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
-	room := max(bytes, min(max(bytes, r.room)+r.expected, r.execs.Memory.Total()))
-	permit, err := r.execs.resident.Admit(ctx, room)
+func (in *instance) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
+	room := max(bytes, min(max(bytes, in.room)+in.expected, in.execs.Memory.Total()))
+	permit, err := in.execs.resident.Admit(ctx, room)
 	if err != nil {
 		return nil, err
 	}
@@ -33,23 +33,23 @@ func (r *run) admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
 
 // learnRoom is told how large an instance was, or was to become when it was refused that. A guest grows in
 // steps: after a refusal the next instance has half as much again, since it would be refused the next step otherwise.
-func (r *run) learnRoom(wanted int64, refused bool) {
+func (in *instance) learnRoom(wanted int64, refused bool) {
 	if refused {
 		wanted += wanted / 2
 	}
-	r.room = wanted
+	in.room = wanted
 }
 
-// expect says that values of so many bytes will be delivered to the next instance, until forget is called. An instance that is
-// there already grows as it can.
-func (r *run) expect(bytes int64) (forget func()) {
-	r.expected = guestCopies * bytes
-	return func() { r.expected = 0 }
+// expect says that values of so many bytes will be delivered to the next instance, until forget is called. An instance
+// that is there already grows as it can.
+func (in *instance) expect(bytes int64) (forget func()) {
+	in.expected = guestCopies * bytes
+	return func() { in.expected = 0 }
 }
 
 // dropRoom gives back the unused room of the instance.
-func (r *run) dropRoom() {
-	if r.guest != nil {
-		r.guest.memory.Instance.DropAside(math.MaxInt64)
+func (in *instance) dropRoom() {
+	if in.guest != nil {
+		in.guest.memory.Instance.DropAside(math.MaxInt64)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -32,8 +33,8 @@ func (g *resumedGuest) Resume(ctx context.Context, r abi.Resume) (guest.Turn, er
 // onResume has something happen to all guests whenever they are resumed, and counts the instances.
 func (f *fixture) onResume(resumed func(guest.Memory) error) (opened *int) {
 	opened = new(int)
-	open := f.x.OpenGuest
-	f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+	open := f.programs.open
+	f.programs.open = func(ctx context.Context, row *journal.Execution) (Opening, error) {
 		opening, err := open(ctx, row)
 		inner := opening.Open
 		opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
@@ -48,13 +49,18 @@ func (f *fixture) onResume(resumed func(guest.Memory) error) (opened *int) {
 
 func (f *fixture) settleWith(row *journal.Execution, name string, length int) (value []byte) {
 	value = abi.MustMarshal(strings.Repeat("x", length))
-	require.NoError(f.t, f.x.Settle(f.t.Context(), RefTo(row), journal.Deferred{Name: name, Value: value, Origin: journal.NewOrigin()}))
+	require.NoError(
+		f.t,
+		f.x.Messages.Settle(f.t.Context(), request.RefTo(row), journal.Deferred{
+			Name: name, Value: value, Origin: journal.NewOrigin(),
+		}),
+	)
 	synctest.Wait()
 	return value
 }
 
-// TestRefusedInstancesAreAdmittedWithRoom: after its instance was refused memory, a run begins the next one when there is
-// memory for all of it, and not before. It has no value in hand meanwhile.
+// TestRefusedInstancesAreAdmittedWithRoom: after its instance was refused memory, a run begins the next one when there
+// is memory for all of it, and not before. It has no value in hand meanwhile.
 func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +87,7 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 		require.Equal(t, 1, *opened, "the first one is not replaced before there is room")
 		require.Equal(t, 1, f.x.Memory.Waiting())
 		require.Zero(t, f.x.Delivering.Used())
-		f.x.runs.Each(func(r *run) { require.Zero(t, r.carried.bytes()) })
+		f.x.runs.Each(func(r *run) { require.Zero(t, r.carried.Bytes()) })
 
 		others.Release()
 		time.Sleep(time.Minute)
@@ -91,14 +97,14 @@ func TestRefusedInstancesAreAdmittedWithRoom(t *testing.T) {
 		require.Equal(t, begun+growth, f.x.Memory.Used(), "what the guest did not grow into is given back")
 
 		f.x.runs.Each(func(r *run) {
-			r.dropGuest()
-			require.Equal(t, begun+growth, r.room, "a replay needs as much again")
+			r.instance.drop()
+			require.Equal(t, begun+growth, r.instance.room, "a replay needs as much again")
 		})
 	})
 }
 
-// TestReplayedPagesArePaidFor: a page with large entries is paid for while a guest is given them, and not while an instance is
-// waited for.
+// TestReplayedPagesArePaidFor: a page with large entries is paid for while a guest is given them, and not while an
+// instance is waited for.
 func TestReplayedPagesArePaidFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +124,7 @@ func TestReplayedPagesArePaidFor(t *testing.T) {
 		cost := int64(deliveryCopies * len(f.settleWith(row, "d", 3<<20)))
 		require.Equal(t, []int64{cost}, paid)
 
-		f.x.runs.Each(func(r *run) { r.dropGuest() })
+		f.x.runs.Each(func(r *run) { r.instance.drop() })
 		others, err := f.x.Memory.Acquire(t.Context(), f.x.Memory.Total())
 		require.NoError(t, err)
 		f.settleWith(row, "e", 1)
@@ -148,7 +154,7 @@ func TestPagesWaitForTheirMemory(t *testing.T) {
 		others, err := f.x.Delivering.Acquire(t.Context(), f.x.Delivering.Total()-cost+1)
 		require.NoError(t, err)
 
-		pages := f.x.pages(row.RunKey())
+		pages := newPages(f.x.Deps, row.RunKey())
 		type page struct {
 			entries []journal.Entry
 			err     error
@@ -199,7 +205,9 @@ func TestCrashesWaitWithNothingInHand(t *testing.T) {
 			now, err := f.store.Load(t.Context(), row.ID)
 			require.NoError(t, err)
 			require.Equal(t, want, now.State)
-			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10, Bytes: 100 << 20})
+			entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+				Entries: 10, Bytes: 100 << 20,
+			})
 			require.NoError(t, err)
 			require.Len(t, entries, 2)
 			require.Greater(t, len(entries[1].Value), length)

@@ -3,14 +3,12 @@ package execution
 import (
 	"errors"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
-	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -24,155 +22,100 @@ type run struct {
 	run   journal.RunID // the run of all fields below; zero until the first load
 	// chain is the first of the runs that this one continues, or itself.
 	chain journal.RunID
+	log   *slog.Logger
 
-	mu          sync.Mutex
-	ledger      ledger // guarded by mu
-	undelivered undelivered
+	life     lifetime
+	row      *journal.Execution // nil until loaded
+	ledger   *sharedLedger
+	instance *instance
+	progress progress
+	failures failures
+	hand     hand
+	tasks    taskSet
+	mail     mail
+	length   lengthWarning
 
-	guest          *admitted          // nil while the instance is not warm
-	leaving        *admitted          // the instance of a run that is being forgotten
-	ops            *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
-	input          *budget.Permit     // of the input in the row; or nil
-	room           int64              // expected need of its next instance, if known: see room.go
-	expected       int64              // its expected need beyond that
-	row            *journal.Execution // nil until loaded
-	log            *slog.Logger
-	deferreds      settlements
-	received       message.Arrivals
-	knownResults   map[journal.Origin]journal.Message // results that are in the inbox, and not in the ledger
-	stopsTaken     map[uint64]bool                    // the positions of requests to stop that a turn took
-	stops          []uint64                           // not taken yet
-	undecidedSends []journal.Sent                     // sends of a commit whose answer was lost
-	published      *journal.Published                 // its published values, if known: see publishedNow
-	tasks          map[journal.StepID]*task           // work of the host for ops; survives a reload
-	attempts       map[journal.StepID]*task           // those of the tasks that are activities
-	carried        carriedOver                        // outcomes and attempts, during a reload
-	eagerStart     *eagerStart                        // the first turn, begun before the start was durable; or nil
-	pendingWrite   *pendingWrite                      // a write that the store has not taken yet
-	stuck          *abi.Error                         // reason to pause it once all is delivered
-	fault          *abi.Error                         // set while it is quarantined: see quarantine
-	inboxRead      uint64                             // the last reading of its inbox: see inboxLocks
-	unreceived     []notice                           // in hand, and not received yet
-	waiting        []notice                           // received, to be handled once no number is reserved
-	redeliver      []notice                           // to be received again
-	reloaded       bool                               // it was rebuilt, perhaps because the answer to a commit was lost
-	fresh          bool                               // it has just continued another one: its journal is empty
-	begun          bool                               // the guest has had its first turn, now or in the journal
-	// recovering says that turns of the replay caused something that is not durable yet: see recover.go.
-	recovering bool
-	fuel       int64                    // used by the turns of the guest, including replayed turns
-	crashes    int                      // of the guest, one after the other
-	setbacks   int                      // failures of the store, one after the other
-	rest       time.Duration            // that it wants after the last of them
-	rowWrites  uint64                   // counts the writes of the row, and when it may have been written
-	savedSeq   uint64                   // the entry after which its state was last saved
-	mailDue    bool                     // there may be mail in the inbox that it does not know
-	requested  bool                     // something was asked of it since its last turn; more may follow
-	idle       bool                     // nothing keeps the run in memory
-	warned     bool                     // that its journal comes near its limit
-	turnSince  atomic.Int64             // when the turn that is under way began; 0 if none is
-	turn       atomic.Pointer[underWay] // that turn; nil if none is
-	behind     bool                     // it takes no turns ahead of a transaction: see ahead.go
-	left       chan struct{}            // closed when it wants to leave memory: see wantToLeave
-	wantsOut   bool                     // it is closed
-	evicted    bool                     // it has no instance because another one wanted the room
+	input        *budget.Permit     // of the input in the row; or nil
+	published    *journal.Published // its published values, if known: see publishedNow
+	carried      ledger.CarriedOver // outcomes and attempts, during a reload
+	eagerStart   *eagerStart        // the first turn, begun before the start was durable; or nil
+	pendingWrite *pendingWrite      // a write that the store has not taken yet
+	stuck        *abi.Error         // reason to pause it once all is delivered
+	rowWrites    uint64             // counts the writes of the row, and when it may have been written
+	requested    bool               // something was asked of it since its last turn; more may follow
+	idle         bool               // nothing keeps the run in memory
+	behind       bool               // it takes no turns ahead of a transaction: see ahead.go
 }
 
 var _ actor.Actor[notice] = (*run)(nil)
 
 func newRun(x *Executions, id journal.ID) *run {
+	l := newSharedLedger()
 	return &run{
 		execs: x, id: id, log: x.Logger,
-		ledger:       newLedger(),
-		deferreds:    newSettlements(),
-		received:     message.NewArrivals(maxInHand),
-		knownResults: map[journal.Origin]journal.Message{},
-		stopsTaken:   map[uint64]bool{},
-		tasks:        map[journal.StepID]*task{},
-		attempts:     map[journal.StepID]*task{},
-		carried:      newCarriedOver(),
-		left:         make(chan struct{}),
-		undelivered:  undelivered{all: &x.outcomes},
+		ledger:   l,
+		instance: &instance{execs: x, id: id, departure: newDeparture()},
+		tasks:    newTaskSet(x, id, l),
+		mail:     newMail(),
+		carried:  ledger.NewCarriedOver(),
 	}
 }
 
 // Receive implements actor.Actor.
 func (r *run) Receive(notices []notice) []notice {
-	defer r.pace()
+	defer func() { r.tasks.pace(r.carried.Bytes()) }()
 	r.takeInputs(notices)
 	if r.execs.Host.Over() {
 		refuseAll(notices, r.execs.Host.EndReason())
 		return nil
 	}
-	if r.fault != nil {
+	if r.life.phase == quarantined {
 		r.receiveQuarantined(notices)
-		return r.takeAgain()
+		return r.hand.takeAgain()
 	}
-	if r.guest != nil {
+	if r.instance.guest != nil {
 		r.execs.resident.Use(r.id)
 	}
 	if f := guarded(func() { r.handle(notices) }); f != nil {
 		r.quarantine(notices, f)
 	}
-	r.dropRoom()
+	r.instance.dropRoom()
 	r.eagerStart.discard() // unless it has become the first turn
 	r.eagerStart = nil
-	return r.takeAgain()
+	return r.hand.takeAgain()
 }
 
-// Park implements actor.Actor: it sets the timer, and finds out whether the run
-// may be forgotten.
+// Park implements actor.Actor: it sets the timer, and finds out whether the run may be forgotten.
 func (r *run) Park() []notice {
 	r.idle = false
-	if r.fault != nil {
+	if r.life.phase == quarantined {
 		return nil
 	}
 	if f := guarded(func() { r.idle = r.armTimer() }); f != nil {
 		r.quarantine(nil, f)
 	}
-	return r.takeAgain()
-}
-
-// locked lets f use the ledger.
-func (r *run) locked(f func(l *ledger)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f(&r.ledger)
+	return r.hand.takeAgain()
 }
 
 // Release implements actor.Actor.
 func (r *run) Release() bool {
-	r.mu.Lock()
-	reserved := len(r.ledger.reserved)
-	r.mu.Unlock()
-	if !r.idle || reserved > 0 || len(r.tasks) > 0 {
+	if !r.idle || look(r.ledger, (*ledger.Ledger).Undecided) > 0 || len(r.tasks.all) > 0 {
 		r.execs.resident.Rest(r.id)
 		return false
 	}
-	r.leaving = r.takeGuest()
+	r.instance.leaving = r.instance.take()
 	return true
 }
 
 // Forgotten implements actor.Actor.
 func (r *run) Forgotten() {
-	if r.leaving != nil {
-		r.leaving.Close()
-	}
-	r.releaseOps()
+	r.instance.close()
 	r.input.Release()
-	r.undelivered.setKnown(0)
+	r.tasks.undelivered.setKnown(0)
 }
 
-func (r *run) requeue(notices ...notice) { r.redeliver = append(r.redeliver, notices...) }
-
-func (r *run) takeAgain() []notice {
-	again := r.redeliver
-	r.redeliver = nil
-	return again
-}
-
-// armTimer sets the timer of a run that is about to park. It reports whether the
-// run may be forgotten: then the store knows when it must be woken.
+// armTimer sets the timer of a run that is about to park. It reports whether the run may be forgotten: then the store
+// knows when it must be woken.
 func (r *run) armTimer() bool {
 	if r.pendingWrite != nil {
 		return false
@@ -180,65 +123,68 @@ func (r *run) armTimer() bool {
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
-	if !r.begun && r.execs.Host.Over() {
+	if !r.life.begun() && r.execs.Host.Over() {
 		return true // its waiting state is not known here, and right in the store
 	}
-	if r.evicted {
+	if r.instance.evicted {
 		r.wantToLeave() // the cause to stay in memory may have ended
 	}
 	var due, wake int64
 	var unwanted bool
-	r.locked(func(l *ledger) { due, wake, unwanted = l.ops.DueAt(), l.ops.WakeAt(), len(l.unwanted) > 0 })
+	r.ledger.with(func(l *ledger.Ledger) { due, wake, unwanted = l.Ops().DueAt(), l.Ops().WakeAt(), l.HasUnwanted() })
 	r.execs.Timers.Set(r.id, due)
-	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.execs.IdleTimeout, timer.MaxLead)) {
+	if wake == journal.Now || r.instance.guest != nil && !r.restsFor(max(r.execs.IdleTimeout, timer.MaxLead)) {
 		return false
 	}
 	if (r.row.WakeAt != wake || unwanted) && !r.commitWake(wake) {
 		return false
 	}
-	r.execs.save(r.hibernate(r.execs.Hibernation.WhenDropped), r.guest)
+	r.execs.save(r.hibernate(r.execs.Hibernation.WhenDropped), r.instance.guest)
 	r.execs.Timers.Leave(r.id, due)
 	return true
 }
 
-// restsFor tells whether nothing is expected to happen to the run for so long: it waits for
-// a time that is farther away, and for nothing that others bring about. To keep its instance
-// would gain nothing, as it would be dropped before it is used.
+// restsFor tells whether nothing is expected to happen to the run for so long: it waits for a time that is farther
+// away, and for nothing that others bring about. To keep its instance would gain nothing, as it would be dropped before
+// it is used.
 func (r *run) restsFor(d time.Duration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.begun && !r.requested && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.execs.Clock.Now().Add(d).UnixNano()
+	until := look(r.ledger, func(l *ledger.Ledger) int64 { return l.Ops().RestsUntil() })
+	return r.life.begun() && !r.requested && len(r.tasks.all) == 0 && until > r.execs.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow returns the waiting state of the run, as far as it is loaded and all effects of its
 // turns are durable.
 func (r *run) waitingNow() (now journal.Waiting) {
-	if !r.begun || r.recovering {
+	if r.life.phase != live {
 		return r.row.Waiting
 	}
-	r.locked(func(l *ledger) { now = l.waitingAfter(nil) })
+	r.ledger.with(func(l *ledger.Ledger) { now = l.WaitingAfter(nil) })
 	return now
 }
 
-// commitWake corrects the wake time in the store, so that the run can be forgotten.
-// It reports whether it did.
+// commitWake corrects the wake time in the store, so that the run can be forgotten. It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section}}
-	r.locked(func(l *ledger) { w.Take = l.takeUnwanted() })
-	return r.commit("commit a wake time", w, batch{}, func() bool {
+	w := journal.Write{
+		ID:     r.id,
+		Run:    r.row.Run,
+		Chain:  r.row.Chain,
+		Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section},
+	}
+	r.ledger.with(func(l *ledger.Ledger) { w.Take = l.TakeUnwanted() })
+	return r.commit("commit a wake time", w, ledger.Batch{}, func() bool {
 		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting
 		return true
 	})
 }
 
-// prepare makes an instance for a run that will need it soon. If that fails, it will be
-// tried again when it is needed, and then be seen to.
+// prepare makes an instance for a run that will need it soon. If that fails, it will be tried again when it is needed,
+// and then be seen to.
 func (r *run) prepare() {
-	if r.begun && r.row.State == journal.Running && !r.execs.Host.Draining() {
+	if r.life.begun() && r.row.State == journal.Running && !r.execs.Host.Draining() {
 		ctx, end := r.cancelable()
 		defer end()
 		if err := r.ensureGuest(ctx); err != nil {
-			r.dropGuest()
+			r.instance.drop()
 		}
 	}
 }
@@ -246,62 +192,15 @@ func (r *run) prepare() {
 // wantToLeave has tasks that wait for entities leave that to the inbox, if nothing else keeps the run in memory. The
 // run has no instance, and is parked.
 func (r *run) wantToLeave() {
-	waits := len(r.tasks) > 0 && !r.wantsOut
-	r.locked(func(l *ledger) {
-		for step := range r.tasks {
-			o := l.ops.Step(step)
-			waits = waits && o != nil && (o.Kind == abi.OpEntityCall || o.Kind == abi.OpLock)
-		}
-	})
-	if waits {
-		close(r.left)
-		r.wantsOut = true
-	}
-}
-
-// keepGuest counts a fresh instance in.
-func (r *run) keepGuest(g *admitted) {
-	r.guest, r.evicted = g, false
-	if r.wantsOut {
-		r.left, r.wantsOut = make(chan struct{}), false
-	}
-	r.execs.resident.Use(r.id)
-}
-
-// dropGuest closes the instance, if there is one. The journal knows all it knew.
-func (r *run) dropGuest() {
-	if g := r.takeGuest(); g != nil {
-		g.Close()
-	}
-}
-
-// takeGuest takes the instance away from the run; nil if there is none. Its ops stay in the ledger,
-// and their memory stays counted.
-func (r *run) takeGuest() *admitted {
-	g := r.guest
-	if g != nil {
-		r.execs.resident.Remove(r.id)
-		r.guest = nil
-		r.learnRoom(g.memory.Instance.Wanted())
-		if r.ops == nil {
-			r.ops, g.memory.Ops = g.memory.Ops, nil
-		}
-	}
-	return g
-}
-
-// releaseOps says that the ledger has no ops any more, or that an instance counts them.
-func (r *run) releaseOps() {
-	if r.ops != nil {
-		r.ops.Release()
-		r.ops = nil
+	if !r.instance.departure.wanted && r.tasks.waitForEntities() {
+		r.instance.departure.want()
 	}
 }
 
 // handle receives notices and then takes as many turns as they allow.
 func (r *run) handle(notices []notice) {
-	r.unreceived = notices
-	defer func() { r.unreceived = nil }()
+	r.hand.unreceived = notices
+	defer func() { r.hand.unreceived = nil }()
 	if r.row == nil || r.pendingWrite != nil {
 		notices = dropReleases(notices)
 	}
@@ -316,30 +215,28 @@ func (r *run) handle(notices []notice) {
 	}
 	for i, m := range notices {
 		if r.row == nil || r.pendingWrite != nil {
-			// The run was unloaded, or has something to commit first: the rest is received
-			// after that.
-			r.requeue(notices[i:]...)
+			// The run was unloaded, or has something to commit first: the rest is received after that.
+			r.hand.requeue(notices[i:]...)
 			return
 		}
-		r.unreceived = notices[i+1:]
+		r.hand.unreceived = notices[i+1:]
 		r.receive(m)
 	}
 	if r.row == nil || r.pendingWrite != nil || r.readMail() {
 		r.advance()
 	}
-	if r.row != nil && r.pendingWrite == nil && len(r.stops) > 0 && !r.execs.Host.Over() {
+	if r.row != nil && r.pendingWrite == nil && len(r.mail.asked) > 0 && !r.execs.Host.Over() {
 		r.commitStops()
 	}
-	r.deferreds.letGo()
-	r.received.LetGo()
+	r.mail.letGo()
 }
 
 // receive takes in one notice. It decides nothing that needs the guest.
 func (r *run) receive(m notice) {
 	if refusal := r.notFor(m); refusal != nil {
 		if r.missed(m) {
-			r.reload(batch{})
-			r.requeue(m)
+			r.reload(ledger.Batch{})
+			r.hand.requeue(m)
 			return
 		}
 		refuseAll([]notice{m}, refusal)
@@ -355,7 +252,7 @@ func (r *run) receive(m notice) {
 				r.input = nil // it is received again with the start
 			}
 			r.unload()
-			r.requeue(m)
+			r.hand.requeue(m)
 			return
 		}
 		m.head.discard() // it has taken that turn itself
@@ -364,7 +261,7 @@ func (r *run) receive(m notice) {
 	case attemptBegins:
 		r.beginAttempt(m)
 	case releaseRequest:
-		r.release(m)
+		r.giveUpAttempts(m)
 	default:
 		if !r.receiveEnd(m) {
 			r.answerRequest(m)
@@ -376,34 +273,34 @@ func (r *run) receive(m notice) {
 func (r *run) receiveEnd(m notice) bool {
 	switch m := m.(type) {
 	case opDone:
-		r.endTask(m.step)
-		r.locked(func(l *ledger) { l.complete(m.step, m.outcome, m.attempts, m.at) })
+		r.tasks.end(m.step)
+		r.ledger.with(func(l *ledger.Ledger) { l.Complete(m.step, m.outcome, m.attempts, m.at) })
 	case attemptFailed:
-		r.endTask(m.step)
-		var failed failedAttempt
-		r.locked(func(l *ledger) { failed = l.attemptFailed(m.step, m.err, r.execs.now(), r.execs.Random) })
-		failed.writeTo(r.log)
+		r.tasks.end(m.step)
+		var failed ledger.FailedAttempt
+		r.ledger.with(func(l *ledger.Ledger) { failed = l.AttemptFailed(m.step, m.err, r.execs.now(), r.execs.Random) })
+		logFailed(r.log, failed)
 	case txCommitted:
-		r.endTask(m.entry.Op.Step())
-		r.locked(func(l *ledger) { l.commit(m.entry) })
+		r.tasks.end(m.entry.Op.Step())
+		r.ledger.with(func(l *ledger.Ledger) { l.Commit(m.entry) })
 	case txVoid:
-		r.locked(func(l *ledger) { l.void(m.seq) })
+		r.ledger.with(func(l *ledger.Ledger) { l.Void(m.seq) })
 	case opDropped:
-		r.endTask(m.step)
+		r.tasks.end(m.step)
 	case resultSent:
-		r.locked(func(l *ledger) {
-			if !l.knowsResult(m.message.Envelope) {
-				r.knownResults[m.message.Origin] = m.message
+		r.ledger.with(func(l *ledger.Ledger) {
+			if !l.KnowsResult(m.message.Envelope) {
+				r.mail.results[m.message.Origin] = m.message
 			}
 		})
 	case calleeOver:
-		r.endTask(m.step)
-		r.locked(func(l *ledger) { l.results = append(l.results, m.result) })
+		r.tasks.end(m.Step)
+		r.ledger.with(func(l *ledger.Ledger) { l.AddResult(m.Result) })
 	case opAwaits:
-		r.locked(func(l *ledger) { l.ops.Change(m.step, (*op.Op).Await) })
-		r.endTask(m.step)
+		r.ledger.with(func(l *ledger.Ledger) { l.Ops().Change(m.step, (*op.Op).Await) })
+		r.tasks.end(m.step)
 	case taskFault:
-		r.endTask(m.step)
+		r.tasks.end(m.step)
 		if m.seq == 0 {
 			r.stuck = r.report(m.fault)
 			break
@@ -411,7 +308,7 @@ func (r *run) receiveEnd(m notice) bool {
 		// Nothing may be delivered before the journal was read again.
 		r.quarantine([]notice{ofRun{r.run, m}}, m.fault)
 	case opStuck:
-		r.endTask(m.step)
+		r.tasks.end(m.step)
 		r.stuck = m.err
 	default:
 		return false
@@ -454,12 +351,12 @@ func (r *run) notFor(m notice) error { return addressedElsewhere(m, r.run, r.cha
 func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	switch {
 	case err == nil:
-		r.setbacks = 0
+		r.failures.setbacks = 0
 		reply <- nil
 	case errors.Is(err, journal.ErrUndecided) && !r.execs.Host.Over():
-		r.reload(batch{})
+		r.reload(ledger.Batch{})
 		r.backOff(doing, err)
-		r.requeue(ofChain{r.chain, m})
+		r.hand.requeue(ofChain{r.chain, m})
 	default:
 		reply <- journal.Coded(doing, err)
 	}
@@ -468,7 +365,7 @@ func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 // rollBack discards all that was not committed, after a commit whose answer was lost or a failure
 // that is not the guest's, and has the run rebuilt from the journal. Outcomes in hand are kept:
 // whether they must be delivered again, the journal tells.
-func (r *run) rollBack(b batch, err error) {
+func (r *run) rollBack(b ledger.Batch, err error) {
 	if errors.Is(err, journal.ErrFenced) || r.execs.Host.Over() {
 		return
 	}
@@ -476,39 +373,46 @@ func (r *run) rollBack(b batch, err error) {
 	r.backOff("commit", err)
 }
 
-// reload has the run rebuilt from the journal. The outcomes of a batch, and of ops
-// that wait for theirs to be delivered, are kept, and so are attempts that failed.
-func (r *run) reload(b batch) {
-	r.locked(func(l *ledger) { r.carried.keep(l, b) })
-	r.reloaded = true
+// reload has the run rebuilt from the journal. The outcomes of a batch, and of ops that wait for theirs to be
+// delivered, are kept, and so are attempts that failed.
+func (r *run) reload(b ledger.Batch) {
+	r.ledger.with(func(l *ledger.Ledger) { r.carried.Keep(l, b) })
+	r.mail.unheard = true
 	r.unload()
-	r.requeue(wake{})
+	r.hand.requeue(wake{})
 }
 
 // unload forgets everything but the tasks of the host and its undelivered results.
 func (r *run) unload() {
-	r.dropGuest()
-	r.releaseOps()
+	r.instance.drop()
+	r.instance.releaseOps()
 	r.releaseInput()
-	r.row, r.begun, r.recovering, r.published = nil, false, false, nil
+	r.row, r.published = nil, nil
+	r.life.unload()
 	r.rowWrites++
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ledger.forgetOps()
+	r.ledger.with((*ledger.Ledger).Forget)
 }
 
 // backOff has the run rest a little after a failure, longer each time. It then retries; the caller
 // ensures that there is something to receive.
 func (r *run) backOff(doing string, err error) {
-	r.setbacks++
-	r.rest = min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)
-	r.log.Warn("execution step failed; retrying", "doing", doing, "error", err, "delay", r.rest)
+	delay := r.failures.backOff()
+	r.log.Warn("execution step failed; retrying", "doing", doing, "error", err, "delay", delay)
 }
 
 // Rests implements actor.Resting: a run that waits for memory must not keep those from working that
 // have it.
-func (r *run) Rests() time.Duration {
-	rest := r.rest
-	r.rest = 0
-	return rest
+func (r *run) Rests() time.Duration { return r.failures.takeRest() }
+
+// startTasks sets the host to work for the ops that need it: see [taskSet.startAll].
+func (r *run) startTasks() {
+	r.tasks.startAll(workOf{row: r.row, rowWrites: r.rowWrites, left: r.instance.departure.left})
+}
+
+// stopTasks ends all work: the execution needs none any more.
+func (r *run) stopTasks() {
+	r.tasks.endAll()
+	r.carried.Clear()
+	r.instance.releaseOps()
+	r.ledger.with((*ledger.Ledger).Forget)
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestRuns reads testdata/runs. Each file is the life of one execution on a host in
-// virtual time. Commands:
+// TestRuns reads testdata/runs. Each file is the life of one execution on a host in virtual time. Commands:
 //
 //	script [name=W] [digest=D] the actions of the workflow, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W [POLICY] | send W |
@@ -145,15 +145,19 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.sweepAt = faultpoint.LinkBeforeCommit
 		f.mu.Unlock()
 	case "signal-with-start":
-		_, err := f.x.Start(f.t.Context(), row, &message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		_, err := f.x.Start(f.t.Context(), row, &message.Signal{
+			Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")),
+		})
 		out = answerText(err)
 	case "query":
-		outcome, err := f.x.Query(f.t.Context(), Ref{ID: row.ID, Name: row.Name()}, abi.Query{Name: text, Input: abi.Nil})
+		outcome, err := f.x.Queries.Query(
+			f.t.Context(), request.Ref{ID: row.ID, Name: row.Name()}, abi.Query{Name: text, Input: abi.Nil},
+		)
 		if out = answerText(err); err == nil {
 			out = outcomeText(outcome.Value, outcome.Error) + "\n"
 		}
 	case "settle", "signal", "signal-again", "reject", "interrupt", "stop", "terminate", "resume", "fail", "move":
-		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
+		out = answerText(f.request(request.Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "update", "update-validated", "update-for":
 		f.update(row, cmd, words)
 	case "published":
@@ -161,7 +165,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	case "settle-later", "move-later":
 		cmd := strings.TrimSuffix(cmd, "-later")
 		go func() {
-			f.note(cmd, "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))))
+			f.note(
+				cmd, "%s",
+				strings.TrimSpace(answerText(f.request(request.Ref{ID: row.ID, Name: row.Name()}, cmd, words))),
+			)
 		}()
 	case "while-opening":
 		f.mu.Lock()
@@ -183,7 +190,12 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 				f.decide(uint32(number), "reserve "+strings.Join(words[2:], " "))
 				return
 			}
-			f.note("meanwhile", "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))))
+			f.note(
+				"meanwhile", "%s",
+				strings.TrimSpace(answerText(f.request(
+					request.Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:],
+				))),
+			)
 		}
 		f.mu.Unlock()
 	case "loads-fail":
@@ -242,13 +254,13 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		}
 		f.restart(down)
 	case "pending":
-		in, err := f.x.Inspect(f.t.Context(), Ref{ID: row.ID, Name: row.Name()})
+		in, err := f.x.Inspector.Inspect(f.t.Context(), request.Ref{ID: row.ID, Name: row.Name()})
 		require.NoError(f.t, err)
 		out = f.pendingText(in) + "\n"
 	case "fork":
 		out = answerText(f.fork(row, words[0], words[1]))
 	case "settle-in":
-		out = answerText(f.request(RefTo(f.named(row, words[0])), "settle", words[1:]))
+		out = answerText(f.request(request.RefTo(f.named(row, words[0])), "settle", words[1:]))
 	case "writes":
 		f.commits.mu.Lock()
 		out, f.commits.took = strings.Join(append(f.commits.took, ""), "\n"), nil
@@ -274,11 +286,10 @@ func (f *fixture) meanwhile(row *journal.Execution, words []string) {
 		f.decide(uint32(number), strings.Join(words[2:], " "))
 		return
 	}
-	require.NoError(f.t, f.request(Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))
+	require.NoError(f.t, f.request(request.Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))
 }
 
-// named is the execution of the same workflow that has a key; the row itself if it is
-// empty.
+// named is the execution of the same workflow that has a key; the row itself if it is empty.
 func (f *fixture) named(row *journal.Execution, key string) *journal.Execution {
 	if key == "" {
 		return row
@@ -310,7 +321,7 @@ func (f *fixture) fork(row *journal.Execution, key, at string) error {
 	require.NoError(f.t, err)
 	fork := rowOf("w", key)
 	fork.Digest, fork.Pinned = source.Digest, source.Pinned
-	_, err = f.x.Fork(f.t.Context(), source, fork, seq)
+	_, err = f.x.Recoder.Fork(f.t.Context(), source, fork, seq)
 	return err
 }
 
@@ -382,30 +393,40 @@ func (f *fixture) restart(down time.Duration) {
 	}
 }
 
-func (f *fixture) request(ref Ref, cmd string, words []string) error {
+func (f *fixture) request(ref request.Ref, cmd string, words []string) error {
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Hour)
 	defer cancel()
 	switch cmd {
 	case "settle":
-		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		return f.x.Messages.Settle(ctx, ref, journal.Deferred{
+			Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")),
+		})
 	case "signal":
-		return f.x.Signal(ctx, ref, message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		return f.x.Messages.Signal(ctx, ref, message.Signal{
+			Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")),
+		})
 	case "signal-again":
-		return f.x.Signal(ctx, ref, message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")), Origin: journal.OriginOfRequest(words[1])})
+		return f.x.Messages.Signal(ctx, ref, message.Signal{
+			Name:   words[0],
+			Value:  abi.MustMarshal(strings.Join(words[1:], " ")),
+			Origin: journal.OriginOfRequest(words[1]),
+		})
 	case "reject":
-		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Error: &abi.Error{Message: strings.Join(words[1:], " ")}})
+		return f.x.Messages.Settle(ctx, ref, journal.Deferred{
+			Name: words[0], Error: &abi.Error{Message: strings.Join(words[1:], " ")},
+		})
 	case "interrupt":
-		return f.x.Interrupt(ctx, ref, strings.Join(words, " "))
+		return f.x.Messages.Interrupt(ctx, ref, strings.Join(words, " "))
 	case "stop":
-		return f.x.ResumeToStop(ctx, ref, strings.Join(words, " "))
+		return f.x.Operator.ResumeToStop(ctx, ref, strings.Join(words, " "))
 	case "terminate":
-		return f.x.Terminate(ctx, ref, strings.Join(words, " "))
+		return f.x.Stops.Terminate(ctx, ref, strings.Join(words, " "))
 	case "resume":
-		return f.x.Resume(ctx, ref)
+		return f.x.Operator.Resume(ctx, ref)
 	case "move":
-		return f.x.Move(ctx, ref, words[0])
+		return f.x.Operator.Move(ctx, ref, words[0])
 	default:
-		return f.x.Fail(ctx, ref, strings.Join(words, " "))
+		return f.x.Operator.Fail(ctx, ref, strings.Join(words, " "))
 	}
 }
 

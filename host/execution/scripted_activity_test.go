@@ -14,8 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Perform implements Activities: it waits until the test says what becomes of the
-// attempt.
+// Perform implements Activities: it waits until the test says what becomes of the attempt.
 func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Report {
 	if !task.Begin(ctx) {
 		return nil
@@ -59,9 +58,10 @@ func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Repo
 	}
 }
 
-// transact is an attempt with SQL: it reserves its place, and commits or rolls back
-// when the test says so.
-func (f *fixture) transact(ctx context.Context, whom string, task activity.Task, value string, verdict <-chan string) activity.Report {
+// transact is an attempt with SQL: it reserves its place, and commits or rolls back when the test says so.
+func (f *fixture) transact(
+	ctx context.Context, whom string, task activity.Task, value string, verdict <-chan string,
+) activity.Report {
 	entry, wanted := task.Reserve(ctx, abi.MustMarshal(value), task.Failed+1)
 	if !wanted {
 		f.note(whom, "not waited for")
@@ -95,8 +95,8 @@ func (f *fixture) transact(ctx context.Context, whom string, task activity.Task,
 	}
 }
 
-// commitEntry commits the entry of an attempt with SQL as host/activity does: together with
-// its turn if the attempt is to be ahead, else alone. If the answer is lost, it finds out.
+// commitEntry commits the entry of an attempt with SQL as host/activity does: together with its turn if the attempt is
+// to be ahead, else alone. If the answer is lost, it finds out.
 func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how string) (delivered bool, err error) {
 	commit := func(w journal.Write) error {
 		f.die(how, "die-before-commit")
@@ -113,7 +113,9 @@ func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how strin
 		return err
 	}
 	alone := func(en journal.Entry) error {
-		return commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Chain: task.Row.Chain, Entries: []journal.Entry{en}})
+		return commit(journal.Write{
+			ID: task.Row.ID, Run: task.Row.Run, Chain: task.Row.Chain, Entries: []journal.Entry{en},
+		})
 	}
 	if how != "commit" && how != "commit-unheard" {
 		delivered, err = task.Deliver(entry, commit)
@@ -123,7 +125,9 @@ func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how strin
 	}
 	life := f.life.Context()
 	for isUndecided(err) && life.Err() == nil {
-		found, _, ferr := f.store.Entries(context.Background(), task.Row.RunKey(), entry.Seq-1, journal.PageLimit{Entries: 1})
+		found, _, ferr := f.store.Entries(context.Background(), task.Row.RunKey(), entry.Seq-1, journal.PageLimit{
+			Entries: 1,
+		})
 		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if err = nil; found[0].Kind != journal.Delivery {
 				err = journal.ErrConflict

@@ -11,8 +11,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// scriptedCommitter commits one write at a time, or loses the answer, the write, or
-// the store.
+// replaceableCommitter is a committer in whose place a test may put another.
+type replaceableCommitter struct{ Committer }
+
+// replaceableStore is a store in whose place a test may put another.
+type replaceableStore struct{ Store }
+
+// scriptedCommitter commits one write at a time, or loses the answer, the write, or the store.
 type scriptedCommitter struct {
 	store  journal.Store
 	fences []journal.Fence
@@ -146,7 +151,9 @@ func (s *failingLoads) Inbox(ctx context.Context, to journal.Receiver, from uint
 	return inbox, err
 }
 
-func (s *failingLoads) FindMessage(ctx context.Context, to journal.Receiver, origin journal.Origin) (*journal.FoundMessage, error) {
+func (s *failingLoads) FindMessage(
+	ctx context.Context, to journal.Receiver, origin journal.Origin,
+) (*journal.FoundMessage, error) {
 	found, err := s.Store.FindMessage(ctx, to, origin)
 	s.looked("inbox")
 	return found, err

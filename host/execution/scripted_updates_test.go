@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -26,12 +27,17 @@ func (f *fixture) update(row *journal.Execution, cmd string, words []string) {
 		require.NoError(f.t, err)
 		words = words[1:]
 	}
-	u := message.Update{Origin: journal.OriginOfRequest(words[0]), Name: words[1], Input: abi.MustMarshal(strings.Join(words[2:], " ")), Validated: cmd == "update-validated"}
-	ref := Ref{ID: row.ID, Name: row.Name()}
+	u := message.Update{
+		Origin:    journal.OriginOfRequest(words[0]),
+		Name:      words[1],
+		Input:     abi.MustMarshal(strings.Join(words[2:], " ")),
+		Validated: cmd == "update-validated",
+	}
+	ref := request.Ref{ID: row.ID, Name: row.Name()}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		outcome, err := f.x.Update(ctx, ref, u)
+		outcome, err := f.x.Updates.Update(ctx, ref, u)
 		text := strings.TrimSpace(answerText(err))
 		if err == nil {
 			text = outcomeText(outcome.Value, outcome.Error)
@@ -51,8 +57,8 @@ func answerBody(request, text string) []byte {
 	return abi.MustMarshal(b)
 }
 
-// publishBody publishes NAME=VALUE: text, but amounts and progress are numbers. An empty
-// value takes the name away. Large and long are notes and stages of so many bytes.
+// publishBody publishes NAME=VALUE: text, but amounts and progress are numbers. An empty value takes the name away.
+// Large and long are notes and stages of so many bytes.
 func publishBody(words []string) []byte {
 	b := &abi.Publish{}
 	for _, word := range words {
@@ -98,7 +104,12 @@ func publishedText(p *journal.Published) string {
 		parts = append(parts, fmt.Sprintf("%s=%.20s", s.Name, outcomeText(s.Value, nil)))
 	}
 	for _, a := range p.Attributes {
-		parts = append(parts, fmt.Sprintf("%s=%s%v", a.Name, a.Text, map[bool]any{true: "", false: a.Number}[a.Type == abi.AttributeText]))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s=%s%v", a.Name, a.Text, map[bool]any{true: "", false: a.Number}[a.Type == abi.AttributeText],
+			),
+		)
 	}
 	if p.Progress != nil {
 		parts = append(parts, fmt.Sprintf("progress %d", p.Progress.Done))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -58,10 +59,10 @@ func (s *settlements) letGo() {
 }
 
 // fill puts the values of its settled deferreds into a batch.
-func (s *settlements) fill(ctx context.Context, store Store, b *batch) error {
-	for i := range b.entries {
-		en := &b.entries[i]
-		if !b.unread[i] || en.Op.Kind != abi.OpDeferred {
+func (s *settlements) fill(ctx context.Context, store Store, b *ledger.Batch) error {
+	for i := range b.Entries {
+		en := &b.Entries[i]
+		if !b.Unread[i] || en.Op.Kind != abi.OpDeferred {
 			continue
 		}
 		d, ok := s.inHand[en.Op.Name]

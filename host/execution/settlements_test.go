@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSettledValuesStayInTheStore settles many large deferreds that the workflow has not
-// asked for, and then has it ask for all of them at once.
+// TestSettledValuesStayInTheStore settles many large deferreds that the workflow has not asked for, and then has it ask
+// for all of them at once.
 func TestSettledValuesStayInTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,7 +26,10 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		for i := range askForAll {
 			askForAll[i] = fmt.Sprintf("deferred d%d", i)
 		}
-		f.scripts["w"] = slices.Concat([]string{"deferred go", strings.Join(askForAll, " ; ")}, slices.Repeat([]string{"park"}, n-1), []string{"done ok"})
+		f.scripts["w"] = slices.Concat(
+			[]string{"deferred go", strings.Join(askForAll, " ; ")}, slices.Repeat([]string{"park"}, n-1),
+			[]string{"done ok"},
+		)
 		r := newRun(f.x, row.ID)
 		w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
 		_, err := f.commits.Commit(w)
@@ -38,7 +42,10 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 				if name == "go" {
 					value = abi.Nil
 				}
-				arrived = append(arrived, f.settled(t, r, journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}))
+				arrived = append(
+					arrived,
+					f.settled(t, r, journal.Deferred{Name: name, Value: value, At: 1, Origin: journal.NewOrigin()}),
+				)
 			}
 			for range r.Receive(arrived) {
 				t.Fatal("it is to be received again")
@@ -46,14 +53,14 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		}
 		for i := range n {
 			settle(fmt.Sprintf("d%d", i))
-			require.Empty(t, r.deferreds.inHand)
+			require.Empty(t, r.mail.deferreds.inHand)
 		}
-		require.Len(t, r.deferreds.settled, n)
+		require.Len(t, r.mail.deferreds.settled, n)
 		require.Zero(t, f.reads)
 		largest := 0
 		f.commits.seen = func(w journal.Write) {
 			held := 0
-			for o := range r.ledger.ops.All() {
+			for o := range r.ledger.l.Ops().All() {
 				if o.Outcome != nil {
 					held += len(o.Outcome.Value)
 				}
@@ -79,8 +86,8 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 	})
 }
 
-// TestUnreadSettlementsAreReadAgain has the store fail when a settled deferred is to be
-// delivered: it is delivered later, and what else was in hand is not lost.
+// TestUnreadSettlementsAreReadAgain has the store fail when a settled deferred is to be delivered: it is delivered
+// later, and what else was in hand is not lost.
 func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,12 +128,16 @@ func TestSettlementsAreBounded(t *testing.T) {
 		entity := journal.EntityID("default", "bank/Teller", "settles")
 		fill := journal.Write{ID: entity}
 		for n := range journal.MaxSettled {
-			fill.Send = append(fill.Send, journal.Sent{To: of.ID, Chain: of.Chain, Message: *(&journal.Deferred{Name: fmt.Sprint(n)}).Message()})
+			fill.Send = append(fill.Send, journal.Sent{
+				To: of.ID, Chain: of.Chain, Message: *(&journal.Deferred{Name: fmt.Sprint(n)}).Message(),
+			})
 		}
 		_, err = f.commits.Commit(fill)
 		require.NoError(t, err)
 		settle := func(name string) error {
-			return f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: name, Value: abi.MustMarshal("yes")})
+			return f.x.Messages.Settle(t.Context(), request.RefTo(row), journal.Deferred{
+				Name: name, Value: abi.MustMarshal("yes"),
+			})
 		}
 		require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(settle("d")))
 		require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(settle("7")), "what is settled is told first")

@@ -26,8 +26,15 @@ func TestDrawnLivesCover(t *testing.T) {
 			}
 		}
 		for name, is := range map[string]bool{
-			"evicting": l.evicting, "hibernating": l.hibernating, "leaving": l.leaving, "hasty": l.hasty, "sql": l.sql, "renewals": l.renewals > 0,
-			"picky": l.picky, "cramped": l.cramped && l.places == 2, "slow": l.slow,
+			"evicting":    l.evicting,
+			"hibernating": l.hibernating,
+			"leaving":     l.leaving,
+			"hasty":       l.hasty,
+			"sql":         l.sql,
+			"renewals":    l.renewals > 0,
+			"picky":       l.picky,
+			"cramped":     l.cramped && l.places == 2,
+			"slow":        l.slow,
 		} {
 			if is {
 				drawn["life "+name]++
@@ -35,18 +42,22 @@ func TestDrawnLivesCover(t *testing.T) {
 		}
 	}
 	for _, event := range []string{
-		"advance", "crash", "delete", "drain", "evict", "fail", "flood", "fork", "interrupt", "loads-fail", "move", "panic", "purge", "query", "resume",
+		"advance", "crash", "delete", "drain", "evict", "fail", "flood", "fork", "interrupt", "loads-fail", "move",
+		"panic", "purge", "query", "resume",
 		"settle", "signal", "start-over", "store", "sweep", "terminate", "terminate-child", "update",
 	} {
 		require.Positive(t, drawn["event "+event], event)
 	}
 	for _, kind := range []string{
-		abi.OpActivity, abi.OpCall, abi.OpDeferred, abi.OpEntityCall, abi.OpEntitySend, abi.OpInterrupt, abi.OpInterrupted, abi.OpLock, abi.OpPatched,
+		abi.OpActivity, abi.OpCall, abi.OpDeferred, abi.OpEntityCall, abi.OpEntitySend, abi.OpInterrupt,
+		abi.OpInterrupted, abi.OpLock, abi.OpPatched,
 		abi.OpPoll, abi.OpReceive, abi.OpResolve, abi.OpSend, abi.OpSignal, abi.OpSleep, abi.OpUnlock, abi.OpUpdate,
 	} {
 		require.Positive(t, drawn["op "+kind], kind)
 	}
-	for _, life := range []string{"evicting", "hibernating", "leaving", "hasty", "sql", "renewals", "picky", "cramped", "slow"} {
+	for _, life := range []string{
+		"evicting", "hibernating", "leaving", "hasty", "sql", "renewals", "picky", "cramped", "slow",
+	} {
 		require.Positive(t, drawn["life "+life], life)
 	}
 }

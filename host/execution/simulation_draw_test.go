@@ -85,7 +85,9 @@ func drawCall(random *rand.Rand) call {
 	case 9, 10:
 		return call{abi.OpReceive, abi.MustMarshal(&abi.Receive{Name: fmt.Sprint("s", random.IntN(2))})}
 	case 0:
-		return call{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Duration(random.IntN(5)) * time.Second)})}
+		return call{
+			abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Duration(random.IntN(5)) * time.Second)}),
+		}
 	case 1, 2:
 		return call{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: fmt.Sprint("d", random.IntN(promises))})}
 	case 3:
@@ -100,18 +102,23 @@ func drawCall(random *rand.Rand) call {
 }
 
 func drawActivity(random *rand.Rand) call {
-	b := &abi.Activity{Name: fmt.Sprint("a", random.IntN(2)), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3}}
+	b := &abi.Activity{
+		Name: fmt.Sprint("a", random.IntN(2)), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 3},
+	}
 	return call{abi.OpActivity, abi.MustMarshal(b)}
 }
 
 // panics are the points at which the host may panic while it works one execution.
 var panics = []string{
 	faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TurnAfterEffects, faultpoint.SettleBeforeCommit,
-	faultpoint.SettleAfterCommit, faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit, faultpoint.InterruptAfterCommit,
-	faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit, faultpoint.AnswerBeforeCommit, faultpoint.AnswerAfterCommit,
+	faultpoint.SettleAfterCommit, faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit,
+	faultpoint.InterruptAfterCommit,
+	faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit, faultpoint.AnswerBeforeCommit,
+	faultpoint.AnswerAfterCommit,
 	faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
 	faultpoint.MoveBeforeCommit, faultpoint.MoveAfterCommit, faultpoint.PauseBeforeCommit, faultpoint.CallAfter,
-	faultpoint.AheadBeforeCommit, faultpoint.AheadAfterCommit, faultpoint.LinkAfterCommit, faultpoint.Replay, faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
+	faultpoint.AheadBeforeCommit, faultpoint.AheadAfterCommit, faultpoint.LinkAfterCommit, faultpoint.Replay,
+	faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
 }
 
 func drawEvent(random *rand.Rand) string {

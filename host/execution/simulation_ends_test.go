@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -19,8 +20,8 @@ func (l *living) endRun(words []string) {
 	switch words[0] {
 	case "terminate-child":
 		workflow, key, _ := strings.Cut(words[1], "/")
-		ref := Ref{ID: rowOf(workflow, key).ID, Name: rowOf(workflow, key).Name()}
-		if l.ask(func(ctx context.Context) error { return l.f.x.Terminate(ctx, ref, "away with it") }) {
+		ref := request.Ref{ID: rowOf(workflow, key).ID, Name: rowOf(workflow, key).Name()}
+		if l.ask(func(ctx context.Context) error { return l.f.x.Stops.Terminate(ctx, ref, "away with it") }) {
 			l.counts.childrenEnded++
 		}
 		return
@@ -39,12 +40,16 @@ func (l *living) endRun(words []string) {
 	switch words[0] {
 	case "terminate":
 		run.toEnd = true
-		if l.ask(func(ctx context.Context) error { return l.f.x.Terminate(ctx, RefTo(run.row), "away with it") }) {
+		if l.ask(func(ctx context.Context) error {
+			return l.f.x.Stops.Terminate(ctx, request.RefTo(run.row), "away with it")
+		}) {
 			l.seal(run, &l.counts.terminated)
 		}
 	case "fail":
 		run.toEnd = true
-		if l.ask(func(ctx context.Context) error { return l.f.x.Fail(ctx, RefTo(run.row), "it is hopeless") }) {
+		if l.ask(func(ctx context.Context) error {
+			return l.f.x.Operator.Fail(ctx, request.RefTo(run.row), "it is hopeless")
+		}) {
 			l.seal(run, &l.counts.failed)
 		}
 	case "delete":
@@ -53,7 +58,10 @@ func (l *living) endRun(words []string) {
 		if !row.State.Final() {
 			return
 		}
-		require.NoError(l.f.t, l.f.store.Delete(context.Background(), l.f.commits.fences[row.ID.Shard()], row.ID, row.Run, row.Superseded))
+		require.NoError(
+			l.f.t,
+			l.f.store.Delete(context.Background(), l.f.commits.fences[row.ID.Shard()], row.ID, row.Run, row.Superseded),
+		)
 		l.counts.deleted++
 		if words[1] == "k" {
 			l.start()
@@ -108,7 +116,8 @@ func (l *living) verifyEnd(run *promised, row *journal.Execution) {
 // floodName is the name of signals that no workflow receives.
 const floodName = "flood"
 
-// atOnce is how many messages one write sends or takes. The driver sends a write as a whole: in a bubble it cannot read meanwhile.
+// atOnce is how many messages one write sends or takes. The driver sends a write as a whole: in a bubble it cannot read
+// meanwhile.
 const atOnce = 200
 
 // flood fills the inbox of a run with signals that it does not receive.
@@ -118,7 +127,9 @@ func (l *living) flood(run *promised) {
 	for at := 0; at < journal.MaxInbox; {
 		w := journal.Write{ID: journal.IDOf("default", "orders/Sender", "k")}
 		for range atOnce {
-			w.Send = append(w.Send, journal.Sent{To: row.ID, Chain: row.Chain, Message: m.Message(0, journal.NewOrigin)})
+			w.Send = append(w.Send, journal.Sent{
+				To: row.ID, Chain: row.Chain, Message: m.Message(0, journal.NewOrigin),
+			})
 			at++
 		}
 		w.Receipts = []journal.Receipt{{Origin: journal.NewOrigin()}}
@@ -141,7 +152,9 @@ func (l *living) drain(run *promised) {
 		}
 	}
 	for take := range slices.Chunk(flood, atOnce) {
-		w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Fence: l.f.commits.fences[row.ID.Shard()], Take: take}
+		w := journal.Write{
+			ID: row.ID, Run: row.Run, Chain: row.Chain, Fence: l.f.commits.fences[row.ID.Shard()], Take: take,
+		}
 		_, err = l.f.store.Commit(context.Background(), []journal.Write{w})
 		require.NoError(l.f.t, err)
 	}

@@ -19,8 +19,13 @@ func (l *life) askEntities(random *rand.Rand) {
 	}
 	if random.IntN(2) == 0 {
 		n := random.IntN(len(l.code))
-		lock := call{abi.OpLock, abi.MustMarshal(&abi.Lock{Entities: []string{[]string{"E/free", "E/free", "E/refused"}[random.IntN(3)]}})}
-		l.code[n] = slices.Concat([]step{{lock}}, l.code[n], []step{{call{abi.OpUnlock, abi.MustMarshal(&abi.Unlock{})}}})
+		lock := call{
+			abi.OpLock,
+			abi.MustMarshal(&abi.Lock{Entities: []string{[]string{"E/free", "E/free", "E/refused"}[random.IntN(3)]}}),
+		}
+		l.code[n] = slices.Concat(
+			[]step{{lock}}, l.code[n], []step{{call{abi.OpUnlock, abi.MustMarshal(&abi.Unlock{})}}},
+		)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -69,8 +70,12 @@ type sent struct {
 
 func newLiving(w *world) *living {
 	return &living{
-		world: w, acknowledged: map[journal.RunID]*promised{}, chains: map[journal.RunID]*sent{}, told: map[journal.RunID]string{},
-		sealed: map[journal.RunID]int{}, forked: map[string]bool{},
+		world:        w,
+		acknowledged: map[journal.RunID]*promised{},
+		chains:       map[journal.RunID]*sent{},
+		told:         map[journal.RunID]string{},
+		sealed:       map[journal.RunID]int{},
+		forked:       map[string]bool{},
 	}
 }
 
@@ -78,7 +83,9 @@ func (l *living) promise(row *journal.Execution) {
 	if l.chains[row.Chain] == nil {
 		l.chains[row.Chain] = &sent{}
 	}
-	l.acknowledged[row.Run] = &promised{row: row, settled: map[string]string{}, digest: row.Digest, sent: l.chains[row.Chain]}
+	l.acknowledged[row.Run] = &promised{
+		row: row, settled: map[string]string{}, digest: row.Digest, sent: l.chains[row.Chain],
+	}
 }
 
 // current is the run that has a key now; nil if there is none.
@@ -156,18 +163,18 @@ func (l *living) happen(event string) {
 
 // request sends the host a request, and notes its acknowledgement.
 func (l *living) request(run *promised, words []string) {
-	x, ref := l.f.x, RefTo(run.row)
+	x, ref := l.f.x, request.RefTo(run.row)
 	switch words[0] {
 	case "settle":
 		l.settle(run, words[1])
 	case "signal":
 		l.signal(run, words[1])
 	case "interrupt":
-		if l.ask(func(ctx context.Context) error { return x.Interrupt(ctx, ref, "enough") }) {
+		if l.ask(func(ctx context.Context) error { return x.Messages.Interrupt(ctx, ref, "enough") }) {
 			run.interrupted = true
 		}
 	case "resume":
-		l.ask(func(ctx context.Context) error { return x.Resume(ctx, ref) })
+		l.ask(func(ctx context.Context) error { return x.Operator.Resume(ctx, ref) })
 	case "query":
 		l.query(run)
 	case "update":
@@ -179,7 +186,7 @@ func (l *living) request(run *promised, words []string) {
 	case "drain":
 		l.drain(run)
 	case "move":
-		if l.ask(func(ctx context.Context) error { return x.Move(ctx, ref, words[1]) }) {
+		if l.ask(func(ctx context.Context) error { return x.Operator.Move(ctx, ref, words[1]) }) {
 			run.digest = words[1]
 		} else {
 			run.digest = "" // nothing tells
@@ -193,7 +200,9 @@ func (l *living) settle(run *promised, name string) {
 	l.settles++
 	value := fmt.Sprint("settled ", l.settles)
 	if l.ask(func(ctx context.Context) error {
-		return l.f.x.Settle(ctx, RefTo(run.row), journal.Deferred{Name: name, Value: abi.MustMarshal(value)})
+		return l.f.x.Messages.Settle(ctx, request.RefTo(run.row), journal.Deferred{
+			Name: name, Value: abi.MustMarshal(value),
+		})
 	}) {
 		run.settled[name] = value
 	}
@@ -214,7 +223,7 @@ func (l *living) fork(run *promised, key, place string) {
 	l.forked[seedText(source)] = true
 	var started bool
 	if l.ask(func(ctx context.Context) (err error) {
-		started, err = l.f.x.Fork(ctx, source, fork, at)
+		started, err = l.f.x.Recoder.Fork(ctx, source, fork, at)
 		return err
 	}) && started {
 		l.promise(fork)
@@ -222,7 +231,9 @@ func (l *living) fork(run *promised, key, place string) {
 }
 
 func (l *living) journal(row *journal.Execution) []journal.Entry {
-	entries, _, err := l.f.store.Entries(context.Background(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+	entries, _, err := l.f.store.Entries(context.Background(), row.RunKey(), 0, journal.PageLimit{
+		Entries: 10_000, Bytes: 1 << 30,
+	})
 	require.NoError(l.f.t, err)
 	return entries
 }
@@ -264,7 +275,7 @@ var lifeKeys = []string{"k", "f0", "f1"}
 func (l *living) resumeAll() {
 	for _, row := range l.all() {
 		if row.State == journal.Paused && abi.CodeOf(row.Error) != abi.CodeUnreadable {
-			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, RefTo(&row)) })
+			l.ask(func(ctx context.Context) error { return l.f.x.Operator.Resume(ctx, request.RefTo(&row)) })
 		}
 	}
 }
@@ -288,7 +299,9 @@ func (l *living) poke() (open bool) {
 		case row.Workflow == "scripts/back": // it may start its caller
 			open = true
 		case running[row.Parent.Run], row.Pinned.OnCancel == "":
-			l.ask(func(ctx context.Context) error { return l.f.x.Interrupt(ctx, RefTo(row), "its caller waits") })
+			l.ask(func(ctx context.Context) error {
+				return l.f.x.Messages.Interrupt(ctx, request.RefTo(row), "its caller waits")
+			})
 		}
 	}
 	return open

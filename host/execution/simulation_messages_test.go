@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
@@ -21,7 +22,7 @@ func (l *living) signal(run *promised, name string) {
 	if len(l.sent)%2 == 0 {
 		s.Origin = journal.NewOrigin() // it may be repeated
 	}
-	send := func(ctx context.Context) error { return l.f.x.Signal(ctx, RefTo(run.row), s) }
+	send := func(ctx context.Context) error { return l.f.x.Messages.Signal(ctx, request.RefTo(run.row), s) }
 	if l.ask(send) || s.Origin != (journal.Origin{}) && l.ask(send) {
 		run.signals = append(run.signals, l.sent[len(l.sent)-1])
 	}
@@ -32,7 +33,7 @@ func (l *living) signal(run *promised, name string) {
 func (l *living) query(run *promised) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	outcome, err := l.f.x.Query(ctx, RefTo(run.row), abi.Query{Name: "told"})
+	outcome, err := l.f.x.Queries.Query(ctx, request.RefTo(run.row), abi.Query{Name: "told"})
 	if err == nil {
 		run.answers = append(run.answers, outcomeText(outcome.Value, outcome.Error))
 	}

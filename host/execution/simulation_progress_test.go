@@ -65,7 +65,9 @@ func (l *living) ready(row *journal.Execution, o *op.Op, seen []journal.ID) stri
 	case abi.OpReceive, abi.OpUpdate:
 		inbox, err := l.f.store.Inbox(ctx, row.Receiver(), 0)
 		require.NoError(l.f.t, err)
-		kind := map[string]journal.MessageKind{abi.OpReceive: journal.SignalMessage, abi.OpUpdate: journal.UpdateMessage}[o.Kind]
+		kind := map[string]journal.MessageKind{
+			abi.OpReceive: journal.SignalMessage, abi.OpUpdate: journal.UpdateMessage,
+		}[o.Kind]
 		for _, e := range inbox {
 			if e.Kind == kind && !e.Held && (kind == journal.UpdateMessage || e.Name == o.Name) {
 				return "its inbox has a message for " + o.Kind + " " + o.Name

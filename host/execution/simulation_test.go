@@ -19,9 +19,8 @@ import (
 
 func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 
-// TestRandomLives has executions live random lives: their code, what becomes of their
-// activities, and what happens to them and to their host are drawn from a seed. Time is
-// virtual. Whatever happens, in the end
+// TestRandomLives has executions live random lives: their code, what becomes of their activities, and what happens to
+// them and to their host are drawn from a seed. Time is virtual. Whatever happens, in the end
 //
 //   - each goes on by itself for as long as nothing is in its way and it waits for no one else, and
 //     comes to its end once others serve its waits;
@@ -40,8 +39,8 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 //     without being asked to be;
 //   - the callees that a run no longer waits for were asked to stop or ended, as their policy says.
 //
-// CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the
-// store that they are lived on: all of them, if it is empty. A life that goes wrong is made shorter as long as it still does.
+// CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first, and CRUSTER_LIVES_STORE the store that
+// they are lived on: all of them, if it is empty. A life that goes wrong is made shorter as long as it still does.
 func TestRandomLives(t *testing.T) {
 	t.Parallel()
 	seed := number(t, "CRUSTER_SEED", rand.Uint64())
@@ -101,7 +100,9 @@ func TestLivesCover(t *testing.T) {
 
 	// The second turn runs in an instance made from the state after the first.
 	seen = tally{}
-	life{code: threads{{{sleep}, {sleep}}}, events: []string{"advance 3s"}, evicting: true, hibernating: true}.verify(t, open, &seen)
+	life{code: threads{{{sleep}, {sleep}}}, events: []string{"advance 3s"}, evicting: true, hibernating: true}.verify(
+		t, open, &seen,
+	)
 	require.Positive(t, seen.restored)
 
 	// One update is taken and answered, and of the other one the run ends without an answer.
@@ -124,14 +125,31 @@ func TestEndingsCover(t *testing.T) {
 	}{
 		{life{code: threads{{{deferred}}}, events: []string{"terminate k"}}, endings{terminated: 1}},
 		{
-			life{code: threads{{{deferred}}}, events: []string{"terminate k", "start-over k", "terminate k", "delete k", "purge 10"}},
+			life{
+				code:   threads{{{deferred}}},
+				events: []string{"terminate k", "start-over k", "terminate k", "delete k", "purge 10"},
+			},
 			endings{terminated: 2, startedOver: 1, deleted: 1, purged: 1},
 		},
-		{life{code: threads{{{activity}}}, events: []string{"advance 1s", "fail k"}, activities: pauses}, endings{failed: 1}},
-		{life{code: threads{{{activity}}}, events: []string{"move m0"}, picky: true, activities: commitsAhead}, endings{unreadable: 1}},
-		{life{code: threads{{{callOf("slow", "x0", "")}}}, events: []string{"terminate-child slow/x0"}}, endings{childrenEnded: 1}},
 		{
-			life{code: threads{{{callOf("slow", "x0", abi.OnCancelCancel), sleepOf(1)}}, {{callOf("slow", "x1", abi.OnCancelTerminate), sleepOf(1)}}}},
+			life{code: threads{{{activity}}}, events: []string{"advance 1s", "fail k"}, activities: pauses},
+			endings{failed: 1},
+		},
+		{
+			life{code: threads{{{activity}}}, events: []string{"move m0"}, picky: true, activities: commitsAhead},
+			endings{unreadable: 1},
+		},
+		{
+			life{code: threads{{{callOf("slow", "x0", "")}}}, events: []string{"terminate-child slow/x0"}},
+			endings{childrenEnded: 1},
+		},
+		{
+			life{
+				code: threads{
+					{{callOf("slow", "x0", abi.OnCancelCancel), sleepOf(1)}},
+					{{callOf("slow", "x1", abi.OnCancelTerminate), sleepOf(1)}},
+				},
+			},
 			endings{cancelled: 1, terminatedChildren: 1},
 		},
 		{life{code: threads{{{receive}}}, events: []string{"flood"}}, endings{flooded: 1}},
@@ -218,8 +236,16 @@ type tally struct {
 func (l life) live(t *testing.T, open func(*testing.T) journal.Store, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			seed: l.seed, code: l.code, hasty: l.hasty, sql: l.sql, renewals: l.renewals, fixed: l.activities, picky: l.picky, slow: l.slow,
-			begun: map[journal.Caller]int{}, publishes: true,
+			seed:      l.seed,
+			code:      l.code,
+			hasty:     l.hasty,
+			sql:       l.sql,
+			renewals:  l.renewals,
+			fixed:     l.activities,
+			picky:     l.picky,
+			slow:      l.slow,
+			begun:     map[journal.Caller]int{},
+			publishes: true,
 		}
 		w.f = newFixtureOn(t, open(t), w.open, w)
 		w.f.scanning, w.f.evicting = true, l.evicting

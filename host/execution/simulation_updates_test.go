@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -31,8 +32,7 @@ func (g *threadsGuest) ask(d abi.Delivery) {
 	g.asked = append(g.asked, u.ID)
 }
 
-// reply answers those of the updates that were waiting before this turn, and of the others
-// each second.
+// reply answers those of the updates that were waiting before this turn, and of the others each second.
 func (g *threadsGuest) reply(turn *guest.Turn, waiting []string) {
 	for i, id := range slices.Clone(g.asked) {
 		if !slices.Contains(waiting, id) && i%2 == len(g.told)%2 {
@@ -56,7 +56,9 @@ func (g *threadsGuest) show(turn *guest.Turn) {
 		b.State = []abi.Published{{Name: "note", Value: abi.MustMarshal(n)}}
 	}
 	if n%4 == 1 {
-		b.Attributes, b.Progress = []abi.Published{{Name: "customer", Value: abi.MustMarshal(fmt.Sprint("c", n))}}, &abi.Progress{Done: uint64(n)}
+		b.Attributes, b.Progress = []abi.Published{{
+			Name: "customer", Value: abi.MustMarshal(fmt.Sprint("c", n)),
+		}}, &abi.Progress{Done: uint64(n)}
 	}
 	if n%5 == 4 {
 		b.Attributes = []abi.Published{{Name: "customer"}}
@@ -69,8 +71,7 @@ func (g *threadsGuest) show(turn *guest.Turn) {
 	g.perform(turn, call{abi.OpPublish, abi.MustMarshal(b)})
 }
 
-// perform issues an op that the run performs itself. Mostly the guest does not want to hear
-// of it.
+// perform issues an op that the run performs itself. Mostly the guest does not wait for it.
 func (g *threadsGuest) perform(turn *guest.Turn, c call) {
 	g.issueOp(turn, c, ownOps)
 	if g.ops%3 > 0 {
@@ -90,21 +91,23 @@ type sentUpdate struct {
 func (l *living) update(run *promised, again bool) {
 	if !again || len(run.updates) == 0 {
 		l.updates++
-		u := message.Update{Name: "u", Input: abi.MustMarshal(l.updates), Origin: journal.NewOrigin(), Validated: l.updates%3 == 0}
+		u := message.Update{
+			Name: "u", Input: abi.MustMarshal(l.updates), Origin: journal.NewOrigin(), Validated: l.updates%3 == 0,
+		}
 		run.updates = append(run.updates, &sentUpdate{Update: u})
 	}
 	u := run.updates[len(run.updates)-1]
 	if again {
 		u = run.updates[len(run.updates)/2]
 	}
-	go l.callUpdate(RefTo(run.row), u)
+	go l.callUpdate(request.RefTo(run.row), u)
 }
 
 // callUpdate requests an update, and notes the reply.
-func (l *living) callUpdate(ref Ref, u *sentUpdate) (answer string) {
+func (l *living) callUpdate(ref request.Ref, u *sentUpdate) (answer string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	outcome, err := l.f.x.Update(ctx, ref, u.Update)
+	outcome, err := l.f.x.Updates.Update(ctx, ref, u.Update)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -140,7 +143,7 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 	}
 	for _, u := range run.updates {
 		id := message.UpdateID(u.Origin)
-		last := l.callUpdate(RefTo(run.row), u)
+		last := l.callUpdate(request.RefTo(run.row), u)
 		l.mu.Lock()
 		accepted, answers := u.accepted, slices.Compact(slices.Clone(u.answers))
 		l.mu.Unlock()
@@ -155,7 +158,9 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 			want = last // the turn that answers it may never have been committed
 		}
 		if len(answers) > 1 || last != want && (accepted || delivered[id] > 0) {
-			l.wrong("%s: update %s was answered %q, last %q, and the journal says %q", row.Name(), id, answers, last, want)
+			l.wrong(
+				"%s: update %s was answered %q, last %q, and the journal says %q", row.Name(), id, answers, last, want,
+			)
 		}
 	}
 }
@@ -168,9 +173,11 @@ func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
 		published, err = &journal.Published{}, nil
 	}
 	require.NoError(l.f.t, err)
-	want, refused, err := l.f.x.merged(context.Background(), row, &journal.Published{}, g.Shown)
+	want, refused, err := l.f.x.publisher.merged(context.Background(), row, &journal.Published{}, g.Shown)
 	require.NoError(l.f.t, err)
 	if refused != nil || !same(want, published) {
-		l.wrong("%s has published %q, and the journal says %q", row.Name(), publishedText(published), publishedText(want))
+		l.wrong(
+			"%s has published %q, and the journal says %q", row.Name(), publishedText(published), publishedText(want),
+		)
 	}
 }

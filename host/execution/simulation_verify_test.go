@@ -27,7 +27,8 @@ func (l *living) verifyFinal() {
 	}
 }
 
-// isOverUnasked tells whether a run has ended, and has a request to stop that came while its end was decided and not durable.
+// isOverUnasked tells whether a run has ended, and has a request to stop that came while its end was decided and not
+// durable.
 func (l *living) isOverUnasked(row *journal.Execution) bool {
 	inbox, err := l.f.store.Inbox(context.Background(), row.Receiver(), 0)
 	require.NoError(l.f.t, err)
@@ -41,7 +42,8 @@ func (l *living) verify(run *promised, row *journal.Execution) {
 	}
 	l.told[row.Chain] = result
 	for name, value := range run.settled {
-		if d, err := journal.FindDeferred(context.Background(), l.f.store, row.Settlements(), name); err != nil || outcomeText(d.Value, d.Error) != value {
+		if d, err := journal.FindDeferred(context.Background(), l.f.store, row.Settlements(), name); err != nil ||
+			outcomeText(d.Value, d.Error) != value {
 			l.wrong("%s: %s=%s was acknowledged and is not there", row.Name(), name, value)
 		}
 	}
@@ -75,13 +77,17 @@ func (l *living) verifyJournal(row *journal.Execution) *threadsGuest {
 	case row.State != journal.Completed || turn.Outcome == nil:
 		l.wrong("%s is %s: %s", row.Name(), row.State, l.f.show(row))
 	case string(turn.Outcome.Value) != string(row.Value):
-		l.wrong("%s: the result is %s, the journal says %s", row.Name(), outcomeText(row.Value, nil), outcomeText(turn.Outcome.Value, nil))
+		l.wrong(
+			"%s: the result is %s, the journal says %s", row.Name(), outcomeText(row.Value, nil),
+			outcomeText(turn.Outcome.Value, nil),
+		)
 	}
 	l.mu.Lock()
 	instances := slices.Clone(l.instances)
 	l.mu.Unlock()
 	for _, other := range instances {
-		if n := len(other.told) - 1; other.row.Run == row.Run && n > 0 && (n > len(g.told) || !slices.Equal(other.told[:n], g.told[:n])) {
+		if n := len(other.told) - 1; other.row.Run == row.Run && n > 0 &&
+			(n > len(g.told) || !slices.Equal(other.told[:n], g.told[:n])) {
 			l.wrong("%s: an instance was told %q, the journal says %q", row.Name(), other.told, g.told)
 		}
 	}
@@ -115,7 +121,9 @@ func (l *living) replay(row *journal.Execution) (*threadsGuest, guest.Turn) {
 		for _, other := range entries[i:] {
 			if other.Kind == journal.Delivery && other.Turn == en.Turn {
 				if _, waits := g.owner[other.Op.Number]; waits {
-					deliveries = append(deliveries, abi.Delivery{Op: other.Op.Number, Value: other.Value, Error: other.Error})
+					deliveries = append(deliveries, abi.Delivery{
+						Op: other.Op.Number, Value: other.Value, Error: other.Error,
+					})
 				}
 			}
 		}

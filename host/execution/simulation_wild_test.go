@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// children are the workflows that the one of a random life calls and sends. slow and nest do not end in a life unless they
-// are asked to, or ended.
+// children are the workflows that the one of a random life calls and sends. slow and nest do not end in a life unless
+// they are asked to, or ended.
 var children = map[string]threads{
 	"c":    {{{sleepOf(1)}}},
 	"slow": {{{sleepOf(3600), {abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})}}}},
@@ -70,9 +70,14 @@ func drawReach(random *rand.Rand) call {
 	switch random.IntN(12) {
 	case 0, 1:
 		value := abi.MustMarshal(random.IntN(1 << 30))
-		return call{abi.OpSignal, abi.MustMarshal(&abi.Signal{Execution: target, Name: fmt.Sprint("s", random.IntN(2)), Value: value})}
+		return call{
+			abi.OpSignal,
+			abi.MustMarshal(&abi.Signal{Execution: target, Name: fmt.Sprint("s", random.IntN(2)), Value: value}),
+		}
 	case 2:
-		b := &abi.Resolve{Execution: target, Name: fmt.Sprint("d", random.IntN(promises)), Value: abi.MustMarshal("by a run")}
+		b := &abi.Resolve{
+			Execution: target, Name: fmt.Sprint("d", random.IntN(promises)), Value: abi.MustMarshal("by a run"),
+		}
 		if random.IntN(2) == 0 {
 			b.Execution = ""
 		}
@@ -82,7 +87,9 @@ func drawReach(random *rand.Rand) call {
 	case 4:
 		return call{abi.OpPoll, abi.MustMarshal(&abi.Poll{Execution: target})}
 	case 5:
-		return call{abi.OpSend, abi.MustMarshal(&abi.Call{Workflow: "c", Key: fmt.Sprint("x", random.IntN(2)), Input: abi.Nil})}
+		return call{
+			abi.OpSend, abi.MustMarshal(&abi.Call{Workflow: "c", Key: fmt.Sprint("x", random.IntN(2)), Input: abi.Nil}),
+		}
 	default:
 		workflow := []string{"c", "slow", "slow", "nest", "back"}[random.IntN(5)]
 		policy := []string{"", abi.OnCancelAbandon, abi.OnCancelCancel, abi.OnCancelTerminate}[random.IntN(4)]
@@ -161,5 +168,6 @@ func ended(row *journal.Execution) bool {
 		return false
 	}
 	code := row.Error.Code
-	return row.State == journal.Interrupted && code == abi.CodeTerminated || row.State == journal.Failed && code == abi.CodeFailedByOperator
+	return row.State == journal.Interrupted && code == abi.CodeTerminated ||
+		row.State == journal.Failed && code == abi.CodeFailedByOperator
 }

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/actor"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
-// Start makes the row of a new execution durable and sets it to work. If one of the
-// same name is there already, nothing is changed and existed is true.
+// Start makes the row of a new execution durable and sets it to work. If one of the same name is there already, nothing
+// is changed and existed is true.
 //
 // From the moment the row is durable until this call goes on, the run may be found in the store by
 // others, loaded, run to its end and forgotten. If this call then brought its row along as new, the
@@ -19,39 +23,62 @@ import (
 // memory, and knows that the row is not news.
 //
 // A signal may come with it: then both are durable, or neither.
-func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *message.Signal) (existed bool, err error) {
-	return x.StartOver(ctx, row, journal.RunID{}, with)
+func (x *Executions) Start(
+	ctx context.Context, row *journal.Execution, with *message.Signal,
+) (existed bool, err error) {
+	return x.starter.startOver(ctx, row, journal.RunID{}, with)
 }
 
 // StartOver is Start of a run that replaces a finished run, if that is there still: see
 // [journal.EarlierOf]. If another run is there by now, existed is true. Nothing has to be done for
 // the finished run: no one waits for it any more, and if it is in memory, it makes room when it
 // learns of another chain.
-func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal) (existed bool, err error) {
+func (x *Executions) StartOver(
+	ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal,
+) (existed bool, err error) {
+	return x.starter.startOver(ctx, row, over, with)
+}
+
+// starter makes the rows of new executions durable, and sets them to work.
+type starter struct {
+	deps     *Deps
+	eager    *eagerStarts
+	group    *actor.TaskGroup
+	guests   *guests
+	messages *request.Sender
+	rows     request.Rows
+	runs     *registry
+	started  prometheus.Counter
+}
+
+// startOver starts an execution, in the place of a finished run if that is named.
+func (st *starter) startOver(
+	ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal,
+) (existed bool, err error) {
 	w := journal.Write{ID: row.ID, Run: row.Run, Chain: row.Chain, Start: row, Replace: over}
 	before, after := faultpoint.StartBeforeCommit, faultpoint.StartAfterCommit
 	if !over.IsZero() {
 		before, after = faultpoint.RestartBeforeCommit, faultpoint.RestartAfterCommit
 	}
 	if with != nil {
-		m, err := x.signalMessage(ctx, row, *with)
+		m, err := st.messages.SignalMessage(ctx, row, *with)
 		if err != nil {
 			return false, err
 		}
 		w.Receive = &m
 	}
-	x.Fault.Pass(before)
-	if existed, err = x.start(ctx, w); err != nil || existed {
+	st.deps.Fault.Pass(before)
+	if existed, err = st.start(ctx, w); err != nil || existed {
 		return existed, err
 	}
-	x.Fault.Pass(after)
+	st.deps.Fault.Pass(after)
 	return false, nil
 }
 
 // start is Start of an execution that may have a journal already.
-func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, err error) {
+func (st *starter) start(ctx context.Context, w journal.Write) (existed bool, err error) {
 	row := w.Start
-	input, err := x.admitInput(ctx, row)
+	input, err := st.admitInput(ctx, row)
 	if err != nil {
 		return false, err
 	}
@@ -61,25 +88,25 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 			input.Release()
 		}
 	}()
-	alone := x.runs.Hold(row.ID)
+	alone := st.runs.Hold(row.ID)
 	var head *eagerStart
 	if alone && len(w.Entries) == 0 {
-		head = x.beginEagerly(row)
+		head = st.beginEagerly(row)
 	}
-	res, err := x.commitStart(ctx, w)
+	res, err := st.commitStart(ctx, w)
 	switch {
 	case errors.Is(err, journal.ErrUndecided):
 		// It was given up before the store could tell. If it is there it must run.
-		x.runs.Unhold(row.ID, wake{})
+		st.runs.Unhold(row.ID, wake{})
 		head.discard()
 	case err == nil && !res.Existed && len(w.Entries) > 0:
-		x.runs.Unhold(row.ID, wake{}) // to be replayed
+		st.runs.Unhold(row.ID, wake{}) // to be replayed
 	case err == nil && !res.Existed && w.Receive != nil && res.Position == 0:
 		// The answer was lost, and with it where the message is: the inbox tells.
-		x.runs.Unhold(row.ID, wake{})
+		st.runs.Unhold(row.ID, wake{})
 		head.discard()
 	case err != nil || res.Existed:
-		x.runs.Unhold(row.ID)
+		st.runs.Unhold(row.ID)
 		head.discard()
 	default:
 		s := started{row: row, head: head, input: input}
@@ -88,7 +115,7 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 			s.received = []journal.Message{*w.Receive}
 		}
 		taken = true
-		x.runs.Unhold(row.ID, s)
+		st.runs.Unhold(row.ID, s)
 	}
 	if err != nil {
 		return false, journal.Coded("start "+row.Name(), err)
@@ -96,18 +123,21 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 	if res.Existed {
 		return true, nil
 	}
-	x.metrics.started.Inc()
+	st.started.Inc()
 	return false, nil
 }
 
-// commitStart makes a start durable. If the answer to its commit was lost, the row
-// tells: had it been of another start, it would have been there before.
-func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
-	return x.decider().Do(ctx, w, func(_ journal.Result, refusal error) (journal.Result, error) {
+// commitStart makes a start durable. If the answer to its commit was lost, the row tells: had it been of another start,
+// it would have been there before.
+func (st *starter) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
+	return st.deps.decider().Do(ctx, w, func(_ journal.Result, refusal error) (journal.Result, error) {
 		if errors.Is(refusal, journal.ErrSwept) { // the commit that had no answer took effect
-			return journal.Result{}, abi.Errorf(abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered", w.Start.Name())
+			return journal.Result{}, abi.Errorf(
+				abi.CodeExecutionNotFound, "%s was started and has finished, and was deleted before the store answered",
+				w.Start.Name(),
+			)
 		}
-		found, err := x.Store.Brief(ctx, w.ID)
+		found, err := st.deps.Store.Brief(ctx, w.ID)
 		switch {
 		case err == nil && found.Chain == w.Run: // it may have continued since
 			return journal.Result{}, nil

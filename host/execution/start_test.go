@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/journal"
 )
 
-// afterStart does something between the moment a start is durable and the moment its
-// caller goes on.
+// afterStart does something between the moment a start is durable and the moment its caller goes on.
 type afterStart struct {
 	Committer
 	do func()
@@ -26,8 +26,8 @@ func (c *afterStart) Commit(w journal.Write) (journal.Result, error) {
 	return res, err
 }
 
-// TestStartThatIsFoundFirst has an execution found in the store and run to its end
-// before the caller of its start goes on.
+// TestStartThatIsFoundFirst has an execution found in the store and run to its end before the caller of its start goes
+// on.
 func TestStartThatIsFoundFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 		f.scripts["w"] = []string{"done once"}
 		row := rowOf("w", "k")
 		found := ""
-		f.x.Committer = &afterStart{f.x.Committer, func() {
+		f.committer.Committer = &afterStart{f.committer.Committer, func() {
 			f.x.Wake(row.ID)
 			synctest.Wait()
 			found = f.takeNotes()
@@ -66,8 +66,8 @@ func (c *lostStart) Commit(w journal.Write) (journal.Result, error) {
 	return res, err
 }
 
-// TestStartThatIsDeletedFirst has an execution run to its end and be deleted before its start, whose answer was lost, is
-// repeated. It does not run again, and the next sweep goes through.
+// TestStartThatIsDeletedFirst has an execution run to its end and be deleted before its start, whose answer was lost,
+// is repeated. It does not run again, and the next sweep goes through.
 func TestStartThatIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,9 +79,13 @@ func TestStartThatIsDeletedFirst(t *testing.T) {
 			require.NoError(t, err)
 			return n
 		}
-		f.x.Committer = &lostStart{f.x.Committer, func() {
-			end := journal.Write{ID: row.ID, Run: row.Run, Update: &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 1}}
-			_, err := f.x.Committer.Commit(end)
+		f.committer.Committer = &lostStart{f.committer.Committer, func() {
+			end := journal.Write{
+				ID:     row.ID,
+				Run:    row.Run,
+				Update: &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: 1},
+			}
+			_, err := f.committer.Committer.Commit(end)
 			require.NoError(t, err)
 			require.Equal(t, 1, sweep())
 		}}
@@ -95,8 +99,8 @@ func TestStartThatIsDeletedFirst(t *testing.T) {
 	})
 }
 
-// TestStartThatRecoveryFinds has recovery find an execution before the caller of its
-// start goes on. It is not loaded: its start is about to bring it.
+// TestStartThatRecoveryFinds has recovery find an execution before the caller of its start goes on. It is not loaded:
+// its start is about to bring it.
 func TestStartThatRecoveryFinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +108,7 @@ func TestStartThatRecoveryFinds(t *testing.T) {
 		f.scripts["w"] = []string{"done once"}
 		row := rowOf("w", "k")
 		found := ""
-		f.x.Committer = &afterStart{f.x.Committer, func() {
+		f.committer.Committer = &afterStart{f.committer.Committer, func() {
 			f.takeNotes()
 			f.x.EnsureInMemory(row.ID)
 			synctest.Wait()
@@ -119,8 +123,8 @@ func TestStartThatRecoveryFinds(t *testing.T) {
 	})
 }
 
-// TestStartOfASweptName starts an execution whose name was used before. A run of the
-// earlier one is still in memory, because it is held.
+// TestStartOfASweptName starts an execution whose name was used before. A run of the earlier one is still in memory,
+// because it is held.
 func TestStartOfASweptName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +134,12 @@ func TestStartOfASweptName(t *testing.T) {
 		f.x.runs.Hold(first.ID)
 		_, err := f.x.Start(t.Context(), first, nil)
 		require.NoError(t, err)
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(first), journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}))
+		require.NoError(
+			t,
+			f.x.Messages.Settle(t.Context(), request.RefTo(first), journal.Deferred{
+				Name: "d", Value: abi.MustMarshal("first"),
+			}),
+		)
 		synctest.Wait()
 		require.True(t, f.x.InMemory(first.ID))
 		n, err := f.store.Sweep(t.Context(), f.commits.fences, journal.Never, 10)
@@ -146,9 +155,14 @@ func TestStartOfASweptName(t *testing.T) {
 		f.x.runs.Unhold(first.ID)
 		synctest.Wait()
 		require.Equal(t, "guest start\n", f.takeNotes(), "the second waits for its own deferred")
-		err = f.x.Settle(t.Context(), RefTo(first), journal.Deferred{Name: "d", Value: abi.Nil})
+		err = f.x.Messages.Settle(t.Context(), request.RefTo(first), journal.Deferred{Name: "d", Value: abi.Nil})
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), "the caller has looked at the first")
-		require.NoError(t, f.x.Settle(t.Context(), RefTo(second), journal.Deferred{Name: "d", Value: abi.MustMarshal("second")}))
+		require.NoError(
+			t,
+			f.x.Messages.Settle(t.Context(), request.RefTo(second), journal.Deferred{
+				Name: "d", Value: abi.MustMarshal("second"),
+			}),
+		)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "guest op 1: second\n")
 		entries, _, err := f.store.Entries(t.Context(), second.RunKey(), 0, journal.PageLimit{Entries: 10})
@@ -159,8 +173,8 @@ func TestStartOfASweptName(t *testing.T) {
 	})
 }
 
-// TestStartBehindAnUnload brings the row of a start to a run in memory that is not
-// loaded: of an earlier one of the same name, and of the same one.
+// TestStartBehindAnUnload brings the row of a start to a run in memory that is not loaded: of an earlier one of the
+// same name, and of the same one.
 func TestStartBehindAnUnload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +183,7 @@ func TestStartBehindAnUnload(t *testing.T) {
 		first, second := rowOf("w", "k"), rowOf("w", "k")
 		r := newRun(f.x, first.ID)
 		r.Receive([]notice{started{row: first}})
-		r.deferreds.add((&journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}).Message())
+		r.mail.deferreds.add((&journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}).Message())
 		r.unload()
 		f.takeNotes()
 		r.Receive([]notice{started{row: second}})
@@ -179,7 +193,9 @@ func TestStartBehindAnUnload(t *testing.T) {
 		w := journal.Write{ID: first.ID, Run: second.Run, Start: second}
 		_, err := f.commits.Commit(w)
 		require.NoError(t, err)
-		w.Start, w.Update = nil, &journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: abi.Errorf(abi.CodeHostFault, "no")}
+		w.Start, w.Update = nil, &journal.Update{
+			State: journal.Paused, WakeAt: journal.Never, Error: abi.Errorf(abi.CodeHostFault, "no"),
+		}
 		_, err = f.commits.Commit(w)
 		require.NoError(t, err)
 		r.unload()
@@ -188,8 +204,8 @@ func TestStartBehindAnUnload(t *testing.T) {
 	})
 }
 
-// TestStartGivenUpInDoubt has the caller of a start leave before the store can tell
-// whether it is durable. It is, so it must run.
+// TestStartGivenUpInDoubt has the caller of a start leave before the store can tell whether it is durable. It is, so it
+// must run.
 func TestStartGivenUpInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

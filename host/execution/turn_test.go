@@ -8,37 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/request"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
-func TestFinalUpdate(t *testing.T) {
-	t.Parallel()
-	interrupted := abi.Errorf(abi.CodeInterrupted, "interrupted")
-	for name, c := range map[string]struct {
-		outcome     abi.Outcome
-		interrupted bool
-		state       journal.State
-		code        abi.Code
-	}{
-		"a result":                       {abi.Outcome{Value: abi.Nil}, false, journal.Completed, ""},
-		"a result after an interrupt":    {abi.Outcome{Value: abi.Nil}, true, journal.Completed, ""},
-		"an error without a code":        {abi.Outcome{Error: &abi.Error{Message: "no"}}, false, journal.Failed, abi.CodeWorkflowFailed},
-		"an error of an activity":        {abi.Outcome{Error: abi.Errorf(abi.CodeActivityFailed, "no")}, false, journal.Failed, abi.CodeActivityFailed},
-		"interrupted":                    {abi.Outcome{Error: interrupted}, true, journal.Interrupted, abi.CodeInterrupted},
-		"interrupted, without a request": {abi.Outcome{Error: interrupted}, false, journal.Failed, abi.CodeInterrupted},
-	} {
-		u := finalUpdate(c.outcome, c.interrupted, 7)
-		require.Equal(t, c.state, u.State, name)
-		require.Equal(t, journal.Never, u.WakeAt, name)
-		require.EqualValues(t, 7, u.FinishedAt, name)
-		if c.code != "" {
-			require.Equal(t, c.code, u.Error.Code, name)
-		}
-	}
+// setLength has the journal of a run have so many entries.
+func setLength(r *run, entries uint64) {
+	r.ledger.with(func(l *ledger.Ledger) { l.MoveBehind(replay.Position{Seq: entries - 1}, 0) })
 }
 
-// TestTooLongAJournal pauses an execution whose journal has reached its limit. What
-// was to be delivered is journaled with the pause.
+// TestTooLongAJournal pauses an execution whose journal has reached its limit. What was to be delivered is journaled
+// with the pause.
 func TestTooLongAJournal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,17 +28,17 @@ func TestTooLongAJournal(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "done never"}
 		row := rowOf("w", "k")
 		r := newRun(f.x, row.ID)
-		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r.Receive([]notice{started{row: row}})
-		r.ledger.seq = abi.MaxEntries
+		setLength(r, abi.MaxEntries)
 		r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: "d", Value: abi.Nil, At: 1})})
 		require.Equal(t, journal.Paused, r.row.State)
 		require.Equal(t, abi.CodeExecutionTooLong, r.row.Error.Code)
 		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		r.dropGuest()
+		r.instance.drop()
 	})
 }
 
@@ -78,12 +60,12 @@ func TestRoomToStop(t *testing.T) {
 				f := newFixture(t)
 				f.scripts["w"] = []string{"interrupted ; deferred d", "deferred e", "stop"}
 				row := rowOf("w", "k")
-				_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+				_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 				require.NoError(t, err)
-				ref := Ref{ID: row.ID, Name: row.Name()}
+				ref := request.Ref{ID: row.ID, Name: row.Name()}
 				r := newRun(f.x, row.ID)
 				r.Receive([]notice{started{row: row}})
-				r.ledger.seq = c.at
+				setLength(r, c.at)
 				settle := func(name string) {
 					again := r.Receive([]notice{f.settled(t, r, journal.Deferred{Name: name, Value: abi.Nil, At: 1})})
 					for len(again) > 0 {
@@ -92,8 +74,8 @@ func TestRoomToStop(t *testing.T) {
 				}
 				settle("d")
 				require.Equal(t, journal.Paused, r.row.State, "a request to stop has not come yet")
-				r.dropGuest()
-				require.NoError(t, f.x.ResumeToStop(t.Context(), ref, "enough"))
+				r.instance.drop()
+				require.NoError(t, f.x.Operator.ResumeToStop(t.Context(), ref, "enough"))
 				synctest.Wait()
 				ended, err := f.store.Load(t.Context(), row.ID)
 				require.NoError(t, err)
@@ -109,11 +91,11 @@ func TestWarningOfALongJournal(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred a", "deferred b", "deferred c", "done"}
 		row := rowOf("w", "k")
-		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		_, err := f.x.starter.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
 		r.Receive([]notice{started{row: row}})
-		r.ledger.seq = 199_998
+		setLength(r, 199_998)
 		reg := prometheus.NewPedanticRegistry()
 		reg.MustRegister(f.x.metrics.long)
 		var counted []float64
@@ -124,6 +106,6 @@ func TestWarningOfALongJournal(t *testing.T) {
 			counted = append(counted, families[0].GetMetric()[0].GetCounter().GetValue())
 		}
 		require.Equal(t, []float64{0, 1, 1}, counted, "each is warned of once")
-		r.dropGuest()
+		r.instance.drop()
 	})
 }

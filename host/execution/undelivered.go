@@ -7,16 +7,18 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/actor"
+	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
-// maxUndelivered is how many bytes of outcomes a run may have in hand before no further attempt
-// of its activities begins. A turn delivers maxBatchBytes of them, so that more would only
-// wait: for the store, for memory, or for a guest that computes.
-const maxUndelivered = 4 * maxBatchBytes
+// maxUndelivered is how many bytes of outcomes a run may have in hand before no further attempt of its activities
+// begins. A turn delivers [ledger.MaxBatchBytes] of them, so that more would only wait: for the store, for memory, or
+// for a guest that computes.
+const maxUndelivered = 4 * ledger.MaxBatchBytes
 
-// maxReading bounds the outcomes of other executions that are read at the same time. A read waits for nothing but the store.
+// maxReading bounds the outcomes of other executions that are read at the same time. A read waits for nothing but the
+// store.
 const maxReading = 8
 
 // inHand counts the bytes of outcomes that a run has not delivered yet: of attempts, polls, calls
@@ -24,15 +26,16 @@ const maxReading = 8
 // run ends the task, which it does once for every task: so nothing is left over, whatever the fate
 // of the message.
 //
-// Invariant: a task that finds too much in hand holds up the others of its run before it
-// posts its outcome. So the run receives something after that, and every time it has received
-// something it decides anew (see pace): tasks are not held up for ever.
+// Invariant: a task that finds too much in hand holds up the others of its run before it posts its outcome. So the run
+// receives something after that, and every time it has received something it decides anew (see pace): tasks are not
+// held up for ever.
 //
 // The answer of an entity holds up the others, and is not held up itself: an operation that keeps
 // no receipt would run again if its answer were let go of.
 //
-// The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further attempt or read begins, of
-// any run. Outcomes wait for the store, for instances and for their turn to compute, and for no attempt that has not begun: so they become fewer.
+// The same bytes of all runs together are bounded as well: there may be a thousand at work. Above the limit no further
+// attempt or read begins, of any run. Outcomes wait for the store, for instances and for their turn to compute, and for
+// no attempt that has not begun: so they become fewer.
 type undelivered struct {
 	unread atomic.Int64
 	known  atomic.Int64 // exact whenever the run has received something
@@ -112,45 +115,25 @@ func (t *task) came(outcome abi.Outcome) {
 }
 
 // read says that the run has ended the task.
-func (r *run) read(t *task) {
+func (s *taskSet) read(t *task) {
 	if bytes := t.unread.Swap(-1); bytes > 0 {
-		r.undelivered.known.Add(bytes)
-		r.undelivered.unread.Add(-bytes)
+		s.undelivered.known.Add(bytes)
+		s.undelivered.unread.Add(-bytes)
 	}
 }
 
-// pace lets attempts of the activities and reads begin, unless there is too much in hand.
-func (r *run) pace() {
-	known := r.carried.bytes()
-	r.locked(func(l *ledger) { known += l.undeliveredBytes() })
-	r.undelivered.setKnown(known)
-	if !r.undelivered.tooMuch() {
-		r.execs.performing.Resume(r.id)
-		r.execs.reading.Resume(r.id)
+// pace lets attempts of the activities and reads begin, unless there is too much in hand. Carried is
+// how many bytes are kept during a reload.
+func (s *taskSet) pace(carried int64) {
+	known := carried
+	s.ledger.with(func(l *ledger.Ledger) { known += l.UndeliveredBytes() })
+	s.undelivered.setKnown(known)
+	if !s.undelivered.tooMuch() {
+		s.execs.performing.Resume(s.id)
+		s.execs.reading.Resume(s.id)
 	}
-	if r.undelivered.tooMuch() { // also if a task has ended in between, and its hold was ended
-		r.execs.performing.Hold(r.id)
-		r.execs.reading.Hold(r.id)
+	if s.undelivered.tooMuch() { // also if a task has ended in between, and its hold was ended
+		s.execs.performing.Hold(s.id)
+		s.execs.reading.Hold(s.id)
 	}
-}
-
-// inHand is how many bytes wait to be delivered, or to be committed.
-func (l *ledger) undeliveredBytes() int64 {
-	bytes := l.ops.ReadyBytes()
-	for _, entries := range [][]journal.Entry{l.committed, l.attempts} {
-		for i := range entries {
-			bytes += op.Bytes(entries[i].Value, entries[i].Error)
-		}
-	}
-	for i := range l.results {
-		bytes += op.Bytes(l.results[i].outcome.Value, l.results[i].outcome.Error)
-	}
-	return bytes
-}
-
-func (k *carriedOver) bytes() (bytes int64) {
-	for _, m := range k.outcomes {
-		bytes += op.Bytes(m.outcome.Value, m.outcome.Error)
-	}
-	return bytes
 }

@@ -28,9 +28,8 @@ func (b *bulky) Perform(_ context.Context, task activity.Task) activity.Report {
 	return activity.Done{Outcome: abi.Outcome{Value: abi.MustMarshal(make([]byte, bulk))}, Attempts: task.Failed + 1}
 }
 
-// TestOutcomesInHandAreBounded has an execution fan out while the store takes no writes. It
-// has a bounded number of bytes in hand, others go on, and when the store is back all of it is
-// delivered.
+// TestOutcomesInHandAreBounded has an execution fan out while the store takes no writes. It has a bounded number of
+// bytes in hand, others go on, and when the store is back all of it is delivered.
 func TestOutcomesInHandAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,15 +72,18 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 		close(back)
 		synctest.Wait()
 		require.EqualValues(t, steps, fanned.ran.Load())
-		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 2 * steps, Bytes: 1 << 30})
+		entries, _, err := f.store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{
+			Entries: 2 * steps, Bytes: 1 << 30,
+		})
 		require.NoError(t, err)
 		require.Len(t, entries, steps, "all are delivered")
 		require.Zero(t, f.x.performing.Waiting())
 	})
 }
 
-// TestOutcomesOfAllRunsAreBounded has many executions receive outcomes while the store takes no writes. Together they have a bounded number of bytes
-// in hand, though none has much. When the store is back all of it is delivered, and nothing is counted any more.
+// TestOutcomesOfAllRunsAreBounded has many executions receive outcomes while the store takes no writes. Together they
+// have a bounded number of bytes in hand, though none has much. When the store is back all of it is delivered, and
+// nothing is counted any more.
 func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +92,9 @@ func TestOutcomesOfAllRunsAreBounded(t *testing.T) {
 		f := newFixture(t)
 		f.x.Activities = &ran
 		f.x.outcomes.limit = limit
-		f.scripts["w"] = append([]string{"activity a;activity b;activity c;activity d"}, slices.Repeat([]string{"park"}, steps-1)...)
+		f.scripts["w"] = append(
+			[]string{"activity a;activity b;activity c;activity d"}, slices.Repeat([]string{"park"}, steps-1)...,
+		)
 		back := make(chan struct{})
 		f.commits.seen = func(w journal.Write) {
 			if len(w.Entries) > 0 {

@@ -126,8 +126,8 @@ const (
 	ScheduleAfterCommit = "schedule.after-commit"
 	// Operations of an entity have run; nothing of them is durable.
 	EntityBeforeCommit = "entity.before-commit"
-	// The state of an entity, its receipts and its messages are durable; no caller has been
-	// told, and no receiver woken.
+	// The state of an entity, its receipts and its messages are durable; no caller has been told, and no receiver
+	// woken.
 	EntityAfterCommit = "entity.after-commit"
 	// A message for an entity was checked; nothing is durable.
 	EntityReceiveBefore = "entity.receive.before"

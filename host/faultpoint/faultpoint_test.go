@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 )
 
-// TestPointsListsEveryConstant compares the list with the constants of the source:
-// a point that is missing from the list would never be tested.
+// TestPointsListsEveryConstant compares the list with the constants of the source: a point that is missing from the
+// list would never be tested.
 func TestPointsListsEveryConstant(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "faultpoint.go", nil, 0)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Passing is the n-th time that one engine passes a point, counted from its start.
-// It is written POINT@N.
+// Passing is the n-th time that one engine passes a point, counted from its start. It is written POINT@N.
 type Passing struct {
 	Point string
 	N     int

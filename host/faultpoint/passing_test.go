@@ -14,7 +14,9 @@ func TestPassings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, faultpoint.Passing{Point: "start.after-commit", N: 12}, p)
 	require.Equal(t, "start.after-commit@12", p.String())
-	for _, text := range []string{"", "x", "nowhere@1", "replay", "replay@", "replay@0", "replay@-1", "replay@x", "replay@1@2"} {
+	for _, text := range []string{
+		"", "x", "nowhere@1", "replay", "replay@", "replay@0", "replay@-1", "replay@x", "replay@1@2",
+	} {
 		_, err := faultpoint.ParsePassing(text)
 		require.ErrorContains(t, err, "not POINT@N", text)
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// maxFollowers bounds the followers of a host, and with maxHeld the memory for all of
-	// them.
+	// maxFollowers bounds the followers of a host, and with maxHeld the memory for all of them.
 	maxFollowers = 64
 	// maxHeld is how many bytes of lines a follower holds until they are taken.
 	maxHeld = 1 << 20
@@ -20,8 +19,7 @@ const (
 
 // A Line is what a workflow or an activity has logged.
 type Line struct {
-	// Activity is the one that logged it, and Attempt the number of its attempt; empty
-	// and 0 if the workflow did.
+	// Activity is the one that logged it, and Attempt the number of its attempt; empty and 0 if the workflow did.
 	Activity string
 	Attempt  uint32
 	// At is when it was logged, in Unix nanoseconds.
@@ -36,8 +34,7 @@ type Line struct {
 	Message string
 }
 
-// List is the followers of all executions of a host. The zero value has none; nil is a
-// list that never has any.
+// List is the followers of all executions of a host. The zero value has none; nil is a list that never has any.
 type List struct {
 	count atomic.Int64 // of all followers; for those who ask without the lock
 	mu    sync.Mutex

@@ -16,9 +16,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Guest is the live instance of a workflow. Its clock shows the time of the last
-// delivery, its random source has the seed that is pinned to the run, and it can reach
-// nothing else. It belongs to one goroutine at a time.
+// Guest is the live instance of a workflow. Its clock shows the time of the last delivery, its random source has the
+// seed that is pinned to the run, and it can reach nothing else. It belongs to one goroutine at a time.
 type Guest struct {
 	inst   *wasm.Instance
 	invoke abi.Invocation
@@ -46,8 +45,8 @@ type Guest struct {
 type Memory struct {
 	// Instance is for linear memory, beyond the initial memory of instances.
 	Instance *budget.Permit
-	// Ops is for the ops that wait for their delivery: they are in the host's memory, and
-	// stay there while the instance is evicted.
+	// Ops is for the ops that wait for their delivery: they are in the host's memory, and stay there while the instance
+	// is evicted.
 	Ops *budget.Permit
 }
 
@@ -82,8 +81,8 @@ const (
 	opCost = 1 << 10
 )
 
-// Open takes an instance for an execution; nothing has run but the module's own
-// initialisation. A turn may use this much fuel; zero is no limit.
+// Open takes an instance for an execution; nothing has run but the module's own initialisation. A turn may use this
+// much fuel; zero is no limit.
 func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64) (*Guest, error) {
 	g, world, err := newGuest(row, memory, fuel)
 	if err != nil {
@@ -99,15 +98,30 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory
 func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.World, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
-		return nil, wasm.World{}, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
+		return nil, wasm.World{}, abi.Errorf(
+			abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format,
+			journal.CurrentFormat,
+		)
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	g := &Guest{
-		continued: row.Continued > 0, format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
+		continued: row.Continued > 0,
+		format:    pinned.Format,
+		clock:     pinned.Time,
+		memory:    memory,
+		open:      map[uint32]int{},
+		seen:      op.Occurrences{},
+		random:    rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
-			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
-			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time, Unread: pinned.Unread,
+			Kind:      abi.InvokeWorkflow,
+			Name:      name,
+			Body:      row.Input,
+			Execution: row.Name(),
+			Namespace: row.Namespace,
+			Seed:      guestSeed(pinned.Seed),
+			Time:      pinned.Time,
+			Unread:    pinned.Unread,
 		},
 	}
 	world := g.world(pinned)
@@ -125,8 +139,7 @@ func guestSeed(seed journal.RunID) []byte {
 	return sum[:16]
 }
 
-// ownInitFormat is the last format of journals whose runs initialise their module
-// themselves.
+// ownInitFormat is the last format of journals whose runs initialise their module themselves.
 const ownInitFormat = 1
 
 // world is all that the guest can observe.
@@ -161,10 +174,14 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	}
 	uncounted := g.isUncounted(kind)
 	if !uncounted && len(g.turn.Issued)-g.uncounted >= abi.MaxOpsPerTurn {
-		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
+		return 0, abi.Errorf(
+			abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn,
+		)
 	}
 	if len(g.open) >= maxOpenOps || g.openBytes+len(body) > maxOpenBytes {
-		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(g.open), g.openBytes)
+		return 0, abi.Errorf(
+			abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(g.open), g.openBytes,
+		)
 	}
 	if g.admit(len(body)); g.starved != nil {
 		return 0, g.starved
@@ -185,13 +202,11 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	return o.Number, nil
 }
 
-// everyOpCountsFormat is the last format of journals whose runs have all ops of a turn
-// counted.
+// everyOpCountsFormat is the last format of journals whose runs have all ops of a turn counted.
 const everyOpCountsFormat = 2
 
-// isUncounted tells whether the limit of a turn does not count an op: the first interrupted
-// of the turn. SDKs issue one for every workflow, and authors do not see it. Further ones
-// count, so that a turn has a limit, whatever it issues.
+// isUncounted tells whether the limit of a turn does not count an op: the first interrupted of the turn. SDKs issue one
+// for every workflow, and authors do not see it. Further ones count, so that a turn has a limit, whatever it issues.
 func (g *Guest) isUncounted(kind string) bool {
 	return kind == abi.OpInterrupted && g.uncounted == 0 && g.format > everyOpCountsFormat
 }
@@ -205,8 +220,12 @@ func (g *Guest) admit(body int) {
 	case ops.CouldGrow(bytes):
 		g.starved = abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the ops of a workflow")
 	default:
-		g.starved = abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops, and they take more memory than the host has for all ops", len(g.open)).
-			WithHint("Start the host with a larger --memory and resume the execution, or move it to code that waits for fewer ops at once.")
+		g.starved = abi.Errorf(
+			abi.CodeTooManyOps,
+			"the workflow waits for %d ops, and they take more memory than the host has for all ops", len(g.open),
+		).
+			WithHint("Start the host with a larger --memory and resume the execution, or move it to code that waits " +
+				"for fewer ops at once.")
 	}
 }
 
@@ -216,8 +235,7 @@ func (g *Guest) giveBack(body int) {
 	}
 }
 
-// cancel takes note that the guest gave up on an op. Numbers that name no open op
-// mean nothing.
+// cancel takes note that the guest gave up on an op. Numbers that name no open op mean nothing.
 func (g *Guest) cancel(number uint32) {
 	if g.closeOp(number) {
 		g.turn.Cancelled = append(g.turn.Cancelled, number)
@@ -244,7 +262,9 @@ func refuseCall(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 		abi.ImportHTTPAll:    "HTTP",
 		abi.ImportConfig:     "configuration",
 	}[name]
-	return nil, abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", what).
+	return nil, abi.Errorf(
+		abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", what,
+	).
 		WithHint("Move it into an activity and call that.")
 }
 
@@ -258,7 +278,10 @@ func (g *Guest) Start(ctx context.Context) (Turn, error) {
 	if err == nil && g.continued && refusesRequest(&turn) {
 		refusal := turn.Outcome.Error
 		turn.Outcome = nil
-		return turn, abi.Errorf(abi.CodeUnreadable, "the run that this one continues has handed over a request that its code cannot read: %s", refusal.Message)
+		return turn, abi.Errorf(
+			abi.CodeUnreadable,
+			"the run that this one continues has handed over a request that its code cannot read: %s", refusal.Message,
+		)
 	}
 	return turn, err
 }
@@ -271,7 +294,8 @@ func refusesRequest(first *Turn) bool {
 	if first.Outcome == nil || first.Outcome.Error == nil || first.Outcome.Error.Code != abi.CodeBadInput {
 		return false
 	}
-	return !slices.ContainsFunc(first.Issued, func(o *op.Op) bool { return o.Kind != abi.OpInterrupted }) // which SDKs issue
+	// which SDKs issue
+	return !slices.ContainsFunc(first.Issued, func(o *op.Op) bool { return o.Kind != abi.OpInterrupted })
 }
 
 // Resume takes a turn: it delivers, at a journal time.
@@ -303,8 +327,8 @@ func (g *Guest) resumption(r *abi.Resume) []byte {
 
 func (g *Guest) beginTurn() { g.turn, g.uncounted, g.logBytes = Turn{}, 0, 0 }
 
-// Query asks a guest that is parked a question. It cannot go on after that: ask a copy. The
-// answer is the outcome of the turn.
+// Query asks a guest that is parked a question. It cannot go on after that: ask a copy. The answer is the outcome of
+// the turn.
 func (g *Guest) Query(ctx context.Context, q *abi.Query) (Turn, error) {
 	g.beginTurn()
 	g.asked = true
@@ -343,8 +367,7 @@ func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	return turn, nil
 }
 
-// Close gives the instance back: reset, it serves others. The journal knows all it
-// knew.
+// Close gives the instance back: reset, it serves others. The journal knows all it knew.
 func (g *Guest) Close() { _ = g.inst.Close() }
 
 // IsTrap tells whether an error is the end of an instance by its own code.

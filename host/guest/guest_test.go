@@ -71,7 +71,11 @@ func TestImmediateCallsAreRefused(t *testing.T) {
 		require.Equal(t, abi.CodeWrongContext, err.Code, name)
 		require.Contains(t, err.Hint, "activity", name)
 	}
-	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"})}}})
+	g := openGuest(t, wasmtest.Program{
+		Calls: []wasmtest.ImportCall{{
+			Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}),
+		}},
+	})
 	turn, err := g.Start(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, turn.Issued)
@@ -84,7 +88,10 @@ func TestTrap(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Unreachable}.Assemble())
 	require.NoError(t, err)
-	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 0)
+	g, err := Open(
+		t.Context(), code,
+		&journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 0,
+	)
 	require.NoError(t, err)
 	defer g.Close()
 	_, err = g.Start(t.Context())
@@ -106,8 +113,8 @@ func TestLimits(t *testing.T) {
 	require.Less(t, len(g.turn.Log), 300, "the log is cut")
 }
 
-// TestOpsOfATurn: a turn may issue so many ops, besides one interrupted, which SDKs issue on
-// their own. In runs of older formats that one counted.
+// TestOpsOfATurn: a turn may issue so many ops, besides one interrupted, which SDKs issue on their own. In runs of
+// older formats that one counted.
 func TestOpsOfATurn(t *testing.T) {
 	t.Parallel()
 	for format := uint32(1); format <= journal.CurrentFormat; format++ {
@@ -138,7 +145,10 @@ func TestOpsOfATurn(t *testing.T) {
 
 			g.beginTurn()
 			require.Equal(t, abi.MaxOpsPerTurn, steps())
-			require.Equal(t, format > 2, issued(abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})), "wherever it is in the turn")
+			require.Equal(
+				t, format > 2, issued(abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})),
+				"wherever it is in the turn",
+			)
 		}
 	}
 }
@@ -155,13 +165,15 @@ func TestCancel(t *testing.T) {
 	require.Zero(t, g.openBytes)
 }
 
-// TestFormats refuses journals of a format that this version does not know, without
-// running anything.
+// TestFormats refuses journals of a format that this version does not know, without running anything.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	code := compile(t, wasmtest.Program{})
 	for _, format := range []uint32{0, journal.CurrentFormat + 1} {
-		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, Memory{}, 0)
+		_, err := Open(
+			t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, Memory{},
+			0,
+		)
 		require.Equal(t, abi.CodeJournalFormat, abi.CodeOf(err), "format %d: %v", format, err)
 	}
 }
@@ -250,7 +262,10 @@ func TestFuel(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), endless)
 	require.NoError(t, err)
-	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 1000)
+	g, err := Open(
+		t.Context(), code,
+		&journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 1000,
+	)
 	require.NoError(t, err)
 	defer g.Close()
 	turn, err := g.Start(t.Context())

@@ -39,7 +39,9 @@ func NewKeyDeriver(deps KeyDeps) *KeyDeriver {
 	return &KeyDeriver{
 		KeyDeps:  deps,
 		duration: metric.Seconds(deps.Registerer, "key_function_seconds", "Time of a key function."),
-		fuel:     metric.Counters(deps.Registerer, "key_function_fuel_total", "Fuel that key functions have used, by namespace.", "namespace"),
+		fuel: metric.Counters(
+			deps.Registerer, "key_function_fuel_total", "Fuel that key functions have used, by namespace.", "namespace",
+		),
 	}
 }
 
@@ -106,8 +108,7 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, er
 	return key, abi.CheckKey(key)
 }
 
-// keyFailure tells failures of the host, after which another try may succeed, from
-// those of the key function.
+// keyFailure tells failures of the host, after which another try may succeed, from those of the key function.
 func keyFailure(ctx context.Context, workflow string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -134,7 +135,9 @@ func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Out
 			return err
 		}
 		defer func() { _ = inst.Close() }()
-		t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: r.Workflow.Name, Body: r.Input}))
+		t, err := inst.Start(
+			ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: r.Workflow.Name, Body: r.Input}),
+		)
 		d.fuel.WithLabelValues(r.Namespace).Add(float64(inst.FuelUsed()))
 		if err != nil {
 			return err
@@ -153,8 +156,7 @@ func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Out
 	return outcome, err
 }
 
-// keyWorld is the same for every key function: the key must depend on the request
-// alone.
+// keyWorld is the same for every key function: the key must depend on the request alone.
 func keyWorld() wasm.World {
 	return wasm.World{
 		Clock:  func() time.Time { return time.Unix(0, 0) },

@@ -51,7 +51,11 @@ func TestDerive(t *testing.T) {
 	}
 
 	// The same request, whatever its encoder preferred, has the same key.
-	got, err := d.Derive(t.Context(), KeyRequest{Workflow: fromRequest, Input: []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), Mode: abi.KeyDerived})
+	got, err := d.Derive(t.Context(), KeyRequest{
+		Workflow: fromRequest,
+		Input:    []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"),
+		Mode:     abi.KeyDerived,
+	})
 	require.NoError(t, err)
 	require.Equal(t, derived, got)
 }
@@ -82,7 +86,9 @@ func TestDeriveFromFunction(t *testing.T) {
 		"it parks":          {abi.KeyFromFunctionRaw, nil, "", abi.CodeKeyFunction},
 	} {
 		code := compile(t, wasmtest.Program{Outcome: c.outcome})
-		got, err := d.Derive(t.Context(), KeyRequest{Code: code, Workflow: &abi.WorkflowInfo{Name: "W", Key: c.mode}, Input: abi.Nil, Mode: abi.KeyDerived})
+		got, err := d.Derive(t.Context(), KeyRequest{
+			Code: code, Workflow: &abi.WorkflowInfo{Name: "W", Key: c.mode}, Input: abi.Nil, Mode: abi.KeyDerived,
+		})
 		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
 		if err == nil {
 			require.Equal(t, c.want, got, name)
@@ -93,8 +99,7 @@ func TestDeriveFromFunction(t *testing.T) {
 	}
 }
 
-// TestKeyOfAHostThatFails asks a host that cannot run the key function. That says
-// nothing about the request.
+// TestKeyOfAHostThatFails asks a host that cannot run the key function. That says nothing about the request.
 func TestKeyOfAHostThatFails(t *testing.T) {
 	t.Parallel()
 	d := newKeyDeriver()
@@ -103,7 +108,12 @@ func TestKeyOfAHostThatFails(t *testing.T) {
 	code, err := runtime.Compile(t.Context(), wasmtest.Program{}.Assemble())
 	require.NoError(t, err)
 	derive := func(ctx context.Context) abi.Code {
-		_, err := d.Derive(ctx, KeyRequest{Code: code, Workflow: &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, Input: abi.Nil, Mode: abi.KeyDerived})
+		_, err := d.Derive(ctx, KeyRequest{
+			Code:     code,
+			Workflow: &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw},
+			Input:    abi.Nil,
+			Mode:     abi.KeyDerived,
+		})
 		return abi.CodeOf(err)
 	}
 	gone, leave := context.WithCancel(t.Context())
@@ -119,7 +129,9 @@ func TestFuelOfAKeyFunction(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
 	clock := clockwork.NewRealClock()
-	d := NewKeyDeriver(KeyDeps{Clock: clock, Fuel: 10_000, Memory: budget.New(1 << 30), Registerer: reg, Slots: NewSlots(clock, time.Minute)})
+	d := NewKeyDeriver(KeyDeps{
+		Clock: clock, Fuel: 10_000, Memory: budget.New(1 << 30), Registerer: reg, Slots: NewSlots(clock, time.Minute),
+	})
 	request := KeyRequest{
 		Namespace: "acme", Code: compile(t, wasmtest.Program{Outcome: &abi.Outcome{Value: abi.MustMarshal("k")}}),
 		Workflow: &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, Input: abi.Nil, Mode: abi.KeyDerived,
@@ -142,7 +154,9 @@ func TestFuelOfAKeyFunction(t *testing.T) {
 
 	runtime, err := wasm.New(t.Context(), wasm.Config{})
 	require.NoError(t, err)
-	request.Code, err = runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.I32Const(0))}.Assemble())
+	request.Code, err = runtime.Compile(
+		t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.I32Const(0))}.Assemble(),
+	)
 	require.NoError(t, err)
 	_, err = d.Derive(t.Context(), request)
 	require.Equal(t, abi.CodeKeyFunction, abi.CodeOf(err), "%v", err)

@@ -10,15 +10,17 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestOpsAreAdmitted issues ops: each takes memory of the host before it is taken, and
-// gives it back when it is delivered or cancelled.
+// TestOpsAreAdmitted issues ops: each takes memory of the host before it is taken, and gives it back when it is
+// delivered or cancelled.
 func TestOpsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	body := abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.MustMarshal(make([]byte, 6<<10))})
 	each := int64(len(body) + opCost)
 	b := budget.New(3 * each)
 	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{
-		{Import: abi.OpActivity, Body: body}, {Import: abi.OpActivity, Body: body}, {Import: abi.OpActivity, Body: body},
+		{Import: abi.OpActivity, Body: body},
+		{Import: abi.OpActivity, Body: body},
+		{Import: abi.OpActivity, Body: body},
 	}})
 	g.memory.Ops = b.Empty()
 	turn, err := g.Start(t.Context())
@@ -39,7 +41,9 @@ func TestAStarvedTurnIsInVain(t *testing.T) {
 	t.Parallel()
 	body := abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.MustMarshal(make([]byte, 6<<10))})
 	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{
-		{Import: abi.OpActivity, Body: body}, {Import: abi.OpActivity, Body: body}, {Import: abi.OpSleep, Body: sleepBody(5)},
+		{Import: abi.OpActivity, Body: body},
+		{Import: abi.OpActivity, Body: body},
+		{Import: abi.OpSleep, Body: sleepBody(5)},
 	}})
 	b := budget.New(20 << 10)
 	g.memory.Ops = b.Empty()
@@ -56,7 +60,9 @@ func TestAStarvedTurnIsInVain(t *testing.T) {
 func TestOpsThatNeverFit(t *testing.T) {
 	t.Parallel()
 	body := abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.MustMarshal(make([]byte, 6<<10))})
-	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.OpActivity, Body: body}, {Import: abi.OpActivity, Body: body}}})
+	g := openGuest(t, wasmtest.Program{
+		Calls: []wasmtest.ImportCall{{Import: abi.OpActivity, Body: body}, {Import: abi.OpActivity, Body: body}},
+	})
 	g.memory.Ops = budget.New(10 << 10).Empty()
 	_, err := g.Start(t.Context())
 	require.Equal(t, abi.CodeTooManyOps, abi.CodeOf(err))

@@ -24,8 +24,8 @@ type Saved struct {
 	Ops uint32 `msgpack:"ops"`
 	// Open are the ops that wait for their delivery: number and size of each, ascending.
 	Open []uint32 `msgpack:"open"`
-	// Seen are the identities of the steps that it has issued, each with how many there
-	// were, in the order of the identities.
+	// Seen are the identities of the steps that it has issued, each with how many there were, in the order of the
+	// identities.
 	Seen []byte `msgpack:"seen"`
 }
 
@@ -58,11 +58,15 @@ func (g *Guest) Save() (*Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Saved{Instance: instance, Clock: g.clock, Random: random, Ops: g.ops, Seen: make([]byte, 0, len(g.seen)*seenSize)}
+	s := &Saved{
+		Instance: instance, Clock: g.clock, Random: random, Ops: g.ops, Seen: make([]byte, 0, len(g.seen)*seenSize),
+	}
 	for _, number := range slices.Sorted(maps.Keys(g.open)) {
 		s.Open = append(s.Open, number, uint32(g.open[number]))
 	}
-	for _, step := range slices.SortedFunc(maps.Keys(g.seen), func(a, b journal.StepID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, step := range slices.SortedFunc(maps.Keys(g.seen), func(a, b journal.StepID) int {
+		return bytes.Compare(a[:], b[:])
+	}) {
 		s.Seen = binary.LittleEndian.AppendUint32(append(s.Seen, step[:]...), g.seen[step])
 	}
 	return s, nil
@@ -70,7 +74,9 @@ func (g *Guest) Save() (*Saved, error) {
 
 // Restore makes a guest of a saved state, for the same row. Memory and fuel are as in [Open], but
 // the saved memory of the instance is in its permit already.
-func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64, s *Saved) (*Guest, error) {
+func Restore(
+	ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64, s *Saved,
+) (*Guest, error) {
 	if len(s.Seen)%seenSize != 0 || len(s.Open)%2 != 0 || s.Instance == nil {
 		return nil, wasm.ErrOtherState
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/cruster/cruster/host/timelimit"
 )
 
-// Slots bounds how many guests compute at the same time, and for how long each may.
-// Time during which the host did not run does not count.
+// Slots bounds how many guests compute at the same time, and for how long each may. Time during which the host did not
+// run does not count.
 type Slots struct {
 	clock   clockwork.Clock
 	sem     *semaphore.Weighted
 	timeout time.Duration
 }
 
-// NewSlots has room for twice as many guests as there are processors: native guest
-// code occupies a thread of Go's scheduler, so more would only queue inside it.
+// NewSlots has room for twice as many guests as there are processors: native guest code occupies a thread of Go's
+// scheduler, so more would only queue inside it.
 func NewSlots(clock clockwork.Clock, timeout time.Duration) *Slots {
 	return &Slots{clock: clock, sem: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))), timeout: timeout}
 }
@@ -52,9 +52,11 @@ func (s *Slots) ComputeEach(ctx context.Context, compute func(ctx context.Contex
 	return compute(ctx, renew)
 }
 
-// TryCompute lets a guest compute if there is a slot at once, within a limit of time of its
-// own. It reports whether the guest did.
-func (s *Slots) TryCompute(ctx context.Context, timeout time.Duration, compute func(context.Context) error) (computed bool, err error) {
+// TryCompute lets a guest compute if there is a slot at once, within a limit of time of its own. It reports whether the
+// guest did.
+func (s *Slots) TryCompute(
+	ctx context.Context, timeout time.Duration, compute func(context.Context) error,
+) (computed bool, err error) {
 	if !s.sem.TryAcquire(1) {
 		return false, nil
 	}

@@ -35,7 +35,9 @@ func TestSlotsBoundGuests(t *testing.T) {
 	cancel()
 	err := slots.Compute(ctx, func(context.Context) error { return errors.New("it ran without a slot") })
 	require.ErrorIs(t, err, context.Canceled)
-	computed, err := slots.TryCompute(t.Context(), time.Hour, func(context.Context) error { return errors.New("it ran without a slot") })
+	computed, err := slots.TryCompute(t.Context(), time.Hour, func(context.Context) error {
+		return errors.New("it ran without a slot")
+	})
 	require.NoError(t, err)
 	require.False(t, computed)
 	close(release)
@@ -54,17 +56,25 @@ func TestSlotsBoundTime(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Minute, time.Since(start))
 		start = time.Now()
-		err = NewSlots(clockwork.NewRealClock(), time.Minute).ComputeFor(t.Context(), time.Second, func(ctx context.Context) error {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		})
+		err = NewSlots(clockwork.NewRealClock(), time.Minute).ComputeFor(
+			t.Context(),
+			time.Second,
+			func(ctx context.Context) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			},
+		)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(start))
 		start = time.Now()
-		computed, err := NewSlots(clockwork.NewRealClock(), time.Minute).TryCompute(t.Context(), time.Second, func(ctx context.Context) error {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		})
+		computed, err := NewSlots(clockwork.NewRealClock(), time.Minute).TryCompute(
+			t.Context(),
+			time.Second,
+			func(ctx context.Context) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			},
+		)
 		require.True(t, computed)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(start))

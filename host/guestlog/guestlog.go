@@ -17,8 +17,17 @@ import (
 
 // own are the names of attributes that hosts give: those of what logs, and those of log/slog.
 var own = map[string]bool{
-	"activity": true, "attempt": true, "crashed": true, "entity": true, "execution": true, "namespace": true, "operation": true,
-	slog.LevelKey: true, slog.MessageKey: true, slog.SourceKey: true, slog.TimeKey: true,
+	"activity":      true,
+	"attempt":       true,
+	"crashed":       true,
+	"entity":        true,
+	"execution":     true,
+	"namespace":     true,
+	"operation":     true,
+	slog.LevelKey:   true,
+	slog.MessageKey: true,
+	slog.SourceKey:  true,
+	slog.TimeKey:    true,
 }
 
 // Write writes a record of a guest.

@@ -11,15 +11,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxPlain bounds a state before it is compressed. Guests that have written more are
-// replayed.
+// maxPlain bounds a state before it is compressed. Guests that have written more are replayed.
 const maxPlain = 32 << 20
 
 // ErrTooLarge says that a state is larger than a store takes.
 var ErrTooLarge = errors.New("hibernation: the state is too large")
 
-// Codec makes bytes of states, and states of bytes. Its zero value is ready; the
-// compressor, which takes some memory, is made when it is first needed.
+// Codec makes bytes of states, and states of bytes. Its zero value is ready; the compressor, which takes some memory,
+// is made when it is first needed.
 type Codec struct {
 	once    sync.Once
 	encoder *zstd.Encoder
@@ -29,7 +28,9 @@ type Codec struct {
 
 func (c *Codec) prepare() error {
 	c.once.Do(func() {
-		c.encoder, c.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+		c.encoder, c.err = zstd.NewWriter(
+			nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true),
+		)
 		if c.err == nil {
 			c.decoder, c.err = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPlain), zstd.WithDecoderConcurrency(1))
 		}

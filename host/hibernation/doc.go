@@ -1,6 +1,6 @@
-// Package hibernation keeps the state of a workflow's guest for later, so that a guest
-// is made of it instead of by a replay of its whole journal. It says what belongs to
-// such a state ([State]), how it is encoded, and when it is worth to save one ([Policy]).
+// Package hibernation keeps the state of a workflow's guest for later, so that a guest is made of it instead of by a
+// replay of its whole journal. It says what belongs to such a state ([State]), how it is encoded, and when it is worth
+// to save one ([Policy]).
 //
 // # Invariants
 //
@@ -10,11 +10,10 @@
 //     guest that was restored and then does not fit its journal is replayed before
 //     anything is made of that.
 //
-// A state is bound to what it was made of: the run, the module, and the memory that all
-// instances of the module begin with on this host. A host that rewrites modules in
-// another way has other images, finds that a state is not one of its own, and replays.
-// So there is no need for states to be portable, nor for versions of their content.
+// A state is bound to what it was made of: the run, the module, and the memory that all instances of the module begin
+// with on this host. A host that rewrites modules in another way has other images, finds that a state is not one of its
+// own, and replays. So there is no need for states to be portable, nor for versions of their content.
 //
-// The package reads no store and runs no guest. It imports host/guest, host/op, abi and
-// journal. Start reading at state.go.
+// The package reads no store and runs no guest. It imports host/guest, host/op, abi and journal. Start reading at
+// state.go.
 package hibernation

@@ -66,7 +66,13 @@ func stateOf(t *testing.T) *State {
 		Run: journal.NewRunID(), Digest: "sha256:1", Seq: 10, Turn: 4, At: 77,
 		Guest: &guest.Saved{
 			Instance: &wasm.Saved{
-				Base: [32]byte{1}, Size: 1 << 16, Pages: []uint32{3}, Content: bytes.Repeat([]byte{1, 2}, 2048), Globals: []uint64{5}, Clock: 8, Origin: 9,
+				Base:    [32]byte{1},
+				Size:    1 << 16,
+				Pages:   []uint32{3},
+				Content: bytes.Repeat([]byte{1, 2}, 2048),
+				Globals: []uint64{5},
+				Clock:   8,
+				Origin:  9,
 			},
 			Clock: 6, Random: []byte{7}, Ops: 12, Open: []uint32{11, 100}, Seen: make([]byte, 20),
 		},

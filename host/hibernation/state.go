@@ -9,13 +9,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// State is a run at rest: its guest is parked, and all that the guest has seen and
-// caused is durable.
+// State is a run at rest: its guest is parked, and all that the guest has seen and caused is durable.
 type State struct {
 	Run    journal.RunID `msgpack:"run"`
 	Digest string        `msgpack:"digest"`
-	// Seq is the last entry that the guest has seen, Turn the latest turn and At the
-	// latest time that was assigned by then.
+	// Seq is the last entry that the guest has seen, Turn the latest turn and At the latest time that was assigned by
+	// then.
 	Seq  uint64 `msgpack:"seq"`
 	Turn uint64 `msgpack:"turn"`
 	At   int64  `msgpack:"at"`

@@ -51,8 +51,7 @@ func (s *State) Draining() bool { return s.draining.Load() }
 // End ends the context: the host stops doing things at once.
 func (s *State) End() { s.end() }
 
-// Lose records why the host has lost its shards, and ends it. It reports whether
-// this was the first time.
+// Lose records why the host has lost its shards, and ends it. It reports whether this was the first time.
 func (s *State) Lose(reason *abi.Error) bool {
 	if !s.lost.CompareAndSwap(nil, reason) {
 		return false
@@ -82,8 +81,8 @@ func (s *State) Accepting() error {
 	return nil
 }
 
-// EndReason is why a host that is over, or on its way out, does nothing more: another
-// has taken over, or it is shutting down.
+// EndReason is why a host that is over, or on its way out, does nothing more: another has taken over, or it is shutting
+// down.
 func (s *State) EndReason() error {
 	if lost := s.Lost(); lost != nil {
 		return lost

@@ -13,8 +13,7 @@ type Turn struct {
 	Delivered []journal.Envelope
 	// Over says that the workflow has an outcome.
 	Over bool
-	// Unread are the names of signals that a workflow has not looked at when it continues as a
-	// new run.
+	// Unread are the names of signals that a workflow has not looked at when it continues as a new run.
 	Unread []string
 	// Answers are its answers to updates.
 	Answers Answers

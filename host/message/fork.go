@@ -90,7 +90,8 @@ func (f *Fork) FromInbox(inbox []journal.Envelope, whole bool) (taken []journal.
 		}
 		first := !seen[e.Name] && f.lacks(e.Name)
 		seen[e.Name] = true
-		if missing := f.missing[e.Name] != nil; !missing && (whole || first) { // the others came later than the missing one
+		// the others came later than the missing one
+		if missing := f.missing[e.Name] != nil; !missing && (whole || first) {
 			taken = append(taken, e)
 		}
 	}

@@ -63,7 +63,9 @@ func TestFork(t *testing.T) {
 
 // entry is one of a journal, at ten times its number.
 func entry(seq uint64, text string) journal.Entry {
-	en := journal.Entry{Kind: journal.Delivery, Seq: seq, At: int64(10 * seq), Op: journal.Op{Kind: abi.OpReceive, Number: uint32(seq)}}
+	en := journal.Entry{
+		Kind: journal.Delivery, Seq: seq, At: int64(10 * seq), Op: journal.Op{Kind: abi.OpReceive, Number: uint32(seq)},
+	}
 	name, value, is := strings.Cut(text, "=")
 	switch {
 	case is:

@@ -10,8 +10,14 @@ import (
 
 func TestHintsAreCommands(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "'cruster-host workflow describe shop/Buy/42' shows what the execution waits for.", message.WaitsFor("shop/Buy/42"))
+	require.Equal(
+		t, "'cruster-host workflow describe shop/Buy/42' shows what the execution waits for.",
+		message.WaitsFor("shop/Buy/42"),
+	)
 	for _, key := range []string{"a b", "x;rm", "$HOME", "it's", "ä"} {
-		require.Equal(t, "'cruster-host workflow describe EXECUTION' shows what the execution waits for.", message.WaitsFor("shop/Buy/"+key), key)
+		require.Equal(
+			t, "'cruster-host workflow describe EXECUTION' shows what the execution waits for.",
+			message.WaitsFor("shop/Buy/"+key), key,
+		)
 	}
 }

@@ -52,7 +52,9 @@ func QueueOf(e journal.Envelope) string {
 func (i *Inbox) Add(e journal.Envelope) {
 	queue := QueueOf(e)
 	of := i.waiting[queue]
-	at, _ := slices.BinarySearchFunc(of, e, func(a, b journal.Envelope) int { return cmp.Compare(a.Position, b.Position) })
+	at, _ := slices.BinarySearchFunc(of, e, func(a, b journal.Envelope) int {
+		return cmp.Compare(a.Position, b.Position)
+	})
 	i.waiting[queue] = slices.Insert(of, at, e)
 }
 
@@ -95,5 +97,8 @@ func Delivery(m journal.Message) []byte {
 
 // Full says that an execution takes no more messages.
 func Full(name string) error {
-	return abi.Errorf(abi.CodeInboxFull, "%s has %d messages, or %d MiB of them, that it has not received or answered yet", name, journal.MaxInbox, journal.MaxInboxBytes>>20)
+	return abi.Errorf(
+		abi.CodeInboxFull, "%s has %d messages, or %d MiB of them, that it has not received or answered yet", name,
+		journal.MaxInbox, journal.MaxInboxBytes>>20,
+	)
 }

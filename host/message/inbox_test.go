@@ -57,7 +57,13 @@ func envelopes(t require.TestingT, lines string) (all []journal.Envelope) {
 		words := strings.Fields(line)
 		position, err := strconv.ParseUint(words[0], 10, 8)
 		require.NoError(t, err, line)
-		e := journal.Envelope{Position: position, Origin: originAt(position), Kind: journal.MessageKind(words[1]), Name: words[2], Repeatable: words[1] == "update"}
+		e := journal.Envelope{
+			Position:   position,
+			Origin:     originAt(position),
+			Kind:       journal.MessageKind(words[1]),
+			Name:       words[2],
+			Repeatable: words[1] == "update",
+		}
 		for _, word := range words[3:] {
 			switch word {
 			case "held":
@@ -180,8 +186,11 @@ type signals struct {
 func (m *signals) arrive(rt *rapid.T) {
 	m.last++
 	e := journal.Envelope{
-		Position: m.last, Kind: journal.SignalMessage, Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name"),
-		Origin: originAt(m.last), Repeatable: rapid.Bool().Draw(rt, "repeatable"),
+		Position:   m.last,
+		Kind:       journal.SignalMessage,
+		Name:       rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name"),
+		Origin:     originAt(m.last),
+		Repeatable: rapid.Bool().Draw(rt, "repeatable"),
 	}
 	m.rows[e.Position] = e
 	m.inbox.Add(e)

@@ -19,8 +19,10 @@ func TestOnItsWay(t *testing.T) {
 	from := journal.Caller{Run: journal.RunID{1}}
 	s := message.Signal{Name: "s", Value: value, From: from}
 	sent := journal.Message{
-		Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "s", At: 5, Bytes: len(value), Origin: originAt(9), From: from},
-		Value:    value,
+		Envelope: journal.Envelope{
+			Kind: journal.SignalMessage, Name: "s", At: 5, Bytes: len(value), Origin: originAt(9), From: from,
+		},
+		Value: value,
 	}
 	require.Equal(t, sent, s.Message(5, origin))
 	require.Equal(t, value, message.Delivery(sent))
@@ -30,8 +32,10 @@ func TestOnItsWay(t *testing.T) {
 
 	u := message.Update{Name: "u", Input: value, Validated: true}
 	asked := journal.Message{
-		Envelope: journal.Envelope{Kind: journal.UpdateMessage, Name: "u", At: 5, Bytes: len(value), Origin: originAt(9), Repeatable: true},
-		Value:    value,
+		Envelope: journal.Envelope{
+			Kind: journal.UpdateMessage, Name: "u", At: 5, Bytes: len(value), Origin: originAt(9), Repeatable: true,
+		},
+		Value: value,
 	}
 	require.Equal(t, asked, u.Message(5, origin))
 	u.Origin = originAt(1)

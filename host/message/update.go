@@ -40,8 +40,10 @@ type Update struct {
 // unless it has one.
 func (u Update) Message(at int64, origin func() journal.Origin) journal.Message {
 	m := journal.Message{
-		Envelope: journal.Envelope{Kind: journal.UpdateMessage, Name: u.Name, At: at, Bytes: len(u.Input), Origin: u.Origin, Repeatable: true},
-		Value:    u.Input,
+		Envelope: journal.Envelope{
+			Kind: journal.UpdateMessage, Name: u.Name, At: at, Bytes: len(u.Input), Origin: u.Origin, Repeatable: true,
+		},
+		Value: u.Input,
 	}
 	if !u.repeated() {
 		m.Origin = origin()
@@ -69,20 +71,32 @@ func Refusal(reply abi.Outcome, err error) error {
 	return nil
 }
 
-// PerhapsAccepted is for a caller whose deadline passed before the update was known to be
-// accepted by the execution of that name.
+// PerhapsAccepted is for a caller whose deadline passed before the update was known to be accepted by the execution of
+// that name.
 func (u Update) PerhapsAccepted(name string) error {
-	return abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s was known to have accepted the update %q", name, u.Name).
+	return abi.Errorf(
+		abi.CodeDeadline, "the caller's deadline passed before %s was known to have accepted the update %q", name,
+		u.Name,
+	).
 		WithHint("Send it again with the same request id: it takes effect once.")
 }
 
 // NotAnsweredYet is for a caller whose deadline passed before the answer.
 func (u Update) NotAnsweredYet(name string) error {
-	err := abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s answered the update %q: it was accepted, and takes effect", name, u.Name)
+	err := abi.Errorf(
+		abi.CodeDeadline,
+		"the caller's deadline passed before %s answered the update %q: it was accepted, and takes effect", name,
+		u.Name,
+	)
 	if !u.repeated() {
-		return err.WithHint("Its answer cannot be asked for any more; an update with a request id can be repeated. %s", WaitsFor(name))
+		return err.WithHint(
+			"Its answer cannot be asked for any more; an update with a request id can be repeated. %s", WaitsFor(name),
+		)
 	}
-	return err.WithHint("Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s", WaitsFor(name))
+	return err.WithHint(
+		"Send it again with the same request id: that returns its answer, and nothing takes effect twice. %s",
+		WaitsFor(name),
+	)
 }
 
 // Unanswered says that an update of a finished execution has no answer and will have none.
@@ -127,6 +141,8 @@ func answerOf(body *abi.Answer) abi.Outcome {
 func (a Answers) Write(w *journal.Write, now int64) {
 	for _, given := range a {
 		take(w, given.Update)
-		w.Receipts = append(w.Receipts, journal.Receipt{Origin: given.Update.Origin, At: now, Value: given.Outcome.Value, Error: given.Outcome.Error})
+		w.Receipts = append(w.Receipts, journal.Receipt{
+			Origin: given.Update.Origin, At: now, Value: given.Outcome.Value, Error: given.Outcome.Error,
+		})
 	}
 }

@@ -33,7 +33,9 @@ func TestTold(t *testing.T) {
 				receipt = &journal.Receipt{Origin: originAt(position), Value: abi.Nil}
 				require.Equal(t, abi.Outcome{Value: abi.Nil}, message.OutcomeOf(receipt))
 			}
-			return []string{"unknown\n", "accepted\n", "done\n"}[message.StatusOf(originAt(position), envelopes(t, d.Input), receipt)]
+			return []string{"unknown\n", "accepted\n", "done\n"}[message.StatusOf(
+				originAt(position), envelopes(t, d.Input), receipt,
+			)]
 		case "refusal":
 			return told(message.Refusal(replyOf(d)))
 		case "late":
@@ -72,7 +74,9 @@ func replyOf(d *datadriven.TestData) (reply abi.Outcome, err error) {
 	if !d.HasArg("refuses") && !d.HasArg("fails") {
 		return abi.Outcome{Value: abi.Nil}, nil
 	}
-	reply.Error = &abi.Error{Message: "not today", Code: abi.Code(strings.Join(append(names(d, "refuses"), names(d, "fails")...), ""))}
+	reply.Error = &abi.Error{
+		Message: "not today", Code: abi.Code(strings.Join(append(names(d, "refuses"), names(d, "fails")...), "")),
+	}
 	return reply, nil
 }
 

@@ -11,7 +11,9 @@ func Counter(reg prometheus.Registerer, name, help string) prometheus.Counter {
 
 // Counters makes a counter with labels.
 func Counters(reg prometheus.Registerer, name, help string, labels ...string) *prometheus.CounterVec {
-	return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels))
+	return register(
+		reg, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels),
+	)
 }
 
 // Gauge makes a gauge.

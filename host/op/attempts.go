@@ -2,7 +2,7 @@ package op
 
 import "github.com/cruster/cruster/journal"
 
-// Note takes in what the journal says about the attempts of an activity.
+// Note takes in the journal's record of the attempts of an activity.
 func (o *Op) Note(en journal.Entry) {
 	switch en.Kind {
 	case journal.Attempt: // it came back: none is lost
@@ -18,8 +18,8 @@ func (o *Op) Note(en journal.Entry) {
 // MayHaveBegun tells whether an attempt may have begun before a time.
 func (o *Op) MayHaveBegun(before int64) bool { return max(o.IssuedAt, o.BegunAt) < before }
 
-// LostSoFar counts the attempts that are lost if an attempt begins now, although an
-// earlier host may have begun the one before.
+// LostSoFar counts the attempts that are lost if an attempt begins now, although an earlier host may have begun the one
+// before.
 func (o *Op) LostSoFar() uint32 {
 	if o.Released {
 		return o.Lost

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestEarlyAnswerOfALock: the answer to a lock may come before the host says that it will be sent. The op then waits for
-// no other, and asks for the next entity.
+// TestEarlyAnswerOfALock: the answer to a lock may come before the host says that it will be sent. The op then waits
+// for no other, and asks for the next entity.
 func TestEarlyAnswerOfALock(t *testing.T) {
 	t.Parallel()
 	o := &Op{}

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// NeedsHost tells whether the host must do something for the op now, as opposed
-// to waiting for a time or for a settlement from outside.
+// NeedsHost tells whether the host must do something for the op now, as opposed to waiting for a time or for a
+// settlement from outside.
 func (o *Op) NeedsHost() bool {
 	if o.Settled() {
 		return false
@@ -23,7 +23,7 @@ func (o *Op) NeedsHost() bool {
 	}
 }
 
-// Await says that the host has done its part: the answer will be sent. That of a lock may have come before, and
+// Await says that the host has done its part: the answer will be sent. A lock may have its answer already, and
 // the op needs the host then.
 func (o *Op) Await() { o.Awaiting, o.early = !o.early, false }
 
@@ -35,8 +35,7 @@ func (o *Op) MayAwait() bool {
 	return o.Kind == abi.OpCall || o.Kind == abi.OpEntityCall || o.Kind == abi.OpLock
 }
 
-// DueAt is when the op next needs the host because of the time; Never if no time
-// decides.
+// DueAt is when the op next needs the host because of the time; Never if no time decides.
 func (o *Op) DueAt() int64 {
 	switch b := o.Body.(type) {
 	case *abi.Sleep:
@@ -51,8 +50,8 @@ func (o *Op) DueAt() int64 {
 	return journal.Never
 }
 
-// WakeAt is when an owner that does not have this op in memory must load its
-// execution. It may be too early, never too late.
+// WakeAt is when an owner that does not have this op in memory must load its execution. It may be too early, never too
+// late.
 func (o *Op) WakeAt() int64 {
 	if o.Settled() || o.NeedsHost() {
 		return journal.Now
@@ -60,10 +59,12 @@ func (o *Op) WakeAt() int64 {
 	return o.DueAt()
 }
 
-// CompleteDue gives the op its outcome if it became ready by itself: a sleep that
-// is over, a deferred that is settled, an interrupt that was asked for. A retry
-// whose delay has passed may begin. It reports how late a sleep ended; 0 otherwise.
-func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt) (late time.Duration, woke bool) {
+// CompleteDue gives the op its outcome if it became ready by itself: a sleep that has ended, a deferred that is
+// settled, an interrupt that was asked for. A retry whose delay has passed may begin. It reports how late a sleep
+// ended; 0 otherwise.
+func (o *Op) CompleteDue(
+	now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt,
+) (late time.Duration, woke bool) {
 	if o.Settled() {
 		return 0, false
 	}
@@ -83,8 +84,8 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, int
 			o.Unread = max(d.Bytes, 1)
 		}
 	case *abi.Patched:
-		// A run that comes here for the first time takes the change. One that came by
-		// here with code that did not ask is told otherwise by its replay.
+		// A run that comes here for the first time takes the change. A run that came by here with code that did not ask
+		// is told otherwise by its replay.
 		o.Settle(abi.Outcome{Value: abi.MustMarshal(true)}, 0, o.IssuedAt)
 	case *abi.Interrupted:
 		if interrupt != nil {
@@ -100,8 +101,7 @@ func (o *Op) Receive(e journal.Envelope) {
 	o.Message, o.Unread = &e, max(e.Bytes, 1)
 }
 
-// AddTime adds without overflow. The result is never [journal.Now] nor
-// [journal.Never], which mean something else.
+// AddTime adds without overflow. The result is never [journal.Now] nor [journal.Never], which mean something else.
 func AddTime(at int64, d time.Duration) int64 {
 	if d <= 0 {
 		return max(at, 1)

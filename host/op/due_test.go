@@ -21,15 +21,17 @@ import (
 //	sleep issued=100 for=5
 //	activity [next=300] | deferred name=d | interrupted | call | send | resolve | poll | entity_call | entity_send | lock
 //
-// with the optional arguments outcome and journaled (it has its outcome), awaiting (its callee sends the result), now=N (the
-// time at which CompleteDue looks at it), settled=NAME (a deferred that is settled)
-// and interrupt=REASON. Rewrite the expectations with -rewrite.
+// with the optional arguments outcome and journaled (it has its outcome), awaiting (its callee sends the result), now=N
+// (the time at which CompleteDue looks at it), settled=NAME (a deferred that is settled) and interrupt=REASON. Rewrite
+// the expectations with -rewrite.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/due", func(t *testing.T, d *datadriven.TestData) string {
 		o := opOf(t, d)
 		var out strings.Builder
-		fmt.Fprintf(&out, "needs host: %v\ndue: %s\nwake: %s\n", o.NeedsHost(), timeName(o.DueAt()), timeName(o.WakeAt()))
+		fmt.Fprintf(
+			&out, "needs host: %v\ndue: %s\nwake: %s\n", o.NeedsHost(), timeName(o.DueAt()), timeName(o.WakeAt()),
+		)
 		if !d.HasArg("now") {
 			return out.String()
 		}

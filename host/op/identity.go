@@ -23,8 +23,8 @@ func argumentHash(decoded any, body []byte) ([]byte, error) {
 	return sum[:hashSize], nil
 }
 
-// callIdentity is the part of an [abi.Call] that identifies its op. What becomes of the callee
-// if the op is given up may be changed while runs are under way.
+// callIdentity is the part of an [abi.Call] that identifies its op. What becomes of the callee if the op is given up
+// may be changed while runs are under way.
 type callIdentity struct {
 	Input    []byte `msgpack:"input"`
 	Key      string `msgpack:"key"`
@@ -32,15 +32,17 @@ type callIdentity struct {
 	Workflow string `msgpack:"workflow"`
 }
 
-// canonicalArguments is the part of a body that identifies its op, in canonical
-// form. A value that a body carries is bytes to [abi.Canonical], which leaves them
-// as they are. So that two languages agree on it, it is made canonical by itself.
+// canonicalArguments is the part of a body that identifies its op, in canonical form. A value that a body carries is
+// bytes to [abi.Canonical], which leaves them as they are. So that two languages agree on it, it is made canonical by
+// itself.
 func canonicalArguments(decoded any, body []byte) ([]byte, error) {
 	switch b := decoded.(type) {
 	case *abi.Activity:
 		return abi.Canonical(b.Input)
 	case *abi.Call:
-		return abi.Marshal(callIdentity{Input: canonicalOrSame(b.Input), Key: b.Key, KeyMode: b.KeyMode, Workflow: b.Workflow})
+		return abi.Marshal(callIdentity{
+			Input: canonicalOrSame(b.Input), Key: b.Key, KeyMode: b.KeyMode, Workflow: b.Workflow,
+		})
 	case *abi.Resolve:
 		resolve := *b
 		resolve.Value = canonicalOrSame(b.Value)
@@ -55,8 +57,8 @@ func canonicalArguments(decoded any, body []byte) ([]byte, error) {
 	}
 }
 
-// canonicalOrSame is the canonical form of a value, or the value itself if it is
-// not msgpack: the details of an error may be anything.
+// canonicalOrSame is the canonical form of a value, or the value itself if it is not msgpack: the details of an error
+// may be anything.
 func canonicalOrSame(value []byte) []byte {
 	if c, err := abi.Canonical(value); err == nil {
 		return c
@@ -66,7 +68,8 @@ func canonicalOrSame(value []byte) []byte {
 
 // Same tells whether two ops are one: the same number and the same identity.
 func Same(a, b journal.Op) bool {
-	return a.Number == b.Number && a.Kind == b.Kind && a.Name == b.Name && a.Key == b.Key && bytes.Equal(a.Hash, b.Hash) &&
+	return a.Number == b.Number && a.Kind == b.Kind && a.Name == b.Name && a.Key == b.Key &&
+		bytes.Equal(a.Hash, b.Hash) &&
 		a.Occurrence == b.Occurrence
 }
 

@@ -23,8 +23,7 @@ func TestIdentity(t *testing.T) {
 		return o.Op
 	}
 	plain := activity(func(*abi.Activity) {})
-	// The first half of the SHA-256 of {"a": 1, "b": 2} in msgpack, as any other program
-	// computes it.
+	// The first half of the SHA-256 of {"a": 1, "b": 2} in msgpack, as any other program computes it.
 	hash, err := hex.DecodeString("19f2a1aa9670884ef43ef46ffbe4a62a")
 	require.NoError(t, err)
 	require.Equal(t, journal.Op{Kind: abi.OpActivity, Name: "pay", Number: 7, Hash: hash}, plain)
@@ -39,11 +38,13 @@ func TestIdentity(t *testing.T) {
 	}
 	require.NotEqual(t, plain.Hash, activity(func(a *abi.Activity) { a.Input = abi.Nil }).Hash)
 	keyed := activity(func(a *abi.Activity) { a.Key = "k" })
-	require.Equal(t, journal.Op{Kind: abi.OpActivity, Name: "pay", Number: 7, Key: "k"}, keyed, "a key stands for the arguments")
+	require.Equal(
+		t, journal.Op{Kind: abi.OpActivity, Name: "pay", Number: 7, Key: "k"}, keyed, "a key stands for the arguments",
+	)
 }
 
-// TestIdentityOfPayloads shows that the identity of an op does not depend
-// on how the encoder of a language orders the fields of what the op carries.
+// TestIdentityOfPayloads shows that the identity of an op does not depend on how the encoder of a language orders the
+// fields of the payload.
 func TestIdentityOfPayloads(t *testing.T) {
 	t.Parallel()
 	sorted := []byte{0x82, 0xa1, 'a', 1, 0xa1, 'b', 2}
@@ -73,8 +74,8 @@ func TestIdentityOfPayloads(t *testing.T) {
 	}
 }
 
-// TestIdentityOfCalls shows that a call is the same step whatever becomes of its callee when it
-// is given up, and the same that it was for modules which could not say so.
+// TestIdentityOfCalls shows that a call is the same step whatever becomes of its callee when it is given up, and the
+// same that it was for modules which could not say so.
 func TestIdentityOfCalls(t *testing.T) {
 	t.Parallel()
 	old := map[string]any{"input": abi.MustMarshal("x"), "key": "k", "key_mode": abi.KeyRaw, "workflow": "W"}
@@ -82,7 +83,9 @@ func TestIdentityOfCalls(t *testing.T) {
 	for _, body := range []any{
 		old,
 		abi.Call{Input: abi.MustMarshal("x"), Key: "k", KeyMode: abi.KeyRaw, Workflow: "W"},
-		abi.Call{Input: abi.MustMarshal("x"), Key: "k", KeyMode: abi.KeyRaw, Workflow: "W", OnCancel: abi.OnCancelCancel},
+		abi.Call{
+			Input: abi.MustMarshal("x"), Key: "k", KeyMode: abi.KeyRaw, Workflow: "W", OnCancel: abi.OnCancelCancel,
+		},
 	} {
 		o, err := op.New(abi.OpCall, abi.MustMarshal(body), 7, 0)
 		require.Nil(t, err)

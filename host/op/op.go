@@ -22,39 +22,37 @@ type Op struct {
 	// Unread is how many bytes the outcome has, if it is not here but in the store: those of
 	// deferreds and messages are read when they are delivered.
 	Unread int
-	// Message is the one that the op was given, if it waited for a signal or an update.
+	// Message is the message given to the op, if it waited for a signal or an update.
 	Message *journal.Envelope
-	// Awaiting says that the host has done its part of a call or a lock: the callee sends its result, the entity its answer.
+	// Awaiting says that the host has done its part of a call or a lock: the callee sends its result, the entity its
+	// answer.
 	Awaiting bool
 	// early says that an entity has answered a lock before the host said that it will: see Await.
 	early bool
-	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
-	// settled, an activity had ended. Outcomes are delivered in this order.
+	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was settled, an activity had ended. Outcomes
+	// are delivered in this order.
 	ReadyAt int64
-	// Journaled says that a transaction has made the delivery durable. The op
-	// waits for its place in the order and for nothing else.
+	// Journaled says that a transaction has made the delivery durable. The op waits for its place in the order and for
+	// nothing else.
 	Journaled bool
 
-	// Attempts counts the attempts of an activity: the failed ones, or all of them
-	// once there is an outcome.
+	// Attempts counts the attempts of an activity: the failed ones, or all of them once there is an outcome.
 	Attempts uint32
 	// NextAt is when the next attempt may begin; 0 means at once.
 	NextAt int64
-	// Lost counts the attempts of an activity during which a host ended, one after the
-	// other.
+	// Lost counts the attempts of an activity during which a host ended, one after the other.
 	Lost uint32
-	// Released says that no attempt is under way that could be lost: the last one was
-	// given up by a host that could say so.
+	// Released says that no attempt is under way that could be lost: the last one was given up by a host that could say
+	// so.
 	Released bool
-	// BegunAt is when an attempt may have begun at the earliest, as far as the journal
-	// tells; 0 means when the op was issued.
+	// BegunAt is when an attempt may have begun at the earliest, as far as the journal tells; 0 means when the op was
+	// issued.
 	BegunAt int64
 	// LastError is why the last attempt failed, in brief: the journal has all of it.
 	LastError *abi.Error
 }
 
-// New makes an op of the body of a durable import. The body comes from a guest:
-// it is checked.
+// New makes an op of the body of a durable import. The body comes from a guest: it is checked.
 func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {
@@ -107,9 +105,8 @@ func (o *Op) Settle(outcome abi.Outcome, attempts uint32, at int64) {
 	}
 }
 
-// CompareReady orders ops with an outcome: by when it came to be, then by when they
-// were issued. So a timeout of ten seconds does not come before a sleep of one, also
-// if the host was down when both were over.
+// CompareReady orders ops with an outcome: by when it came to be, then by when they were issued. So a timeout of ten
+// seconds does not come before a sleep of one, also if the host was down when both were over.
 func CompareReady(a, b *Op) int {
 	return cmp.Or(cmp.Compare(a.ReadyAt, b.ReadyAt), cmp.Compare(a.Number, b.Number))
 }

@@ -25,22 +25,40 @@ func TestNewRefuses(t *testing.T) {
 		"no activity":           {abi.OpActivity, abi.Activity{Input: abi.Nil}, abi.CodeBadBody},
 		"no input":              {abi.OpActivity, abi.Activity{Name: "a"}, abi.CodeBadBody},
 		"garbage for input":     {abi.OpActivity, abi.Activity{Name: "a", Input: []byte{0xc1}}, abi.CodeBadBody},
-		"too large an input":    {abi.OpActivity, abi.Activity{Name: "a", Input: make([]byte, abi.MaxPayload+1)}, abi.CodePayloadTooLarge},
-		"a long key":            {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: long}, abi.CodeBadBody},
-		"a key of no UTF-8":     {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: "\xff"}, abi.CodeBadBody},
-		"an unknown backoff":    {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Backoff: "never"}}, abi.CodeBadBody},
-		"a negative base":       {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Base: -1}}, abi.CodeBadBody},
-		"too much jitter":       {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Jitter: 1.01}}, abi.CodeBadBody},
-		"no jitter at all":      {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Jitter: math.NaN()}}, abi.CodeBadBody},
+		"too large an input": {
+			abi.OpActivity, abi.Activity{Name: "a", Input: make([]byte, abi.MaxPayload+1)}, abi.CodePayloadTooLarge,
+		},
+		"a long key": {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: long}, abi.CodeBadBody},
+		"a key of no UTF-8": {
+			abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: "\xff"}, abi.CodeBadBody,
+		},
+		"an unknown backoff": {
+			abi.OpActivity,
+			abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Backoff: "never"}},
+			abi.CodeBadBody,
+		},
+		"a negative base": {
+			abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Base: -1}}, abi.CodeBadBody,
+		},
+		"too much jitter": {
+			abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Jitter: 1.01}}, abi.CodeBadBody,
+		},
+		"no jitter at all": {
+			abi.OpActivity,
+			abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Jitter: math.NaN()}},
+			abi.CodeBadBody,
+		},
 		"a deferred of no name": {abi.OpDeferred, abi.Deferred{}, abi.CodeBadBody},
 		"a resolve of no name":  {abi.OpResolve, abi.Resolve{Value: abi.Nil}, abi.CodeBadBody},
 		"a resolve of no value": {abi.OpResolve, abi.Resolve{Name: "d"}, abi.CodeBadBody},
-		"a resolve far away":    {abi.OpResolve, abi.Resolve{Name: "d", Value: abi.Nil, Execution: long}, abi.CodeBadBody},
-		"a call without input":  {abi.OpCall, abi.Call{Workflow: "W"}, abi.CodeBadBody},
-		"a call far away":       {abi.OpSend, abi.Call{Workflow: long, Input: abi.Nil}, abi.CodeBadBody},
-		"a poll far away":       {abi.OpPoll, abi.Poll{Execution: long}, abi.CodeBadBody},
-		"a poll of controls":    {abi.OpPoll, abi.Poll{Execution: "a\x00b"}, abi.CodeBadBody},
-		"a list":                {abi.OpInterrupted, []int{1}, abi.CodeBadBody},
+		"a resolve far away": {
+			abi.OpResolve, abi.Resolve{Name: "d", Value: abi.Nil, Execution: long}, abi.CodeBadBody,
+		},
+		"a call without input": {abi.OpCall, abi.Call{Workflow: "W"}, abi.CodeBadBody},
+		"a call far away":      {abi.OpSend, abi.Call{Workflow: long, Input: abi.Nil}, abi.CodeBadBody},
+		"a poll far away":      {abi.OpPoll, abi.Poll{Execution: long}, abi.CodeBadBody},
+		"a poll of controls":   {abi.OpPoll, abi.Poll{Execution: "a\x00b"}, abi.CodeBadBody},
+		"a list":               {abi.OpInterrupted, []int{1}, abi.CodeBadBody},
 	} {
 		_, err := op.New(c.kind, abi.MustMarshal(c.body), 1, 1)
 		require.NotNil(t, err, name)

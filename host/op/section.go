@@ -8,16 +8,14 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Section is the critical section that a run is in; the zero value if it is in none. It
-// follows from what was delivered to a guest and what the guest did, turn by turn: a
-// replay of the turns comes to the same.
+// Section is the critical section that a run is in; the zero value if it is in none. It follows from the deliveries to
+// a guest and the guest's ops, turn by turn: a replay of the turns comes to the same.
 //
-// What is called in a section is performed in it. So calls that were issued in it begin when the
-// lock has been delivered, and an unlock ends it once they are answered: when the last answer is
-// delivered, or the guest gives up on it. A lock that was not delivered by then is withdrawn at
-// once, and the calls are not of a section.
+// Calls in a section are performed in it. So calls that were issued in it begin when the lock has been delivered, and
+// an unlock ends it once they are answered: when the last answer is delivered, or the guest gives up on it. A lock that
+// was not delivered by then is withdrawn at once, and the calls are not of a section.
 type Section struct {
-	// Step is that of the op lock which began it, and Number the number of that op: all ops
+	// Step is the step of the op lock which began it, and Number the number of that op: all ops
 	// behind it were issued in the section.
 	Step   journal.StepID `msgpack:"step"`
 	Number uint32         `msgpack:"number"`
@@ -28,11 +26,10 @@ type Section struct {
 // IsZero tells whether it is none.
 func (s Section) IsZero() bool { return s.Step == journal.StepID{} }
 
-// After is the section behind a turn that delivered entries, issued ops and cancelled some.
-// Open are the ops that the guest waits for after it. A guest does not say in which order it
-// issued and cancelled within a turn: what it cancels of earlier turns comes first, and a lock
-// that it cancels in the same turn was never issued. An unlock ends the section also if the
-// guest does not wait for it.
+// After is the section behind a turn that delivered entries, issued ops and cancelled some. Open are the ops that the
+// guest waits for after it. A guest does not say in which order it issued and cancelled within a turn: cancellations of
+// earlier turns' ops come first, and a lock that it cancels in the same turn was never issued. An unlock ends the
+// section also if the guest does not wait for it.
 func (s Section) After(delivered []journal.Entry, issued []*Op, cancelled []uint32, open iter.Seq[*Op]) Section {
 	for i := range delivered {
 		if !s.IsZero() && delivered[i].Error != nil && delivered[i].Op.Number == s.Number {
@@ -96,7 +93,11 @@ func (s Section) Refuses(o *Op, open iter.Seq[*Op]) *abi.Error {
 	switch o.Kind {
 	case abi.OpCall:
 		if inSection {
-			return abi.Errorf(abi.CodeInSection, "workflow %q cannot be called in a critical section: it might wait for what the section has locked", o.Name).
+			return abi.Errorf(
+				abi.CodeInSection,
+				"workflow %q cannot be called in a critical section: it might wait for what the section has locked",
+				o.Name,
+			).
 				WithHint("Call it before or behind the section, or start it without waiting for it.")
 		}
 	case abi.OpLock:
@@ -107,21 +108,27 @@ func (s Section) Refuses(o *Op, open iter.Seq[*Op]) *abi.Error {
 			return abi.Errorf(abi.CodeInSection, "a critical section cannot begin within another").
 				WithHint("Lock all entities together, or unlock first.")
 		case before != nil:
-			return abi.Errorf(abi.CodeInSection, "a critical section cannot begin while %s %q waits for its answer: it might wait for what the section locks",
-				before.Kind, before.Name).
+			return abi.Errorf(
+				abi.CodeInSection,
+				"a critical section cannot begin while %s %q waits for its answer: it might wait for what the section locks",
+				before.Kind, before.Name,
+			).
 				WithHint("Await it first, or begin it in the section.")
 		default:
-			return abi.Errorf(abi.CodeInSection, "the critical section was ended before all of its entities were locked")
+			return abi.Errorf(
+				abi.CodeInSection, "the critical section was ended before all of its entities were locked",
+			)
 		}
 	}
 	return nil
 }
 
-// awaited is an op before a lock that may wait for others as long as they like, and perhaps
-// for the lock itself; nil if there is none.
+// awaited is an op before a lock that may wait for others as long as they like, and perhaps for the lock itself; nil if
+// there is none.
 func awaited(lock *Op, open iter.Seq[*Op]) (first *Op) {
 	for o := range open {
-		if (o.Kind == abi.OpCall || o.Kind == abi.OpEntityCall) && o.Number < lock.Number && (first == nil || o.Number < first.Number) {
+		if (o.Kind == abi.OpCall || o.Kind == abi.OpEntityCall) && o.Number < lock.Number &&
+			(first == nil || o.Number < first.Number) {
 			first = o
 		}
 	}

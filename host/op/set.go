@@ -14,10 +14,9 @@ import (
 
 // Set holds the ops that a guest waits for: issued, neither delivered nor cancelled.
 //
-// A workflow may wait for ten thousand of them and take a turn for each, so nothing
-// here looks at all: what a turn asks (what is ready, what is due next, what the host
-// is to begin) is kept up to date with each change. Hence the one rule: an op in a set
-// is changed by the methods of the set, or within [Set.Change].
+// A workflow may wait for ten thousand of them and take a turn for each, so nothing here looks at all: the answers for
+// a turn (ready ops, the next due one, ops for the host to begin) are kept up to date with each change. Hence the one
+// rule: an op in a set is changed by the methods of the set, or within [Set.Change].
 type Set struct {
 	slots map[uint32]*slot         // by number
 	steps map[journal.StepID]*slot // the same, by step
@@ -53,7 +52,11 @@ type slot struct {
 // NewSet makes an empty set.
 func NewSet() *Set {
 	return &Set{
-		slots: map[uint32]*slot{}, steps: map[journal.StepID]*slot{}, ready: map[uint32]*Op{}, deferreds: map[string][]*slot{}, receives: map[string][]*slot{},
+		slots:     map[uint32]*slot{},
+		steps:     map[journal.StepID]*slot{},
+		ready:     map[uint32]*Op{},
+		deferreds: map[string][]*slot{},
+		receives:  map[string][]*slot{},
 	}
 }
 
@@ -84,7 +87,7 @@ func (at *slot) opOrNil() *Op {
 	return at.op
 }
 
-// Waiting is what a run that has seen the entries up to seq waits for.
+// Waiting are the waits of a run that has seen the entries up to seq.
 func (s *Set) Waiting(seq uint64) journal.Waiting {
 	if len(s.steps) > journal.MaxListed {
 		return journal.Waiting{Seq: seq, Steps: s.sum}
@@ -135,7 +138,7 @@ func (s *Set) Remove(number uint32) *Op {
 	return at.op
 }
 
-// forget takes an op out of those that wait for something of its name.
+// forget takes an op out of the ops that wait for something of its name.
 func forget(waiting map[string][]*slot, at *slot) {
 	name := at.op.Name
 	if left := slices.DeleteFunc(waiting[name], func(d *slot) bool { return d == at }); len(left) > 0 {
@@ -162,32 +165,29 @@ func (s *Set) Change(step journal.StepID, change func(o *Op)) {
 	}
 }
 
-// Settled says that a deferred was settled: ops that wait for it are complete with the
-// next [Set.CompleteDue].
+// Settled says that a deferred was settled: ops that wait for it are complete with the next [Set.CompleteDue].
 func (s *Set) Settled(deferred string) {
 	for _, at := range s.deferreds[deferred] {
 		s.look(at)
 	}
 }
 
-// Interrupted says that there is an interrupt: ops that wait for it are complete with
-// the next [Set.CompleteDue].
+// Interrupted says that there is an interrupt: ops that wait for it are complete with the next [Set.CompleteDue].
 func (s *Set) Interrupted() {
 	for _, at := range s.interrupts {
 		s.look(at)
 	}
 }
 
-// Arrived says that a message is in a queue: an op that waits for it is complete with the
-// next [Set.CompleteDue].
+// Arrived says that a message is in a queue: an op that waits for it is complete with the next [Set.CompleteDue].
 func (s *Set) Arrived(queue string) {
 	if len(s.receives[queue]) > 0 {
 		s.arrived = append(s.arrived, queue)
 	}
 }
 
-// Messages are those that no op has been given yet. An op waits in the queue of its name: one that
-// waits for updates has none.
+// Messages are the messages that no op has been given yet. An op waits in the queue of its name: an
+// op that waits for updates has none.
 type Messages interface {
 	// Take takes the first of a queue.
 	Take(queue string) (journal.Envelope, bool)
@@ -234,9 +234,11 @@ func (s *Set) look(at *slot) {
 	}
 }
 
-// CompleteDue gives ops their outcome that have become ready by themselves, and reports
-// how late each sleep ended.
-func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, messages Messages, late func(time.Duration)) {
+// CompleteDue gives ops their outcome that have become ready by themselves, and reports how late each sleep ended.
+func (s *Set) CompleteDue(
+	now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, messages Messages,
+	late func(time.Duration),
+) {
 	complete := func(at *slot) {
 		if d, woke := at.op.CompleteDue(now, deferreds, interrupt); woke {
 			late(d)
@@ -257,8 +259,7 @@ func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, in
 	}
 }
 
-// Ready lists the ops that have an outcome which is not journaled, in the order in
-// which they are delivered.
+// Ready lists the ops that have an outcome which is not journaled, in the order in which they are delivered.
 func (s *Set) Ready() []*Op { return slices.SortedFunc(maps.Values(s.ready), CompareReady) }
 
 // InHand tells whether there are such ops.
@@ -276,8 +277,8 @@ func Bytes(value []byte, err *abi.Error) int64 {
 	return int64(bytes)
 }
 
-// DueAt is when an op next becomes ready because of the time. What is settled waits
-// for its place in the journal, not for a time.
+// DueAt is when an op next becomes ready because of the time. A settled op waits for its place in the journal, not for
+// a time.
 func (s *Set) DueAt() int64 {
 	if len(s.timed) == 0 {
 		return journal.Never
@@ -293,9 +294,8 @@ func (s *Set) WakeAt() int64 {
 	return s.DueAt()
 }
 
-// RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the
-// host or others may complete an op at any moment. What waits for an interrupt or a message
-// beside a time is not expected to get one.
+// RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the host or others may complete
+// an op at any moment. What waits for an interrupt or a message beside a time is not expected to get one.
 func (s *Set) RestsUntil() int64 {
 	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts)+s.receiving < len(s.slots) {
 		return journal.Now
@@ -303,8 +303,8 @@ func (s *Set) RestsUntil() int64 {
 	return s.DueAt()
 }
 
-// TakeUnbegun hands out the ops that need the host, each once, unless it is given
-// back, or needs the host anew after a pause.
+// TakeUnbegun hands out the ops that need the host, each once, unless it is given back, or needs the host anew after a
+// pause.
 func (s *Set) TakeUnbegun() []*Op {
 	var ops []*Op
 	for _, at := range s.begin {
@@ -319,8 +319,7 @@ func (s *Set) TakeUnbegun() []*Op {
 	return ops
 }
 
-// GiveBack says that the host does not work for an op any more. If it still needs the
-// host it is handed out again.
+// GiveBack says that the host does not work for an op any more. If it still needs the host it is handed out again.
 func (s *Set) GiveBack(step journal.StepID) {
 	if at := s.steps[step]; at != nil {
 		at.taken = false

@@ -17,14 +17,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSet takes a set through random lives, beside a plain map of the same ops that
-// is looked through whole.
+// TestSet takes a set through random lives, beside a plain map of the same ops that is looked through whole.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &setModel{
-			set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
-			signals: message.NewInbox(nil), sent: map[string][]journal.Envelope{},
+			set:       op.NewSet(),
+			ops:       map[uint32]*op.Op{},
+			twins:     map[uint32]*op.Op{},
+			taken:     map[uint32]bool{},
+			deferreds: map[string]journal.Settlement{},
+			signals:   message.NewInbox(nil),
+			sent:      map[string][]journal.Envelope{},
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
@@ -117,7 +121,9 @@ func (m *setModel) settle(rt *rapid.T) {
 // signal has a signal arrive.
 func (m *setModel) signal(rt *rapid.T) {
 	m.position++
-	e := journal.Envelope{Position: m.position, Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "signal"), At: m.now, Bytes: 1}
+	e := journal.Envelope{
+		Position: m.position, Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "signal"), At: m.now, Bytes: 1,
+	}
 	m.signals.Add(e)
 	m.sent[e.Name] = append(m.sent[e.Name], e)
 	m.set.Arrived(e.Name)
@@ -224,7 +230,8 @@ func (m *setModel) compare(rt *rapid.T) {
 	slices.SortFunc(ready, op.CompareReady)
 	rests := due
 	for _, o := range m.twins {
-		if due == journal.Never || o.WakeAt() == journal.Now || o.DueAt() == journal.Never && o.Kind != abi.OpInterrupted && o.Kind != abi.OpReceive {
+		if due == journal.Never || o.WakeAt() == journal.Now ||
+			o.DueAt() == journal.Never && o.Kind != abi.OpInterrupted && o.Kind != abi.OpReceive {
 			rests = journal.Now
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestSleepersDuringALongScan has an execution leave memory for half a minute while a scan
-// has waited for room for longer than the horizon. It is woken at its time all the same.
+// TestSleepersDuringALongScan has an execution leave memory for half a minute while a scan has waited for room for
+// longer than the horizon. It is woken at its time all the same.
 func TestSleepersDuringALongScan(t *testing.T) {
 	t.Parallel()
 	w := &world{timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, -time.Hour)}}

@@ -14,8 +14,8 @@ import (
 
 const (
 	scanEvery = time.Minute
-	// lookEvery is how often the clock is looked at between two scans: if it was set, or
-	// the machine was suspended, more may be due than the timers know.
+	// lookEvery is how often the clock is looked at between two scans: if it was set, or the machine was suspended,
+	// more may be due than the timers know.
 	lookEvery = 5 * time.Second
 	scanPage  = 1000
 	// scanRetry is the pause after a scan that the store failed.
@@ -92,9 +92,8 @@ func (s *Scanner) Run(ctx context.Context) {
 	}
 }
 
-// awaitScan waits until the next scan is due, by the wall clock, or the timers can take
-// more. A clock that was set back would have the next scan wait until the time that it had shown: then it
-// is due at once.
+// awaitScan waits until the next scan is due, by the wall clock, or the timers can take more. A clock that was set back
+// would have the next scan wait until the time that it had shown: then it is due at once.
 func (s *Scanner) awaitScan(ctx context.Context) {
 	before := s.Clock.Now().UnixNano()
 	next := before + int64(scanEvery)
@@ -181,7 +180,9 @@ func (s *Scanner) wakeReceivers(ctx context.Context) {
 	var after journal.ID
 	for more := true; more; {
 		var page, absent []journal.ID
-		page, more = readPage(ctx, s, func() ([]journal.ID, error) { return s.Mail.MailReceivers(ctx, after, scanPage) })
+		page, more = readPage(ctx, s, func() ([]journal.ID, error) {
+			return s.Mail.MailReceivers(ctx, after, scanPage)
+		})
 		for _, id := range page {
 			if s.Executions.InMemory(id) {
 				s.WakeForMail(id)

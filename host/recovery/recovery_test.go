@@ -158,7 +158,9 @@ func wakeIn(n byte, d time.Duration) journal.Wake {
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	w := &world{room: 100, timers: map[journal.ID]int64{}, due: []journal.Wake{
-		{ID: journal.ID{1}, At: journal.Now}, wakeIn(2, -time.Hour), wakeIn(3, time.Minute), wakeIn(4, timer.Horizon+time.Second),
+		{ID: journal.ID{1}, At: journal.Now},
+		wakeIn(2, -time.Hour), wakeIn(3, time.Minute),
+		wakeIn(4, timer.Horizon+time.Second),
 	}}
 	in(t, w, func(t *testing.T) {
 		require.Equal(t, []journal.ID{{1}, {2}}, w.wokenIDs(), "what is due is loaded, the earliest first")
@@ -170,8 +172,7 @@ func TestRecovery(t *testing.T) {
 	})
 }
 
-// TestRecoveryOfManyPages has more executions due than fit into a page, all at the
-// same time.
+// TestRecoveryOfManyPages has more executions due than fit into a page, all at the same time.
 func TestRecoveryOfManyPages(t *testing.T) {
 	t.Parallel()
 	w := &world{room: 1 << 30, timers: map[journal.ID]int64{}}
@@ -184,7 +185,9 @@ func TestRecoveryOfManyPages(t *testing.T) {
 // TestRecoveryWaitsForRoom is recovery on a host that is full.
 func TestRecoveryWaitsForRoom(t *testing.T) {
 	t.Parallel()
-	w := &world{room: 1, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, -time.Hour), wakeIn(2, -time.Minute)}}
+	w := &world{
+		room: 1, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, -time.Hour), wakeIn(2, -time.Minute)},
+	}
 	in(t, w, func(t *testing.T) {
 		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
 		w.mu.Lock()
@@ -220,9 +223,9 @@ func TestFullHostHoldsUpNothing(t *testing.T) {
 	})
 }
 
-// TestResultsWaitForNoOverdueRow is recovery on a host that stays full, with hundreds of executions that are overdue. Callers
-// that have results are told beside: at once if they are in memory, and if not as soon as the first of the overdue is brought
-// back.
+// TestResultsWaitForNoOverdueRow is recovery on a host that stays full, with hundreds of executions that are overdue.
+// Callers that have results are told beside: at once if they are in memory, and if not as soon as the first of the
+// overdue is brought back.
 func TestResultsWaitForNoOverdueRow(t *testing.T) {
 	t.Parallel()
 	w := &world{timers: map[journal.ID]int64{}, held: map[journal.ID]bool{{9}: true}, receivers: []journal.ID{{8}, {9}}}
@@ -248,7 +251,8 @@ func TestResultsOfManyPages(t *testing.T) {
 	in(t, w, func(t *testing.T) { require.Len(t, w.toldIDs(), 2*scanPage+1) })
 }
 
-// TestInMemoryComesFirst has an execution that is in memory on a page behind many that are not, on a host that stays full.
+// TestInMemoryComesFirst has an execution that is in memory on a page behind many that are not, on a host that stays
+// full.
 func TestInMemoryComesFirst(t *testing.T) {
 	t.Parallel()
 	w := &world{timers: map[journal.ID]int64{}, held: map[journal.ID]bool{{2}: true}}
@@ -259,8 +263,8 @@ func TestInMemoryComesFirst(t *testing.T) {
 	in(t, w, func(t *testing.T) { require.Equal(t, []journal.ID{{2}}, w.wokenIDs()) })
 }
 
-// TestRecoveryPassesWhatIsInMemory does not wait for room for an execution that has
-// it, and leaves the timer that one has set itself.
+// TestRecoveryPassesWhatIsInMemory does not wait for room for an execution that has it, and leaves the timer that one
+// has set itself.
 func TestRecoveryPassesWhatIsInMemory(t *testing.T) {
 	t.Parallel()
 	w := &world{
@@ -319,9 +323,8 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// TestMoreThanTheTimersHold has more executions due at one time than there may be timers,
-// and some after that: all are woken at their time, by a timer or by the scan, and none
-// before.
+// TestMoreThanTheTimersHold has more executions due at one time than there may be timers, and some after that: all are
+// woken at their time, by a timer or by the scan, and none before.
 func TestMoreThanTheTimersHold(t *testing.T) {
 	t.Parallel()
 	many := 2*timer.MaxLeft + scanPage/2

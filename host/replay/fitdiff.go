@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Diff shows what a journal holds beside what the code did with it, step by step.
+// Diff shows a journal beside the behaviour of the code, step by step.
 type Diff struct {
 	Rows []DiffRow
 	// Before and After count the rows that were left out.
@@ -22,12 +22,11 @@ type Diff struct {
 type DiffRow struct {
 	Journal string
 	Code    string
-	// Note says what is wrong; empty if nothing is. NotCompared is no difference.
+	// Note says how they differ; empty if they do not. NotCompared is no difference.
 	Note string
 }
 
-// NotCompared is the note of a step in the journal that the code may come to behind a
-// step that differs.
+// NotCompared is the note of a step in the journal that the code may come to behind a step that differs.
 const NotCompared = "not compared"
 
 // differs tells whether something is wrong with the step.
@@ -61,14 +60,14 @@ func (d *Diff) String() string {
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// diff aligns the two sides: the code's ops in their order, each beside the entry that
-// answers it, and the entries that no op has claimed at the place where they stood.
+// diff aligns the two sides: the code's ops in their order, each beside the entry that answers it, and the entries that
+// no op has claimed at the place where they stood.
 func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
 	missing := map[journal.StepID]string{} // what is to be said of them
 	for _, en := range unclaimed {
 		missing[en.Op.Step()] = "the code does not come to it"
 		if changed != nil {
-			// The code waits for what has changed: what it would come to cannot be seen.
+			// The code waits for a changed step: its further steps cannot be seen.
 			missing[en.Op.Step()] = NotCompared
 		}
 	}

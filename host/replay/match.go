@@ -5,8 +5,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Ops follows which ops a replayed guest has issued, and which of them the journal
-// answers.
+// Ops follows which ops a replayed guest has issued, and which of them the journal answers.
 type Ops struct {
 	pending map[uint32]*op.Op
 	waiting journal.StepSum           // the sum of the pending steps
@@ -15,7 +14,7 @@ type Ops struct {
 	partial bool                      // of those that were cancelled, some are not known
 }
 
-// identity is what is kept of an op without its body, which may be large.
+// identity is the kept part of an op, without its body, which may be large.
 type identity struct {
 	op   journal.Op
 	step journal.StepID
@@ -56,7 +55,7 @@ func (ops *Ops) remove(number uint32) {
 // Pending are the ops that were issued and neither delivered nor cancelled.
 func (ops *Ops) Pending() map[uint32]*op.Op { return ops.pending }
 
-// Turn takes note of what the guest did in a turn.
+// Turn takes note of the guest's ops in a turn.
 func (ops *Ops) Turn(issued []*op.Op, cancelled []uint32) {
 	for _, o := range issued {
 		ops.pending[o.Number] = o
@@ -69,8 +68,7 @@ func (ops *Ops) Turn(issued []*op.Op, cancelled []uint32) {
 	}
 }
 
-// CheckWaiting checks that the guest waits for what it waited for at the same point
-// before, if that is known.
+// CheckWaiting checks that the guest waits for the same steps as at the same point before, if these are known.
 func (ops *Ops) CheckWaiting(before journal.Waiting) error {
 	if before.Steps != (journal.StepSum{}) && before.Steps != ops.waiting {
 		return waitsForOthers(before.Seq, ops.pending)
@@ -78,10 +76,9 @@ func (ops *Ops) CheckWaiting(before journal.Waiting) error {
 	return nil
 }
 
-// Match checks the entries of a turn against the ops they answer, and returns the
-// deliveries that the guest is due. What became of attempts is noted with their op.
-// Entries of ops that the guest has cancelled are passed over, as they were the
-// first time.
+// Match checks the entries of a turn against the ops they answer, and returns the deliveries that the guest is due. The
+// outcomes of attempts are noted with their op. Entries of ops that the guest has cancelled are passed over, as they
+// were the first time.
 func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
 	due := make([]journal.Entry, 0, len(turn))
 	for _, en := range turn {

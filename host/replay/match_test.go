@@ -23,7 +23,7 @@ import (
 //	turn           it issues and cancels: `issue 1 activity charge [key=K] [args=X]`, `cancel 1`
 //	match          the journal's next turn: `ENTRY-SEQ delivery|attempt NUMBER KIND NAME [key=K] [args=X] [attempts=N] [next=T]`
 //	still-waiting  compares with the ops that it waited for before its eviction
-//	finished       what is said of a guest that finished: `early`, `instead`
+//	finished       the verdict about a guest that finished: `early`, `instead`
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	var ops *replay.Ops
@@ -103,7 +103,9 @@ func identityOf(t *testing.T, words []string) journal.Op {
 func entriesOf(t *testing.T, input string) []journal.Entry {
 	var entries []journal.Entry
 	for _, words := range linesOf(input) {
-		en := journal.Entry{Seq: uint64(numberOf(t, words[0])), Kind: journal.EntryKind(words[1]), Op: identityOf(t, words[2:])}
+		en := journal.Entry{
+			Seq: uint64(numberOf(t, words[0])), Kind: journal.EntryKind(words[1]), Op: identityOf(t, words[2:]),
+		}
 		for _, word := range words[4:] {
 			switch name, value, _ := strings.Cut(word, "="); name {
 			case "attempts":

@@ -12,21 +12,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Player hands a journal to a guest that is replayed: turn by turn, to the ops that
-// the entries answer.
+// Player hands a journal to a guest that is replayed: turn by turn, to the ops that the entries answer.
 //
-// Two rules decide which op that is. Entries that were delivered to the same code go
-// by number: the guest does exactly what it did, or it has diverged. Entries up to a
-// move were delivered to other code. They go by step, that is by what an op is and
-// how many alike came before it. So steps that the new code has moved, or that it has
-// inserted between others, do no harm: an entry whose op is not there yet is held
-// until it is. It is still held when the guest waits for a step that has not run;
-// then the guest goes on for real, and whenever it comes to a step that is held, it
-// is given what the journal knows. Such a delivery becomes an entry again, under its
-// new number, so that the next replay finds it in its place.
+// Two rules decide which op that is. Entries that were delivered to the same code go by number: the guest does exactly
+// the same again, or it has diverged. Entries up to a move were delivered to other code. They go by step, that is by
+// the identity of an op and how many alike came before it. So steps that the new code has moved, or that it has
+// inserted between others, do no harm: an entry whose op is not there yet is held until it is. It is still held when
+// the guest waits for a step that has not run; then the guest goes on for real, and whenever it comes to a step that is
+// held, it is given the entry of the journal. Such a delivery becomes an entry again, under its new number, so that the
+// next replay finds it in its place.
 //
-// Held entries that no op has claimed are steps that have run and that the new code
-// does not come to, as far as can be seen. [Player.Fits] judges about them.
+// Held entries that no op has claimed are steps that have run and that the new code does not come to, as far as can be
+// seen. [Player.Fits] judges about them.
 type Player struct {
 	reader   *Reader
 	ops      *Ops
@@ -54,9 +51,8 @@ type Player struct {
 	gaveUp  []*op.Op        // what its last turn has given up
 }
 
-// NewPlayer plays a journal. Entries up to moved were delivered to other code; all of them
-// were, in the trial of a move, if it is the largest number. Before
-// is what the guest waited for at a point of the journal.
+// NewPlayer plays a journal. Entries up to moved were delivered to other code; all of them were, in the trial of a
+// move, if it is the largest number. Before holds the guest's waits at a point of the journal.
 func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	if before.Seq < moved {
 		before = journal.Waiting{} // it is about the other code
@@ -67,9 +63,8 @@ func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	}
 }
 
-// NewPlayerBehind plays the rest of a journal to a guest that has seen the entries up to
-// the position of the reader, waits for pending and is in a section. All of the rest was
-// delivered to the same code.
+// NewPlayerBehind plays the rest of a journal to a guest that has seen the entries up to the position of the reader,
+// waits for pending and is in a section. All of the rest was delivered to the same code.
 func NewPlayerBehind(reader *Reader, pending []*op.Op, section op.Section, before journal.Waiting) *Player {
 	if before.Seq < reader.Position().Seq {
 		before = journal.Waiting{} // the guest is past that
@@ -79,8 +74,8 @@ func NewPlayerBehind(reader *Reader, pending []*op.Op, section op.Section, befor
 	return p
 }
 
-// EndIsKnown says that the caller knows op by op what the guest must wait for at the
-// end, and compares that itself: it can tell what is missing.
+// EndIsKnown says that the caller knows op by op the waits of the guest at the end, and compares these itself: it can
+// tell the missing ones.
 func (p *Player) EndIsKnown() { p.endKnown = true }
 
 // Pending are the ops that were issued and neither delivered nor cancelled.
@@ -89,11 +84,11 @@ func (p *Player) Pending() map[uint32]*op.Op { return p.ops.Pending() }
 // Held are the outcomes of steps that other code came to, and this guest did not yet.
 func (p *Player) Held() map[journal.StepID]journal.Entry { return p.held }
 
-// Attempts is what is known of attempts of steps that this guest did not come to.
+// Attempts are the known attempts of steps that this guest did not come to.
 func (p *Player) Attempts() map[journal.StepID]journal.Entry { return p.attempts }
 
-// Declined are the ids of changes of the code that the guest asked for and does not
-// take, without an entry that says so.
+// Declined are the ids of changes of the code that the guest asked for and does not take, without an entry that says
+// so.
 func (p *Player) Declined() []string { return p.declined }
 
 // Section is the critical section that the guest is in.
@@ -107,7 +102,7 @@ func (p *Player) GaveUp() []*op.Op { return p.gaveUp }
 func (p *Player) Recovers(row journal.Waiting) { p.row = &row }
 
 // HasCommit tells whether the last turn, and so each before it, is known to have had a commit of its
-// own: the row or an entry says what the execution waited for behind it. A commit of a turn says that, see
+// own: the row or an entry names the waits of the execution behind it. A commit of a turn names them, see
 // [journal.Waiting]; the entries that the turn delivered may have been durable before it.
 func (p *Player) HasCommit() bool {
 	if p.row == nil {
@@ -167,8 +162,8 @@ func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	}
 }
 
-// Next is the next turn of the guest: the deliveries that it is due, addressed to its
-// own ops. It is empty at the end. Over says that the guest has finished.
+// Next is the next turn of the guest: the deliveries that it is due, addressed to its own ops. It is empty at the end.
+// Over says that the guest has finished.
 func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
 	for {
 		due, err := p.next(ctx)
@@ -233,10 +228,9 @@ func (p *Player) nextStrict(ctx context.Context) ([]journal.Entry, error) {
 	}
 }
 
-// beginWithMove has the steps begin with the move that the guest waits for because of
-// it. Its clock shows the last delivery to the other code, perhaps of a week ago: a
-// timeout that was inserted would be over at once, and an activity would seem to have
-// been begun by an earlier host.
+// beginWithMove has the steps begin with the move that the guest waits for because of it. Its clock shows the last
+// delivery to the other code, perhaps of a week ago: a timeout that was inserted would be over at once, and an activity
+// would seem to have been begun by an earlier host.
 func (p *Player) beginWithMove() {
 	for _, o := range p.ops.pending {
 		if !slices.Contains(p.move.Waited, o.StepID) {
@@ -245,11 +239,10 @@ func (p *Player) beginWithMove() {
 	}
 }
 
-// declinePatches answers a guest that asks whether it takes a change of the code, at
-// a point that the other code came by without asking: steps behind it have run. It
-// does not take it. All that was delivered to the other code is read by then, so that
-// an answer that was given before would have been found. This one needs no entry: it
-// is the same on every replay.
+// declinePatches answers a guest that asks whether it takes a change of the code, at a point that the other code came
+// by without asking: steps behind it have run. It does not take it. All that was delivered to the other code is read by
+// then, so that an answer that was given before would have been found. This one needs no entry: it is the same on every
+// replay.
 func (p *Player) declinePatches() []journal.Entry {
 	if !HaveRun(p.held) {
 		return nil
@@ -270,8 +263,7 @@ func (p *Player) declinePatches() []journal.Entry {
 	return due
 }
 
-// compareWaiting checks, at the points for which it is known, that the guest waits for
-// what it waited for before.
+// compareWaiting checks, at the points for which they are known, that the guest has the same waits as before.
 func (p *Player) compareWaiting(next []journal.Entry) error {
 	if !p.compared && p.waited.Seq > p.moved && (len(next) > 0 || !p.endKnown) {
 		p.compared = true
@@ -287,7 +279,7 @@ func (p *Player) compareWaiting(next []journal.Entry) error {
 	return p.ops.CheckWaiting(before)
 }
 
-// noteWaiting takes note of what entries say about what the execution waited for.
+// noteWaiting takes note of the waits of the execution that entries name.
 func (p *Player) noteWaiting(entries []journal.Entry) {
 	for _, en := range entries {
 		if en.Waiting != nil {
@@ -296,8 +288,8 @@ func (p *Player) noteWaiting(entries []journal.Entry) {
 	}
 }
 
-// Waited is what the execution waited for at the last point of the journal for which
-// that is known: as its row says, or as an entry does.
+// Waited are the waits of the execution at the last point of the journal for which they are known: as its row says, or
+// as an entry does.
 func (p *Player) Waited(row journal.Waiting) journal.Waiting {
 	if p.waited.Seq > row.Seq {
 		return p.waited
@@ -305,8 +297,7 @@ func (p *Player) Waited(row journal.Waiting) journal.Waiting {
 	return row
 }
 
-// hold takes entries that were delivered to other code. None are left if there are
-// none.
+// hold takes entries that were delivered to other code. None are left if there are none.
 func (p *Player) hold(entries []journal.Entry) error {
 	p.drained = len(entries) == 0
 	p.noteWaiting(entries)
@@ -356,7 +347,7 @@ func (p *Player) release(step journal.StepID) {
 	}
 }
 
-// takeReady takes what was claimed, one turn of the journal at a time.
+// takeReady takes the claimed deliveries, one turn of the journal at a time.
 func (p *Player) takeReady() []journal.Entry {
 	var due, rest []journal.Entry
 	sortBySeq(p.ready)

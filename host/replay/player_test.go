@@ -18,17 +18,16 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestPlayer reads testdata/player. Each case plays a journal on a guest that follows a
-// script, whatever it is told:
+// TestPlayer reads testdata/player. Each case plays a journal on a guest that follows a script, whatever it is told:
 //
 //	play [moved=SEQ] [waited=(STEP, …)] [later=(STEP, …)] [row=SEQ]
-//	SEQ STEP [turn=T] [op=N] | SEQ moved | SEQ failed STEP N       the journal; an entry with ! says what the run waited for
+//	SEQ STEP [turn=T] [op=N] | SEQ moved | SEQ failed STEP N       the journal; an entry with ! names the waits of the run
 //	--
 //	STEP; STEP | cancel OP | done | fails TEXT              the guest, one line a turn
 //
-// A step is KIND NAME[=ARGUMENT]. Without moved the whole journal was written by other
-// code, and the verdict about it is shown. With row, turns without a commit of their own are shown: the row
-// says what the run waited for behind that entry, or nothing if it is none.
+// A step is KIND NAME[=ARGUMENT]. Without moved the whole journal was written by other code, and the verdict about it
+// is shown. With row, turns without a commit of their own are shown: the row names the waits of the run behind that
+// entry, or nothing if it is none.
 func TestPlayer(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/player", func(t *testing.T, d *datadriven.TestData) string {
@@ -37,7 +36,9 @@ func TestPlayer(t *testing.T) {
 		moved := ^uint64(0)
 		d.MaybeScanArgs(t, "moved", &moved)
 		p := replay.NewPlayer(replay.NewReader(func(_ context.Context, after uint64) ([]journal.Entry, bool, error) {
-			rest := entries[slices.IndexFunc(append(entries, journal.Entry{Seq: ^uint64(0)}), func(en journal.Entry) bool { return en.Seq > after }):]
+			rest := entries[slices.IndexFunc(
+				append(entries, journal.Entry{Seq: ^uint64(0)}), func(en journal.Entry) bool { return en.Seq > after },
+			):]
 			return rest, false, nil
 		}, ^uint64(0)), moved, journal.Waiting{})
 		recovers := false
@@ -62,7 +63,9 @@ func TestPlayer(t *testing.T) {
 				break
 			}
 			for _, en := range due {
-				fmt.Fprintf(&out, "op %d %s %q of entry %d at %d\n", en.Op.Number, en.Op.Kind, en.Op.Name, en.Seq, en.At)
+				fmt.Fprintf(
+					&out, "op %d %s %q of entry %d at %d\n", en.Op.Number, en.Op.Kind, en.Op.Name, en.Seq, en.At,
+				)
 			}
 		}
 		fmt.Fprintf(&out, "waits for:")
@@ -76,7 +79,9 @@ func TestPlayer(t *testing.T) {
 		fmt.Fprintf(&out, "\nheld: %d\n", len(p.Held()))
 		if moved == ^uint64(0) {
 			before := journal.WaitingFor(9, slices.Collect(maps.Keys(stepsOf(t, d, "waited"))))
-			if m := p.Fits(g.outcome, before, stepsOf(t, d, "later"), func(name string) bool { return !d.HasArg("gone-" + name) }); m != nil {
+			if m := p.Fits(g.outcome, before, stepsOf(t, d, "later"), func(name string) bool {
+				return !d.HasArg("gone-" + name)
+			}); m != nil {
 				fmt.Fprintf(&out, "%s\n", m.For("d/W/k").Error())
 			} else {
 				fmt.Fprintln(&out, "fits")
@@ -86,7 +91,7 @@ func TestPlayer(t *testing.T) {
 	})
 }
 
-// rowWaiting is what the row says: it has seen entries up to one, or is not known to have waited at all.
+// rowWaiting is the testimony of the row: it has seen entries up to one, or is not known to have waited at all.
 func rowWaiting(t *testing.T, row string) journal.Waiting {
 	if row == "none" {
 		return journal.Waiting{}
@@ -172,7 +177,7 @@ func counted(seen op.Occurrences, o *op.Op) journal.Op {
 	return o.Op
 }
 
-// scriptedGuest does what the next line says.
+// scriptedGuest performs the next line.
 type scriptedGuest struct {
 	t       *testing.T
 	lines   []string

@@ -6,8 +6,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Pages reads entries with a sequence number above after, in order: a page of them,
-// bounded in bytes. More tells whether there are others behind them.
+// Pages reads entries with a sequence number above after, in order: a page of them, bounded in bytes. More tells
+// whether there are others behind them.
 type Pages func(ctx context.Context, after uint64) (entries []journal.Entry, more bool, err error)
 
 // Reader reads a journal turn by turn, holding one page at a time.
@@ -23,8 +23,7 @@ type Reader struct {
 	position Position
 }
 
-// Position is how far a journal has been read: the last sequence number, the
-// latest turn and the latest time.
+// Position is how far a journal has been read: the last sequence number, the latest turn and the latest time.
 type Position struct {
 	Seq  uint64
 	Turn uint64
@@ -34,13 +33,12 @@ type Position struct {
 // NewReader reads a journal up to and with a sequence number.
 func NewReader(pages Pages, upTo uint64) *Reader { return &Reader{pages: pages, upTo: upTo} }
 
-// NewReaderBehind reads a journal of which the entries up to a position are known.
+// NewReaderBehind reads a journal whose entries up to a position are known.
 func NewReaderBehind(pages Pages, upTo uint64, known Position) *Reader {
 	return &Reader{pages: pages, upTo: upTo, read: known.Seq, position: known}
 }
 
-// IsLong reads the first page, and tells whether the journal has at least so many
-// entries, or so large ones that they do not fit.
+// IsLong reads the first page, and tells whether the journal has at least so many entries, or entries too large to fit.
 func (r *Reader) IsLong(ctx context.Context, entries int) (bool, error) {
 	if len(r.page) == 0 && !r.end {
 		if err := r.fill(ctx); err != nil {
@@ -50,11 +48,10 @@ func (r *Reader) IsLong(ctx context.Context, entries int) (bool, error) {
 	return !r.end || len(r.page) >= entries, nil
 }
 
-// Position is that of the entries handed out so far.
+// Position is the position of the last entry handed out so far.
 func (r *Reader) Position() Position { return r.position }
 
-// Next is the next turn: deliveries that were made together, or one other entry.
-// It is empty at the end.
+// Next is the next turn: deliveries that were made together, or one other entry. It is empty at the end.
 func (r *Reader) Next(ctx context.Context) ([]journal.Entry, error) {
 	n := 0
 	for {

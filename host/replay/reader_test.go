@@ -32,9 +32,8 @@ func pagesOf(entries []journal.Entry, asked *int) replay.Pages {
 	}
 }
 
-// TestReader reads testdata/reader. The input of a case is a journal, one entry a
-// line: `SEQ turn=T` is a delivery, `SEQ attempt` a failed attempt. `N..M turn=T`
-// stands for many. The argument up-to ends the reading early.
+// TestReader reads testdata/reader. The input of a case is a journal, one entry a line: `SEQ turn=T` is a delivery,
+// `SEQ attempt` a failed attempt. `N..M turn=T` stands for many. The argument up-to ends the reading early.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/reader", func(t *testing.T, d *datadriven.TestData) string {

@@ -15,8 +15,7 @@ const maxHeld = 64 << 20
 // maxRecord bounds how many steps of each side a diff is made of.
 const maxRecord = 10_000
 
-// record is what a diff is made of: the steps of the journal in their order, and
-// those of the code in theirs.
+// record is the material of a diff: the steps of the journal in their order, and the steps of the code in theirs.
 type record struct {
 	inJournal []recorded
 	inCode    []journal.Op
@@ -53,5 +52,8 @@ func sizeOf(en journal.Entry) int {
 }
 
 func tooMuchHeld(n int) *abi.Error {
-	return abi.Errorf(abi.CodeDoesNotFit, "the journal has the outcomes of %d steps, more than %d MiB, that the code does not come to", n, maxHeld>>20)
+	return abi.Errorf(
+		abi.CodeDoesNotFit,
+		"the journal has the outcomes of %d steps, more than %d MiB, that the code does not come to", n, maxHeld>>20,
+	)
 }

@@ -106,8 +106,7 @@ func TestInstancesAtWorkStay(t *testing.T) {
 	})
 }
 
-// TestOneThatBeginsToWorkIsPassedOver asks for the memory of one that has just been
-// given something to do.
+// TestOneThatBeginsToWorkIsPassedOver asks for the memory of one that has just been given something to do.
 func TestOneThatBeginsToWorkIsPassedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 
 // cronTable has the times of a cron expression in a time zone.
 //
-// The library that reads the expression is asked about a clock that is never set: the
-// wall clock of the zone, as if that were UTC. Which instants these readings are is
-// decided here, where the clock is set forward or back.
+// The library that reads the expression is asked about a clock that is never set: the wall clock of the zone, as if
+// that were UTC. Which instants these readings are is decided here, where the clock is set forward or back.
 //
 // An expression with an hour of "*" means "every so often": it has a time whenever the wall clock
 // shows one. A skipped hour has none, and a repeated hour has its times twice, so that as much time
@@ -66,7 +65,10 @@ func parseCron(expression, zone string) (*cronTable, error) {
 
 func badCron(expression, why string) error {
 	return invalid("%.80q is not a valid cron expression: %.200s", expression, why).
-		WithHint("Five fields: minute, hour, day of the month, month, day of the week (0-6 or SUN-SAT), as in '30 4 * * MON-FRI'; or @hourly, @daily, @weekly, @monthly, @yearly.")
+		WithHint(
+			"Five fields: minute, hour, day of the month, month, day of the week (0-6 or SUN-SAT), as in '30 4 * " +
+				"* MON-FRI'; or @hourly, @daily, @weekly, @monthly, @yearly.",
+		)
 }
 
 // zoneOf finds a time zone by its IANA name; none is UTC.
@@ -83,7 +85,9 @@ func zoneOf(name string) (*time.Location, error) {
 }
 
 func badZone(name string) error {
-	return invalid("%.80q is not a known time zone", name).WithHint("Zones have IANA names, such as Europe/Berlin or UTC.")
+	return invalid("%.80q is not a known time zone", name).WithHint(
+		"Zones have IANA names, such as Europe/Berlin or UTC.",
+	)
 }
 
 func (c *cronTable) Next(t int64) int64 {
@@ -114,8 +118,7 @@ func (c *cronTable) nextOften(t time.Time) int64 {
 	}
 }
 
-// nextDaily finds the first reading whose instant comes after t. Later readings have
-// later instants, or the same.
+// nextDaily finds the first reading whose instant comes after t. Later readings have later instants, or the same.
 func (c *cronTable) nextDaily(t time.Time) int64 {
 	for reading := c.nextReading(t.UTC().Add(offsetOf(t))); !reading.IsZero(); reading = c.nextReading(reading) {
 		if next := instantOf(reading, c.zone); next.After(t) {
@@ -125,9 +128,8 @@ func (c *cronTable) nextDaily(t time.Time) int64 {
 	return journal.Never
 }
 
-// nextReading is the next reading of the wall clock, as if that were UTC; zero if there
-// is none. The library looks five years ahead, and the 29th of February may be eight
-// years away.
+// nextReading is the next reading of the wall clock, as if that were UTC; zero if there is none. The library looks five
+// years ahead, and the 29th of February may be eight years away.
 func (c *cronTable) nextReading(after time.Time) time.Time {
 	next := c.spec.Next(after)
 	if next.IsZero() {
@@ -145,8 +147,8 @@ func offsetOf(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// instantOf is the first instant at which the wall clock of a zone shows a reading, or
-// that at which it is set forward past it.
+// instantOf is the first instant at which the wall clock of a zone shows a reading, or that at which it is set forward
+// past it.
 func instantOf(reading time.Time, zone *time.Location) time.Time {
 	t := time.Date(reading.Year(), reading.Month(), reading.Day(), reading.Hour(), reading.Minute(), 0, 0, zone)
 	shown := t.UTC().Add(offsetOf(t))

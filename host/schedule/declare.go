@@ -13,9 +13,9 @@ import (
 
 // # Declared schedules
 //
-// A module may declare schedules. They are there while it is deployed, under names of the
-// form "deployment/name", which no schedule has that people make. So a push touches no other
-// schedule, and people cannot change these; they may pause, resume and trigger them.
+// A module may declare schedules. They are there while it is deployed, under names of the form "deployment/name", which
+// no schedule has that people make. So a push touches no other schedule, and people cannot change these; they may
+// pause, resume and trigger them.
 //
 // A deployment and its schedules are several commits. Before the deployment is changed, a row named
 // "deployment/" says that its schedules have to be looked at; it goes when they are as the deployed
@@ -45,8 +45,14 @@ func Declared(namespace, deployment string, m *abi.Manifest, info *abi.ScheduleI
 	}
 	var err error
 	s.Spec, err = normalize(journal.ScheduleSpec{
-		Always: info.Always, CatchUp: info.CatchUp, Cron: info.Cron, Every: info.Every, Jitter: info.Jitter, Overlap: journal.Overlap(info.Overlap),
-		Workflow: deployment + "/" + info.Workflow, Zone: info.Zone,
+		Always:   info.Always,
+		CatchUp:  info.CatchUp,
+		Cron:     info.Cron,
+		Every:    info.Every,
+		Jitter:   info.Jitter,
+		Overlap:  journal.Overlap(info.Overlap),
+		Workflow: deployment + "/" + info.Workflow,
+		Zone:     info.Zone,
 	})
 	if err != nil {
 		return fail(err)
@@ -187,9 +193,10 @@ func (r *Schedules) declareOne(ctx context.Context, want journal.Schedule) error
 	return err
 }
 
-// declaredNames lists the schedules that were declared for a deployment, with the marker if
-// that is wanted.
-func (r *Schedules) declaredNames(ctx context.Context, namespace, deployment string, withMarker bool) (names []string, err error) {
+// declaredNames lists the schedules that were declared for a deployment, with the marker if that is wanted.
+func (r *Schedules) declaredNames(
+	ctx context.Context, namespace, deployment string, withMarker bool,
+) (names []string, err error) {
 	prefix, after := deployment+"/", deployment+"." // the character before a slash
 	for {
 		page, err := r.Store.Schedules(ctx, namespace, after, listPage)

@@ -46,7 +46,9 @@ func TestDeclared(t *testing.T) {
 		room, crash := w.host(t.Context())
 		defer crash()
 		for _, name := range []string{"a", "a.x", "a-x", "a0", "b"} {
-			_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: name, Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@yearly"}})
+			_, err := room.Create(t.Context(), journal.Schedule{
+				Namespace: "default", Name: name, Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@yearly"},
+			})
 			require.NoError(t, err)
 		}
 		push := func(schedules map[string]string) {
@@ -84,8 +86,12 @@ func TestDeclared(t *testing.T) {
 		require.NoError(t, err)
 		for _, err := range []error{
 			room.Delete(t.Context(), "default", "a/hourly"),
-			second(room.Update(t.Context(), journal.Schedule{Namespace: "default", Name: "a/hourly", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@daily"}})),
-			second(room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "a/mine", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@daily"}})),
+			second(room.Update(t.Context(), journal.Schedule{
+				Namespace: "default", Name: "a/hourly", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@daily"},
+			})),
+			second(room.Create(t.Context(), journal.Schedule{
+				Namespace: "default", Name: "a/mine", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@daily"},
+			})),
 		} {
 			require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err))
 		}
@@ -109,7 +115,9 @@ func TestDeclaredAfterACrash(t *testing.T) {
 				var deployed []journal.Schedule
 				boot := func() (*Schedules, func()) {
 					room, crash := w.host(t.Context())
-					room.Declared = func(context.Context, string, string) ([]journal.Schedule, error) { return deployed, nil }
+					room.Declared = func(context.Context, string, string) ([]journal.Schedule, error) {
+						return deployed, nil
+					}
 					return room, crash
 				}
 				room, crash := boot()
@@ -159,12 +167,23 @@ func TestDeclaredRefusals(t *testing.T) {
 		info abi.ScheduleInfo
 		code abi.Code
 	}{
-		"no times":    {abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1)}, abi.CodeBadSchedule},
-		"bad cron":    {abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1), Cron: "61 * * * *"}, abi.CodeBadSchedule},
-		"bad zone":    {abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1), Cron: "@daily", Zone: "Mars/Olympus"}, abi.CodeBadSchedule},
-		"bad name":    {abi.ScheduleInfo{Name: "x/y", Workflow: "B", Input: abi.MustMarshal(1), Cron: "@daily"}, abi.CodeBadSchedule},
+		"no times": {abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1)}, abi.CodeBadSchedule},
+		"bad cron": {
+			abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1), Cron: "61 * * * *"},
+			abi.CodeBadSchedule,
+		},
+		"bad zone": {
+			abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal(1), Cron: "@daily", Zone: "Mars/Olympus"},
+			abi.CodeBadSchedule,
+		},
+		"bad name": {
+			abi.ScheduleInfo{Name: "x/y", Workflow: "B", Input: abi.MustMarshal(1), Cron: "@daily"},
+			abi.CodeBadSchedule,
+		},
 		"no workflow": {abi.ScheduleInfo{Name: "x", Workflow: "C", Cron: "@daily"}, abi.CodeBadManifest},
-		"bad input":   {abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal("one"), Cron: "@daily"}, abi.CodeBadInput},
+		"bad input": {
+			abi.ScheduleInfo{Name: "x", Workflow: "B", Input: abi.MustMarshal("one"), Cron: "@daily"}, abi.CodeBadInput,
+		},
 	} {
 		_, err := Declared("default", "a", m, &c.info)
 		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)

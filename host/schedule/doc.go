@@ -12,20 +12,18 @@
 //
 // # Two commits
 //
-// A tick takes two commits, in this order: the start of the execution, then the row of
-// the schedule, which records the start and moves past the tick. Each is fenced by its own
-// shard. Were the order the other way round, a crash between them would lose the tick. In
-// this order it leaves a start that is not recorded. The host that loads the row next looks for
-// it under its key (invariants 1 and 3) before deciding anything else, and records it: this is
-// adoption, in adopt.go. It matters that it comes first. By then the tick may be too old to be
-// started, and to pass over it would leave a run that the overlap policy does not know of.
+// A tick takes two commits, in this order: the start of the execution, then the row of the schedule, which records the
+// start and moves past the tick. Each is fenced by its own shard. Were the order the other way round, a crash between
+// them would lose the tick. In this order it leaves a start that is not recorded. The host that loads the row next
+// looks for it under its key (invariants 1 and 3) before deciding anything else, and records it: this is adoption, in
+// adopt.go. It matters that it comes first. By then the tick may be too old to be started, and to pass over it would
+// leave a run that the overlap policy does not know of.
 //
 // Invariant 3 is why the row is committed after each start and not after several, and why decisions
 // without a start (skipped, missed, waiting) are committed before the next.
 //
-// Retention could delete the execution before it is adopted; the tick would then be started
-// again. So a host does not begin to delete before it has looked at all schedules that were due
-// when it started ([Schedules.Recovered]).
+// Retention could delete the execution before it is adopted; the tick would then be started again. So a host does not
+// begin to delete before it has looked at all schedules that were due when it started ([Schedules.Recovered]).
 //
 // # Contents
 //

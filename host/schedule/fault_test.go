@@ -15,15 +15,17 @@ import (
 // panicking starts nothing for one schedule, and panics instead.
 type panicking struct{ *world }
 
-func (p panicking) Start(ctx context.Context, namespace, workflow, key string, input []byte) (*journal.Execution, bool, error) {
+func (p panicking) Start(
+	ctx context.Context, namespace, workflow, key string, input []byte,
+) (*journal.Execution, bool, error) {
 	if key[0] == 'b' {
 		panic("of the host")
 	}
 	return p.world.Start(ctx, namespace, workflow, key, input)
 }
 
-// TestPanicPausesOneSchedule has the host panic whenever it starts a run of one schedule.
-// That one is paused and says why; it goes on once it is resumed, and another never notices.
+// TestPanicPausesOneSchedule has the host panic whenever it starts a run of one schedule. That one is paused and says
+// why; it goes on once it is resumed, and another never notices.
 func TestPanicPausesOneSchedule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +34,9 @@ func TestPanicPausesOneSchedule(t *testing.T) {
 		defer crash()
 		room.Starter = panicking{w}
 		for _, name := range []string{"bad", "good"} {
-			_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: name, Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+			_, err := room.Create(t.Context(), journal.Schedule{
+				Namespace: "default", Name: name, Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+			})
 			require.NoError(t, err)
 		}
 		tick := func() {

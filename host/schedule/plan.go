@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxPass bounds the ticks that are passed over before the row is committed, so that those
-// of a year take a second's work each time and not all of it at once.
+// maxPass bounds the ticks that are passed over before the row is committed, so that those of a year take a second's
+// work each time and not all of it at once.
 const maxPass = 10_000
 
 // origin is where the row of a schedule names a start.
@@ -82,7 +82,9 @@ func (p *plan) next() action {
 	}
 	if i := p.firstWaiting(); i >= 0 && p.mayStart(p.Spec.Overlap) {
 		w := p.State.Waiting[i]
-		return action{kind: actStart, start: start{at: w.At, cause: w.Cause, request: w.Request, origin: ofWaiting, index: i}}
+		return action{
+			kind: actStart, start: start{at: w.At, cause: w.Cause, request: w.Request, origin: ofWaiting, index: i},
+		}
 	}
 	act := action{}
 	if !p.Spec.Always {
@@ -135,10 +137,12 @@ func (p *plan) nextOf(b *journal.Backfill) int64 {
 	return journal.Never
 }
 
-// firstWaiting is the first that waits and may be started; -1 if there is none. While the
-// schedule is paused ticks keep waiting.
+// firstWaiting is the first that waits and may be started; -1 if there is none. While the schedule is paused ticks keep
+// waiting.
 func (p *plan) firstWaiting() int {
-	return slices.IndexFunc(p.State.Waiting, func(w journal.WaitingStart) bool { return !p.State.Paused || w.Cause != journal.CauseTick })
+	return slices.IndexFunc(p.State.Waiting, func(w journal.WaitingStart) bool {
+		return !p.State.Paused || w.Cause != journal.CauseTick
+	})
 }
 
 // mayStart tells whether a policy allows a start beside the runs that are not over.
@@ -271,8 +275,8 @@ func (p *plan) nextBackfill() action {
 	return action{}
 }
 
-// candidates are all the starts that the row names: one of them may have begun without
-// being recorded. It need not be due: the clock may have been ahead when it was started.
+// candidates are all the starts that the row names: one of them may have begun without being recorded. It need not be
+// due: the clock may have been ahead when it was started.
 func (p *plan) candidates() []start {
 	var all []start
 	for i, w := range p.State.Waiting {
@@ -309,7 +313,14 @@ func (p *plan) started(st start, state journal.State) {
 	if st.cause == journal.CauseTick {
 		p.State.Ticks++
 	}
-	p.note(journal.ScheduleRun{At: st.at, Cause: st.cause, Done: p.now, Execution: p.executionOf(st), Outcome: journal.OutcomeStarted, State: state})
+	p.note(journal.ScheduleRun{
+		At:        st.at,
+		Cause:     st.cause,
+		Done:      p.now,
+		Execution: p.executionOf(st),
+		Outcome:   journal.OutcomeStarted,
+		State:     state,
+	})
 	p.open(st)
 	p.leave(st)
 }
@@ -327,7 +338,9 @@ func (p *plan) open(st start) {
 func (p *plan) refused(st start, cause *abi.Error) {
 	p.leave(st)
 	p.count(journal.OutcomeRefused)
-	p.note(journal.ScheduleRun{At: st.at, Cause: st.cause, Done: p.now, Error: journal.Brief(cause), Outcome: journal.OutcomeRefused})
+	p.note(journal.ScheduleRun{
+		At: st.at, Cause: st.cause, Done: p.now, Error: journal.Brief(cause), Outcome: journal.OutcomeRefused,
+	})
 	if p.Spec.Always {
 		p.State.Failures++
 		p.State.Next = p.now + restartPause(&p.Spec, p.State.Failures)
@@ -362,8 +375,7 @@ func (p *plan) over(execution string, state journal.State, finished int64) {
 	if !p.Spec.Always || len(p.State.Open) > 0 {
 		return
 	}
-	// How it ended is committed, so that the next run has a time, and with that a key,
-	// before it is started.
+	// How it ended is committed, so that the next run has a time, and with that a key, before it is started.
 	p.changed = true
 	switch {
 	case state != journal.Failed:
@@ -414,7 +426,8 @@ func (p *plan) count(outcome journal.ScheduleOutcome) {
 // note keeps the last runs. Ticks in a row that were not started are one of them.
 func (p *plan) note(run journal.ScheduleRun) {
 	run.Count = 1
-	if last := len(p.State.Recent) - 1; last >= 0 && run.Execution == "" && run.Error == nil && run.Cause == journal.CauseTick {
+	if last := len(p.State.Recent) - 1; last >= 0 && run.Execution == "" && run.Error == nil &&
+		run.Cause == journal.CauseTick {
 		if before := p.State.Recent[last]; before.Outcome == run.Outcome && before.Cause == run.Cause {
 			run.Count += before.Count
 			p.State.Recent = p.State.Recent[:last]

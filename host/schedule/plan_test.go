@@ -199,7 +199,10 @@ func (l *life) summary() string {
 		waiting = append(waiting, l.show(w.At))
 	}
 	st := &l.s.State
-	text := fmt.Sprintf("%d started, %d skipped, %d missed, %d refused, %d open, wake %s", st.Started, st.Skipped, st.Missed, st.Refused, len(st.Open), l.show(p.wakeAt()))
+	text := fmt.Sprintf(
+		"%d started, %d skipped, %d missed, %d refused, %d open, wake %s", st.Started, st.Skipped, st.Missed,
+		st.Refused, len(st.Open), l.show(p.wakeAt()),
+	)
 	if len(waiting) > 0 {
 		text += ", waiting " + strings.Join(waiting, " ")
 	}

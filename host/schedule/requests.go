@@ -37,7 +37,12 @@ func (r *Schedules) create(ctx context.Context, s journal.Schedule) (*journal.Sc
 	now := r.Clock.Now().UnixNano()
 	s.Version = 0
 	s.State = journal.ScheduleState{
-		CreatedAt: now, Incarnation: journal.NewRunID(), Last: now, Note: s.State.Note, Paused: s.State.Paused, UpdatedAt: now,
+		CreatedAt:   now,
+		Incarnation: journal.NewRunID(),
+		Last:        now,
+		Note:        s.State.Note,
+		Paused:      s.State.Paused,
+		UpdatedAt:   now,
 	}
 	if s.Spec.Always {
 		s.State.Next = now
@@ -87,7 +92,9 @@ func created(s *journal.Schedule, err error) error {
 
 // change changes an existing schedule. Ticks due by the rules so far are handled first, ticks due
 // by the new ones behind them.
-func (r *Schedules) change(ctx context.Context, namespace, name string, do func(p *plan) error) (*journal.Schedule, error) {
+func (r *Schedules) change(
+	ctx context.Context, namespace, name string, do func(p *plan) error,
+) (*journal.Schedule, error) {
 	if err := checkAnyName(name); err != nil {
 		return nil, err
 	}
@@ -106,8 +113,8 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 		return nil, err
 	}
 	if err := r.advance(ctx, p); err != nil {
-		// A host that is full can be told to pause its schedules. Whether the start that
-		// failed took place after all has to be known before.
+		// A host that is full can be told to pause its schedules. Whether the start that failed took place after all
+		// has to be known before.
 		if s, err = r.load(ctx, namespace, name); err != nil {
 			return nil, err
 		}
@@ -141,7 +148,9 @@ func (r *Schedules) openToChange(ctx context.Context, s *journal.Schedule) (*pla
 	case err != nil:
 		return nil, journal.Coded("look at schedule "+s.Name, err)
 	case p == nil:
-		return nil, abi.Errorf(abi.CodeHostFault, "what is stored of schedule %s is not valid", s.Name).WithHint("Delete it and create it anew.")
+		return nil, abi.Errorf(abi.CodeHostFault, "what is stored of schedule %s is not valid", s.Name).WithHint(
+			"Delete it and create it anew.",
+		)
 	}
 	return p, nil
 }
@@ -214,7 +223,9 @@ func (r *Schedules) Resume(ctx context.Context, namespace, name, note string) (*
 	return r.setPaused(ctx, namespace, name, note, false)
 }
 
-func (r *Schedules) setPaused(ctx context.Context, namespace, name, note string, paused bool) (*journal.Schedule, error) {
+func (r *Schedules) setPaused(
+	ctx context.Context, namespace, name, note string, paused bool,
+) (*journal.Schedule, error) {
 	if err := checkNote(note); err != nil {
 		return nil, err
 	}
@@ -233,7 +244,9 @@ func (r *Schedules) setPaused(ctx context.Context, namespace, name, note string,
 // started twice. The returned run has its outcome; a waiting one has none yet.
 func (r *Schedules) Trigger(ctx context.Context, namespace, name, request string) (run journal.ScheduleRun, err error) {
 	if !validRequest.MatchString(request) {
-		return run, invalid("%.80q is not a valid id of a request", request).WithHint("Ids are 1 to 64 letters, digits, '_', '-' and '.'.")
+		return run, invalid("%.80q is not a valid id of a request", request).WithHint(
+			"Ids are 1 to 64 letters, digits, '_', '-' and '.'.",
+		)
 	}
 	var execution string
 	s, err := r.change(ctx, namespace, name, func(p *plan) error {
@@ -255,7 +268,9 @@ func indexOf(runs []journal.ScheduleRun, execution string) int {
 
 // trigger has a run started by the overlap policy, unless that was asked for before.
 func (p *plan) trigger(execution, request string) error {
-	asked := slices.ContainsFunc(p.State.Waiting, func(w journal.WaitingStart) bool { return w.Request == request && w.Cause == journal.CauseTrigger })
+	asked := slices.ContainsFunc(p.State.Waiting, func(w journal.WaitingStart) bool {
+		return w.Request == request && w.Cause == journal.CauseTrigger
+	})
 	if asked || indexOf(p.State.Recent, execution) >= 0 {
 		return nil
 	}
@@ -264,23 +279,30 @@ func (p *plan) trigger(execution, request string) error {
 	case p.Spec.Overlap == journal.OverlapSkip && len(p.State.Open) > 0,
 		p.Spec.Overlap == journal.OverlapAllow && !p.mayStart(journal.OverlapAllow):
 		p.count(journal.OutcomeSkipped)
-		p.note(journal.ScheduleRun{At: p.now, Cause: journal.CauseTrigger, Done: p.now, Execution: execution, Outcome: journal.OutcomeSkipped})
+		p.note(journal.ScheduleRun{
+			At: p.now, Cause: journal.CauseTrigger, Done: p.now, Execution: execution, Outcome: journal.OutcomeSkipped,
+		})
 		return nil
 	case len(p.State.Waiting) >= maxQueued:
 		p.changed = false
-		return invalid("%d runs of schedule %s wait already", len(p.State.Waiting), p.Name).WithHint("Wait until they are over, or interrupt them.")
+		return invalid("%d runs of schedule %s wait already", len(p.State.Waiting), p.Name).WithHint(
+			"Wait until they are over, or interrupt them.",
+		)
 	}
 	if p.Spec.Always {
 		p.State.Next = 0 // this is the next run
 	}
-	p.State.Waiting = append(p.State.Waiting, journal.WaitingStart{At: p.now, Cause: journal.CauseTrigger, Request: request})
+	p.State.Waiting = append(p.State.Waiting, journal.WaitingStart{
+		At: p.now, Cause: journal.CauseTrigger, Request: request,
+	})
 	return nil
 }
 
-// Backfill starts the ticks from a time on up to another, both included, that have not
-// been started: one after the other, or all at once if that is allowed. It tells how many
-// there are.
-func (r *Schedules) Backfill(ctx context.Context, namespace, name string, from, to int64, overlap journal.Overlap) (ticks int, err error) {
+// Backfill starts the ticks from a time on up to another, both included, that have not been started: one after the
+// other, or all at once if that is allowed. It tells how many there are.
+func (r *Schedules) Backfill(
+	ctx context.Context, namespace, name string, from, to int64, overlap journal.Overlap,
+) (ticks int, err error) {
 	_, err = r.change(ctx, namespace, name, func(p *plan) error {
 		ticks, err = p.backfill(from, to, overlap)
 		return err
@@ -304,17 +326,25 @@ func (p *plan) backfill(from, to int64, overlap journal.Overlap) (ticks int, err
 	case from <= 0 || from > to:
 		return 0, invalid("a backfill from %v to %v is no range", instant(from), instant(to))
 	case to > p.now:
-		return 0, invalid("a backfill to %v reaches into the future", instant(to)).WithHint("Ticks that are to come are started at their time.")
+		return 0, invalid("a backfill to %v reaches into the future", instant(to)).WithHint(
+			"Ticks that are to come are started at their time.",
+		)
 	case len(p.State.Backfills) >= maxBackfills:
-		return 0, invalid("schedule %s has %d backfills to do already", p.Name, maxBackfills).WithHint("Wait until they are done.")
+		return 0, invalid("schedule %s has %d backfills to do already", p.Name, maxBackfills).WithHint(
+			"Wait until they are done.",
+		)
 	}
 	for at := p.table.Next(from - 1); at <= to; at = p.table.Next(at) {
 		if ticks++; ticks > MaxBackfill {
-			return 0, invalid("a backfill from %v to %v has more than %d ticks", instant(from), instant(to), MaxBackfill).WithHint("Choose a shorter range.")
+			return 0, invalid(
+				"a backfill from %v to %v has more than %d ticks", instant(from), instant(to), MaxBackfill,
+			).WithHint("Choose a shorter range.")
 		}
 	}
 	if ticks > 0 {
-		p.State.Backfills, p.changed = append(p.State.Backfills, journal.Backfill{Last: from - 1, To: to, Overlap: overlap}), true
+		p.State.Backfills, p.changed = append(p.State.Backfills, journal.Backfill{
+			Last: from - 1, To: to, Overlap: overlap,
+		}), true
 	}
 	return ticks, nil
 }
@@ -348,8 +378,7 @@ func (r *Schedules) delete(ctx context.Context, namespace, name string) error {
 	return nil
 }
 
-// Describe tells how far a schedule is, with the states of its runs as they are now and
-// its next times.
+// Describe tells how far a schedule is, with the states of its runs as they are now and its next times.
 func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcoming int) (*Description, error) {
 	if err := checkAnyName(name); err != nil {
 		return nil, err
@@ -371,8 +400,7 @@ func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcomi
 	return &Description{Schedule: *s, Upcoming: p.upcoming(upcoming)}, nil
 }
 
-// List lists the schedules of a namespace by name, those with a name above after, each
-// with its next time.
+// List lists the schedules of a namespace by name, those with a name above after, each with its next time.
 func (r *Schedules) List(ctx context.Context, namespace, after string, limit int) ([]Description, error) {
 	page, err := r.page(ctx, namespace, after, limit)
 	if err != nil {
@@ -389,8 +417,7 @@ func (r *Schedules) List(ctx context.Context, namespace, after string, limit int
 	return list, nil
 }
 
-// page reads a page of schedules, without the rows that say that a deployment has to be looked
-// at.
+// page reads a page of schedules, without the rows that say that a deployment has to be looked at.
 func (r *Schedules) page(ctx context.Context, namespace, after string, limit int) (page []journal.Schedule, err error) {
 	for {
 		read, err := r.Store.Schedules(ctx, namespace, after, limit-len(page))

@@ -28,12 +28,14 @@ const (
 
 // Starter starts executions and knows their outcomes.
 type Starter interface {
-	// CheckStart refuses a workflow that there is not and an input that does not fit, and
-	// returns the input as it is stored.
+	// CheckStart refuses a workflow that there is not and an input that does not fit, and returns the input as it is
+	// stored.
 	CheckStart(ctx context.Context, namespace, workflow string, input []byte) ([]byte, error)
 	// Start starts an execution under a key, or finds the execution started under it; existed tells
 	// which.
-	Start(ctx context.Context, namespace, workflow, key string, input []byte) (e *journal.Execution, existed bool, err error)
+	Start(
+		ctx context.Context, namespace, workflow, key string, input []byte,
+	) (e *journal.Execution, existed bool, err error)
 	// Poll reads an execution; abi.CodeExecutionNotFound if there is none.
 	Poll(ctx context.Context, namespace, name string) (*journal.Execution, error)
 	// Wait returns an execution once it has ended or paused.
@@ -70,8 +72,8 @@ type Deps struct {
 	Timers   Timers
 }
 
-// Schedules is the room of all schedules of a host. A schedule is not kept in memory: it
-// is read when there is something to do about it.
+// Schedules is the room of all schedules of a host. A schedule is not kept in memory: it is read when there is
+// something to do about it.
 type Schedules struct {
 	Deps
 	slots     chan struct{} // capacity maxAtWork
@@ -95,8 +97,13 @@ type Schedules struct {
 // New makes the room. It does nothing before it is woken.
 func New(deps Deps) *Schedules {
 	return &Schedules{
-		Deps: deps, slots: make(chan struct{}, maxAtWork), recovered: make(chan struct{}),
-		busy: map[journal.ID]chan struct{}{}, woken: map[journal.ID]bool{}, watched: map[journal.ID]*watch{}, known: map[journal.ID]int64{},
+		Deps:      deps,
+		slots:     make(chan struct{}, maxAtWork),
+		recovered: make(chan struct{}),
+		busy:      map[journal.ID]chan struct{}{},
+		woken:     map[journal.ID]bool{},
+		watched:   map[journal.ID]*watch{},
+		known:     map[journal.ID]int64{},
 	}
 }
 
@@ -258,7 +265,9 @@ func (r *Schedules) acquire(ctx context.Context, id journal.ID) (release func(),
 func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error) {
 	p, err := newPlan(s, r.Clock.Now().UnixNano())
 	if err != nil {
-		r.Logger.Error("a schedule is not valid; it is left alone", "schedule", s.Name, "namespace", s.Namespace, "error", err)
+		r.Logger.Error(
+			"a schedule is not valid; it is left alone", "schedule", s.Name, "namespace", s.Namespace, "error", err,
+		)
 		return nil, nil
 	}
 	if err := r.adopt(ctx, p); err != nil {
@@ -322,14 +331,18 @@ func (r *Schedules) start(ctx context.Context, p *plan, st start) error {
 		r.forget(p.ID()) // it may have been started all the same
 		return err
 	default:
-		r.Logger.Warn("a schedule could not start its workflow", "schedule", p.Name, "namespace", p.Namespace, "error", err)
+		r.Logger.Warn(
+			"a schedule could not start its workflow", "schedule", p.Name, "namespace", p.Namespace, "error", err,
+		)
 		p.refused(st, abi.AsError(err))
 	}
 	return r.commit(ctx, p)
 }
 
 func (r *Schedules) interrupt(ctx context.Context, p *plan, i int) error {
-	err := r.Starter.Interrupt(ctx, p.Namespace, p.State.Open[i].Execution, "the next run of schedule "+p.Name+" is due")
+	err := r.Starter.Interrupt(
+		ctx, p.Namespace, p.State.Open[i].Execution, "the next run of schedule "+p.Name+" is due",
+	)
 	if code := abi.CodeOf(err); err != nil && code != abi.CodeAlreadyOver && code != abi.CodeExecutionNotFound {
 		return err
 	}

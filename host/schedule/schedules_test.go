@@ -20,8 +20,8 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// world is a store and a host that starts executions, and both fail when they are told
-// to: before something took effect, or after.
+// world is a store and a host that starts executions, and both fail when they are told to: before something took
+// effect, or after.
 type world struct {
 	clock  *clockwork.FakeClock
 	store  *memory.Store
@@ -50,8 +50,13 @@ var errAway = abi.Errorf(abi.CodeStore, "the store is away")
 
 func newWorld(t require.TestingT) *world {
 	w := &world{
-		clock: clockwork.NewFakeClockAt(newYear), store: memory.New(), executions: map[string]*journal.Execution{}, starts: map[string]int{},
-		left: map[journal.ID]int64{}, damaged: map[string]bool{}, ended: make(chan struct{}),
+		clock:      clockwork.NewFakeClockAt(newYear),
+		store:      memory.New(),
+		executions: map[string]*journal.Execution{},
+		starts:     map[string]int{},
+		left:       map[journal.ID]int64{},
+		damaged:    map[string]bool{},
+		ended:      make(chan struct{}),
 	}
 	var err error
 	w.fences, err = w.store.ClaimShards(context.Background(), "test")
@@ -61,7 +66,9 @@ func newWorld(t require.TestingT) *world {
 
 // room returns the room of a host that has just been started.
 func (w *world) room(ctx context.Context) *Schedules {
-	return New(Deps{Clock: w.clock, Context: ctx, Logger: slog.New(slog.DiscardHandler), Starter: w, Store: w, Timers: w})
+	return New(Deps{
+		Clock: w.clock, Context: ctx, Logger: slog.New(slog.DiscardHandler), Starter: w, Store: w, Timers: w,
+	})
 }
 
 // host is room, with its end function.
@@ -129,7 +136,9 @@ func (w *world) CheckStart(_ context.Context, _, workflow string, input []byte) 
 	return input, nil
 }
 
-func (w *world) Start(_ context.Context, namespace, workflow, key string, input []byte) (*journal.Execution, bool, error) {
+func (w *world) Start(
+	_ context.Context, namespace, workflow, key string, input []byte,
+) (*journal.Execution, bool, error) {
 	f := w.nextFailure()
 	if f == failBefore {
 		return nil, false, errAway
@@ -140,7 +149,9 @@ func (w *world) Start(_ context.Context, namespace, workflow, key string, input 
 	existed := w.executions[name] != nil
 	if !existed {
 		w.starts[name]++
-		w.executions[name] = &journal.Execution{Namespace: namespace, Workflow: workflow, Key: key, Input: input, State: journal.Running}
+		w.executions[name] = &journal.Execution{
+			Namespace: namespace, Workflow: workflow, Key: key, Input: input, State: journal.Running,
+		}
 		w.most = max(w.most, len(w.runningLocked()))
 	}
 	if f == failAfter {
@@ -206,9 +217,8 @@ func (w *world) end(name string, state journal.State) {
 	w.ended = make(chan struct{})
 }
 
-// TestEveryTickIsAccountedFor has hosts crash, stores fail and runs end at random. At the
-// end each tick was started once, or is counted as skipped or missed, and runs overlap
-// only where that is allowed.
+// TestEveryTickIsAccountedFor has hosts crash, stores fail and runs end at random. At the end each tick was started
+// once, or is counted as skipped or missed, and runs overlap only where that is allowed.
 func TestEveryTickIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	// In a bubble, so that a step ends before the next begins. Rapid would ask a *testing.T for its
@@ -222,9 +232,15 @@ func accountForTicks(t *rapid.T) {
 	room, crash := w.host(ctx)
 	defer func() { crash() }()
 	spec := journal.ScheduleSpec{
-		Workflow: "a/B", Cron: "@hourly", CatchUp: int64(rapid.SampledFrom([]time.Duration{time.Minute, 3 * time.Hour, 48 * time.Hour}).Draw(t, "catch-up")),
-		Jitter:  int64(rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "jitter")),
-		Overlap: rapid.SampledFrom([]journal.Overlap{journal.OverlapSkip, journal.OverlapQueue, journal.OverlapCancel, journal.OverlapAllow}).Draw(t, "overlap"),
+		Workflow: "a/B",
+		Cron:     "@hourly",
+		CatchUp: int64(rapid.SampledFrom([]time.Duration{time.Minute, 3 * time.Hour, 48 * time.Hour}).Draw(
+			t, "catch-up",
+		)),
+		Jitter: int64(rapid.SampledFrom([]time.Duration{0, 10 * time.Minute}).Draw(t, "jitter")),
+		Overlap: rapid.SampledFrom([]journal.Overlap{
+			journal.OverlapSkip, journal.OverlapQueue, journal.OverlapCancel, journal.OverlapAllow,
+		}).Draw(t, "overlap"),
 	}
 	created, err := room.Create(ctx, journal.Schedule{Namespace: "default", Name: "s", Spec: spec})
 	require.NoError(t, err)
@@ -245,7 +261,9 @@ func accountForTicks(t *rapid.T) {
 			}
 		case 3:
 			w.mu.Lock()
-			w.fail = rapid.SliceOfN(rapid.SampledFrom([]failure{succeed, failBefore, failAfter}), 0, 4).Draw(t, "failures")
+			w.fail = rapid.SliceOfN(rapid.SampledFrom([]failure{succeed, failBefore, failAfter}), 0, 4).Draw(
+				t, "failures",
+			)
 			w.mu.Unlock()
 		case 4: // memory is lost
 			crash()
@@ -288,7 +306,9 @@ func (w *world) check(t require.TestingT, s *journal.Schedule, from int64) {
 	}
 	require.Equal(t, ticks, s.State.Ticks, "each tick that was started is recorded, once")
 	require.Equal(t, ticks+triggers, s.State.Started)
-	require.Equal(t, due, ticks+s.State.Skipped+s.State.Missed+p.waitingTicks(), "no tick is lost, and none is counted twice")
+	require.Equal(
+		t, due, ticks+s.State.Skipped+s.State.Missed+p.waitingTicks(), "no tick is lost, and none is counted twice",
+	)
 	var open []string
 	for _, r := range s.State.Open {
 		open = append(open, r.Execution)
@@ -300,13 +320,15 @@ func (w *world) check(t require.TestingT, s *journal.Schedule, from int64) {
 	}
 }
 
-// TestAdoption has a host crash between the two commits of a tick, and the next one come
-// long after the tick is too old to be started.
+// TestAdoption has a host crash between the two commits of a tick, and the next one come long after the tick is too old
+// to be started.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{
-		Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly", CatchUp: int64(time.Minute)},
+		Namespace: "default",
+		Name:      "s",
+		Spec:      journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly", CatchUp: int64(time.Minute)},
 	})
 	require.NoError(t, err)
 	id := journal.ScheduleID("default", "s")
@@ -327,13 +349,15 @@ func TestAdoption(t *testing.T) {
 	require.Len(t, w.executions, 1, "the next tick finds it in the way")
 }
 
-// TestFullHost has a host refuse all starts: it can still be told to pause, and the tick
-// that could not be started is counted.
+// TestFullHost has a host refuse all starts: it can still be told to pause, and the tick that could not be started is
+// counted.
 func TestFullHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	room := w.room(t.Context())
-	_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+	_, err := room.Create(t.Context(), journal.Schedule{
+		Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+	})
 	require.NoError(t, err)
 	w.clock.Advance(time.Hour)
 	w.fail = []failure{failBefore}
@@ -348,25 +372,43 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	room := w.room(t.Context())
-	good := journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}}
+	good := journal.Schedule{
+		Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+	}
 	for name, c := range map[string]struct {
 		change func(s *journal.Schedule)
 		code   abi.Code
 	}{
-		"a name that is none":   {func(s *journal.Schedule) { s.Name = "a/b" }, abi.CodeBadSchedule},
-		"a long name":           {func(s *journal.Schedule) { s.Name = strings.Repeat("a", 64) }, abi.CodeBadSchedule},
-		"an unknown workflow":   {func(s *journal.Schedule) { s.Spec.Workflow = "a/C" }, abi.CodeUnknownWorkflow},
-		"no workflow":           {func(s *journal.Schedule) { s.Spec.Workflow = "" }, abi.CodeBadSchedule},
-		"a large input":         {func(s *journal.Schedule) { s.Input = make([]byte, MaxInput+1) }, abi.CodePayloadTooLarge},
-		"a long note":           {func(s *journal.Schedule) { s.State.Note = strings.Repeat("n", maxNote+1) }, abi.CodeBadSchedule},
-		"a long expression":     {func(s *journal.Schedule) { s.Spec.Cron = strings.Repeat("*", 300) }, abi.CodeBadSchedule},
+		"a name that is none": {func(s *journal.Schedule) { s.Name = "a/b" }, abi.CodeBadSchedule},
+		"a long name":         {func(s *journal.Schedule) { s.Name = strings.Repeat("a", 64) }, abi.CodeBadSchedule},
+		"an unknown workflow": {func(s *journal.Schedule) { s.Spec.Workflow = "a/C" }, abi.CodeUnknownWorkflow},
+		"no workflow":         {func(s *journal.Schedule) { s.Spec.Workflow = "" }, abi.CodeBadSchedule},
+		"a large input": {
+			func(s *journal.Schedule) { s.Input = make([]byte, MaxInput+1) }, abi.CodePayloadTooLarge,
+		},
+		"a long note": {
+			func(s *journal.Schedule) { s.State.Note = strings.Repeat("n", maxNote+1) }, abi.CodeBadSchedule,
+		},
+		"a long expression": {
+			func(s *journal.Schedule) { s.Spec.Cron = strings.Repeat("*", 300) }, abi.CodeBadSchedule,
+		},
 		"a negative jitter":     {func(s *journal.Schedule) { s.Spec.Jitter = -1 }, abi.CodeBadSchedule},
 		"a policy that is none": {func(s *journal.Schedule) { s.Spec.Overlap = "sometimes" }, abi.CodeBadSchedule},
-		"a long queue":          {func(s *journal.Schedule) { s.Spec.Overlap, s.Spec.MaxQueued = journal.OverlapQueue, 101 }, abi.CodeBadSchedule},
-		"a queue of skip":       {func(s *journal.Schedule) { s.Spec.MaxQueued = 1 }, abi.CodeBadSchedule},
-		"bounds out of order":   {func(s *journal.Schedule) { s.Spec.NotBefore, s.Spec.NotAfter = 2, 1 }, abi.CodeBadSchedule},
-		"jitter of always":      {func(s *journal.Schedule) { s.Spec.Cron, s.Spec.Always, s.Spec.Jitter = "", true, 1 }, abi.CodeBadSchedule},
-		"no pause":              {func(s *journal.Schedule) { s.Spec.Cron, s.Spec.Always, s.Spec.RestartMin = "", true, 1 }, abi.CodeBadSchedule},
+		"a long queue": {
+			func(s *journal.Schedule) { s.Spec.Overlap, s.Spec.MaxQueued = journal.OverlapQueue, 101 },
+			abi.CodeBadSchedule,
+		},
+		"a queue of skip": {func(s *journal.Schedule) { s.Spec.MaxQueued = 1 }, abi.CodeBadSchedule},
+		"bounds out of order": {
+			func(s *journal.Schedule) { s.Spec.NotBefore, s.Spec.NotAfter = 2, 1 }, abi.CodeBadSchedule,
+		},
+		"jitter of always": {
+			func(s *journal.Schedule) { s.Spec.Cron, s.Spec.Always, s.Spec.Jitter = "", true, 1 }, abi.CodeBadSchedule,
+		},
+		"no pause": {
+			func(s *journal.Schedule) { s.Spec.Cron, s.Spec.Always, s.Spec.RestartMin = "", true, 1 },
+			abi.CodeBadSchedule,
+		},
 	} {
 		bad := good
 		c.change(&bad)
@@ -381,7 +423,9 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err))
 	_, err = room.Trigger(t.Context(), "default", "other", "a")
 	require.EqualError(t, err, `CR-2051: there is no schedule "other"`)
-	require.EqualError(t, room.Delete(t.Context(), "default", "S"), `CR-2051: there is no schedule "S"; did you mean "s"?`)
+	require.EqualError(
+		t, room.Delete(t.Context(), "default", "S"), `CR-2051: there is no schedule "S"; did you mean "s"?`,
+	)
 	_, err = room.Backfill(t.Context(), "default", "s", 1, newYear.UnixNano(), "")
 	require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err), "more than 10,000 ticks")
 	_, err = room.Describe(t.Context(), "default", "s", 101)
@@ -392,7 +436,9 @@ func TestRefusals(t *testing.T) {
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	w, id := newWorld(t), journal.ScheduleID("default", "s")
-	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{
+		Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+	})
 	require.NoError(t, err)
 	w.clock.Advance(time.Hour)
 	w.fail = []failure{succeed, failBefore}
@@ -446,14 +492,15 @@ func TestQueueGoesOn(t *testing.T) {
 	})
 }
 
-// TestOneTaskASchedule has a schedule that cannot go on woken again and again: the task that
-// tries it again is enough.
+// TestOneTaskASchedule has a schedule that cannot go on woken again and again: the task that tries it again is enough.
 func TestOneTaskASchedule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		room, end := w.host(t.Context())
-		_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+		_, err := room.Create(t.Context(), journal.Schedule{
+			Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+		})
 		require.NoError(t, err)
 		w.clock.Advance(time.Hour)
 		w.mu.Lock()

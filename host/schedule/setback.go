@@ -79,7 +79,9 @@ func restartsTooLate(s *journal.Schedule, now int64) bool {
 func (p *plan) rewind() {
 	if backTo, ahead := wasAhead(p.Schedule, p.now); ahead {
 		p.State.Ahead, p.State.Looked = max(p.State.Ahead, p.State.Last), 0
-		p.State.Late = slices.DeleteFunc(slices.Clone(p.State.Late), func(l journal.LateTicks) bool { return l.At > p.now })
+		p.State.Late = slices.DeleteFunc(slices.Clone(p.State.Late), func(l journal.LateTicks) bool {
+			return l.At > p.now
+		})
 		p.State.Last, p.changed = backTo, true
 	}
 	if restartsTooLate(p.Schedule, p.now) {
@@ -92,7 +94,9 @@ func (p *plan) mayHaveRun(at int64) bool { return at <= p.State.Ahead && at > p.
 
 // waits tells whether a tick is waiting.
 func (p *plan) waits(at int64) bool {
-	return slices.ContainsFunc(p.State.Waiting, func(w journal.WaitingStart) bool { return w.At == at && w.Cause == journal.CauseTick })
+	return slices.ContainsFunc(p.State.Waiting, func(w journal.WaitingStart) bool {
+		return w.At == at && w.Cause == journal.CauseTick
+	})
 }
 
 // look finds out whether a tick was started while the clock was ahead, and passes over it if so.

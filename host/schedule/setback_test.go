@@ -17,7 +17,9 @@ import (
 // hourly makes a schedule with a tick an hour.
 func hourly(t require.TestingT, w *world, spec journal.ScheduleSpec) journal.ID {
 	spec.Workflow, spec.Cron = "a/B", "@hourly"
-	s, err := w.room(context.Background()).Create(context.Background(), journal.Schedule{Namespace: "default", Name: "s", Spec: spec})
+	s, err := w.room(context.Background()).Create(context.Background(), journal.Schedule{
+		Namespace: "default", Name: "s", Spec: spec,
+	})
 	require.NoError(t, err)
 	return s.ID()
 }
@@ -26,7 +28,9 @@ func hourly(t require.TestingT, w *world, spec journal.ScheduleSpec) journal.ID 
 // ticks between have their runs at their times, and started ticks do not come again.
 func TestClockThatWasAhead(t *testing.T) {
 	t.Parallel()
-	for _, overlap := range []journal.Overlap{journal.OverlapSkip, journal.OverlapQueue, journal.OverlapCancel, journal.OverlapAllow} {
+	for _, overlap := range []journal.Overlap{
+		journal.OverlapSkip, journal.OverlapQueue, journal.OverlapCancel, journal.OverlapAllow,
+	} {
 		t.Run(string(overlap), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +98,9 @@ func TestAlwaysAfterAClockThatWasAhead(t *testing.T) {
 				w.clock.Advance(72 * time.Hour)
 				room, end := w.host(t.Context())
 				defer end()
-				s, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Always: true}})
+				s, err := room.Create(t.Context(), journal.Schedule{
+					Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Always: true},
+				})
 				require.NoError(t, err)
 				synctest.Wait()
 				if ended {
@@ -145,7 +151,9 @@ func setClock(t *rapid.T) {
 			w.endAll()
 		case 3:
 			w.mu.Lock()
-			w.fail = rapid.SliceOfN(rapid.SampledFrom([]failure{succeed, failBefore, failAfter}), 0, 4).Draw(t, "failures")
+			w.fail = rapid.SliceOfN(rapid.SampledFrom([]failure{succeed, failBefore, failAfter}), 0, 4).Draw(
+				t, "failures",
+			)
 			w.mu.Unlock()
 		case 4:
 			crash()

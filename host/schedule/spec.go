@@ -17,8 +17,7 @@ const (
 	MaxSchedules = 10_000
 	// MaxBackfill bounds the ticks of one backfill.
 	MaxBackfill = 10_000
-	// MaxInput bounds the input of the workflow, in bytes: it is in the row, which is written
-	// with each tick.
+	// MaxInput bounds the input of the workflow, in bytes: it is in the row, which is written with each tick.
 	MaxInput = 64 << 10
 	// MaxUpcoming bounds the next times that are worked out for a caller.
 	MaxUpcoming = 100
@@ -77,7 +76,8 @@ func checkOwnName(name string) error {
 	if isDeclared(name) {
 		deployment, own, _ := strings.Cut(name, "/")
 		return invalid("schedule %.80q is declared by the module of deployment %.80q", own, deployment).
-			WithHint("Change it in the code of the module, and push that. Declared schedules can be paused, resumed, triggered and backfilled.")
+			WithHint("Change it in the code of the module, and push that. Declared schedules can be paused, resumed, " +
+				"triggered and backfilled.")
 	}
 	return CheckName(name)
 }
@@ -119,12 +119,15 @@ func checkBounds(spec *journal.ScheduleSpec) error {
 	case spec.Workflow == "" || len(spec.Workflow) > maxWorkflow:
 		return invalid("the schedule names no workflow").WithHint("Workflows are named DEPLOYMENT/WORKFLOW.")
 	case !within(spec.CatchUp, time.Second, maxCatchUp):
-		return invalid("a catch-up window of %v is not between %v and %v", time.Duration(spec.CatchUp), time.Second, maxCatchUp)
+		return invalid(
+			"a catch-up window of %v is not between %v and %v", time.Duration(spec.CatchUp), time.Second, maxCatchUp,
+		)
 	case !within(spec.Jitter, 0, maxJitter):
 		return invalid("a jitter of %v is not between 0 and %v", time.Duration(spec.Jitter), maxJitter)
 	case spec.MaxRuns < 0:
 		return invalid("a schedule cannot have %d runs", spec.MaxRuns)
-	case spec.NotBefore < 0 || spec.NotAfter < 0 || max(spec.NotBefore, spec.NotAfter) > latestInstant || spec.NotAfter > 0 && spec.NotAfter < spec.NotBefore:
+	case spec.NotBefore < 0 || spec.NotAfter < 0 || max(spec.NotBefore, spec.NotAfter) > latestInstant ||
+		spec.NotAfter > 0 && spec.NotAfter < spec.NotBefore:
 		return invalid("the times at which the schedule begins and ends are not in order, or out of reach")
 	case spec.Every == 0 && spec.Offset != 0:
 		return invalid("an offset belongs to an interval")
@@ -139,7 +142,9 @@ func checkBounds(spec *journal.ScheduleSpec) error {
 			return invalid("a queue of %d is not between 1 and %d", spec.MaxQueued, maxQueued)
 		}
 	default:
-		return invalid("there is no overlap policy %.80q", string(spec.Overlap)).WithHint("The policies are skip, queue, cancel and allow.")
+		return invalid("there is no overlap policy %.80q", string(spec.Overlap)).WithHint(
+			"The policies are skip, queue, cancel and allow.",
+		)
 	}
 	if !spec.Always {
 		if spec.RestartMin != 0 || spec.RestartMax != 0 {
@@ -152,17 +157,24 @@ func checkBounds(spec *journal.ScheduleSpec) error {
 
 func checkAlways(spec *journal.ScheduleSpec) error {
 	switch {
-	case spec.Overlap != journal.OverlapSkip || spec.Jitter != 0 || spec.MaxRuns != 0 || spec.NotBefore != 0 || spec.NotAfter != 0:
+	case spec.Overlap != journal.OverlapSkip || spec.Jitter != 0 || spec.MaxRuns != 0 || spec.NotBefore != 0 ||
+		spec.NotAfter != 0:
 		return invalid("a schedule that runs always has no ticks: no overlap policy, jitter, limits or bounds of time")
-	case spec.RestartMin < int64(minRestart) || spec.RestartMax > int64(maxRestart) || spec.RestartMin > spec.RestartMax:
-		return invalid("pauses of %v to %v before a restart are not between %v and %v", time.Duration(spec.RestartMin), time.Duration(spec.RestartMax), minRestart, maxRestart)
+	case spec.RestartMin < int64(minRestart) || spec.RestartMax > int64(maxRestart) ||
+		spec.RestartMin > spec.RestartMax:
+		return invalid(
+			"pauses of %v to %v before a restart are not between %v and %v", time.Duration(spec.RestartMin),
+			time.Duration(spec.RestartMax), minRestart, maxRestart,
+		)
 	}
 	return nil
 }
 
 func checkInput(input []byte) error {
 	if len(input) > MaxInput {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the input of a schedule has %d bytes, and the limit is %d", len(input), MaxInput).
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "the input of a schedule has %d bytes, and the limit is %d", len(input), MaxInput,
+		).
 			WithHint("Have the workflow fetch what it needs; the input of a schedule is the same each time.")
 	}
 	return nil

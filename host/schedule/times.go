@@ -37,7 +37,9 @@ func timetableOf(spec *journal.ScheduleSpec) (Timetable, error) {
 	case spec.Every != 0:
 		table, err = intervalOf(spec.Every, spec.Offset)
 	default:
-		return nil, invalid("the schedule has no times").WithHint("Give it a cron expression or an interval, or have it run always.")
+		return nil, invalid("the schedule has no times").WithHint(
+			"Give it a cron expression or an interval, or have it run always.",
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -67,10 +69,14 @@ type interval struct{ every, offset int64 }
 
 func intervalOf(every, offset int64) (interval, error) {
 	if every < int64(minInterval) || every > int64(maxInterval) {
-		return interval{}, invalid("an interval of %v is not between %v and %v", time.Duration(every), minInterval, maxInterval)
+		return interval{}, invalid(
+			"an interval of %v is not between %v and %v", time.Duration(every), minInterval, maxInterval,
+		)
 	}
 	if offset < 0 || offset >= every {
-		return interval{}, invalid("an offset of %v is not within the interval of %v", time.Duration(offset), time.Duration(every))
+		return interval{}, invalid(
+			"an offset of %v is not within the interval of %v", time.Duration(offset), time.Duration(every),
+		)
 	}
 	return interval{every, offset}, nil
 }
@@ -87,8 +93,8 @@ func (i interval) Next(t int64) int64 {
 	return next
 }
 
-// dueAt is when the tick of a time is started: later by its jitter, which is the same
-// each time it is worked out, and before the next tick.
+// dueAt is when the tick of a time is started: later by its jitter, which is the same each time it is worked out, and
+// before the next tick.
 func dueAt(s *journal.Schedule, table Timetable, tick int64) int64 {
 	room := s.Spec.Jitter
 	if next := table.Next(tick); next != journal.Never {

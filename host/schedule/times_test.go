@@ -23,7 +23,9 @@ func TestTimes(t *testing.T) {
 		count := 4
 		d.MaybeScanArgs(t, "zone", &spec.Zone)
 		d.MaybeScanArgs(t, "n", &count)
-		for name, field := range map[string]*int64{"every": &spec.Every, "offset": &spec.Offset, "jitter": &spec.Jitter} {
+		for name, field := range map[string]*int64{
+			"every": &spec.Every, "offset": &spec.Offset, "jitter": &spec.Jitter,
+		} {
 			var text string
 			if d.MaybeScanArgs(t, name, &text) {
 				length, err := time.ParseDuration(text)
@@ -66,17 +68,24 @@ func at(t require.TestingT, text string) int64 {
 	return parsed.UnixNano()
 }
 
-// zones are some with all sorts of oddities: half hours, a change at midnight, a day that
-// was skipped.
-var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Pacific/Apia", "Asia/Kathmandu", "Africa/Casablanca"}
+// zones are some with all sorts of oddities: half hours, a change at midnight, a day that was skipped.
+var zones = []string{
+	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo",
+	"Pacific/Apia", "Asia/Kathmandu", "Africa/Casablanca",
+}
 
-var expressions = []string{"* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 * * *", "15 1-3 * * *", "0 */2 * * *", "0 12 * * MON", "5 4 29 2 *", "59 23 31 12 *", "@daily", "@hourly"}
+var expressions = []string{
+	"* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 * * *", "15 1-3 * * *", "0 */2 * * *", "0 12 * * MON", "5 4 29 2 *",
+	"59 23 31 12 *", "@daily", "@hourly",
+}
 
 // TestTimesAscend holds the times of all expressions against the wall clock of their zone.
 func TestTimesAscend(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		expression, name := rapid.SampledFrom(expressions).Draw(t, "expression"), rapid.SampledFrom(zones).Draw(t, "zone")
+		expression, name := rapid.SampledFrom(expressions).Draw(
+			t, "expression",
+		), rapid.SampledFrom(zones).Draw(t, "zone")
 		table, err := parseCron(expression, name)
 		require.NoError(t, err)
 		from := rapid.Int64Range(1_000_000_000, 2_500_000_000).Draw(t, "from") * int64(time.Second)
@@ -91,7 +100,10 @@ func TestTimesAscend(t *testing.T) {
 			if !table.matches(shown.UTC().Add(offsetOf(shown))) {
 				start, _ := shown.ZoneBounds()
 				require.False(t, table.often)
-				require.Equal(t, start.UnixNano(), next, "a time that the expression does not name is where the clock was set forward")
+				require.Equal(
+					t, start.UnixNano(), next,
+					"a time that the expression does not name is where the clock was set forward",
+				)
 			}
 			before = next
 		}
@@ -101,7 +113,11 @@ func TestTimesAscend(t *testing.T) {
 // TestJitter has a tick later by the same each time, and before the next one.
 func TestJitter(t *testing.T) {
 	t.Parallel()
-	s := journal.Schedule{Namespace: "default", Name: "a", Spec: journal.ScheduleSpec{Workflow: "a/B", Every: int64(time.Minute), Jitter: int64(time.Hour)}}
+	s := journal.Schedule{
+		Namespace: "default",
+		Name:      "a",
+		Spec:      journal.ScheduleSpec{Workflow: "a/B", Every: int64(time.Minute), Jitter: int64(time.Hour)},
+	}
 	table, err := timetableOf(&s.Spec)
 	require.NoError(t, err)
 	other := s
@@ -125,7 +141,8 @@ func TestJitter(t *testing.T) {
 // FuzzCron hands the library arbitrary expressions.
 func FuzzCron(f *testing.F) {
 	hostile := []string{
-		"TZ=", "CRON_TZ=UTC * * * * *", "TZ=UTC", ",,,,", ", * * * *", "*/0 * * * *", "*/99999999999 * * * *", "0 0 30 2 *", "@every 1s", "@", "*-5 * * * *", "\x00",
+		"TZ=", "CRON_TZ=UTC * * * * *", "TZ=UTC", ",,,,", ", * * * *", "*/0 * * * *", "*/99999999999 * * * *",
+		"0 0 30 2 *", "@every 1s", "@", "*-5 * * * *", "\x00",
 	}
 	for _, seed := range append(hostile, expressions...) {
 		f.Add(seed, "Europe/Berlin")

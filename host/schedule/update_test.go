@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestUpdateKeepsBackfills has people change the times of a schedule while a backfill is not
-// done: all ticks that it was asked for are started, whatever the schedule has become.
+// TestUpdateKeepsBackfills has people change the times of a schedule while a backfill is not done: all ticks that it
+// was asked for are started, whatever the schedule has become.
 func TestUpdateKeepsBackfills(t *testing.T) {
 	t.Parallel()
 	for name, changed := range map[string]journal.ScheduleSpec{
@@ -26,10 +26,14 @@ func TestUpdateKeepsBackfills(t *testing.T) {
 				w := newWorld(t)
 				room, crash := w.host(t.Context())
 				defer crash()
-				_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+				_, err := room.Create(t.Context(), journal.Schedule{
+					Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+				})
 				require.NoError(t, err)
 				to := newYear.Add(-time.Hour)
-				ticks, err := room.Backfill(t.Context(), "default", "s", to.Add(-4*time.Hour).UnixNano(), to.UnixNano(), journal.OverlapQueue)
+				ticks, err := room.Backfill(
+					t.Context(), "default", "s", to.Add(-4*time.Hour).UnixNano(), to.UnixNano(), journal.OverlapQueue,
+				)
 				require.NoError(t, err)
 				require.Equal(t, 5, ticks)
 				_, err = room.Update(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: changed})
@@ -66,14 +70,20 @@ func TestUpdateTimes(t *testing.T) {
 				w := newWorld(t)
 				room, crash := w.host(t.Context())
 				defer crash()
-				_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: before, State: journal.ScheduleState{Paused: true}})
+				_, err := room.Create(t.Context(), journal.Schedule{
+					Namespace: "default", Name: "s", Spec: before, State: journal.ScheduleState{Paused: true},
+				})
 				require.NoError(t, err)
 				_, err = room.Resume(t.Context(), "default", "s", "")
 				require.NoError(t, err)
 				synctest.Wait()
-				s, err := room.Update(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+				s, err := room.Update(t.Context(), journal.Schedule{
+					Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"},
+				})
 				require.NoError(t, err)
-				require.Equal(t, newYear.Add(time.Hour).UnixNano(), s.WakeAt, "a host that knows nothing of it looks then")
+				require.Equal(
+					t, newYear.Add(time.Hour).UnixNano(), s.WakeAt, "a host that knows nothing of it looks then",
+				)
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				require.Equal(t, s.WakeAt, w.left[s.ID()], "and so does this one")

@@ -17,8 +17,8 @@ type watch struct {
 	broken bool // guarded by the room's mu; one of them is not waited for: it is paused, or waiting failed
 }
 
-// watch wakes a schedule when the first of its open runs ends. A paused run is looked
-// at by the scan of the store, now and then.
+// watch wakes a schedule when the first of its open runs ends. A paused run is looked at by the scan of the store, now
+// and then.
 func (r *Schedules) watch(s *journal.Schedule) {
 	runs := make([]string, len(s.State.Open))
 	for i := range runs {
@@ -60,8 +60,10 @@ func (r *Schedules) awaitEnd(ctx context.Context, id journal.ID, namespace, name
 		return err
 	})
 	if f := (*hostfault.Fault)(nil); errors.As(err, &f) {
-		r.Logger.Error("host fault: the end of a run is not awaited; the scan of the store finds it; please report this line",
-			"code", abi.CodeHostFault, "schedule", id, "fault", f.What, "stack", string(f.Stack))
+		r.Logger.Error(
+			"host fault: the end of a run is not awaited; the scan of the store finds it; please report this line",
+			"code", abi.CodeHostFault, "schedule", id, "fault", f.What, "stack", string(f.Stack),
+		)
 	}
 	return err == nil && e.State.Final()
 }

@@ -22,10 +22,12 @@ func WithTimeout(ctx context.Context, clock clockwork.Clock, d time.Duration) (c
 	return ctx, cancel
 }
 
-// WithTimeoutEach is WithTimeout of work that has parts. Each part for which renew is called when it
-// begins has d for itself, unless the process has run for longer than d by then: so all of
-// them together have 2d at most. Renew reports whether the part has.
-func WithTimeoutEach(ctx context.Context, clock clockwork.Clock, d time.Duration) (_ context.Context, renew func() bool, _ context.CancelFunc) {
+// WithTimeoutEach is WithTimeout of work that has parts. Each part for which renew is called when it begins has d for
+// itself, unless the process has run for longer than d by then: so all of them together have 2d at most. Renew reports
+// whether the part has.
+func WithTimeoutEach(
+	ctx context.Context, clock clockwork.Clock, d time.Duration,
+) (_ context.Context, renew func() bool, _ context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watchdog{
 		clock: clock, end: cancel, limit: d, left: d, last: clock.Now(),
@@ -106,8 +108,8 @@ func (w *watchdog) count() {
 	w.timer.Reset(min(w.tick, w.left))
 }
 
-// counted is how much of the time since the last tick counts. What was to come after
-// due, and came later than that by more than a tick, counts as if it had been on time.
+// counted is how much of the time since the last tick counts. What was to come after due, and came later than that by
+// more than a tick, counts as if it had been on time.
 func counted(passed, due, tick time.Duration) time.Duration {
 	if passed > due+tick {
 		return due

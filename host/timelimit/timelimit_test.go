@@ -15,7 +15,9 @@ import (
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for _, d := range []time.Duration{0, time.Nanosecond, time.Millisecond, 50 * time.Millisecond, 10 * time.Second, time.Minute} {
+		for _, d := range []time.Duration{
+			0, time.Nanosecond, time.Millisecond, 50 * time.Millisecond, 10 * time.Second, time.Minute,
+		} {
 			start := time.Now()
 			ctx, cancel := WithTimeout(t.Context(), clockwork.NewRealClock(), d)
 			<-ctx.Done()
@@ -26,8 +28,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestCancel ends a context before its time. No timer is left behind: the bubble
-// would not end.
+// TestCancel ends a context before its time. No timer is left behind: the bubble would not end.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +65,8 @@ func newWatchdog(t require.TestingT, d time.Duration) (*watchdog, clockwork.Cloc
 	return w, clock, func(passed time.Duration) { clock.Advance(passed); w.count() }, func() bool { return ended }
 }
 
-// TestProcessThatWasAway stops the process for longer than the limit, between any two
-// ticks. Each time counts as one tick.
+// TestProcessThatWasAway stops the process for longer than the limit, between any two ticks. Each time counts as one
+// tick.
 func TestProcessThatWasAway(t *testing.T) {
 	t.Parallel()
 	w, _, pass, ended := newWatchdog(t, 10*time.Second)
@@ -78,8 +79,8 @@ func TestProcessThatWasAway(t *testing.T) {
 	require.True(t, ended())
 }
 
-// TestWhatCounts lets time pass in any portions: a limit is over when the time that the
-// process ran, counting an absence as one tick, is as long as the limit.
+// TestWhatCounts lets time pass in any portions: a limit is over when the time that the process ran, counting an
+// absence as one tick, is as long as the limit.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// Ahead is how long before its time an execution is announced, so that it can be brought
-// into memory. It is many times as long as that takes on a host that has time for it.
+// Ahead is how long before its time an execution is announced, so that it can be brought into memory. It is many times
+// as long as that takes on a host that has time for it.
 const Ahead = 25 * time.Millisecond
 
-// MaxLead is the longest time before its own that an execution is announced. Where many are
-// due at about the same time the host could not bring in all of them in so short a while as
-// [Ahead]: they are announced one after the other, each by spacing earlier than the one
-// before. That is about what bringing in one takes a processor.
+// MaxLead is the longest time before its own that an execution is announced. Where many are due at about the same time
+// the host could not bring in all of them in so short a while as [Ahead]: they are announced one after the other, each
+// by spacing earlier than the one before. That is about what bringing in one takes a processor.
 const MaxLead = 2 * time.Second
 
-// quietPeriod is how long after a time that has come nothing is announced, as far as there is
-// time for that: to bring one in would take the processor from the one that is due.
+// quietPeriod is how long after a time that has come nothing is announced, as far as there is time for that: to bring
+// an execution in would take the processor from the due one.
 const quietPeriod = 3 * time.Millisecond
 
 const (

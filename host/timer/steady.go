@@ -8,24 +8,20 @@ import (
 )
 
 const (
-	// longestStepBack is how far the wall clock may be set back without the host
-	// following. Beyond it the time before was wrong, and so would be all that the
-	// host derived from it.
+	// longestStepBack is how far the wall clock may be set back without the host following. Beyond it the time before
+	// was wrong, and so would be all that the host derived from it.
 	longestStepBack = 15 * time.Minute
-	// slew is which part of the time that passes is left out for as long as the host is
-	// ahead of the wall clock.
+	// slew is which part of the time that passes is left out for as long as the host is ahead of the wall clock.
 	slew = 64
 )
 
-// Steady is the wall clock of a host, for deadlines. If the wall clock is set forward,
-// or the machine was suspended, it follows at once: what has become due is due. If the
-// wall clock is set back a little it does not follow, but goes on a little slower
-// until the wall clock has caught up: a sleep that began before takes as long as it
-// was asked to, and so does one that begins after, whose journal cannot go back.
+// Steady is the wall clock of a host, for deadlines. If the wall clock is set forward, or the machine was suspended, it
+// follows at once: times that have come are due. If the wall clock is set back a little it does not follow, but goes on
+// a little slower until the wall clock has caught up: a sleep that began before takes as long as it was asked to, and
+// so does a later sleep, whose journal cannot go back.
 type Steady struct {
 	clockwork.Clock
-	// read tells the wall clock, and how much time has passed by a clock that cannot
-	// be set.
+	// read tells the wall clock, and how much time has passed by a clock that cannot be set.
 	read func() (wall int64, passed time.Duration)
 
 	mu     sync.Mutex

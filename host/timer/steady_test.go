@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine has a wall clock that can be set, and one that cannot.
+// machine has a wall clock that can be set, and a monotonic one that cannot.
 type machine struct {
 	wall   int64
 	passed time.Duration
@@ -51,9 +51,8 @@ func TestSteady(t *testing.T) {
 	require.Equal(t, time.Hour, s.Until(s.Now().Add(time.Hour)))
 }
 
-// TestSteadyProperties sets the wall clock at random by a little: the steady clock
-// never goes back, is never behind the wall clock, and is at most a little slower than
-// a clock that cannot be set.
+// TestSteadyProperties sets the wall clock at random by a little: the steady clock never goes back, is never behind the
+// wall clock, and is at most a little slower than a clock that cannot be set.
 func TestSteadyProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

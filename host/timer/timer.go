@@ -13,16 +13,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Horizon is how far ahead the heap looks for executions that are not in memory, if they
-// are not too many. What is due later is left to the store until a scan finds it near.
+// Horizon is how far ahead the heap looks for executions that are not in memory, if they are not too many. Later ones
+// are left to the store until a scan finds them near.
 const Horizon = 2 * time.Minute
 
 const (
 	// idleWait is how long an empty heap waits before it looks again.
 	idleWait = time.Hour
-	// recheck is how long a heap with timers waits at most. Timers of the machine run
-	// on a clock that stands still while it is suspended, and that knows nothing of
-	// the wall clock being set.
+	// recheck is how long a heap with timers waits at most. Timers of the machine run on a clock that stands still
+	// while it is suspended, and that knows nothing of the wall clock being set.
 	recheck = time.Second
 	// fine is how late a timer of the Go runtime may be on a machine that has time for it.
 	fine = time.Millisecond
@@ -48,18 +47,23 @@ type Heap struct {
 	cut     bool  // guarded by mu; it ends where it does for want of room
 }
 
-// New makes a heap that calls fire, on the goroutine of [Heap.Run], for each
-// execution whose time has come, and soon, if that is not nil, a little before. What has
-// a time that is so near when it is set is not announced.
+// New makes a heap that calls fire, on the goroutine of [Heap.Run], for each execution whose time has come, and soon,
+// if that is not nil, a little before. An execution whose time is so near when it is set is not announced.
 func New(clock clockwork.Clock, fire, soon func(journal.ID)) *Heap {
 	return &Heap{
-		clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), maxLeft: MaxLeft, byID: map[journal.ID]*item{}, slots: slots{},
-		until: clock.Now().Add(Horizon).UnixNano(),
+		clock:   clock,
+		fire:    fire,
+		soon:    soon,
+		kick:    make(chan struct{}, 1),
+		maxLeft: MaxLeft,
+		byID:    map[journal.ID]*item{},
+		slots:   slots{},
+		until:   clock.Now().Add(Horizon).UnixNano(),
 	}
 }
 
-// Set has an execution woken at a time; [journal.Never] takes it out. The execution is in
-// memory, until it says otherwise: see [Heap.Leave].
+// Set has an execution woken at a time; [journal.Never] takes it out. The execution is in memory, until it says
+// otherwise: see [Heap.Leave].
 func (h *Heap) Set(id journal.ID, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,13 +110,12 @@ func (h *Heap) Has(id journal.ID) bool {
 	return h.byID[id] != nil
 }
 
-// Run fires what is due, by the wall clock, until ctx ends.
+// Run fires due executions, by the wall clock, until ctx ends.
 //
-// The alarm may be late by as much as fine. So it goes off that much before the time, and
-// for what is left a goroutine waits that knows better. It has a processor to itself only
-// where one is idle, so the alarm is set again beside it: the first of the two counts. It
-// waits once for a time. If that has not come by then, the clock is another one than the
-// machine's, and the alarm tells.
+// The alarm may be late by as much as fine. So it goes off that much before the time, and for the remainder a goroutine
+// waits that knows better. It has a processor to itself only where one is idle, so the alarm is set again beside it:
+// the first of the two counts. It waits once for a time. If that has not come by then, the clock is another one than
+// the machine's, and the alarm tells.
 func (h *Heap) Run(ctx context.Context) {
 	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
@@ -165,8 +168,7 @@ func (h *Heap) look() {
 	}
 }
 
-// popDue takes what is due, notes what is to be announced, and tells how long until there
-// is more of either.
+// popDue takes the due executions, notes those to announce, and tells how long until there are more of either.
 func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

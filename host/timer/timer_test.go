@@ -18,8 +18,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestModel holds the heap against a plain map: after any sequence of
-// settings the same executions are due, in the order of their times.
+// TestModel holds the heap against a plain map: after any sequence of settings the same executions are due, in the
+// order of their times.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +50,10 @@ func TestModel(t *testing.T) {
 					}
 				}
 				require.ElementsMatch(t, want, due)
-				require.True(t, slices.IsSortedFunc(due, func(a, b journal.ID) int { return cmp.Compare(before[a], before[b]) }), "the earliest comes first")
+				require.True(
+					t, slices.IsSortedFunc(due, func(a, b journal.ID) int { return cmp.Compare(before[a], before[b]) }),
+					"the earliest comes first",
+				)
 				earliest := journal.Never
 				for _, id := range due {
 					delete(model, id)
@@ -113,8 +116,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// stepped is a wall clock that can be set, in virtual time. Timers go on as they were,
-// as those of a real machine do: they do not know the wall clock.
+// stepped is a wall clock that can be set, in virtual time. Timers go on as they were, as those of a real machine do:
+// they do not know the wall clock.
 type stepped struct {
 	clockwork.Clock
 	offset atomic.Int64
@@ -124,8 +127,8 @@ func (c *stepped) Now() time.Time { return c.Clock.Now().Round(0).Add(time.Durat
 
 func (c *stepped) step(d time.Duration) { c.offset.Add(int64(d)) }
 
-// TestStepOfTheClock sets the wall clock while timers wait. What is overdue by then
-// fires soon, and a fresh timer does not wait for those that were set before.
+// TestStepOfTheClock sets the wall clock while timers wait. Overdue timers fire soon, and a fresh timer does not wait
+// for timers that were set before.
 func TestStepOfTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,8 +167,8 @@ func TestStepOfTheClock(t *testing.T) {
 	})
 }
 
-// TestIdleHeapSleeps counts how often a heap looks at the clock: not at all without
-// timers, once in a while with any number of them.
+// TestIdleHeapSleeps counts how often a heap looks at the clock: not at all without timers, once in a while with any
+// number of them.
 func TestIdleHeapSleeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,13 +206,14 @@ type action struct {
 	by   time.Duration
 }
 
-// TestSteps holds the heap against a model while the wall clock is set at random, in
-// both directions: a little after each action exactly those have fired whose time the
-// wall clock has shown since they were set.
+// TestSteps holds the heap against a model while the wall clock is set at random, in both directions: a little after
+// each action exactly those have fired whose time the wall clock has shown since they were set.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	seconds := func(from, to int64) *rapid.Generator[time.Duration] {
-		return rapid.Map(rapid.Int64Range(from, to), func(n int64) time.Duration { return time.Duration(n) * time.Second })
+		return rapid.Map(rapid.Int64Range(from, to), func(n int64) time.Duration {
+			return time.Duration(n) * time.Second
+		})
 	}
 	actions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) action {
 		switch rapid.IntRange(0, 2).Draw(t, "what") {
@@ -276,8 +280,8 @@ func differs(ctx context.Context, script []action) (wrong string) {
 	return wrong
 }
 
-// TestSoon: an execution is announced once, a little before its time, unless that is so
-// near already; and it is announced again if its time changes.
+// TestSoon: an execution is announced once, a little before its time, unless that is so near already; and it is
+// announced again if its time changes.
 func TestSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -332,8 +336,8 @@ func TestWhatIsDueComesFirst(t *testing.T) {
 	require.Equal(t, []journal.ID{{2}}, soon)
 }
 
-// TestManyAtOnceAreAnnouncedEarlier: those that are due together are announced one after
-// the other, so that there is time to bring in all of them, and fired together.
+// TestManyAtOnceAreAnnouncedEarlier: executions that are due together are announced one after the other, so that there
+// is time to bring in all of them, and fired together.
 func TestManyAtOnceAreAnnouncedEarlier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -361,8 +365,8 @@ func TestManyAtOnceAreAnnouncedEarlier(t *testing.T) {
 	})
 }
 
-// TestAwayWhenItWasSoon: a host that was away fires what is over, in the order of the
-// times, and announces nothing of it.
+// TestAwayWhenItWasSoon: a host that was away fires the passed times, in the order of the times, and announces none of
+// them.
 func TestAwayWhenItWasSoon(t *testing.T) {
 	t.Parallel()
 	clock := clockwork.NewFakeClockAt(time.Unix(0, 0))

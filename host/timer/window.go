@@ -8,36 +8,31 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Of executions that are not in memory the heap holds those due in a window of time, and
-// no more than [MaxLeft]. The store holds all of them, by their time, and is read again
-// before the window is over.
+// Of executions that are not in memory the heap holds those due in a window of time, and no more than [MaxLeft]. The
+// store holds all of them, by their time, and is read again before the window ends.
 //
-// Invariant: every execution that is not in memory and due before the end of the window
-// has a timer, or a reader of the store that has opened the window is on its way to it.
+// Invariant: every execution that is not in memory and due before the end of the window has a timer, or a reader of the
+// store that has opened the window is on its way to it.
 //
-// So the end is moved out before the store is read ([Heap.Open]), and an execution leaves
-// memory with its time in the store before it asks whether that is within the window
-// ([Heap.Leave]): one of the two sees the other. Where more are due than the heap may
-// hold, the latest are dropped and the window ends with the first of them.
+// So the end is moved out before the store is read ([Heap.Open]), and an execution leaves memory with its time in the
+// store before it asks whether that is within the window ([Heap.Leave]): one of the two sees the other. Where more are
+// due than the heap may hold, the latest are dropped and the window ends with the first of them.
 //
-// Timers of executions in memory are never dropped: the store may have an earlier time
-// for them, and knows nothing of the right one.
+// Timers of executions in memory are never dropped: the store may have an earlier time for them, and knows nothing of
+// the right one.
 
-// MaxLeft bounds the timers of executions that are not in memory. Each takes about a
-// hundred bytes.
+// MaxLeft bounds the timers of executions that are not in memory. Each takes about a hundred bytes.
 const MaxLeft = 1 << 16
 
-// Open moves the end of the window. The caller then reads the store up to it, and hands
-// what it finds to [Heap.Fill].
+// Open moves the end of the window. The caller then reads the store up to it, and hands its findings to [Heap.Fill].
 func (h *Heap) Open(until int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.until, h.cut = until, false
 }
 
-// Fill sets the timer of an execution that was found in the store, unless it has one. It
-// reports false if it is beyond the window, which more timers than there may be have cut
-// short: then there is no use in reading on.
+// Fill sets the timer of an execution that was found in the store, unless it has one. It reports false if it is beyond
+// the window, which more timers than there may be have cut short: then there is no use in reading on.
 func (h *Heap) Fill(id journal.ID, at int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,8 +46,8 @@ func (h *Heap) Fill(id journal.ID, at int64) bool {
 	return true
 }
 
-// Leave says that an execution leaves memory, and that the store has the time at which it
-// is to be woken. If that is far away the store alone has it from now on.
+// Leave says that an execution leaves memory, and that the store has the time at which it is to be woken. If that is
+// far away the store alone has it from now on.
 func (h *Heap) Leave(id journal.ID, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,9 +63,8 @@ func (h *Heap) Leave(id journal.ID, at int64) {
 	h.leaveLocked(id)
 }
 
-// NextFill is when the store is to be read again because the window was cut short:
-// [journal.Now] once there is room, or else the end of the window. It is [journal.Never]
-// if it was not cut.
+// NextFill is when the store is to be read again because the window was cut short: [journal.Now] once there is room, or
+// else the end of the window. It is [journal.Never] if it was not cut.
 func (h *Heap) NextFill() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +91,7 @@ func (h *Heap) leaveLocked(id journal.ID) {
 	}
 }
 
-// cutLocked drops the later half of what the store has.
+// cutLocked drops the later half of the times that the store has.
 func (h *Heap) cutLocked() {
 	left := make([]*item, 0, h.left)
 	for _, it := range h.items {

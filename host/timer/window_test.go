@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// windowModel is a heap that may hold few timers, a store that has all, and a reader of
-// the store that does what host/recovery does.
+// windowModel is a heap that may hold few timers, a store that has all, and a reader of the store that does what
+// host/recovery does.
 type windowModel struct {
 	clock    *clockwork.FakeClock
 	timers   *Heap
@@ -26,7 +26,9 @@ type windowModel struct {
 
 func newWindowModel(maxLeft int) *windowModel {
 	clock := clockwork.NewFakeClockAt(time.Unix(1000, 0))
-	m := &windowModel{clock: clock, timers: New(clock, nil, nil), store: map[journal.ID]int64{}, memory: map[journal.ID]int64{}}
+	m := &windowModel{
+		clock: clock, timers: New(clock, nil, nil), store: map[journal.ID]int64{}, memory: map[journal.ID]int64{},
+	}
 	m.timers.maxLeft = maxLeft
 	return m
 }
@@ -75,7 +77,7 @@ func (m *windowModel) woken(id journal.ID) {
 	m.timers.Set(id, journal.Never)
 }
 
-// tick lets a second pass. It returns what was not woken although it is due.
+// tick lets a second pass. It returns the due executions that were not woken.
 func (m *windowModel) tick() (late []journal.ID) {
 	m.clock.Advance(time.Second)
 	due, _, _ := m.timers.popDue()
@@ -95,8 +97,8 @@ func (m *windowModel) tick() (late []journal.ID) {
 	return late
 }
 
-// TestWindow: whatever leaves memory and comes back, and however many are due at once, all
-// are woken at their time, and the heap never holds more than it may.
+// TestWindow: whatever leaves memory and comes back, and however many are due at once, all are woken at their time, and
+// the heap never holds more than it may.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,8 +144,8 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// TestFarTimersAreLeftToTheStore: what leaves memory until a time beyond the horizon takes
-// no memory, and what is nearer keeps its timer.
+// TestFarTimersAreLeftToTheStore: an execution that leaves memory until a time beyond the horizon
+// takes no memory, and a nearer one keeps its timer.
 func TestFarTimersAreLeftToTheStore(t *testing.T) {
 	t.Parallel()
 	m := newWindowModel(MaxLeft)

@@ -10,9 +10,8 @@ type Memory interface {
 	CouldGrow(bytes int64) bool
 }
 
-// admit takes memory of the host before the instance does. It reports false if there is
-// none: the guest sees a failed memory.grow or is stopped, and whatever it makes of that
-// counts for nothing. See starvedLocked.
+// admit takes memory of the host before the instance does. It reports false if there is none: the guest sees a failed
+// memory.grow or is stopped, and whatever it makes of that counts for nothing. See starvedLocked.
 func (i *Instance) admit(bytes int64) bool {
 	memory := i.world.Memory
 	if memory == nil {
@@ -33,8 +32,8 @@ func (i *Instance) admit(bytes int64) bool {
 // did not. That is no part of its run: on another host, or a moment later, it would have got it. So
 // its work since then is discarded, also if it returned as if nothing had happened.
 //
-// A moment later is of no use to a guest that would need more than the host has for all of
-// them: that is told, and it is no trap, since the guest did nothing wrong.
+// A moment later is of no use to a guest that would need more than the host has for all of them: that is told, and it
+// is no trap, since the guest did nothing wrong.
 func (i *Instance) starvedLocked(where string) error {
 	switch {
 	case i.linear == nil || !i.linear.refused:
@@ -43,7 +42,10 @@ func (i *Instance) starvedLocked(where string) error {
 		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an instance, in %s", where)
 	}
 	never := abi.Errorf(abi.CodeGuestMemory,
-		"in %s the module needs %d KiB of memory, its native stack included, and the host has less than that for all instances together", where, i.needed>>10).
+		"in %s the module needs %d KiB of memory, its native stack included, and the host has less than that for all "+
+			"instances together",
+		where, i.needed>>10,
+	).
 		WithHint("Use less memory or recurse less deeply, or start the host with a larger --memory. " +
 			"Instances have more than half of it, and --guest-memory, the limit of one of them, should fit into that.")
 	never.Retryable = false

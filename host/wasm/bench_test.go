@@ -16,8 +16,8 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// benchModules are the guests to measure. The orders example is there if
-// CRUSTER_TEST_MODULES names a folder of modules that were built.
+// benchModules are the guests to measure. The orders example is there if CRUSTER_TEST_MODULES names a folder of modules
+// that were built.
 func benchModules(b *testing.B) map[string][]byte {
 	b.Helper()
 	modules := map[string][]byte{"probe": probeBinary}
@@ -59,7 +59,9 @@ func BenchmarkInstantiate(b *testing.B) {
 // faults in again count, too.
 func BenchmarkActivity(b *testing.B) {
 	for name, content := range benchModules(b) {
-		for way, cfg := range map[string]wasm.Config{"init": {DisableImages: true}, "mapped": {IdleInstances: -1}, "reset": {}} {
+		for way, cfg := range map[string]wasm.Config{
+			"init": {DisableImages: true}, "mapped": {IdleInstances: -1}, "reset": {},
+		} {
 			b.Run(name+"/"+way, func(b *testing.B) {
 				m := compile(b, newRuntime(b, cached(cfg)), content)
 				input := abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeActivity, Name: "none", Body: abi.Nil})
@@ -93,8 +95,8 @@ func BenchmarkResident(b *testing.B) {
 	}
 }
 
-// residentOf counts the bytes that come with instances which nothing ran in, or with
-// those in a pool that something did.
+// residentOf counts the bytes that come with instances which nothing ran in, or with those in a pool that something
+// did.
 func residentOf(b *testing.B, content []byte, pooled bool, count int) int64 {
 	b.Helper()
 	r, err := wasm.New(context.Background(), cached(wasm.Config{IdleInstances: count}))

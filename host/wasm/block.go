@@ -40,11 +40,14 @@ const maxReportSlices = 2000
 
 // endBlocked has a guest say where it blocks, if it has done so until its deadline.
 func (i *Instance) endBlocked() {
-	late := i.stopped() != nil && errors.Is(context.Cause(i.turnCtx), context.DeadlineExceeded) && i.module.runtime.life.Err() == nil
+	late := i.stopped() != nil && errors.Is(context.Cause(i.turnCtx), context.DeadlineExceeded) &&
+		i.module.runtime.life.Err() == nil
 	if !late || i.blocked != nil || !i.isGo() {
 		return
 	}
-	i.blocked = i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module blocked until its deadline and was stopped"), "")
+	i.blocked = i.newTrapLocked(
+		abi.Errorf(abi.CodeGuestTimeout, "the module blocked until its deadline and was stopped"), "",
+	)
 	i.pollFails = !i.crash.HasReport() // otherwise it writes one already
 	i.reportSlices = maxReportSlices
 }

@@ -19,7 +19,9 @@ func TestABlockedGuestIsQuiet(t *testing.T) {
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
 	for _, input := range []string{"nap", "blink", "alarm"} {
 		var lines []string
-		_, err := instantiate(t, m, wasm.World{Stderr: func(line []byte) { lines = append(lines, string(line)) }}).Start(context.Background(), []byte(input))
+		_, err := instantiate(t, m, wasm.World{
+			Stderr: func(line []byte) { lines = append(lines, string(line)) },
+		}).Start(context.Background(), []byte(input))
 		trap := requireTrap(t, err, abi.CodeBlockingSleep)
 		require.Empty(t, trap.Stderr)
 		require.Empty(t, lines)
@@ -48,7 +50,10 @@ func TestARefusalCountsBeforeTheFirstTurn(t *testing.T) {
 	binary.LittleEndian.PutUint64(data[subscription+timeout:], uint64(time.Hour))
 	copy(data[table:], "\xf1\xff\xff\xff\x00\x00\x01\x08\x01") // with one function
 	drop := []byte{0x1a}
-	block := wasmtest.Join(wasmtest.I32Const(subscription), wasmtest.I32Const(end), wasmtest.I32Const(1), wasmtest.I32Const(end+64), wasmtest.Call(0), drop)
+	block := wasmtest.Join(
+		wasmtest.I32Const(subscription), wasmtest.I32Const(end), wasmtest.I32Const(1), wasmtest.I32Const(end+64),
+		wasmtest.Call(0), drop,
+	)
 	output := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.Call(1))
 	for _, c := range []struct {
 		where string
@@ -62,7 +67,9 @@ func TestARefusalCountsBeforeTheFirstTurn(t *testing.T) {
 		{"cruster_describe", wasmtest.Module{Describe: block}},
 	} {
 		guest := c.guest
-		guest.Imports = []wasmtest.Import{wasmtest.WASI("poll_oneoff", wasmtest.TypeFour), wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
+		guest.Imports = []wasmtest.Import{
+			wasmtest.WASI("poll_oneoff", wasmtest.TypeFour), wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen),
+		}
 		guest.Pages, guest.Data = 1, data
 		_, err := compile(t, newRuntime(t, cached(wasm.Config{})), guest.Assemble()).Describe(context.Background())
 		trap := requireTrap(t, err, abi.CodeModuleInit)

@@ -28,8 +28,8 @@ func (r *Runtime) cacheFailed(err error) bool {
 	return strings.HasPrefix(err.Error(), "compilationcache:") || errors.As(err, &path) || errors.As(err, &link)
 }
 
-// emptyCache removes all entries of the cache: the engine does not say which of
-// them is broken, and they can all be made again.
+// emptyCache removes all entries of the cache: the engine does not say which of them is broken, and they can all be
+// made again.
 func (r *Runtime) emptyCache() {
 	for _, entry := range r.cacheEntries() {
 		_ = os.Remove(entry.path)
@@ -72,8 +72,8 @@ func entriesIn(dir string) (entries []cacheEntry) {
 	return entries
 }
 
-// trimCache removes those modules that were not used for longest, until the others fit.
-// The notes go with them, for they do not tell which: see subprocess.go.
+// trimCache removes those modules that were not used for longest, until the others fit. The notes go with them, for
+// they do not tell which: see subprocess.go.
 func (r *Runtime) trimCache() {
 	if r.cache == nil {
 		return

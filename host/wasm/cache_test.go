@@ -34,7 +34,9 @@ func TestCacheOnDisk(t *testing.T) {
 	require.Len(t, entries(), 1)
 	run()
 
-	for name, content := range map[string][]byte{"empty": nil, "garbage": []byte(strings.Repeat("garbage", 1000)), "truncated": []byte("WAZEVO")} {
+	for name, content := range map[string][]byte{
+		"empty": nil, "garbage": []byte(strings.Repeat("garbage", 1000)), "truncated": []byte("WAZEVO"),
+	} {
 		require.NoError(t, os.WriteFile(entries()[0], content, 0o600), name)
 		run()
 		require.Len(t, entries(), 1, name)
@@ -63,7 +65,9 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 		}
 	}
 	require.Len(t, old, 3)
-	for _, other := range []string{"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32))} {
+	for _, other := range []string{
+		"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32)),
+	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, other)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, other), make([]byte, 1<<20), 0o600))
 	}
@@ -74,7 +78,9 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 		return wasm.CompileInto(ctx, dir, content)
 	}
 
-	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, CacheSize: 3*info.Size() + info.Size()/2, Aside: aside}), module(3))
+	compile(
+		t, newRuntime(t, wasm.Config{CacheDir: dir, CacheSize: 3*info.Size() + info.Size()/2, Aside: aside}), module(3),
+	)
 	var left []int
 	for _, file := range entries() {
 		if number, known := old[file]; known {
@@ -83,7 +89,9 @@ func TestTheCacheOnDiskIsTrimmed(t *testing.T) {
 	}
 	require.ElementsMatch(t, []int{1, 2}, left, "the one that was not used for longest is gone")
 	require.Len(t, entries(), 3, "and the new one is there")
-	for _, other := range []string{"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32))} {
+	for _, other := range []string{
+		"cafe", filepath.Join("notes", "diary"), filepath.Join("other", strings.Repeat("ab", 32)),
+	} {
 		_, err := os.Stat(filepath.Join(dir, other))
 		require.NoError(t, err, "what others have put there stays")
 	}

@@ -12,8 +12,8 @@ type calling struct {
 	instance *Instance
 }
 
-// instanceKey finds the *Instance in the context that the engine hands from a
-// call of the guest to the functions that the guest calls.
+// instanceKey finds the *Instance in the context that the engine hands from a call of the guest to the functions that
+// the guest calls.
 type instanceKey struct{}
 
 // Value implements [context.Context].

@@ -141,16 +141,28 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		case r.life.Err() != nil:
 			return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 		case errors.As(err, &host):
-			return nil, abi.Errorf(abi.CodeInternal, "the module %s could not be compiled: %s", digest, symbolize.OneLine(host.Error(), 300))
+			return nil, abi.Errorf(
+				abi.CodeInternal, "the module %s could not be compiled: %s", digest,
+				symbolize.OneLine(host.Error(), 300),
+			)
 		case r.cache != nil && r.cacheFailed(err):
 			return nil, fmt.Errorf("compile module %s: %w", digest, err)
 		}
-		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, symbolize.OneLine(err.Error(), 300))
+		return nil, abi.Errorf(
+			abi.CodeNotWasm, "the module %s does not compile: %s", digest, symbolize.OneLine(err.Error(), 300),
+		)
 	}
 	r.takeNote(note)
 	r.keepPrepared(digest, len(content), p)
 	r.trimCache()
-	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: p.Template}
+	m := &Module{
+		runtime:  r,
+		digest:   digest,
+		imports:  module.ImportNames(),
+		memory:   module.MemoryFromTheStart(),
+		compiled: compiled,
+		template: p.Template,
+	}
 	m.images.byLimit = make(map[int64]*imaging)
 	if p.Template == nil {
 		m.noImage(errors.New(p.Hidden))
@@ -165,7 +177,10 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 // lowered them.
 func (r *Runtime) Accept(content []byte) error {
 	if int64(len(content)) > r.cfg.MaxModuleSize {
-		return abi.Errorf(abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content), r.cfg.MaxModuleSize)
+		return abi.Errorf(
+			abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content),
+			r.cfg.MaxModuleSize,
+		)
 	}
 	module, err := binary.Parse(content)
 	if err != nil {
@@ -177,8 +192,7 @@ func (r *Runtime) Accept(content []byte) error {
 	return module.CheckMemory(r.cfg.MemoryLimit)
 }
 
-// check parses a binary and compares it with what every host takes, before the
-// engine sees it.
+// check parses a binary and compares it with what every host takes, before the engine sees it.
 func (r *Runtime) check(content []byte) (*binary.Module, error) {
 	module, err := binary.Parse(content)
 	if err != nil {
@@ -202,8 +216,8 @@ func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule,
 	return r.engine.CompileModule(r.life, content)
 }
 
-// Forget drops the compiled module of this digest, as soon as no instance uses
-// it. Compiling the binary again before that keeps it.
+// Forget drops the compiled module of this digest, as soon as no instance uses it. Compiling the binary again before
+// that keeps it.
 func (r *Runtime) Forget(digest string) {
 	r.mu.Lock()
 	m := r.modules[digest]
@@ -215,8 +229,8 @@ func (r *Runtime) Forget(digest string) {
 	drop()
 }
 
-// dropLocked takes a module out of the runtime if it was forgotten and has no
-// instances. The caller calls the returned function after it released the lock.
+// dropLocked takes a module out of the runtime if it was forgotten and has no instances. The caller calls the returned
+// function after it released the lock.
 func (r *Runtime) dropLocked(m *Module) func() {
 	if m == nil || !m.forgotten || m.instances > 0 || r.modules[m.digest] != m {
 		return func() {}
@@ -250,8 +264,8 @@ func (m *Module) release() {
 	drop()
 }
 
-// MemoryBytes is how much linear memory an instance begins with, as far as it is known
-// before the module has initialised itself.
+// MemoryBytes is how much linear memory an instance begins with, as far as it is known before the module has
+// initialised itself.
 func (m *Module) MemoryBytes() int64 {
 	m.images.mu.Lock()
 	defer m.images.mu.Unlock()

@@ -31,11 +31,26 @@ func TestCompileRefuses(t *testing.T) {
 		{"invalid code", wasmtest.Module{Start: []byte{0x6a}}.Assemble(), abi.CodeNotWasm, "does not compile"},
 		{"code that compiles slowly", wasmtest.Module{Start: slow}.Assemble(), abi.CodeNotWasm, "20000 branches"},
 		{"missing export", wasmtest.Module{Omit: abi.ExportStart}.Assemble(), abi.CodeMissingExport, abi.ExportStart},
-		{"unknown import", importing(wasmtest.Import{Module: "env\x1b[31m", Name: "abort", Type: wasmtest.TypeVoid}), abi.CodeUnknownImport, `env\x1b`},
-		{"unknown function of ours", importing(wasmtest.Cruster("teleport", wasmtest.TypeOp)), abi.CodeUnknownImport, "cruster.teleport"},
-		{"unknown function of WASI", importing(wasmtest.WASI("sock_open", wasmtest.TypeOp)), abi.CodeUnknownImport, "sock_open"},
-		{"wrong type of ours", importing(wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
-		{"wrong type of WASI", importing(wasmtest.WASI("proc_exit", wasmtest.TypeStrange)), abi.CodeUnknownImport, "proc_exit as (i64)"},
+		{
+			"unknown import", importing(wasmtest.Import{Module: "env\x1b[31m", Name: "abort", Type: wasmtest.TypeVoid}),
+			abi.CodeUnknownImport, `env\x1b`,
+		},
+		{
+			"unknown function of ours", importing(wasmtest.Cruster("teleport", wasmtest.TypeOp)), abi.CodeUnknownImport,
+			"cruster.teleport",
+		},
+		{
+			"unknown function of WASI", importing(wasmtest.WASI("sock_open", wasmtest.TypeOp)), abi.CodeUnknownImport,
+			"sock_open",
+		},
+		{
+			"wrong type of ours", importing(wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)), abi.CodeUnknownImport,
+			"cruster.sleep as (i64), but it is (i32, i32) → i32",
+		},
+		{
+			"wrong type of WASI", importing(wasmtest.WASI("proc_exit", wasmtest.TypeStrange)), abi.CodeUnknownImport,
+			"proc_exit as (i64)",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +78,12 @@ func TestAccept(t *testing.T) {
 		says   string
 	}{
 		{"at the limits", wasm.Config{MaxModuleSize: int64(len(large)), MemoryLimit: 1025 << 16}, large, "", ""},
-		{"too large", wasm.Config{MaxModuleSize: 100_000}, make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
+		{
+			"too large",
+			wasm.Config{MaxModuleSize: 100_000},
+			make([]byte, 100_001), abi.CodeModuleTooLarge,
+			"100001 bytes",
+		},
 		{"too much memory", wasm.Config{}, large, abi.CodeModuleMemory, "65600 KiB"},
 		{"a program", wasm.Config{}, wasmtest.Module{Main: true}.Assemble(), abi.CodeMissingExport, "is a program"},
 		{"no module", wasm.Config{}, []byte("garbage"), abi.CodeNotWasm, "header"},
@@ -97,7 +117,9 @@ func TestTruncatedModules(t *testing.T) {
 	r := newRuntime(t, wasm.Config{})
 	for n := 0; n < len(initLoopBinary); n += 1 + n/50 { // close at first, where the sections are small
 		_, err := r.Compile(context.Background(), initLoopBinary[:n])
-		require.Contains(t, []abi.Code{abi.CodeNotWasm, abi.CodeMissingExport}, abi.CodeOf(err), "cut at %d: %v", n, err)
+		require.Contains(
+			t, []abi.Code{abi.CodeNotWasm, abi.CodeMissingExport}, abi.CodeOf(err), "cut at %d: %v", n, err,
+		)
 		requirePlain(t, err)
 	}
 }

@@ -9,12 +9,11 @@ import (
 
 // # Sharing the cores
 //
-// Native guest code occupies a processor of Go's scheduler. The scheduler takes it away after
-// ten milliseconds, and puts the goroutine behind all others that want to run. So with 64 guests that
-// compute, everything else waits for 64 turns of ten milliseconds whenever it has waited for
-// anything: for a message of the network, a commit, a lock. A call takes tens of such waits, and the host
-// stands still although it runs. And as long as there is always a guest to run, the network is polled
-// every ten milliseconds only.
+// Native guest code occupies a processor of Go's scheduler. The scheduler takes it away after ten milliseconds, and
+// puts the goroutine behind all others that want to run. So with 64 guests that compute, everything else waits for 64
+// turns of ten milliseconds whenever it has waited for anything: for a message of the network, a commit, a lock. A call
+// takes tens of such waits, and the host stands still although it runs. And as long as there is always a guest to run,
+// the network is polled every ten milliseconds only.
 //
 // So guests are not left to the scheduler alone:
 //
@@ -68,8 +67,8 @@ type computing struct {
 	since   time.Duration // how much it was when it got the place
 }
 
-// shareCores has a guest that computes leave room for others. The slice is the time of its
-// last one. It reports whether others may have run meanwhile.
+// shareCores has a guest that computes leave room for others. The slice is the time of its last one. It reports whether
+// others may have run meanwhile.
 func (i *Instance) shareCores(ctx context.Context, slice time.Duration) (shared bool) {
 	c := &i.computing
 	c.total += min(slice, longSlice) // it may have waited for the host in it

@@ -26,9 +26,8 @@ func (c *quickClock) Now() time.Time {
 	return time.UnixMilli(0).Add(time.Duration(c.readings.Add(1)) * time.Millisecond)
 }
 
-// TestGuestsThatComputeLeaveACore: of guests that compute for long all but one fewer than
-// there are processors wait, and each of them gets its turn. A guest that waits for the host
-// blocks no other.
+// TestGuestsThatComputeLeaveACore: of guests that compute for long all but one fewer than there are processors wait,
+// and each of them gets its turn. A guest that waits for the host blocks no other.
 func TestGuestsThatComputeLeaveACore(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{Clock: &quickClock{Clock: clockwork.NewRealClock()}})
@@ -37,7 +36,8 @@ func TestGuestsThatComputeLeaveACore(t *testing.T) {
 	rounds := wasmtest.Join(
 		[]byte{0x03, 0x40},                          // loop
 		wasmtest.I32Const(500_000), []byte{0x21, 0}, // local.set 0
-		[]byte{0x03, 0x40, 0x20, 0}, wasmtest.I32Const(1), []byte{0x6b, 0x22, 0, 0x0d, 0, 0x0b}, // loop: local.tee 0 (local.get 0 - 1), br_if
+		// loop: local.tee 0 (local.get 0 - 1), br_if
+		[]byte{0x03, 0x40, 0x20, 0}, wasmtest.I32Const(1), []byte{0x6b, 0x22, 0, 0x0d, 0, 0x0b},
 		wasmtest.I32Const(0), wasmtest.I32Const(0), wasmtest.Call(0), []byte{0x1a}, // drop
 		[]byte{0x0c, 0, 0x0b}, wasmtest.Unreachable, // br; end
 	)
@@ -90,8 +90,7 @@ func TestGuestsThatComputeLeaveACore(t *testing.T) {
 	require.Zero(t, r.Stats().Waiting)
 }
 
-// TestPlacesOfGuestsThatSpin: the guests that spin beyond the places wait, and end with their
-// call all the same.
+// TestPlacesOfGuestsThatSpin: the guests that spin beyond the places wait, and end with their call all the same.
 func TestPlacesOfGuestsThatSpin(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{Clock: &quickClock{Clock: clockwork.NewRealClock()}})

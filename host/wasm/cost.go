@@ -16,7 +16,9 @@ const (
 func CompileCost(content []byte) int64 {
 	cost := int64(len(content)) * compileBytesPerByte
 	if m, err := binary.Parse(content); err == nil {
-		cost += int64(m.Functions())*compileBytesPerFunction + int64(m.Elements())*compileBytesPerElement + m.MemoryFromTheStart()
+		cost += int64(
+			m.Functions(),
+		)*compileBytesPerFunction + int64(m.Elements())*compileBytesPerElement + m.MemoryFromTheStart()
 	}
 	return cost
 }

@@ -43,7 +43,10 @@ func TestBacktracesHaveNames(t *testing.T) {
 	t.Parallel()
 	names := wasmtest.Vector(wasmtest.Join(wasmtest.U32(2), wasmtest.String("the_culprit")))
 	section := wasmtest.Section(0, wasmtest.Join(wasmtest.String("name"), []byte{1}, wasmtest.U32(len(names)), names))
-	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Join(wasmtest.Module{Start: wasmtest.Unreachable}.Assemble(), section))
+	m := compile(
+		t, newRuntime(t, wasm.Config{}),
+		wasmtest.Join(wasmtest.Module{Start: wasmtest.Unreachable}.Assemble(), section),
+	)
 	_, err := instantiate(t, m, wasm.World{}).Start(context.Background(), nil)
 	require.Contains(t, requireTrap(t, err, abi.CodeGuestTrap).Backtrace, "the_culprit")
 }

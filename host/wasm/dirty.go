@@ -9,18 +9,17 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// The engine keeps the file descriptors of an instance, and a guest can close and
-// renumber them. A reset does not bring them back. So a machine whose guest has
-// called a function of WASI that could change them is marked, and not used again.
+// The engine keeps the file descriptors of an instance, and a guest can close and renumber them. A reset does not bring
+// them back. So a machine whose guest has called a function of WASI that could change them is marked, and not used
+// again.
 
 // dirtyListenerFactory listens to calls of functions that make an instance dirty.
 type dirtyListenerFactory struct{}
 
 var _ experimental.FunctionListenerFactory = dirtyListenerFactory{}
 
-// pureImports are the functions that change nothing outside of the guest's memory:
-// standard input is empty, the other streams are ours, and flags mean nothing to
-// them.
+// pureImports are the functions that change nothing outside of the guest's memory: standard input is empty, the other
+// streams are ours, and flags mean nothing to them.
 var pureImports = map[string]bool{
 	"args_get":            true,
 	"args_sizes_get":      true,
@@ -71,6 +70,5 @@ func (dirtyListener) After(ctx context.Context, _ api.Module, _ api.FunctionDefi
 	}
 }
 
-// Abort implements [experimental.FunctionListener]. A call that did not return is the
-// end of its instance.
+// Abort implements [experimental.FunctionListener]. A call that did not return is the end of its instance.
 func (dirtyListener) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}

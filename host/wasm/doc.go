@@ -1,7 +1,6 @@
-// Package wasm runs guest modules. It is the only package that imports the Wasm
-// engine (wazero). Of Cruster it imports abi, host/timelimit and two packages below it: binary
-// parses, validates and rewrites binaries without the engine, and symbolize says for error reports
-// where in its source a guest was. It knows nothing of journals, executions or stores.
+// Package wasm runs guest modules. It is the only package that imports the Wasm engine (wazero). Of Cruster it imports
+// abi, host/timelimit and two packages below it: binary parses, validates and rewrites binaries without the engine, and
+// symbolize says for error reports where in its source a guest was. It knows nothing of journals, executions or stores.
 //
 // # From a binary to an instance
 //
@@ -12,20 +11,18 @@
 //
 // # Images and pools
 //
-// A module initialises itself once. Its memory and globals are then the image that
-// all its instances begin with (image.go), with random generators of their own
-// (generators.go). An instance is made of a machine (machine.go), which is reset when
-// the instance is closed, and waits in the module's pool (pool.go) for the next one.
+// A module initialises itself once. Its memory and globals are then the image that all its instances begin with
+// (image.go), with random generators of their own (generators.go). An instance is made of a machine (machine.go), which
+// is reset when the instance is closed, and waits in the module's pool (pool.go) for the next one.
 //
 // # World and Turn
 //
-// A [World] is what one instance can observe: the Cruster imports (imports.go)
-// and a WASI preview 1 whose clock, random source, sleep and standard streams are
-// the world's (wasi.go). Two instances of a module whose worlds give the same
+// A [World] is what one instance can observe: the Cruster imports (imports.go) and a WASI preview 1 whose clock, random
+// source, sleep and standard streams are the world's (wasi.go). Two instances of a module whose worlds give the same
 // answers behave the same.
 //
-// A [Turn] is one call into the guest: [Instance.Start] or [Instance.Resume].
-// Between turns an instance holds no goroutine.
+// A [Turn] is one call into the guest: [Instance.Start] or [Instance.Resume]. Between turns an instance holds no
+// goroutine.
 //
 // # Failures
 //

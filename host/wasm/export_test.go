@@ -77,7 +77,8 @@ func PagesWritten(i *Instance) (pages int) {
 	const page = 4 << 10
 	memory, content := i.linear.bytes(), i.machine.image.content()
 	for at := 0; at < len(memory); at += page {
-		if at >= len(content) && !allZero(memory[at:at+page]) || at < len(content) && !bytes.Equal(memory[at:at+page], content[at:at+page]) {
+		if at >= len(content) && !allZero(memory[at:at+page]) ||
+			at < len(content) && !bytes.Equal(memory[at:at+page], content[at:at+page]) {
 			pages++
 		}
 	}

@@ -11,10 +11,9 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary"
 )
 
-// A guest is given fuel in slices. When one is used up, the guest calls the host: that is
-// where Go's scheduler and garbage collector get their turn, and where a guest is
-// stopped. The largest slice takes some five microseconds of ordinary code. Code that waits for
-// memory all the time takes a hundred times as long, so the slices follow the clock:
+// A guest is given fuel in slices. When one is used up, the guest calls the host: that is where Go's scheduler and
+// garbage collector get their turn, and where a guest is stopped. The largest slice takes some five microseconds of
+// ordinary code. Code that waits for memory all the time takes a hundred times as long, so the slices follow the clock:
 // they are halved as long as one takes too long.
 const (
 	largestSlice  = 100_000
@@ -25,13 +24,17 @@ const (
 // exportRefuel builds the module that rewritten guests call when their fuel is out. An upload may
 // not import it.
 func exportRefuel(b wazero.HostModuleBuilder) {
-	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-		ctx.Value(instanceKey{}).(*Instance).refuel(ctx, mod, int32(uint32(stack[0])))
-	}), []api.ValueType{api.ValueTypeI32}, nil).Export(binary.FuelFunction)
+	b.NewFunctionBuilder().WithGoModuleFunction(
+		api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+			ctx.Value(instanceKey{}).(*Instance).refuel(ctx, mod, int32(uint32(stack[0])))
+		}),
+		[]api.ValueType{api.ValueTypeI32},
+		nil,
+	).Export(binary.FuelFunction)
 }
 
-// refuel gives a guest that has used up its fuel the next slice, or ends it. It is told where in its function a Go guest
-// is: see [binary.PlaceOf].
+// refuel gives a guest that has used up its fuel the next slice, or ends it. It is told where in its function a Go
+// guest is: see [binary.PlaceOf].
 //
 // A guest is given no more than the limit, slice by slice. So it gets here with more than that at
 // the first check behind the limit, and this is the same check whatever the slices were: a guest's
@@ -86,8 +89,7 @@ func (i *Instance) renewFuel() {
 	}
 }
 
-// startFuel begins to count for a call of the guest, which may use this much; zero is
-// no limit.
+// startFuel begins to count for a call of the guest, which may use this much; zero is no limit.
 func (i *Instance) startFuel(limit int64) {
 	i.fuelGranted, i.fuelLimit, i.fuelSlice = 0, limit, smallestSlice
 	i.fuelFilled = i.module.runtime.cfg.Clock.Now()

@@ -30,7 +30,9 @@ func longGuests() map[string]wasmtest.Module {
 		"straight code": {Start: wasmtest.Join(repeat(140_000, square), park)},
 		"a long range": {
 			Pages: 1000,
-			Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.I32Const(60<<20), []byte{0xfc, 11, 0}, park),
+			Start: wasmtest.Join(
+				wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.I32Const(60<<20), []byte{0xfc, 11, 0}, park,
+			),
 		},
 	}
 }
@@ -55,8 +57,7 @@ func TestNoGuestKeepsTheHostWaiting(t *testing.T) {
 	}
 }
 
-// TestFuelLimit gives guests less than they need. They end where they would on any host,
-// for good.
+// TestFuelLimit gives guests less than they need. They end where they would on any host, for good.
 func TestFuelLimit(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})
@@ -86,11 +87,15 @@ func TestEveryCycleIsStopped(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})
 	for name, code := range map[string][]byte{
-		"a branch":                   {0x03, 0x40, 0x0c, 0, 0x0b},
-		"a table of branches":        {0x03, 0x40, 0x20, 0, 0x0e, 1, 0, 0, 0x0b},
-		"a switch of nothing":        {0x03, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 0, 0x0b, 0x0c, 0, 0x0b},
-		"a switch of two":            {0x03, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 1, 0x0b, 0x0c, 1, 0x0b, 0x0c, 0, 0x0b},
-		"a switch that falls out":    {0x03, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 1, 0x0b, 0x0b, 0x0c, 0, 0x0b},
+		"a branch":            {0x03, 0x40, 0x0c, 0, 0x0b},
+		"a table of branches": {0x03, 0x40, 0x20, 0, 0x0e, 1, 0, 0, 0x0b},
+		"a switch of nothing": {0x03, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 0, 0x0b, 0x0c, 0, 0x0b},
+		"a switch of two": {
+			0x03, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 1, 0x0b, 0x0c, 1, 0x0b, 0x0c, 0, 0x0b,
+		},
+		"a switch that falls out": {
+			0x03, 0x40, 0x02, 0x40, 0x02, 0x40, 0x20, 0, 0x0e, 1, 0, 1, 0x0b, 0x0b, 0x0c, 0, 0x0b,
+		},
 		"a branch in an if":          {0x03, 0x40, 0x41, 1, 0x04, 0x40, 0x0c, 1, 0x0b, 0x0b},
 		"a branch in an else":        {0x03, 0x40, 0x41, 0, 0x04, 0x40, 0x05, 0x0c, 1, 0x0b, 0x0b},
 		"br_if":                      {0x03, 0x40, 0x41, 1, 0x0d, 0, 0x0b},
@@ -153,18 +158,22 @@ func TestFuelIsOutOfReach(t *testing.T) {
 	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err), "%v", err)
 }
 
-// BenchmarkCollector measures how long stopping the world takes while a guest computes
-// without a pause. "nothing" is the machine itself. A guest that chases pointers through
-// memory that no cache holds is the slowest code that there is.
+// BenchmarkCollector measures how long stopping the world takes while a guest computes without a pause. "nothing" is
+// the machine itself. A guest that chases pointers through memory that no cache holds is the slowest code that there
+// is.
 func BenchmarkCollector(b *testing.B) {
 	guests := longGuests()
 	guests["nothing"] = wasmtest.Module{}
 	guests["cache misses"] = wasmtest.Module{
 		Pages: 1000, Locals: 2,
 		// at = (at * 1664525 + 1013904223) & (2^25 - 4); at ^= memory[at]: each waits for the one before.
-		Start: wasmtest.Join([]byte{0x03, 0x40, 0x20, 1}, wasmtest.I32Const(1664525), []byte{0x6c}, wasmtest.I32Const(1013904223), []byte{0x6a},
+		Start: wasmtest.Join(
+			[]byte{0x03, 0x40, 0x20, 1}, wasmtest.I32Const(1664525), []byte{0x6c}, wasmtest.I32Const(1013904223),
+			[]byte{0x6a},
 			wasmtest.I32Const(1<<25-4), []byte{0x71, 0x22, 1, 0x28, 2, 0, 0x20, 1, 0x73, 0x21, 1},
-			[]byte{0x20, 2}, wasmtest.I32Const(1), []byte{0x6a, 0x22, 2}, wasmtest.I32Const(2_000_000), []byte{0x48, 0x0d, 0, 0x0b}, wasmtest.I32Const(abi.StatusParked)),
+			[]byte{0x20, 2}, wasmtest.I32Const(1), []byte{0x6a, 0x22, 2}, wasmtest.I32Const(2_000_000),
+			[]byte{0x48, 0x0d, 0, 0x0b}, wasmtest.I32Const(abi.StatusParked),
+		),
 	}
 	for name, m := range guests {
 		b.Run(name, func(b *testing.B) {
@@ -186,7 +195,9 @@ func BenchmarkCollector(b *testing.B) {
 			waits := stopTheWorld(b)
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(slice, "µs-slice")
-			for name, at := range map[string]int{"µs-median": len(waits) / 2, "µs-p90": len(waits) * 9 / 10, "µs-longest": len(waits) - 1} {
+			for name, at := range map[string]int{
+				"µs-median": len(waits) / 2, "µs-p90": len(waits) * 9 / 10, "µs-longest": len(waits) - 1,
+			} {
 				b.ReportMetric(float64(waits[at].Nanoseconds())/1e3, name)
 			}
 			cancel()
@@ -195,8 +206,8 @@ func BenchmarkCollector(b *testing.B) {
 	}
 }
 
-// timeOfASlice is how long a guest computes between two calls of the host, on average, in
-// the fastest of some turns. On a machine that others use, stopping the world takes longer.
+// timeOfASlice is how long a guest computes between two calls of the host, on average, in the fastest of some turns. On
+// a machine that others use, stopping the world takes longer.
 func timeOfASlice(b *testing.B, m *wasm.Module) float64 {
 	b.Helper()
 	fastest := time.Hour

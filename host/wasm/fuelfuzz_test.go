@@ -15,8 +15,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// writer writes a program that its choices decide. Whatever they are, it is valid and ends:
-// loops count down, and only the first function makes calls.
+// writer writes a program that its choices decide. Whatever they are, it is valid and ends: loops count down, and only
+// the first function makes calls.
 type writer struct {
 	choices []byte
 	depth   int   // of blocks that are open
@@ -27,8 +27,7 @@ type writer struct {
 	code    []byte
 }
 
-// Locals of a function: its parameter, four to compute with, and one for each loop that is
-// open.
+// Locals of a function: its parameter, four to compute with, and one for each loop that is open.
 const (
 	plainLocals = 5
 	maxLoops    = 3
@@ -221,7 +220,11 @@ func (w *writer) call() {
 func (w *writer) entry() {
 	switch w.choose(32) {
 	case 0:
-		w.number([]int32{w.lead - 1, w.lead + 1, w.lead + 255, w.lead + 256, w.lead + 1023, w.lead + 1024, 0, -1, math.MinInt32}[w.choose(9)])
+		w.number(
+			[]int32{
+				w.lead - 1, w.lead + 1, w.lead + 255, w.lead + 256, w.lead + 1023, w.lead + 1024, 0, -1, math.MinInt32,
+			}[w.choose(9)],
+		)
 	case 1:
 		w.get()
 	case 2:
@@ -240,7 +243,10 @@ func (w *writer) entry() {
 func (w *writer) table() (table, elements []byte) {
 	self := wasmtest.Self(1)
 	segment := func(at int32, functions int) []byte {
-		return wasmtest.Join([]byte{0}, wasmtest.I32Const(at), []byte{0x0b}, wasmtest.U32(functions), bytes.Repeat([]byte{self}, functions))
+		return wasmtest.Join(
+			[]byte{0}, wasmtest.I32Const(at), []byte{0x0b}, wasmtest.U32(functions),
+			bytes.Repeat([]byte{self}, functions),
+		)
 	}
 	if w.lead == 0 {
 		return wasmtest.Vector([]byte{0x70, 0, 2}), wasmtest.Vector(segment(0, 1))
@@ -284,8 +290,8 @@ func randomProgram(choices []byte) []byte {
 	}.Assemble()
 }
 
-// requireSameWithFuel runs a program as it is and metered, and compares all that can be
-// seen. It reports whether the program came to its end.
+// requireSameWithFuel runs a program as it is and metered, and compares all that can be seen. It reports whether the
+// program came to its end.
 func requireSameWithFuel(t testing.TB, plain, metered *wasm.Runtime, program []byte) (returned bool) {
 	t.Helper()
 	free, err := plain.CompileChanged(program, func([]byte) []byte { return program })

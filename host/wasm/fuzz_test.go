@@ -20,7 +20,10 @@ func FuzzCompile(f *testing.F) {
 		{},
 		{Pages: 3, Init: []byte{}},
 		{Imports: output, Describe: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(8), wasmtest.Call(0))},
-		{Table: wasmtest.Vector([]byte{0x70, 0, 1}), Start: wasmtest.Join([]byte{0xd0, 0x70}, wasmtest.I32Const(1), []byte{0xfc, 0x0f, 0x00})},
+		{
+			Table: wasmtest.Vector([]byte{0x70, 0, 1}),
+			Start: wasmtest.Join([]byte{0xd0, 0x70}, wasmtest.I32Const(1), []byte{0xfc, 0x0f, 0x00}),
+		},
 		{Init: []byte{0x01}, StartFunction: true},
 		{
 			Start: wasmtest.Join(wasmtest.I32Const(3), wasmtest.Call(wasmtest.Self(0))),

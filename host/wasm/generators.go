@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 )
 
-// A generator is a place in guest memory that holds the state of one of Go's
-// ChaCha8 generators (package internal/chacha8rand of its library):
+// A generator is a place in guest memory that holds the state of one of Go's ChaCha8 generators (package
+// internal/chacha8rand of its library):
 //
 //	buf  [32]uint64  the block that was computed from the seed
 //	seed [4]uint64
@@ -46,9 +46,8 @@ const (
 
 var errTooManyGenerators = errors.New("its memory looks too much like random generators")
 
-// findGenerators compares the memories of two instances that were initialised
-// with different random bytes, and finds the generators in what differs. That a
-// place holds a generator is certain: its block is what its seed yields, in both
+// findGenerators compares the memories of two instances that were initialised with different random bytes, and finds
+// the generators in what differs. That a place holds a generator is certain: its block is what its seed yields, in both
 // memories.
 func findGenerators(one, two []byte) ([]generator, error) {
 	var found []generator
@@ -93,7 +92,9 @@ func looksLikeGenerator(one, two []byte, at int) bool {
 }
 
 func generatorCounters(memory []byte) (i, n, c uint32) {
-	return binary.LittleEndian.Uint32(memory[generatorI:]), binary.LittleEndian.Uint32(memory[generatorN:]), binary.LittleEndian.Uint32(memory[generatorC:])
+	return binary.LittleEndian.Uint32(
+		memory[generatorI:],
+	), binary.LittleEndian.Uint32(memory[generatorN:]), binary.LittleEndian.Uint32(memory[generatorC:])
 }
 
 // isGenerator computes the block from the seed and compares it with the one in memory.

@@ -31,8 +31,7 @@ func putGenerator(memory []byte, seed byte, used int) {
 	binary.LittleEndian.PutUint32(memory[generatorC:], uint32(block*4))
 }
 
-// TestGeneratorsAreFound puts generators into two memories that otherwise hold the
-// same noise, and looks for them.
+// TestGeneratorsAreFound puts generators into two memories that otherwise hold the same noise, and looks for them.
 func TestGeneratorsAreFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,9 +15,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestSpinningGuestsDoNotStopOthers lets more guests spin than there are
-// processors. Others must finish meanwhile, and so must the garbage collector,
-// which waits for every goroutine to reach a safe point.
+// TestSpinningGuestsDoNotStopOthers lets more guests spin than there are processors. Others must finish meanwhile, and
+// so must the garbage collector, which waits for every goroutine to reach a safe point.
 func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))

@@ -9,16 +9,15 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// handles are the exports of a machine that turns call. The engine allots a stack to each,
-// ten kilobytes that grow with the depth of the calls and do not shrink. They stay with a
-// machine that rests: made anew for every step, they would be half of all that the host
-// allocates.
+// handles are the exports of a machine that turns call. The engine allots a stack to each, ten kilobytes that grow with
+// the depth of the calls and do not shrink. They stay with a machine that rests: made anew for every step, they would
+// be half of all that the host allocates.
 type handles struct {
 	start, resume, query api.Function // nil until they are called
 }
 
-// maxKeptStack bounds the stack that a machine at rest keeps for an export. A recursion may
-// need a hundred megabytes, and the next guest need not pay for it.
+// maxKeptStack bounds the stack that a machine at rest keeps for an export. A recursion may need a hundred megabytes,
+// and the next guest need not pay for it.
 const maxKeptStack = 64 << 10
 
 // of finds an export; nil if there is none.
@@ -81,8 +80,8 @@ func (i *Instance) admitStack() {
 // unusedStack is memory that was admitted for stacks which are gone.
 func (i *Instance) unusedStack() int64 { return max(0, i.stackAdmitted-i.machine.handles.grown()) }
 
-// stackOf is the size of the stack that the engine has allotted to a handle. The engine does
-// not tell, so this looks: if there is nothing to be seen, the size could be anything.
+// stackOf is the size of the stack that the engine has allotted to a handle. The engine does not tell, so this looks:
+// if there is nothing to be seen, the size could be anything.
 func stackOf(f api.Function) int {
 	const unknown = maxKeptStack + 1
 	v := reflect.ValueOf(f)

@@ -22,7 +22,8 @@ func recursingModule() wasmtest.Module {
 	return wasmtest.Module{
 		Start: wasmtest.Join(localGet, self, wasmtest.I32Const(abi.StatusParked), []byte{0x6a}),
 		Extra: wasmtest.Join(localGet, []byte{0x45, 0x04, 0x7f}, wasmtest.I32Const(0), []byte{0x05},
-			localGet, wasmtest.I32Const(1), []byte{0x6b}, self, []byte{0x0b}), // if it is 0 then 0, else itself of one less
+			// if it is 0 then 0, else itself of one less
+			localGet, wasmtest.I32Const(1), []byte{0x6b}, self, []byte{0x0b}),
 	}
 }
 
@@ -51,8 +52,8 @@ func TestStacksOfMachinesAtRest(t *testing.T) {
 	require.Equal(t, first, recurse(10))
 }
 
-// TestStacksTakeMemory has a guest recurse until its stack has megabytes. That is memory of
-// the host, and a guest for which there is none is stopped.
+// TestStacksTakeMemory has a guest recurse until its stack has megabytes. That is memory of the host, and a guest for
+// which there is none is stopped.
 func TestStacksTakeMemory(t *testing.T) {
 	t.Parallel()
 	m := recursing(t)
@@ -79,7 +80,8 @@ func TestStacksTakeMemory(t *testing.T) {
 func TestMemoryGrowsIntoThatOfStacks(t *testing.T) {
 	t.Parallel()
 	module := recursingModule()
-	module.Resume = wasmtest.Join(wasmtest.I32Const(16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)) // memory.grow, drop
+	// memory.grow, drop
+	module.Resume = wasmtest.Join(wasmtest.I32Const(16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked))
 	m := compile(t, newRuntime(t, wasm.Config{}), module.Assemble())
 	host := &memory{total: 1 << 30}
 	i := instantiate(t, m, wasm.World{Memory: host})

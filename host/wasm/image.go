@@ -14,8 +14,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// image is the state of an instance that has initialised itself: what every other
-// instance of the module begins with.
+// image is the state of an instance that has initialised itself: what every other instance of the module begins with.
 //
 // # Invisible to a guest
 //
@@ -28,14 +27,13 @@ import (
 // remain the values that initialisation itself derived from random numbers: the hash keys of maps,
 // which must not change because there are maps that were built with them.
 //
-// A module that reads the wall clock in its initialisation, or draws random numbers
-// there that we do not find again as the seed of a generator, has no image: each of
-// its instances initialises itself in its own world.
+// A module that reads the wall clock in its initialisation, or draws random numbers there that we do not find again as
+// the seed of a generator, has no image: each of its instances initialises itself in its own world.
 //
 // # The limit of memory
 //
-// A module that has asked for more memory than the limit while it initialised itself
-// knows the limit. Its image is for instances with this limit alone.
+// A module that has asked for more memory than the limit while it initialised itself knows the limit. Its image is for
+// instances with this limit alone.
 type image struct {
 	size       uint64
 	globals    []uint64
@@ -77,9 +75,8 @@ type imaging struct {
 	err   error
 }
 
-// image returns the image for instances with this limit of memory. Nil says that the
-// module has none. All that ask at the same time share one attempt, which goes on
-// even if all of them stop waiting.
+// image returns the image for instances with this limit of memory. Nil says that the module has none. All that ask at
+// the same time share one attempt, which goes on even if all of them stop waiting.
 func (m *Module) image(ctx context.Context, limit int64) (*image, error) {
 	m.images.mu.Lock()
 	if img := m.images.any; img != nil && img.size <= uint64(limit) {
@@ -103,9 +100,13 @@ func (m *Module) image(ctx context.Context, limit int64) (*image, error) {
 		return attempt.image, attempt.err
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			return nil, &Trap{Err: abi.Errorf(abi.CodeGuestTimeout, "the module did not initialise itself before the deadline")}
+			return nil, &Trap{
+				Err: abi.Errorf(abi.CodeGuestTimeout, "the module did not initialise itself before the deadline"),
+			}
 		}
-		return nil, &Trap{Err: abi.Errorf(abi.CodeGuestTimeout, "the caller gave up before the module had initialised itself")}
+		return nil, &Trap{
+			Err: abi.Errorf(abi.CodeGuestTimeout, "the caller gave up before the module had initialised itself"),
+		}
 	}
 }
 
@@ -138,9 +139,10 @@ func (m *Module) closeImages() {
 	m.images.any = nil
 }
 
-// newImage initialises the module twice and makes an image of the first of the two. If one of them fails, whatever the reason, nothing
-// is known: the next instance tries again. A failure that counted as "no image" would have instances initialise themselves on
-// the host where it happened, because of its load or its memory, and begin with the image on others: these would replay a journal otherwise.
+// newImage initialises the module twice and makes an image of the first of the two. If one of them fails, whatever the
+// reason, nothing is known: the next instance tries again. A failure that counted as "no image" would have instances
+// initialise themselves on the host where it happened, because of its load or its memory, and begin with the image on
+// others: these would replay a journal otherwise.
 func (m *Module) newImage(limit int64) (*image, error) {
 	one, err := m.initializeNeutral(context.WithoutCancel(m.runtime.life), World{MemoryLimit: limit}, 0)
 	if err != nil {
@@ -164,11 +166,13 @@ func (m *Module) newImage(limit int64) (*image, error) {
 }
 
 func (m *Module) noImage(reason error) {
-	m.runtime.cfg.Logger.Info("instances of the module initialise themselves, which takes long", "module", m.digest, "reason", reason)
+	m.runtime.cfg.Logger.Info(
+		"instances of the module initialise themselves, which takes long", "module", m.digest, "reason", reason,
+	)
 }
 
-// initializeNeutral makes an instance that has initialised itself while the clock
-// stood still. It drew the random numbers of this seed.
+// initializeNeutral makes an instance that has initialised itself while the clock stood still. It drew the random
+// numbers of this seed.
 func (m *Module) initializeNeutral(ctx context.Context, world World, seed byte) (*Instance, error) {
 	if err := m.acquire(); err != nil {
 		return nil, err
@@ -182,8 +186,8 @@ func (m *Module) initializeNeutral(ctx context.Context, world World, seed byte) 
 	return i, nil
 }
 
-// takeImageLocked compares two instances that differ in their random numbers alone.
-// The error says why what one of them holds cannot be the state of others.
+// takeImageLocked compares two instances that differ in their random numbers alone. The error says why what one of them
+// holds cannot be the state of others.
 func (i *Instance) takeImageLocked(other *Instance) (*image, error) {
 	switch {
 	case i.machine.dirty || other.machine.dirty:

@@ -40,7 +40,9 @@ func (f *imageFile) fill(memory []byte) error {
 			}
 		}
 	}
-	_, err := unix.FcntlInt(uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+	_, err := unix.FcntlInt(
+		uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE|unix.F_SEAL_SEAL,
+	)
 	if err == nil && len(memory) > 0 {
 		f.view, err = unix.Mmap(f.fd, 0, len(memory), unix.PROT_READ, unix.MAP_PRIVATE)
 	}
@@ -62,8 +64,7 @@ func (f *imageFile) close() {
 	_ = unix.Close(f.fd)
 }
 
-// forget drops all that was written to a mapping: it shows the image again, or
-// zeros where nothing was mapped.
+// forget drops all that was written to a mapping: it shows the image again, or zeros where nothing was mapped.
 func forget(space []byte) bool {
 	return len(space) == 0 || syscall.Madvise(space, syscall.MADV_DONTNEED) == nil
 }

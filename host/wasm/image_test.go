@@ -56,8 +56,8 @@ func newRuntimeFor(t testing.TB, way string, cfg wasm.Config) *wasm.Runtime {
 	return r
 }
 
-// requireSameStates makes instances in all ways and runs the same steps in them. The
-// states are the same after each step, and again after the instances were used.
+// requireSameStates makes instances in all ways and runs the same steps in them. The states are the same after each
+// step, and again after the instances were used.
 func requireSameStates(t *testing.T, content []byte, limit int64, rounds [][]step) {
 	t.Helper()
 	want := map[string]wasm.State{}
@@ -131,7 +131,11 @@ func TestResetOfGuestsOfTheSDKs(t *testing.T) {
 			t.Parallel()
 			invoke := func(kind, name string) step {
 				return step{kind + name, abi.MustMarshal(&abi.Invocation{
-					Kind: kind, Name: name, Body: abi.MustMarshal(map[string]any{"calls": []any{}, "pages": 100}), Seed: make([]byte, 16), Time: 1e18,
+					Kind: kind,
+					Name: name,
+					Body: abi.MustMarshal(map[string]any{"calls": []any{}, "pages": 100}),
+					Seed: make([]byte, 16),
+					Time: 1e18,
 				})}
 			}
 			workflow, unknown := invoke(abi.InvokeWorkflow, "Everything"), invoke(abi.InvokeActivity, "unknown")
@@ -166,8 +170,8 @@ func TestChanceInActivities(t *testing.T) {
 	}
 }
 
-// TestClockGoesOnAfterTheImage: the wall clock is the world's, and the monotonic one
-// goes on from where initialisation left it.
+// TestClockGoesOnAfterTheImage: the wall clock is the world's, and the monotonic one goes on from where initialisation
+// left it.
 func TestClockGoesOnAfterTheImage(t *testing.T) {
 	t.Parallel()
 	for way, cfg := range ways(0) {
@@ -203,9 +207,8 @@ func TestOwnInit(t *testing.T) {
 	require.False(t, bytes.Equal(before.Memory, wasm.StateOf(i).Memory))
 }
 
-// TestModulesThatInitialiseThemselves have something in their state that must not be
-// the same in all instances, or that a reset does not bring back. Each instance is
-// fresh all the same.
+// TestModulesThatInitialiseThemselves have something in their state that must not be the same in all instances, or that
+// a reset does not bring back. Each instance is fresh all the same.
 func TestModulesThatInitialiseThemselves(t *testing.T) {
 	t.Parallel()
 	const drop = 0x1a
@@ -213,9 +216,13 @@ func TestModulesThatInitialiseThemselves(t *testing.T) {
 	random := wasmtest.WASI("random_get", wasmtest.TypeOp)
 	output := wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)
 	// All of them hand over the first 8 bytes of memory, after they have added one.
-	bump := wasmtest.Join(wasmtest.I32Const(4), wasmtest.I32Const(4), []byte{0x28, 2, 0}, wasmtest.I32Const(1), []byte{0x6a, 0x36, 2, 0})
+	bump := wasmtest.Join(
+		wasmtest.I32Const(4), wasmtest.I32Const(4), []byte{0x28, 2, 0}, wasmtest.I32Const(1), []byte{0x6a, 0x36, 2, 0},
+	)
 	give := func(function byte) []byte {
-		return wasmtest.Join(bump, wasmtest.I32Const(0), wasmtest.I32Const(8), wasmtest.Call(function), wasmtest.I32Const(0))
+		return wasmtest.Join(
+			bump, wasmtest.I32Const(0), wasmtest.I32Const(8), wasmtest.Call(function), wasmtest.I32Const(0),
+		)
 	}
 	for name, c := range map[string]struct {
 		module wasmtest.Module
@@ -227,7 +234,9 @@ func TestModulesThatInitialiseThemselves(t *testing.T) {
 		}, true},
 		"reads the clock": {wasmtest.Module{
 			Imports: []wasmtest.Import{clock, output}, Start: give(1),
-			Init: wasmtest.Join(wasmtest.I32Const(0), []byte{0x42, 0}, wasmtest.I32Const(0), wasmtest.Call(0), []byte{drop}),
+			Init: wasmtest.Join(
+				wasmtest.I32Const(0), []byte{0x42, 0}, wasmtest.I32Const(0), wasmtest.Call(0), []byte{drop},
+			),
 		}, true},
 		"closes a stream": {wasmtest.Module{
 			Imports: []wasmtest.Import{wasmtest.WASI("fd_close", wasmtest.TypeTurn), output}, Start: give(1),
@@ -240,7 +249,9 @@ func TestModulesThatInitialiseThemselves(t *testing.T) {
 		"uses passive segments": {wasmtest.Module{
 			Imports: []wasmtest.Import{output}, Start: give(0),
 			DataCount: []byte{1}, DataSection: wasmtest.Vector([]byte{1, 1, 'a'}),
-			Init: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(0), wasmtest.I32Const(1), []byte{0xfc, 8, 0, 0, 0xfc, 9, 0}),
+			Init: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(0), wasmtest.I32Const(1), []byte{
+				0xfc, 8, 0, 0, 0xfc, 9, 0,
+			}),
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,9 +277,9 @@ func TestModulesThatInitialiseThemselves(t *testing.T) {
 	}
 }
 
-// TestASecondInitialisationThatFailsDecidesNothing: a module whose second initialisation fails, here because of the random numbers of it
-// alone, has no instances. If it had some that initialise themselves, a host on which it fails for reasons of its own, such as a
-// limit of time, would replay a journal otherwise than the host that wrote it.
+// TestASecondInitialisationThatFailsDecidesNothing: a module whose second initialisation fails, here because of the
+// random numbers of it alone, has no instances. If it had some that initialise themselves, a host on which it fails for
+// reasons of its own, such as a limit of time, would replay a journal otherwise than the host that wrote it.
 func TestASecondInitialisationThatFailsDecidesNothing(t *testing.T) {
 	t.Parallel()
 	var first, second [1]byte // that the two initialisations draw
@@ -276,7 +287,9 @@ func TestASecondInitialisationThatFailsDecidesNothing(t *testing.T) {
 	_, _ = mathrand.NewChaCha8([32]byte{1}).Read(second[:])
 	require.NotEqual(t, first, second)
 	draw := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.Call(0), []byte{0x1a})
-	isSecond := wasmtest.Join(wasmtest.I32Const(0), []byte{0x2d, 0, 0}, wasmtest.I32Const(int32(second[0])), []byte{0x46})
+	isSecond := wasmtest.Join(
+		wasmtest.I32Const(0), []byte{0x2d, 0, 0}, wasmtest.I32Const(int32(second[0])), []byte{0x46},
+	)
 	for name, fails := range map[string][]byte{
 		"traps":        {0x04, 0x40, 0x00, 0x0b},
 		"is timed out": {0x04, 0x40, 0x03, 0x40, 0x0c, 0, 0x0b, 0x0b},
@@ -326,7 +339,9 @@ func TestInstancesThatAreNotUsedAgain(t *testing.T) {
 		require.Zero(t, r.Stats().Idle, name)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	i, err := m.Instantiate(ctx, wasm.World{Call: func(context.Context, string, []byte) ([]byte, *abi.Error) { cancel(); return nil, nil }})
+	i, err := m.Instantiate(ctx, wasm.World{
+		Call: func(context.Context, string, []byte) ([]byte, *abi.Error) { cancel(); return nil, nil },
+	})
 	require.NoError(t, err)
 	_, _ = i.Start(ctx, []byte("call x"))
 	require.NoError(t, i.Close())
@@ -334,9 +349,8 @@ func TestInstancesThatAreNotUsedAgain(t *testing.T) {
 	require.Zero(t, r.Stats().Reused)
 }
 
-// TestImageAndMemoryLimit: an instance whose limit is another one than the runtime's
-// has the image if its initialisation did not notice the limit, and one for its own
-// limit if it did.
+// TestImageAndMemoryLimit: an instance whose limit is another one than the runtime's has the image if its
+// initialisation did not notice the limit, and one for its own limit if it did.
 func TestImageAndMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const page = 64 << 10
@@ -370,8 +384,7 @@ func TestImageAndMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestReuseAndMemoryLimit: an instance that was used with one limit is not used again
-// with another.
+// TestReuseAndMemoryLimit: an instance that was used with one limit is not used again with another.
 func TestReuseAndMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const page = 64 << 10

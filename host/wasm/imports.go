@@ -17,26 +17,31 @@ import (
 // maxLogMessage bounds one record of cruster.log; the rest is cut off.
 const maxLogMessage = 64 << 10
 
-// hostFunction is the body of an import. Parameters are i32 numbers in stack,
-// and so is the result. Only the lower halves count: the engine leaves garbage in
-// the upper ones.
+// hostFunction is the body of an import. Parameters are i32 numbers in stack, and so is the result. Only the lower
+// halves count: the engine leaves garbage in the upper ones.
 type hostFunction func(i *Instance, ctx context.Context, memory api.Memory, stack []uint64)
 
 // exportImports builds the module "cruster", once for all instances.
 func exportImports(b wazero.HostModuleBuilder) {
 	export := func(name string, params, results int, f hostFunction) {
 		types := func(n int) []api.ValueType { return bytes.Repeat([]byte{api.ValueTypeI32}, n) }
-		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-			i := ctx.Value(instanceKey{}).(*Instance)
-			if i.phase == phaseInit && name != abi.ImportLog {
-				panic(fault(abi.CodeGuestProtocol, "the module called %s.%s outside of a turn", abi.ImportModule, name))
-			}
-			// A guest need not be out of fuel between two calls.
-			if ctx.Err() != nil {
-				panic(errStopped)
-			}
-			f(i, ctx, mod.Memory(), stack)
-		}), types(params), types(results)).Export(name)
+		b.NewFunctionBuilder().WithGoModuleFunction(
+			api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+				i := ctx.Value(instanceKey{}).(*Instance)
+				if i.phase == phaseInit && name != abi.ImportLog {
+					panic(fault(
+						abi.CodeGuestProtocol, "the module called %s.%s outside of a turn", abi.ImportModule, name,
+					))
+				}
+				// A guest need not be out of fuel between two calls.
+				if ctx.Err() != nil {
+					panic(errStopped)
+				}
+				f(i, ctx, mod.Memory(), stack)
+			}),
+			types(params),
+			types(results),
+		).Export(name)
 	}
 	export(abi.ImportInput, 1, 0, (*Instance).importInput)
 	export(abi.ImportOutput, 2, 0, (*Instance).importOutput)
@@ -153,7 +158,9 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 	defer cancel()
 	guard(func() { reply, failed = i.world.Call(bound, name, body) })
 	if failed == nil && len(reply) > abi.MaxBody {
-		failed = abi.Errorf(abi.CodePayloadTooLarge, "the reply to %s has %d bytes, and %d are allowed", name, len(reply), abi.MaxBody)
+		failed = abi.Errorf(
+			abi.CodePayloadTooLarge, "the reply to %s has %d bytes, and %d are allowed", name, len(reply), abi.MaxBody,
+		)
 	}
 	if failed != nil {
 		stack[0] = i.pendError(failed)
@@ -169,7 +176,9 @@ func (i *Instance) refuse(name string, size uint32, absent bool) *abi.Error {
 	case absent:
 		return abi.Errorf(abi.CodeWrongContext, "%s is not available here", name)
 	case size > abi.MaxBody:
-		return abi.Errorf(abi.CodePayloadTooLarge, "the body of %s has %d bytes, and %d are allowed", name, size, abi.MaxBody)
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "the body of %s has %d bytes, and %d are allowed", name, size, abi.MaxBody,
+		)
 	}
 	return nil
 }
@@ -194,7 +203,10 @@ func readBody(name string, memory api.Memory, ptr, size uint32) []byte {
 }
 
 func badPointer(name string, ptr, size uint32, memory api.Memory) *guestFault {
-	return fault(abi.CodeBadPointer, "the module called %s with %d bytes at %#x, outside of its memory of %d bytes", name, size, ptr, memory.Size())
+	return fault(
+		abi.CodeBadPointer, "the module called %s with %d bytes at %#x, outside of its memory of %d bytes", name, size,
+		ptr, memory.Size(),
+	)
 }
 
 // guestFault is the panic value with which a host function ends the guest.
@@ -210,8 +222,8 @@ func (f *guestFault) Error() string { return f.err.Error() }
 // errStopped is the panic value of a host function if the turn has to end.
 var errStopped = errors.New("the turn is over")
 
-// hostPanic is a failure of the host inside a host function. It has a type of its
-// own so that a bug of the host is never blamed on the guest.
+// hostPanic is a failure of the host inside a host function. It has a type of its own so that a bug of the host is
+// never blamed on the guest.
 type hostPanic struct{ err error }
 
 func (p *hostPanic) Error() string { return p.err.Error() }

@@ -65,7 +65,10 @@ func TestOps(t *testing.T) {
 // TestOperation: a guest reports which operation it begins, and may have its fuel begin anew.
 func TestOperation(t *testing.T) {
 	t.Parallel()
-	work := wasmtest.Join(wasmtest.I32Const(100_000), []byte{0x21, 1, 0x03, 0x40, 0x20, 1}, wasmtest.I32Const(1), []byte{0x6b, 0x22, 1, 0x0d, 0, 0x0b})
+	work := wasmtest.Join(
+		wasmtest.I32Const(100_000), []byte{0x21, 1, 0x03, 0x40, 0x20, 1}, wasmtest.I32Const(1),
+		[]byte{0x6b, 0x22, 1, 0x0d, 0, 0x0b},
+	)
 	report := func(index int32) []byte {
 		return wasmtest.Join(wasmtest.I32Const(index), wasmtest.Call(0), []byte{0x1a})
 	}
@@ -84,7 +87,9 @@ func TestOperation(t *testing.T) {
 		want      abi.Code
 	}{
 		"anew": {operation: func(uint32) (bool, *abi.Error) { return true, nil }},
-		"once": {operation: func(index uint32) (bool, *abi.Error) { return index == 0, nil }, want: abi.CodeGuestTimeout},
+		"once": {
+			operation: func(index uint32) (bool, *abi.Error) { return index == 0, nil }, want: abi.CodeGuestTimeout,
+		},
 		"refused": {operation: func(index uint32) (bool, *abi.Error) {
 			return true, abi.Errorf(abi.CodeBadBody, "there is no operation %d", index)
 		}, want: abi.CodeGuestTimeout},
@@ -126,9 +131,11 @@ func TestImmediateCalls(t *testing.T) {
 func TestFailuresOfTheHostAreNotTheGuests(t *testing.T) {
 	t.Parallel()
 	worlds := map[string]wasm.World{
-		"panic":           {Op: func(string, []byte) (uint32, *abi.Error) { panic("a bug") }},
-		"impossible op":   {Op: func(string, []byte) (uint32, *abi.Error) { return 0, nil }},
-		"panic in Cancel": {Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil }, Cancel: func(uint32) { panic("a bug") }},
+		"panic":         {Op: func(string, []byte) (uint32, *abi.Error) { panic("a bug") }},
+		"impossible op": {Op: func(string, []byte) (uint32, *abi.Error) { return 0, nil }},
+		"panic in Cancel": {
+			Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil }, Cancel: func(uint32) { panic("a bug") },
+		},
 	}
 	for name, world := range worlds {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 type phase int
 
 const (
-	// phaseInit is everything before the first turn: the start function,
-	// _initialize and cruster_abi. Of the imports only log is open.
+	// phaseInit is everything before the first turn: the start function, _initialize and cruster_abi. Of the imports
+	// only log is open.
 	phaseInit phase = iota
 	// phaseReady waits for Start (or describe).
 	phaseReady
@@ -36,21 +36,18 @@ const (
 	phaseDead
 )
 
-// Instance is one running copy of a module. Its methods may be called from any
-// goroutine; turns exclude each other.
+// Instance is one running copy of a module. Its methods may be called from any goroutine; turns exclude each other.
 type Instance struct {
 	module *Module
 	world  World
 
-	// memory mirrors the size of the linear memory, as of the end of the last
-	// turn, so that it can be read during one.
+	// memory mirrors the size of the linear memory, as of the end of the last turn, so that it can be read during one.
 	memory atomic.Int64
 
 	// fuelUsed is the fuel used by the turns so far.
 	fuelUsed atomic.Int64
 
-	// mu is held throughout a turn, also while the engine calls the host
-	// functions, and guards all that follows.
+	// mu is held throughout a turn, also while the engine calls the host functions, and guards all that follows.
 	mu      sync.Mutex
 	phase   phase
 	cause   error         // why the instance is dead
@@ -99,15 +96,12 @@ type Instance struct {
 // errClosed is why a closed instance is dead.
 var errClosed = errors.New("the instance is closed")
 
-// Instantiate makes an instance that sees the given world: its module has
-// initialised itself and the ABI version is right. A module that fails at that is a
-// *Trap with CodeModuleInit or CodeABIVersion.
+// Instantiate makes an instance that sees the given world: its module has initialised itself and the ABI version is
+// right. A module that fails at that is a *Trap with CodeModuleInit or CodeABIVersion.
 //
-// A module that can have an image initialises itself when its first instance is
-// wanted, and not again: further instances begin with the image (see image.go), in
-// memory that is mapped, or in a machine that was used before and is reset. If the
-// world says OwnInit, or the module can have no image, the instance initialises
-// itself in its world.
+// A module that can have an image initialises itself when its first instance is wanted, and not again: further
+// instances begin with the image (see image.go), in memory that is mapped, or in a machine that was used before and is
+// reset. If the world says OwnInit, or the module can have no image, the instance initialises itself in its world.
 func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error) {
 	if err := m.runtime.enter(); err != nil {
 		return nil, err
@@ -126,8 +120,7 @@ func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error
 	}
 }
 
-// imageFor returns the image that an instance in a world begins with; nil if there is
-// none.
+// imageFor returns the image that an instance in a world begins with; nil if there is none.
 func (m *Module) imageFor(ctx context.Context, world World) (*image, error) {
 	if m.template == nil || world.OwnInit {
 		return nil, nil
@@ -166,7 +159,9 @@ func (m *Module) instantiateLikeImage(ctx context.Context, world World, img *ima
 }
 
 // instantiateImage makes an instance out of the image, and lets it enter its world.
-func (m *Module) instantiateImage(ctx context.Context, world World, img *image, enter func(*Instance) error) (*Instance, error) {
+func (m *Module) instantiateImage(
+	ctx context.Context, world World, img *image, enter func(*Instance) error,
+) (*Instance, error) {
 	if err := m.acquire(); err != nil {
 		return nil, err
 	}
@@ -280,7 +275,12 @@ func (i *Instance) initialize(ctx context.Context) error {
 		return err
 	}
 	if v := int32(uint32(version[0])); v != abi.Version {
-		return i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v, abi.Version)})
+		return i.dieLocked(&Trap{
+			Err: abi.Errorf(
+				abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v,
+				abi.Version,
+			),
+		})
 	}
 	i.flushLocked()
 	i.phase = phaseReady
@@ -355,8 +355,8 @@ func (i *Instance) initCalledLocked(ctx, ran context.Context, where string, err 
 	return i.dieLocked(trap)
 }
 
-// Describe runs cruster_describe in an instance of its own and returns the bytes
-// of the manifest, which may be anything of at most abi.MaxBody bytes.
+// Describe runs cruster_describe in an instance of its own and returns the bytes of the manifest, which may be anything
+// of at most abi.MaxBody bytes.
 func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 	i, err := m.Instantiate(ctx, World{})
 	if err != nil {
@@ -385,14 +385,16 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !i.hasOutput {
-		return nil, i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe)})
+		return nil, i.dieLocked(&Trap{
+			Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe),
+		})
 	}
 	i.phase = phaseDone
 	return i.output, nil
 }
 
-// dieLocked makes err the reason for which every later call fails, and gives the
-// memory back. No call of the engine is under way.
+// dieLocked makes err the reason for which every later call fails, and gives the memory back. No call of the engine is
+// under way.
 func (i *Instance) dieLocked(err error) error {
 	i.phase, i.cause = phaseDead, err
 	i.pending, i.output = nil, nil
@@ -426,12 +428,12 @@ func (i *Instance) flushLocked() {
 	i.stderr.flush()
 }
 
-// MemoryBytes is the size of the instance's linear memory after its last turn;
-// zero once it is dead or closed. Memory never shrinks.
+// MemoryBytes is the size of the instance's linear memory after its last turn; zero once it is dead or closed. Memory
+// never shrinks.
 func (i *Instance) MemoryBytes() int64 { return i.memory.Load() }
 
-// Close releases the instance. A turn under way is waited for: end its context
-// to hurry it. Close may be called twice, and after a trap.
+// Close releases the instance. A turn under way is waited for: end its context to hurry it. Close may be called twice,
+// and after a trap.
 func (i *Instance) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

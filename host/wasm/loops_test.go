@@ -33,9 +33,19 @@ func TestAnEndlessLoopShowsItsLines(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
 	for name, function := range map[string]string{
-		"tight": `main\.tight`, "middle": `main\.middle`, "nested": `main\.nested`, "closure": `main\.closure\.func1`, "inlined": `main\.small`,
-		"leaf": `main\.leaf`, "calls": `main\.calls`, "library": `main\.library`, "copies": `main\.copies`, "method": `main\.\(\*walker\)\.method`,
-		"branches": `main\.branches`, "straight": `main\.straight`, "allocates": `main\.allocates`,
+		"tight":     `main\.tight`,
+		"middle":    `main\.middle`,
+		"nested":    `main\.nested`,
+		"closure":   `main\.closure\.func1`,
+		"inlined":   `main\.small`,
+		"leaf":      `main\.leaf`,
+		"calls":     `main\.calls`,
+		"library":   `main\.library`,
+		"copies":    `main\.copies`,
+		"method":    `main\.\(\*walker\)\.method`,
+		"branches":  `main\.branches`,
+		"straight":  `main\.straight`,
+		"allocates": `main\.allocates`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,12 +61,17 @@ func TestAnEndlessLoopShowsItsLines(t *testing.T) {
 			}
 			shown := regexp.MustCompile(`^ \(in ` + called + function + ` \(probe/loops\.go:(\d+)\)(?: < |\)$)`)
 			for n := range int64(25) {
-				_, err := instantiate(t, m, wasm.World{Fuel: 1_000_000 + 6_007*n}).Start(context.Background(), []byte("loop "+name))
+				_, err := instantiate(t, m, wasm.World{Fuel: 1_000_000 + 6_007*n}).Start(
+					context.Background(), []byte("loop "+name),
+				)
 				trap := requireTrap(t, err, abi.CodeGuestTimeout)
 				require.Regexp(t, shown, trap.Place)
 				line, err := strconv.Atoi(shown.FindStringSubmatch(trap.Place)[1])
 				require.NoError(t, err)
-				require.True(t, first <= line && line <= last, "the loop is from %d to %d, and this is shown: %s", first, last, trap.Place)
+				require.True(
+					t, first <= line && line <= last, "the loop is from %d to %d, and this is shown: %s", first, last,
+					trap.Place,
+				)
 			}
 		})
 	}
@@ -73,12 +88,17 @@ func TestAnEmptyLoopShowsItsLines(t *testing.T) {
 		first, last := loopLines(t, name)
 		shown := regexp.MustCompile(`^ \(in ` + function + `probe/loops\.go:(\d+)\) < `)
 		for n := range int64(10) {
-			_, err := instantiate(t, m, wasm.World{Fuel: 1_000_000 + 3*n}).Start(context.Background(), []byte("empty "+name))
+			_, err := instantiate(t, m, wasm.World{Fuel: 1_000_000 + 3*n}).Start(
+				context.Background(), []byte("empty "+name),
+			)
 			trap := requireTrap(t, err, abi.CodeGuestTimeout)
 			require.Regexp(t, shown, trap.Place)
 			line, err := strconv.Atoi(shown.FindStringSubmatch(trap.Place)[1])
 			require.NoError(t, err)
-			require.True(t, first <= line && line <= last, "the loop is from %d to %d, and this is shown: %s", first, last, trap.Place)
+			require.True(
+				t, first <= line && line <= last, "the loop is from %d to %d, and this is shown: %s", first, last,
+				trap.Place,
+			)
 		}
 	}
 }

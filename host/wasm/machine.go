@@ -7,8 +7,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// machine is an instance as the engine knows it. It outlives the [Instance] that
-// runs in it: between two of them it rests in the pool of its module.
+// machine is an instance as the engine knows it. It outlives the [Instance] that runs in it: between two of them it
+// rests in the pool of its module.
 type machine struct {
 	mod     api.Module
 	linear  *linearMemory

@@ -19,8 +19,8 @@ import (
 	"github.com/cruster/cruster/internal/leaktest"
 )
 
-// What TestMain prepares: the guests of testdata, and a compilation cache that
-// all tests share, filled before by scripts/test.sh if CRUSTER_WASM_CACHE names it.
+// What TestMain prepares: the guests of testdata, and a compilation cache that all tests share, filled before by
+// scripts/test.sh if CRUSTER_WASM_CACHE names it.
 var (
 	probeBinary, initLoopBinary, initTwiceBinary []byte
 	cacheDir                                     string
@@ -45,7 +45,9 @@ func TestMain(m *testing.M) {
 }
 
 func buildGuests(dir string) error {
-	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary, "inittwice": &initTwiceBinary} {
+	for name, binary := range map[string]*[]byte{
+		"probe": &probeBinary, "initloop": &initLoopBinary, "inittwice": &initTwiceBinary,
+	} {
 		content, err := buildGuest(dir, name)
 		if err != nil {
 			return err
@@ -57,7 +59,10 @@ func buildGuests(dir string) error {
 
 func buildGuest(dir, name string) ([]byte, error) {
 	file := filepath.Join(dir, name+".wasm")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "./testdata/guests/"+name)
+	build := exec.Command(
+		"go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file,
+		"./testdata/guests/"+name,
+	)
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build guest %s: %w\n%s", name, err, out)

@@ -11,9 +11,8 @@ import (
 // only the touched pages, and closing gives it all back at once, without the garbage collector.
 // Where there is no such reservation it is a slice.
 //
-// The engine calls Free when it closes a module, which a guest can cause in the
-// middle of a turn (proc_exit), while the engine still holds the slice. So
-// Free does nothing, and the instance calls release when the call has returned.
+// The engine calls Free when it closes a module, which a guest can cause in the middle of a turn (proc_exit), while the
+// engine still holds the slice. So Free does nothing, and the instance calls release when the call has returned.
 type linearMemory struct {
 	reserved []byte                 // the reservation, nil if there is none
 	open     uint64                 // bytes of it that can be used
@@ -35,8 +34,8 @@ type linearMemory struct {
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
 
-// withMemory makes the engine take the memory of the module it instantiates from
-// the instance. With an image it begins as the image.
+// withMemory makes the engine take the memory of the module it instantiates from the instance. With an image it begins
+// as the image.
 func (i *Instance) withMemory(ctx context.Context, img *image) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, most uint64) experimental.LinearMemory {
@@ -66,8 +65,8 @@ func (m *Module) memoryLimit(world World) int64 {
 	return max(limit/pageSize*pageSize, m.memory)
 }
 
-// Reallocate makes the memory size bytes long; nil says that there is no room,
-// which the guest sees as a failed memory.grow.
+// Reallocate makes the memory size bytes long; nil says that there is no room, which the guest sees as a failed
+// memory.grow.
 func (m *linearMemory) Reallocate(size uint64) []byte {
 	if m.shrinking {
 		return m.bytes()[:m.floor:m.floor]

@@ -76,10 +76,13 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 		m := compile(t, newRuntime(t, wasm.Config{MemoryLimit: c.runtime}), wasmtest.Module{
 			Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
 			Start: wasmtest.Join(
-				wasmtest.I32Const(0), wasmtest.I32Const(c.pages-1), []byte{0x40, 0, 0x36, 0, 0}, // memory.grow, i32.store
+				// memory.grow, i32.store
+				wasmtest.I32Const(0), wasmtest.I32Const(c.pages-1), []byte{0x40, 0, 0x36, 0, 0},
 				wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0)),
 		}.Assemble())
-		turn, err := instantiate(t, m, wasm.World{MemoryLimit: c.world, MemoryAtLeast: c.atLeast}).Start(context.Background(), nil)
+		turn, err := instantiate(t, m, wasm.World{MemoryLimit: c.world, MemoryAtLeast: c.atLeast}).Start(
+			context.Background(), nil,
+		)
 		require.NoError(t, err)
 		before := int32(binary.LittleEndian.Uint32(turn.Output))
 		require.Equal(t, c.grows, before == 1, "%+v: %d", c, before)
@@ -116,9 +119,9 @@ func requireStarved(t *testing.T, err error, never bool, name string) {
 	require.Contains(t, coded.Hint, "--guest-memory", name)
 }
 
-// TestMemoryThatTheHostDoesNotHave: a guest that asked for more memory than the host had
-// for it has seen something that is no part of its run. Whatever it made of that counts
-// for nothing, also if it went on, and its instance is not used again.
+// TestMemoryThatTheHostDoesNotHave: a guest that asked for more memory than the host had for it has seen something that
+// is no part of its run. Whatever it made of that counts for nothing, also if it went on, and its instance is not used
+// again.
 func TestMemoryThatTheHostDoesNotHave(t *testing.T) {
 	t.Parallel()
 	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}

@@ -4,8 +4,7 @@ package wasm
 
 import "syscall"
 
-// reserve claims address space that cannot be used yet and costs nothing. It
-// returns nil if there is none to be had.
+// reserve claims address space that cannot be used yet and costs nothing. It returns nil if there is none to be had.
 func reserve(size uint64) []byte {
 	if size == 0 {
 		return nil

@@ -31,29 +31,36 @@ func compute(t *testing.T, r *wasm.Runtime, expression, store []byte, size int32
 	return turn.Output
 }
 
-// TestNaNsHaveOneForm computes NaNs in every way that there is. The processor chooses
-// their bits: on amd64 the sign of 0/0 is set, and payloads of operands are kept. A
-// guest sees the same bits everywhere.
+// TestNaNsHaveOneForm computes NaNs in every way that there is. The processor chooses their bits: on amd64 the sign of
+// 0/0 is set, and payloads of operands are kept. A guest sees the same bits everywhere.
 func TestNaNsHaveOneForm(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})
 	const strange32, strange64 = 0xffc0_1234, 0xfff8_0000_0000_5678 // NaNs with a sign and a payload
 	store32, store64, store128 := []byte{0x38}, []byte{0x39}, []byte{0xfd, 0x0b}
-	one32, one64 := binary.LittleEndian.AppendUint32(nil, 0x7fc0_0000), binary.LittleEndian.AppendUint64(nil, 0x7ff8_0000_0000_0000)
+	one32, one64 := binary.LittleEndian.AppendUint32(nil, 0x7fc0_0000), binary.LittleEndian.AppendUint64(
+		nil, 0x7ff8_0000_0000_0000,
+	)
 	for _, op := range []byte{0x8d, 0x8e, 0x8f, 0x90, 0x91} {
 		require.Equal(t, one32, compute(t, r, wasmtest.Join(f32Const(strange32), []byte{op}), store32, 4), "%#x", op)
 	}
 	for _, op := range []byte{0x92, 0x93, 0x94, 0x95, 0x96, 0x97} {
-		require.Equal(t, one32, compute(t, r, wasmtest.Join(f32Const(strange32), f32Const(0), []byte{op}), store32, 4), "%#x", op)
+		require.Equal(
+			t, one32, compute(t, r, wasmtest.Join(f32Const(strange32), f32Const(0), []byte{op}), store32, 4), "%#x", op,
+		)
 	}
 	for _, op := range []byte{0x9b, 0x9c, 0x9d, 0x9e, 0x9f} {
 		require.Equal(t, one64, compute(t, r, wasmtest.Join(f64Const(strange64), []byte{op}), store64, 8), "%#x", op)
 	}
 	for _, op := range []byte{0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5} {
-		require.Equal(t, one64, compute(t, r, wasmtest.Join(f64Const(0), f64Const(strange64), []byte{op}), store64, 8), "%#x", op)
+		require.Equal(
+			t, one64, compute(t, r, wasmtest.Join(f64Const(0), f64Const(strange64), []byte{op}), store64, 8), "%#x", op,
+		)
 	}
 	require.Equal(t, one64, compute(t, r, wasmtest.Join(f64Const(0), f64Const(0), []byte{0xa3}), store64, 8), "0/0")
-	require.Equal(t, one64, compute(t, r, wasmtest.Join(f64Const(math.Float64bits(-1)), []byte{0x9f}), store64, 8), "sqrt(-1)")
+	require.Equal(
+		t, one64, compute(t, r, wasmtest.Join(f64Const(math.Float64bits(-1)), []byte{0x9f}), store64, 8), "sqrt(-1)",
+	)
 	require.Equal(t, one32, compute(t, r, wasmtest.Join(f64Const(strange64), []byte{0xb6}), store32, 4), "demote")
 	require.Equal(t, one64, compute(t, r, wasmtest.Join(f32Const(strange32), []byte{0xbb}), store64, 8), "promote")
 
@@ -64,11 +71,18 @@ func TestNaNsHaveOneForm(t *testing.T) {
 		}
 		return out
 	}
-	strange := map[int][]byte{4: binary.LittleEndian.AppendUint32(nil, strange32), 8: binary.LittleEndian.AppendUint64(nil, strange64)}
+	strange := map[int][]byte{
+		4: binary.LittleEndian.AppendUint32(nil, strange32), 8: binary.LittleEndian.AppendUint64(nil, strange64),
+	}
 	want := map[int][]byte{4: vector(one32)[2:], 8: vector(one64)[2:]}
-	for lane, ops := range map[int][]byte{4: {0xe4, 0xe5, 0xe6, 0xe7, 0xe8, 0xe9}, 8: {0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5}} {
+	for lane, ops := range map[int][]byte{
+		4: {0xe4, 0xe5, 0xe6, 0xe7, 0xe8, 0xe9}, 8: {0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5},
+	} {
 		for _, op := range ops {
-			got := compute(t, r, wasmtest.Join(vector(strange[lane]), vector(make([]byte, 4)), []byte{0xfd, op, 0x01}), store128, 16)
+			got := compute(
+				t, r, wasmtest.Join(vector(strange[lane]), vector(make([]byte, 4)), []byte{0xfd, op, 0x01}), store128,
+				16,
+			)
 			require.Equal(t, want[lane], got, "%#x", op)
 		}
 	}
@@ -78,7 +92,9 @@ func TestNaNsHaveOneForm(t *testing.T) {
 			if op >= 0x80 {
 				code = append(code, 0x01)
 			}
-			require.Equal(t, want[lane], compute(t, r, wasmtest.Join(vector(strange[lane]), code), store128, 16), "%#x", op)
+			require.Equal(
+				t, want[lane], compute(t, r, wasmtest.Join(vector(strange[lane]), code), store128, 16), "%#x", op,
+			)
 		}
 	}
 }
@@ -101,7 +117,9 @@ func TestNumbersStayAsTheyAre(t *testing.T) {
 	negativeZero := compute(t, r, wasmtest.Join(f64Const(1<<63), f64Const(1<<63), []byte{0xa0}), []byte{0x39}, 8)
 	require.Equal(t, uint64(1<<63), binary.LittleEndian.Uint64(negativeZero))
 	const payload = 0xfff8_0000_0000_5678
-	for name, expression := range map[string][]byte{"stored": f64Const(payload), "abs of neg": wasmtest.Join(f64Const(payload), []byte{0x9a, 0x99})} {
+	for name, expression := range map[string][]byte{
+		"stored": f64Const(payload), "abs of neg": wasmtest.Join(f64Const(payload), []byte{0x9a, 0x99}),
+	} {
 		got := binary.LittleEndian.Uint64(compute(t, r, expression, []byte{0x39}, 8))
 		require.Equal(t, uint64(payload)&^(1<<63), got&^(1<<63), name)
 	}

@@ -27,7 +27,9 @@ func keepNaNs(rewritten []byte) (kept []byte, places int) {
 			at += next
 			for digits := 1; digits <= 2; digits++ {
 				local := kept[at-digits : at]
-				code := slices.Concat([]byte{0x22}, local, form.nan, []byte{0x20}, local, []byte{0x20}, local, form.choose)
+				code := slices.Concat(
+					[]byte{0x22}, local, form.nan, []byte{0x20}, local, []byte{0x20}, local, form.choose,
+				)
 				if from := at - digits - 1; bytes.HasPrefix(kept[from:], code) {
 					copy(kept[from:], bytes.Repeat([]byte{0x01}, len(code))) // nop
 					places++
@@ -38,8 +40,8 @@ func keepNaNs(rewritten []byte) (kept []byte, places int) {
 	return kept, places
 }
 
-// BenchmarkNaNs computes with floating-point numbers: as guests do, with the NaNs
-// that they compute replaced, and with instructions that do nothing instead.
+// BenchmarkNaNs computes with floating-point numbers: as guests do, with the NaNs that they compute replaced, and with
+// instructions that do nothing instead.
 func BenchmarkNaNs(b *testing.B) {
 	guest, err := buildGuest(b.TempDir(), "floats")
 	require.NoError(b, err)

@@ -46,7 +46,10 @@ func TestTableIsFilledOnDemand(t *testing.T) {
 	const lead, entries, last = 4096, 700, 100
 	self, resume := wasmtest.Self(1), wasmtest.Self(1)-1
 	segment := func(at, count int, function byte) []byte {
-		return wasmtest.Join([]byte{0}, wasmtest.I32Const(int32(at)), []byte{0x0b}, wasmtest.U32(count), bytes.Repeat([]byte{function}, count))
+		return wasmtest.Join(
+			[]byte{0}, wasmtest.I32Const(int32(at)), []byte{0x0b}, wasmtest.U32(count),
+			bytes.Repeat([]byte{function}, count),
+		)
 	}
 	content := wasmtest.Module{
 		Imports:  []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
@@ -59,7 +62,9 @@ func TestTableIsFilledOnDemand(t *testing.T) {
 	}.Assemble()
 	m := compile(t, newRuntime(t, wasm.Config{}), content)
 	for range 2 { // the second time in an instance that was used
-		for _, index := range []int{lead, lead + 1, lead + 255, lead + 256, lead + entries - 1, lead, lead + entries, lead + entries + last - 1} {
+		for _, index := range []int{
+			lead, lead + 1, lead + 255, lead + 256, lead + entries - 1, lead, lead + entries, lead + entries + last - 1,
+		} {
 			i, err := m.Instantiate(context.Background(), wasm.World{})
 			require.NoError(t, err)
 			_, err = i.Start(context.Background(), make([]byte, index))
@@ -80,13 +85,16 @@ func TestTableIsFilledOnDemand(t *testing.T) {
 	}
 }
 
-// TestTableOnDemandOfManySegments: functions that are imported, and a function whose only entry is overwritten and that the
-// code refers to.
+// TestTableOnDemandOfManySegments: functions that are imported, and a function whose only entry is overwritten and that
+// the code refers to.
 func TestTableOnDemandOfManySegments(t *testing.T) {
 	t.Parallel()
 	self, resume := wasmtest.Self(1), wasmtest.Self(1)-1
 	segment := func(at, count int, function byte) []byte {
-		return wasmtest.Join([]byte{0}, wasmtest.I32Const(int32(at)), []byte{0x0b}, wasmtest.U32(count), bytes.Repeat([]byte{function}, count))
+		return wasmtest.Join(
+			[]byte{0}, wasmtest.I32Const(int32(at)), []byte{0x0b}, wasmtest.U32(count),
+			bytes.Repeat([]byte{function}, count),
+		)
 	}
 	const drop = 0x1a
 	content := wasmtest.Module{

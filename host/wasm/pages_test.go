@@ -13,7 +13,9 @@ import (
 // pageWriter writes to the page, among the ones known to the kernel, whose number is the length of
 // its input.
 func pageWriter() []byte {
-	write := wasmtest.Join([]byte{0x20, 0}, wasmtest.I32Const(4<<10), []byte{0x6c}, wasmtest.I32Const(7), []byte{0x36, 0, 0})
+	write := wasmtest.Join(
+		[]byte{0x20, 0}, wasmtest.I32Const(4<<10), []byte{0x6c}, wasmtest.I32Const(7), []byte{0x36, 0, 0},
+	)
 	return wasmtest.Module{
 		Pages: 4, Init: []byte{nop},
 		Start:  wasmtest.Join(write, wasmtest.I32Const(1)),
@@ -21,8 +23,8 @@ func pageWriter() []byte {
 	}.Assemble()
 }
 
-// TestResetFindsEveryPage: whichever pages the guests before have written to, and however
-// often, an instance begins with the image.
+// TestResetFindsEveryPage: whichever pages the guests before have written to, and however often, an instance begins
+// with the image.
 func TestResetFindsEveryPage(t *testing.T) {
 	t.Parallel()
 	const goroutines, uses, pages = 4, 300, 64

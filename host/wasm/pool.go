@@ -49,8 +49,7 @@ func (r *Runtime) Stats() Stats {
 	}
 }
 
-// takeIdle takes a machine out of the pool; nil if there is none with this image and
-// limit of memory.
+// takeIdle takes a machine out of the pool; nil if there is none with this image and limit of memory.
 func (m *Module) takeIdle(img *image, limit int64) *machine {
 	p := &m.pool
 	p.mu.Lock()

@@ -45,7 +45,9 @@ func TestPrepared(t *testing.T) {
 
 	whole, err := os.ReadFile(files[0])
 	require.NoError(t, err)
-	for name, broken := range map[string][]byte{"Empty": nil, "Short": whole[:len(whole)-1], "Changed": append([]byte{whole[0] ^ 1}, whole[1:]...)} {
+	for name, broken := range map[string][]byte{
+		"Empty": nil, "Short": whole[:len(whole)-1], "Changed": append([]byte{whole[0] ^ 1}, whole[1:]...),
+	} {
 		require.NoError(t, os.WriteFile(files[0], broken, 0o600))
 		require.Equal(t, first, prepare(), name)
 	}
@@ -73,7 +75,10 @@ func TestRefusedModulesAreNotKept(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	data := bytes.Repeat([]byte{1}, preparedSize)
-	_, err = r.Compile(t.Context(), wasmtest.Module{Data: data, Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(1))}.Assemble())
+	_, err = r.Compile(
+		t.Context(),
+		wasmtest.Module{Data: data, Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(1))}.Assemble(),
+	)
 	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err), "it leaves two values where it may leave one")
 	files, err := filepath.Glob(filepath.Join(dir, preparedDir, "*"))
 	require.NoError(t, err)

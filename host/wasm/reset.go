@@ -1,8 +1,7 @@
 package wasm
 
-// reset brings the state of the image back; false says that it cannot. A guest has
-// returned from its last call, so all its state is in memory and globals. Fuel is no state: it is
-// set before every call.
+// reset brings the state of the image back; false says that it cannot. A guest has returned from its last call, so all
+// its state is in memory and globals. Fuel is no state: it is set before every call.
 func (mc *machine) reset() bool {
 	if mc.image == nil || mc.dirty || mc.linear.refused {
 		return false
@@ -19,9 +18,8 @@ func (mc *machine) reset() bool {
 	return true
 }
 
-// shrink makes the engine's memory as long as the image. There is no call for
-// that: memory only grows. But the engine takes whatever length the allocator
-// returns when it grows, also a smaller one.
+// shrink makes the engine's memory as long as the image. There is no call for that: memory only grows. But the engine
+// takes whatever length the allocator returns when it grows, also a smaller one.
 func (mc *machine) shrink() bool {
 	memory := mc.mod.Memory()
 	if uint64(memory.Size()) == mc.image.size {

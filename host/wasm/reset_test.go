@@ -32,15 +32,20 @@ func instruction(t *rapid.T) []byte {
 	number := func() int32 { return rapid.Int32().Draw(t, "number") }
 	address := func() []byte { return wasmtest.I32Const(rapid.Int32Range(0, 2*wasmPage-8).Draw(t, "address")) }
 	long := func() []byte { return binary.LittleEndian.AppendUint64([]byte{0x44}, rapid.Uint64().Draw(t, "bits")) }
-	top := wasmtest.Join([]byte{0x3f, 0}, wasmtest.I32Const(wasmPage), []byte{0x6c}, wasmtest.I32Const(8), []byte{0x6b}) // memory.size in bytes, less 8
-	switch rapid.SampledFrom([]string{"store", "store at the top", "fill", "copy", "grow", "i32", "i64", "f32", "f64", "call"}).Draw(t, "instruction") {
+	// memory.size in bytes, less 8
+	top := wasmtest.Join([]byte{0x3f, 0}, wasmtest.I32Const(wasmPage), []byte{0x6c}, wasmtest.I32Const(8), []byte{0x6b})
+	switch rapid.SampledFrom([]string{
+		"store", "store at the top", "fill", "copy", "grow", "i32", "i64", "f32", "f64", "call",
+	}).Draw(t, "instruction") {
 	case "store":
 		return wasmtest.Join(address(), wasmtest.I32Const(number()), []byte{0x36, 0, 0})
 	case "store at the top":
 		return wasmtest.Join(top, wasmtest.I32Const(number()), []byte{0x36, 0, 0})
 	case "fill":
-		return wasmtest.Join(wasmtest.I32Const(rapid.Int32Range(0, wasmPage).Draw(t, "address")), wasmtest.I32Const(number()),
-			wasmtest.I32Const(rapid.Int32Range(0, wasmPage).Draw(t, "length")), []byte{0xfc, 11, 0})
+		return wasmtest.Join(
+			wasmtest.I32Const(rapid.Int32Range(0, wasmPage).Draw(t, "address")), wasmtest.I32Const(number()),
+			wasmtest.I32Const(rapid.Int32Range(0, wasmPage).Draw(t, "length")), []byte{0xfc, 11, 0},
+		)
 	case "copy":
 		return wasmtest.Join(address(), address(), wasmtest.I32Const(8), []byte{0xfc, 10, 0, 0})
 	case "grow":
@@ -50,12 +55,17 @@ func instruction(t *rapid.T) []byte {
 	case "i64":
 		return wasmtest.Join(wasmtest.I32Const(number()), []byte{0xac, 0x24, 1})
 	case "f32":
-		return wasmtest.Join(binary.LittleEndian.AppendUint32([]byte{0x43}, rapid.Uint32().Draw(t, "bits")), []byte{0x24, 2})
+		return wasmtest.Join(binary.LittleEndian.AppendUint32(
+			[]byte{0x43}, rapid.Uint32().Draw(t, "bits"),
+		), []byte{0x24, 2})
 	case "f64":
 		return wasmtest.Join(long(), []byte{0x24, 3})
 	default:
-		return wasmtest.Join(address(), wasmtest.I32Const(number()), wasmtest.I32Const(rapid.Int32Range(lead, lead+functions-1).Draw(t, "entry")),
-			[]byte{0x11, wasmtest.TypeTurn, 0, 0x36, 0, 0})
+		return wasmtest.Join(
+			address(), wasmtest.I32Const(number()),
+			wasmtest.I32Const(rapid.Int32Range(lead, lead+functions-1).Draw(t, "entry")),
+			[]byte{0x11, wasmtest.TypeTurn, 0, 0x36, 0, 0},
+		)
 	}
 }
 
@@ -68,18 +78,23 @@ func program(t *rapid.T) []byte {
 	extra := wasmtest.Self(0)
 	global := func(typ byte, init ...byte) []byte { return wasmtest.Join([]byte{typ, 1}, init, []byte{0x0b}) }
 	return wasmtest.Module{
-		Pages: 2, Init: append([]byte{nop}, code("initialisation")...), StartFunction: rapid.Bool().Draw(t, "start function"),
-		Data: rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "data"),
+		Pages:         2,
+		Init:          append([]byte{nop}, code("initialisation")...),
+		StartFunction: rapid.Bool().Draw(t, "start function"),
+		Data:          rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "data"),
 		Globals: wasmtest.Vector(
 			global(i32, 0x41, 5), global(i64, 0x42, 6),
 			global(f32, binary.LittleEndian.AppendUint32([]byte{0x43}, math.Float32bits(7))...),
 			global(f64, binary.LittleEndian.AppendUint64([]byte{0x44}, math.Float64bits(8))...),
 			wasmtest.Join([]byte{i32, 0}, wasmtest.I32Const(9), []byte{0x0b})),
-		Table:    wasmtest.Vector(append([]byte{0x70, 0}, wasmtest.U32(lead+functions)...)),
-		Elements: wasmtest.Vector(wasmtest.Join([]byte{0}, wasmtest.I32Const(lead), []byte{0x0b}, wasmtest.U32(functions), bytes.Repeat([]byte{extra}, functions))),
-		Extra:    wasmtest.Join([]byte{0x20, 0}, []byte{0x23, 0, 0x6a}),
-		Start:    wasmtest.Join(code("first turn"), wasmtest.I32Const(1)),
-		Resume:   wasmtest.Join(code("further turns"), wasmtest.I32Const(1)),
+		Table: wasmtest.Vector(append([]byte{0x70, 0}, wasmtest.U32(lead+functions)...)),
+		Elements: wasmtest.Vector(wasmtest.Join(
+			[]byte{0}, wasmtest.I32Const(lead), []byte{0x0b}, wasmtest.U32(functions),
+			bytes.Repeat([]byte{extra}, functions),
+		)),
+		Extra:  wasmtest.Join([]byte{0x20, 0}, []byte{0x23, 0, 0x6a}),
+		Start:  wasmtest.Join(code("first turn"), wasmtest.I32Const(1)),
+		Resume: wasmtest.Join(code("further turns"), wasmtest.I32Const(1)),
 	}.Assemble()
 }
 

@@ -36,13 +36,12 @@ const (
 
 // Config holds the settings of a [Runtime]. Its zero value is the default.
 type Config struct {
-	// Aside has another process compile a binary into the cache: by [CompileInto]. Nil means
-	// that this process compiles everything. See subprocess.go.
+	// Aside has another process compile a binary into the cache: by [CompileInto]. Nil means that this process compiles
+	// everything. See subprocess.go.
 	Aside func(ctx context.Context, content []byte) error
 
-	// CacheDir is the folder of the compilation cache; it is created if it is
-	// missing. It holds native code, so only the host may write to it. Empty
-	// keeps compiled modules in memory only.
+	// CacheDir is the folder of the compilation cache; it is created if it is missing. It holds native code, so only
+	// the host may write to it. Empty keeps compiled modules in memory only.
 	CacheDir string
 
 	// CacheSize bounds the files of the compilation cache, in bytes: the least recently used are
@@ -52,16 +51,15 @@ type Config struct {
 	// Clock measures the limits of time. Defaults to the real one.
 	Clock clockwork.Clock
 
-	// DisableImages has every instance run its initialisation. It behaves the same,
-	// only slower: this is for tests, and to find out whether images are at fault.
+	// DisableImages has every instance run its initialisation. It behaves the same, only slower: this is for tests, and
+	// to find out whether images are at fault.
 	DisableImages bool
 
-	// IdleInstances bounds how many instances of one module wait to be used again. A
-	// negative number keeps none. Defaults to 64.
+	// IdleInstances bounds how many instances of one module wait to be used again. A negative number keeps none.
+	// Defaults to 64.
 	IdleInstances int
 
-	// IdleTime is how long an instance waits to be used again. Defaults to 30
-	// seconds.
+	// IdleTime is how long an instance waits to be used again. Defaults to 30 seconds.
 	IdleTime time.Duration
 
 	// InitTimeout bounds the work of a module before its first turn: its initialisation, and its
@@ -69,16 +67,14 @@ type Config struct {
 	// count. Defaults to 10 seconds.
 	InitTimeout time.Duration
 
-	// Logger receives what concerns no single caller. Defaults to a
-	// logger that drops everything.
+	// Logger receives what concerns no single caller. Defaults to a logger that drops everything.
 	Logger *slog.Logger
 
-	// MaxModuleSize bounds the binary of a module that is uploaded, in bytes.
-	// Defaults to 32 MiB.
+	// MaxModuleSize bounds the binary of a module that is uploaded, in bytes. Defaults to 32 MiB.
 	MaxModuleSize int64
 
-	// MemoryLimit bounds the linear memory of one instance, in bytes, rounded
-	// down to pages of 64 KiB. Defaults to 64 MiB.
+	// MemoryLimit bounds the linear memory of one instance, in bytes, rounded down to pages of 64 KiB. Defaults to 64
+	// MiB.
 	MemoryLimit int64
 }
 
@@ -113,11 +109,16 @@ func (c Config) withDefaults() (Config, error) {
 	case c.IdleTime < 0:
 		return c, abi.Errorf(abi.CodeBadConfig, "the time that an idle instance is kept is negative: %v", c.IdleTime)
 	case c.InitTimeout < 0:
-		return c, abi.Errorf(abi.CodeBadConfig, "the time for the initialisation of a module is negative: %v", c.InitTimeout)
+		return c, abi.Errorf(
+			abi.CodeBadConfig, "the time for the initialisation of a module is negative: %v", c.InitTimeout,
+		)
 	case c.MaxModuleSize < 0:
 		return c, abi.Errorf(abi.CodeBadConfig, "the largest size of a module is negative: %d", c.MaxModuleSize)
 	case c.MemoryLimit < pageSize || c.MemoryLimit > 4<<30:
-		return c, abi.Errorf(abi.CodeBadConfig, "the memory limit of an instance is %d bytes, not between 64 KiB and 4 GiB", c.MemoryLimit)
+		return c, abi.Errorf(
+			abi.CodeBadConfig, "the memory limit of an instance is %d bytes, not between 64 KiB and 4 GiB",
+			c.MemoryLimit,
+		)
 	}
 	return c, nil
 }
@@ -155,8 +156,7 @@ type Runtime struct {
 	compiling map[string]*compilation
 }
 
-// MemoryLimit is how many bytes of memory an instance may have whose world names no
-// limit of its own.
+// MemoryLimit is how many bytes of memory an instance may have whose world names no limit of its own.
 func (r *Runtime) MemoryLimit() int64 { return r.cfg.MemoryLimit }
 
 // New makes a runtime.
@@ -193,8 +193,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 func engineConfig() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
-		// Debug sections come from the upload and would be parsed for nothing but
-		// line numbers in backtraces.
+		// Debug sections come from the upload and would be parsed for nothing but line numbers in backtraces.
 		WithDebugInfoEnabled(false).
 		WithMemoryLimitPages(maxPages)
 }
@@ -220,7 +219,9 @@ func (r *Runtime) offer(ctx context.Context) error {
 			if name == binary.FuelModule {
 				continue
 			}
-			r.offered[name+"."+function] = binary.Signature{Params: string(def.ParamTypes()), Results: string(def.ResultTypes())}
+			r.offered[name+"."+function] = binary.Signature{
+				Params: string(def.ParamTypes()), Results: string(def.ResultTypes()),
+			}
 		}
 		if _, err := r.engine.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(name)); err != nil {
 			return fmt.Errorf("instantiate the host module %s: %w", name, err)
@@ -276,8 +277,8 @@ func (r *Runtime) release(ctx context.Context) error {
 	return nil
 }
 
-// enter announces a call into the engine; leave must follow. It fails once Close
-// was called, so that the engine is not used while it closes.
+// enter announces a call into the engine; leave must follow. It fails once Close was called, so that the engine is not
+// used while it closes.
 func (r *Runtime) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

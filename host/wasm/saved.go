@@ -17,16 +17,15 @@ import (
 // instances: the written pages of its memory, its globals, and how far its clock has gone. Its
 // random source and all else that it sees of the world is the caller's to keep.
 //
-// The same reasons for which an instance can be reset to its image make this complete:
-// whatever state is out of the host's reach cannot be changed by a module that has
-// an image (see image.go), and a guest that is parked has no stack.
+// The same reasons for which an instance can be reset to its image make this complete: whatever state is out of the
+// host's reach cannot be changed by a module that has an image (see image.go), and a guest that is parked has no stack.
 type Saved struct {
 	// Base is the image that the pages are told against.
 	Base [32]byte `msgpack:"base"`
 	// Size of the linear memory in bytes.
 	Size uint64 `msgpack:"size"`
-	// Pages are the numbers of those pages that differ from the image, or from zeros
-	// behind its end, ascending. Content is theirs, one after the other.
+	// Pages are the numbers of those pages that differ from the image, or from zeros behind its end, ascending. Content
+	// is theirs, one after the other.
 	Pages   []uint32 `msgpack:"pages"`
 	Content []byte   `msgpack:"content"`
 	Globals []uint64 `msgpack:"globals"`
@@ -40,17 +39,15 @@ type Saved struct {
 
 const (
 	statePage = 4 << 10
-	// maxStateContent bounds the pages of a state: of an instance that has written more
-	// there is none.
+	// maxStateContent bounds the pages of a state: of an instance that has written more there is none.
 	maxStateContent = 24 << 20
 )
 
 var (
-	// ErrNoState says that an instance has no state that could be saved: its module has
-	// no image, it is not parked, or it has written too much.
+	// ErrNoState says that an instance has no state that could be saved: its module has no image, it is not parked, or
+	// it has written too much.
 	ErrNoState = errors.New("wasm: the instance has no state that can be saved")
-	// ErrOtherState says that a state is not one of this module, as this host
-	// instantiates it.
+	// ErrOtherState says that a state is not one of this module, as this host instantiates it.
 	ErrOtherState = errors.New("wasm: the state is not one of this module")
 )
 
@@ -62,7 +59,13 @@ func (i *Instance) Save() (*Saved, error) {
 		return nil, ErrNoState
 	}
 	img, memory := i.machine.image, i.linear.bytes()
-	s := &Saved{Base: img.id(), Size: uint64(len(memory)), Globals: i.machine.readGlobals(), Origin: i.origin, Fuel: i.FuelUsed()}
+	s := &Saved{
+		Base:    img.id(),
+		Size:    uint64(len(memory)),
+		Globals: i.machine.readGlobals(),
+		Origin:  i.origin,
+		Fuel:    i.FuelUsed(),
+	}
 	if !i.base.IsZero() {
 		s.Clock = i.base.UnixNano()
 	}
@@ -80,8 +83,8 @@ func (i *Instance) Save() (*Saved, error) {
 	return s, nil
 }
 
-// Restore makes an instance in a state that was saved, parked. It sees the given
-// world, whose memory has room for all that was saved.
+// Restore makes an instance in a state that was saved, parked. It sees the given world, whose memory has room for all
+// that was saved.
 func (m *Module) Restore(ctx context.Context, world World, s *Saved) (*Instance, error) {
 	if err := m.runtime.enter(); err != nil {
 		return nil, err
@@ -142,8 +145,7 @@ func (i *Instance) restore(world World, s *Saved) error {
 	return nil
 }
 
-// has tells whether the image has this page at an offset. Behind its end there are
-// zeros.
+// has tells whether the image has this page at an offset. Behind its end there are zeros.
 func (img *image) has(at int, page []byte) bool {
 	if at < len(img.content()) {
 		return bytes.Equal(img.content()[at:at+statePage], page)

@@ -15,12 +15,15 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// stepGuests are the guests of the benchmark, whose steps do next to nothing. That in
-// Rust is there if CRUSTER_TEST_MODULES names a folder of modules that were built.
+// stepGuests are the guests of the benchmark, whose steps do next to nothing. That in Rust is there if
+// CRUSTER_TEST_MODULES names a folder of modules that were built.
 func stepGuests(b testing.TB) map[string][]byte {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "load.wasm")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "../../bench/guests/load")
+	build := exec.Command(
+		"go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file,
+		"../../bench/guests/load",
+	)
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := build.CombinedOutput()
 	require.NoError(b, err, "%s", out)
@@ -35,18 +38,29 @@ func stepGuests(b testing.TB) map[string][]byte {
 
 var (
 	stepAttempt = abi.Invocation{
-		Kind: abi.InvokeActivity, Name: "step", Body: abi.MustMarshal(5), Attempt: 1, IdempotencyKey: "0123456789abcdef0123456789abcdef",
-		Execution: "load/Sequence/w1-123456", Namespace: "default", Time: 1_700_000_000_000_000_000,
+		Kind:           abi.InvokeActivity,
+		Name:           "step",
+		Body:           abi.MustMarshal(5),
+		Attempt:        1,
+		IdempotencyKey: "0123456789abcdef0123456789abcdef",
+		Execution:      "load/Sequence/w1-123456",
+		Namespace:      "default",
+		Time:           1_700_000_000_000_000_000,
 	}
 	stepWorkflow = abi.Invocation{
-		Kind: abi.InvokeWorkflow, Name: "Sequence", Body: abi.MustMarshal(map[string]any{"run": "w1-123456", "n": 1_000_000_000, "due": 0}),
-		Execution: "load/Sequence/w1-123456", Namespace: "default", Seed: make([]byte, 16), Time: 1_700_000_000_000_000_000,
+		Kind:      abi.InvokeWorkflow,
+		Name:      "Sequence",
+		Body:      abi.MustMarshal(map[string]any{"run": "w1-123456", "n": 1_000_000_000, "due": 0}),
+		Execution: "load/Sequence/w1-123456",
+		Namespace: "default",
+		Seed:      make([]byte, 16),
+		Time:      1_700_000_000_000_000_000,
 	}
 )
 
-// BenchmarkStep measures the two calls that a step of a workflow takes: its activity, in
-// an instance of its own, and the turn that takes the result and issues the next op. Fuel
-// and pages that were written to are the same on every machine.
+// BenchmarkStep measures the two calls that a step of a workflow takes: its activity, in an instance of its own, and
+// the turn that takes the result and issues the next op. Fuel and pages that were written to are the same on every
+// machine.
 func BenchmarkStep(b *testing.B) {
 	ctx := context.Background()
 	for name, content := range stepGuests(b) {

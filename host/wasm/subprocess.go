@@ -15,10 +15,10 @@ import (
 
 // # Compiling aside
 //
-// The engine can compile the functions of a module on all cores. But then it does so on
-// goroutines of its own, and a panic there ends the process: a host that takes modules from
-// strangers compiles on one goroutine, which can be recovered. So a large module is compiled on
-// all cores by another process, into the cache on disk, and the host finds it there.
+// The engine can compile the functions of a module on all cores. But then it does so on goroutines of its own, and a
+// panic there ends the process: a host that takes modules from strangers compiles on one goroutine, which can be
+// recovered. So a large module is compiled on all cores by another process, into the cache on disk, and the host finds
+// it there.
 //
 // The other process only helps, and nothing depends on it. If it cannot be started, crashes or is
 // killed, the host compiles by itself. If it writes nonsense, the engine refuses the entry of the

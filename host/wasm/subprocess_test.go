@@ -38,7 +38,9 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		r := newRuntime(t, wasm.Config{
+			CacheDir: dir, Aside: aside, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+		})
 		_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, asked, "a host that starts again asks no one")
@@ -52,7 +54,9 @@ func TestLargeModulesAreCompiledAside(t *testing.T) {
 func TestNothingDependsOnCompilingAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: func(context.Context, []byte) error { return errors.New("killed") }})
+	r := newRuntime(t, wasm.Config{
+		CacheDir: dir, Aside: func(context.Context, []byte) error { return errors.New("killed") },
+	})
 	_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
 	require.NoError(t, err)
 	compiledEntry(t, dir)

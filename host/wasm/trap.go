@@ -11,14 +11,12 @@ import (
 	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
-// Trap is the end of an instance by its own code. It unwraps to the *abi.Error
-// that says which kind of end.
+// Trap is the end of an instance by its own code. It unwraps to the *abi.Error that says which kind of end.
 type Trap struct {
 	Err *abi.Error
 	// Stderr is the end of the guest's output to standard error, at most 8 KiB.
 	Stderr string
-	// Backtrace lists the Wasm functions that were active, innermost first; empty
-	// if it is not known.
+	// Backtrace lists the Wasm functions that were active, innermost first; empty if it is not known.
 	Backtrace string
 	// Place says where the guest was when it was stopped, as the end of a sentence: " (in main.f
 	// (orders/main.go:12))" or ": goroutine 7, in main.f, waits (sleep) at orders/main.go:12". It is
@@ -54,8 +52,7 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 		return starved
 	}
 	func() {
-		// The world's streams may be what panicked; the crash log has its part by
-		// now in any case.
+		// The world's streams may be what panicked; the crash log has its part by now in any case.
 		defer func() { _ = recover() }()
 		i.flushLocked()
 	}()
@@ -74,7 +71,9 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	}
 	var exit *sys.ExitError
 	switch {
-	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
+	case ran.Err() != nil &&
+		(!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled ||
+			exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
 		return i.explainStopLocked(ran, where, backtrace)
 	case errors.As(err, &exit):
 		trap := i.newTrapLocked(i.explainExitLocked(exit.ExitCode(), backtrace), "")
@@ -100,14 +99,15 @@ func (i *Instance) explainStopLocked(ran context.Context, where, backtrace strin
 		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline", where)
 		return i.newTrapLocked(late, backtrace).in(i.stoppedIn(backtrace))
 	}
-	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
+	return i.newTrapLocked(
+		abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "",
+	)
 }
 
 // explainExitLocked is for a guest that called proc_exit.
 func (i *Instance) explainExitLocked(code uint32, backtrace string) *abi.Error {
-	// Go's runtime exits with this code after a panic or a fatal error. Programs
-	// may write lines that look like its report, and go on: with any other code
-	// they do not count.
+	// Go's runtime exits with this code after a panic or a fatal error. Programs may write lines that look like its
+	// report, and go on: with any other code they do not count.
 	const goCrash = 2
 	if code == goCrash {
 		if err := i.explainReportLocked(backtrace); err != nil {
@@ -122,17 +122,18 @@ func (i *Instance) explainCrashLocked(reason, backtrace string) *abi.Error {
 	if err := i.explainReportLocked(backtrace); err != nil {
 		return err
 	}
-	// Languages without an error for it just trap when memory.grow fails, so a trap
-	// close to the limit counts as running out of memory.
+	// Languages without an error for it just trap when memory.grow fails, so a trap close to the limit counts as
+	// running out of memory.
 	limit := i.memoryLimit()
 	if reason == "unreachable" && i.memorySizeLocked() >= limit-limit/16 {
 		return i.outOfMemoryLocked(i.stoppedIn(backtrace))
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", symbolize.OneLine(reason, 200), i.stoppedIn(backtrace))
+	return abi.Errorf(
+		abi.CodeGuestTrap, "the module crashed: %s%s", symbolize.OneLine(reason, 200), i.stoppedIn(backtrace),
+	)
 }
 
-// explainReportLocked is for a guest whose language left a report on standard
-// error; nil if there is none.
+// explainReportLocked is for a guest whose language left a report on standard error; nil if there is none.
 func (i *Instance) explainReportLocked(backtrace string) *abi.Error {
 	report := i.crash.Report()
 	switch {
@@ -153,7 +154,10 @@ func (i *Instance) explainReportLocked(backtrace string) *abi.Error {
 }
 
 func (i *Instance) outOfMemoryLocked(where string) *abi.Error {
-	return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySizeLocked()>>10, i.memoryLimit()>>10, where)
+	return abi.Errorf(
+		abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySizeLocked()>>10,
+		i.memoryLimit()>>10, where,
+	)
 }
 
 func (i *Instance) memorySizeLocked() int64 {

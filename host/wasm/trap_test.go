@@ -31,8 +31,14 @@ func TestTraps(t *testing.T) {
 		{"exit 2", abi.CodeGuestExit, []string{"code 2", "bye"}},
 		{"exit 4026531839", abi.CodeGuestExit, []string{"code 4026531839"}},
 		{"hog", abi.CodeGuestMemory, []string{"of 16384 KiB"}},
-		{"nap", abi.CodeBlockingSleep, []string{"block for 1s: goroutine ", "in main.init.func", "waits (sleep) at " + probeLine(t, "nap")}},
-		{"alarm", abi.CodeBlockingSleep, []string{"block for 1s: goroutine ", "waits (chan receive) at " + probeLine(t, "alarm")}},
+		{
+			"nap", abi.CodeBlockingSleep,
+			[]string{"block for 1s: goroutine ", "in main.init.func", "waits (sleep) at " + probeLine(t, "nap")},
+		},
+		{
+			"alarm", abi.CodeBlockingSleep,
+			[]string{"block for 1s: goroutine ", "waits (chan receive) at " + probeLine(t, "alarm")},
+		},
 		{"blink", abi.CodeBlockingSleep, []string{"block for 1µs: goroutine ", "waits (sleep) at probe/main.go:"}},
 		{"deadlock", abi.CodeGuestDeadlock, []string{"every task waits", "waits (sync.Mutex.Lock) at probe/main.go:"}},
 		{"status 2", abi.CodeGuestProtocol, []string{"unknown status 2"}},
@@ -105,7 +111,9 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), wasmtest.Forking()), wasm.World{Log: func(int32, []byte) { cancel() }})
+		i := instantiate(t, compile(
+			t, newRuntime(t, wasm.Config{}), wasmtest.Forking(),
+		), wasm.World{Log: func(int32, []byte) { cancel() }})
 		_, err := i.Start(ctx, nil)
 		requireTrap(t, err, abi.CodeGuestTimeout)
 	})
@@ -133,13 +141,27 @@ func TestTinyTraps(t *testing.T) {
 		says   string
 	}{
 		{"unreachable", wasmtest.Module{Start: wasmtest.Unreachable}, abi.CodeGuestTrap, "unreachable"},
-		{"out of bounds", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
-		{"division", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
+		{
+			"out of bounds",
+			wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(-4), []byte{0x28, 2, 0})},
+			abi.CodeGuestTrap, "out of bounds",
+		},
+		{
+			"division",
+			wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(0), []byte{0x6d})},
+			abi.CodeGuestTrap, "divide by zero",
+		},
 		{"deep recursion", wasmtest.Module{
 			Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0))),
-			Extra: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0)), wasmtest.I32Const(1), []byte{0x6a}),
+			Extra: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0)), wasmtest.I32Const(1), []byte{
+				0x6a,
+			}),
 		}, abi.CodeGuestTrap, "stack overflow"},
-		{"memory bomb", wasmtest.Module{Start: wasmtest.Join(wasmtest.GrowBomb, wasmtest.Unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
+		{
+			"memory bomb",
+			wasmtest.Module{Start: wasmtest.Join(wasmtest.GrowBomb, wasmtest.Unreachable)},
+			abi.CodeGuestMemory, "KiB of 65536 KiB",
+		},
 		{"body half outside", wasmtest.Module{
 			Imports: sleepImport,
 			Start:   wasmtest.Join(wasmtest.I32Const(65530), wasmtest.I32Const(10), wasmtest.Call(0)),
@@ -187,21 +209,49 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 		says   string
 	}{
 		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 1s"},
-		{"_initialize loops", wasmtest.Module{Init: wasmtest.Endless}.Assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
-		{"start function loops", wasmtest.Module{Init: wasmtest.Endless, StartFunction: true}.Assemble(), abi.CodeModuleInit, "start function: it did not return within"},
+		{
+			"_initialize loops", wasmtest.Module{Init: wasmtest.Endless}.Assemble(), abi.CodeModuleInit,
+			"_initialize: it did not return within",
+		},
+		{
+			"start function loops", wasmtest.Module{Init: wasmtest.Endless, StartFunction: true}.Assemble(),
+			abi.CodeModuleInit, "start function: it did not return within",
+		},
 		{
 			"start function traps", wasmtest.Module{Init: wasmtest.Unreachable, StartFunction: true}.Assemble(),
 			abi.CodeModuleInit, "start function: the module crashed: unreachable",
 		},
-		{"_initialize traps", wasmtest.Module{Init: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit, "_initialize: the module crashed: unreachable"},
-		{"_initialize calls imports", wasmtest.Module{Imports: output, Init: misuse}.Assemble(), abi.CodeModuleInit, "cruster.output outside of a turn"},
-		{"cruster_abi loops", wasmtest.Module{ABI: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble(), abi.CodeModuleInit, "cruster_abi: it did not return within"},
-		{"cruster_abi calls imports", wasmtest.Module{Imports: output, ABI: wasmtest.Join(misuse, wasmtest.I32Const(1))}.Assemble(), abi.CodeModuleInit, "outside of a turn"},
+		{
+			"_initialize traps", wasmtest.Module{Init: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit,
+			"_initialize: the module crashed: unreachable",
+		},
+		{
+			"_initialize calls imports", wasmtest.Module{Imports: output, Init: misuse}.Assemble(), abi.CodeModuleInit,
+			"cruster.output outside of a turn",
+		},
+		{
+			"cruster_abi loops", wasmtest.Module{ABI: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble(),
+			abi.CodeModuleInit, "cruster_abi: it did not return within",
+		},
+		{
+			"cruster_abi calls imports",
+			wasmtest.Module{Imports: output, ABI: wasmtest.Join(misuse, wasmtest.I32Const(1))}.Assemble(),
+			abi.CodeModuleInit, "outside of a turn",
+		},
 		{"wrong version", wasmtest.Module{ABI: wasmtest.I32Const(2)}.Assemble(), abi.CodeABIVersion, "version 2"},
-		{"cruster_describe loops", wasmtest.Module{Describe: wasmtest.Endless}.Assemble(), abi.CodeModuleInit, "cruster_describe: it did not return within"},
-		{"cruster_describe traps", wasmtest.Module{Describe: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit, "cruster_describe: the module crashed"},
+		{
+			"cruster_describe loops", wasmtest.Module{Describe: wasmtest.Endless}.Assemble(), abi.CodeModuleInit,
+			"cruster_describe: it did not return within",
+		},
+		{
+			"cruster_describe traps", wasmtest.Module{Describe: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit,
+			"cruster_describe: the module crashed",
+		},
 		{"no manifest", wasmtest.Module{}.Assemble(), abi.CodeBadManifest, "without a manifest"},
-		{"two manifests", wasmtest.Module{Imports: output, Describe: wasmtest.Join(misuse, misuse)}.Assemble(), abi.CodeModuleInit, "twice"},
+		{
+			"two manifests", wasmtest.Module{Imports: output, Describe: wasmtest.Join(misuse, misuse)}.Assemble(),
+			abi.CodeModuleInit, "twice",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,7 +30,9 @@ func (i *Instance) Query(ctx context.Context, input []byte) ([]byte, error) {
 	if err == nil && t.Parked {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		err = i.dieLocked(i.newTrapLocked(abi.Errorf(abi.CodeGuestProtocol, "the module returned from %s as parked", abi.ExportQuery), ""))
+		err = i.dieLocked(i.newTrapLocked(
+			abi.Errorf(abi.CodeGuestProtocol, "the module returned from %s as parked", abi.ExportQuery), "",
+		))
 	}
 	return t.Output, err
 }
@@ -48,7 +50,10 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	case i.phase != from:
 		return Turn{}, fmt.Errorf("%s: the instance is not ready for it", export)
 	case len(input) > abi.MaxBody:
-		return Turn{}, abi.Errorf(abi.CodePayloadTooLarge, "the input of %s has %d bytes, and %d are allowed", export, len(input), abi.MaxBody)
+		return Turn{}, abi.Errorf(
+			abi.CodePayloadTooLarge, "the input of %s has %d bytes, and %d are allowed", export, len(input),
+			abi.MaxBody,
+		)
 	case ctx.Err() != nil:
 		// The guest would be stopped, and it did nothing wrong.
 		return Turn{}, fmt.Errorf("%s: %w", export, ctx.Err())
@@ -117,8 +122,8 @@ func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 	return Turn{Parked: true}, nil
 }
 
-// enterGuestLocked prepares a call into the guest. The context carries the
-// instance and ends with ctx and with the runtime.
+// enterGuestLocked prepares a call into the guest. The context carries the instance and ends with ctx and with the
+// runtime.
 func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, leave func()) {
 	ran = &calling{ctx, i}
 	i.turnCtx, i.naps, i.blocked, i.pollFails, i.reportSlices = ran, 0, nil, false, 0
@@ -131,8 +136,8 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, l
 	}
 }
 
-// endIfStopped ends a guest whose turn has to end, as a host function does. A call of the system that failed instead would be seen by the
-// guest, which could go on otherwise than on replay, and return before it is out of fuel.
+// endIfStopped ends a guest whose turn has to end, as a host function does. A call of the system that failed instead
+// would be seen by the guest, which could go on otherwise than on replay, and return before it is out of fuel.
 func (i *Instance) endIfStopped() {
 	if i.stopped() != nil {
 		panic(errStopped)

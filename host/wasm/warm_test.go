@@ -15,7 +15,9 @@ import (
 func scribbler(number int) []byte {
 	var start []byte
 	for page := range 16 {
-		start = slices.Concat(start, wasmtest.I32Const(int32(page*4096+64)), wasmtest.I32Const(int32(number+1)), []byte{0x36, 0, 0})
+		start = slices.Concat(start, wasmtest.I32Const(int32(page*4096+64)), wasmtest.I32Const(int32(number+1)), []byte{
+			0x36, 0, 0,
+		})
 	}
 	return wasmtest.Module{Init: []byte{nop}, Pages: 1, Start: slices.Concat(start, wasmtest.I32Const(1))}.Assemble()
 }
@@ -52,7 +54,9 @@ func TestMachinesInUseAreWarm(t *testing.T) {
 	use(t, next, 3)
 	require.Equal(t, []int{0, able * (wasm.MaxWarm - 3), able * 3}, warm())
 	use(t, one, 1)
-	require.Equal(t, []int{able, able * (wasm.MaxWarm - 4), able * 3}, warm(), "one that was cold is warm once it was used")
+	require.Equal(
+		t, []int{able, able * (wasm.MaxWarm - 4), able * 3}, warm(), "one that was cold is warm once it was used",
+	)
 	use(t, many, wasm.MaxWarm)
 	require.Equal(t, []int{0, able * wasm.MaxWarm, 0}, warm())
 }

@@ -25,9 +25,8 @@ func (i *Instance) enterWorld(world World) {
 	i.base, i.hasOrigin = time.Time{}, false
 }
 
-// systemConfig makes WASI preview 1 out of the world of the machine's owner: clock,
-// random source, sleep and the standard streams. There are no arguments, no
-// environment, no files and no sockets, and standard input is empty.
+// systemConfig makes WASI preview 1 out of the world of the machine's owner: clock, random source, sleep and the
+// standard streams. There are no arguments, no environment, no files and no sockets, and standard input is empty.
 func (mc *machine) systemConfig() wazero.ModuleConfig {
 	const resolution = sys.ClockResolution(time.Microsecond)
 	return wazero.NewModuleConfig().
@@ -61,8 +60,8 @@ func (i *Instance) walltime() (sec int64, nsec int32) {
 	return sec, nsec
 }
 
-// nanotime is the monotonic clock. A real clock can be set back, and it must not
-// follow. time.Time carries a monotonic reading if it is real, and Sub prefers it.
+// nanotime is the monotonic clock. A real clock can be set back, and it must not follow. time.Time carries a monotonic
+// reading if it is real, and Sub prefers it.
 func (i *Instance) nanotime() (ns int64) {
 	guard(func() {
 		now := i.clock()
@@ -85,24 +84,22 @@ func (i *Instance) draw(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Go's runtime naps for up to a millisecond a few times while it dies of a panic
-// or a fatal error, to let other threads come to rest. Such naps are passed over
-// where blocking is refused: otherwise the refusal would hide the reason of the
-// death. A program that sleeps that short itself does not get far, since its
-// clock stands still and it sleeps again and again.
+// Go's runtime naps for up to a millisecond a few times while it dies of a panic or a fatal error, to let other threads
+// come to rest. Such naps are passed over where blocking is refused: otherwise the refusal would hide the reason of the
+// death. A program that sleeps that short itself does not get far, since its clock stands still and it sleeps again and
+// again.
 const (
 	maxNap  = time.Millisecond
 	maxNaps = 64
 )
 
-// nanosleep is what poll_oneoff does when it would block. Go's scheduler calls
-// it when all goroutines wait and a timer is pending. A poll without waiting does
-// not get here.
+// nanosleep is what poll_oneoff does when it would block. Go's scheduler calls it when all goroutines wait and a timer
+// is pending. A poll without waiting does not get here.
 func (i *Instance) nanosleep(ns int64) {
 	d := time.Duration(ns)
 	if i.world.Sleep != nil {
-		// If the sleep is broken off the turn's context is done, and the guest ends
-		// when it is out of fuel, or has said where it slept.
+		// If the sleep is broken off the turn's context is done, and the guest ends when it is out of fuel, or has said
+		// where it slept.
 		i.stopWatching()
 		i.leaveCore()
 		bound, cancel := i.module.runtime.bind(i.turnCtx)

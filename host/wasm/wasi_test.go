@@ -30,20 +30,25 @@ func TestStreams(t *testing.T) {
 	require.Equal(t, "take note", message)
 }
 
-// TestWhatFailsBecauseTimeIsUpFailsTheTurn: a guest whose time is up while it writes or draws random numbers does not go on as if
-// that had failed: on replay it would not fail.
+// TestWhatFailsBecauseTimeIsUpFailsTheTurn: a guest whose time is up while it writes or draws random numbers does not
+// go on as if that had failed: on replay it would not fail.
 func TestWhatFailsBecauseTimeIsUpFailsTheTurn(t *testing.T) {
 	t.Parallel()
-	write := wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.I32Const(16), wasmtest.Call(0), []byte{0x1a})
+	write := wasmtest.Join(
+		wasmtest.I32Const(1), wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.I32Const(16), wasmtest.Call(0),
+		[]byte{0x1a},
+	)
 	draw := wasmtest.Join(wasmtest.I32Const(32), wasmtest.I32Const(4), wasmtest.Call(1), []byte{0x1a})
 	for name, then := range map[string][]byte{"write": write, "draw": draw} {
 		ctx, cancel := context.WithCancel(t.Context())
 		world := fixedWorld(0)
 		world.Stdout = func([]byte) { cancel() }
 		m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{
-			Imports: []wasmtest.Import{wasmtest.WASI("fd_write", wasmtest.TypeFour), wasmtest.WASI("random_get", wasmtest.TypeOp)},
-			Data:    []byte{8, 0, 0, 0, 2, 0, 0, 0, 'x', '\n'}, // a vector, and its content
-			Start:   wasmtest.Join(write, then, wasmtest.I32Const(abi.StatusParked)),
+			Imports: []wasmtest.Import{
+				wasmtest.WASI("fd_write", wasmtest.TypeFour), wasmtest.WASI("random_get", wasmtest.TypeOp),
+			},
+			Data:  []byte{8, 0, 0, 0, 2, 0, 0, 0, 'x', '\n'}, // a vector, and its content
+			Start: wasmtest.Join(write, then, wasmtest.I32Const(abi.StatusParked)),
 		}.Assemble())
 		i := instantiate(t, m, world)
 		_, err := i.Start(ctx, nil)

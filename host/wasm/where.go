@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/symbolize"
 )
 
-// stoppedIn says where a guest was that was stopped, or has crashed, as the end of a sentence: see [symbolize.Stop.Where]. The
-// backtrace is the engine's.
+// stoppedIn says where a guest was that was stopped, or has crashed, as the end of a sentence: see
+// [symbolize.Stop.Where]. The backtrace is the engine's.
 func (i *Instance) stoppedIn(backtrace string) string {
 	if i.machine == nil || i.mod == nil {
 		return ""

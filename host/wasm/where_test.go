@@ -35,7 +35,9 @@ func lineIn(t *testing.T, file, mark string) string {
 func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
-	where := fmt.Sprintf(" (in main.endless (%s) < main.tally (%s) < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
+	where := fmt.Sprintf(
+		" (in main.endless (%s) < main.tally (%s) < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"),
+	)
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	for name, stop := range map[string]struct {

@@ -40,9 +40,9 @@ var pagemap = sync.OnceValue(func() *os.File {
 	return f
 })
 
-// scans are arguments of such questions, with room for the answers. The kernel is told
-// where that is by a number, which the runtime of Go does not see: so it has to be on the
-// heap, where nothing moves. A stack may grow, and be somewhere else then.
+// scans are arguments of such questions, with room for the answers. The kernel is told where that is by a number, which
+// the runtime of Go does not see: so it has to be on the heap, where nothing moves. A stack may grow, and be somewhere
+// else then.
 var scans = sync.Pool{New: func() any { return &scan{} }}
 
 type scan struct {
@@ -50,9 +50,8 @@ type scan struct {
 	regions [maxRestoredRegions]pageRegion
 }
 
-// writtenTo finds the pages of a mapping that were written to, since it was made or
-// forgotten. It reports false if there are too many to restore, or if the kernel cannot
-// tell which they are.
+// writtenTo finds the pages of a mapping that were written to, since it was made or forgotten. It reports false if
+// there are too many to restore, or if the kernel cannot tell which they are.
 func writtenTo(space []byte) ([]span, bool) {
 	f := pagemap()
 	if f == nil || len(space) == 0 {
@@ -72,8 +71,8 @@ func writtenTo(space []byte) ([]span, bool) {
 	return spans, true
 }
 
-// written asks for the pages that were written to, between two addresses. It reports
-// false if they are too many, or not known.
+// written asks for the pages that were written to, between two addresses. It reports false if they are too many, or not
+// known.
 func (s *scan) written(f *os.File, start, end uint64) ([]pageRegion, bool) {
 	s.arg = scanArg{
 		size: uint64(unsafe.Sizeof(s.arg)), start: start, end: end,

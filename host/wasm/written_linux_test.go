@@ -51,8 +51,8 @@ func TestRestore(t *testing.T) {
 	require.True(t, bytes.Equal(content, space))
 }
 
-// TestFaultWatch: the first write to a page of a mapping is noticed, always. Further ones
-// are not, unless the thread had another reason to fault.
+// TestFaultWatch: the first write to a page of a mapping is noticed, always. Further ones are not, unless the thread
+// had another reason to fault.
 func TestFaultWatch(t *testing.T) {
 	t.Parallel()
 	const page, pages = 4 << 10, 100

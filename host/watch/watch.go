@@ -20,9 +20,9 @@ type Watcher struct {
 // NewList has no watchers.
 func NewList() *List { return &List{byID: map[journal.ID][]*Watcher{}} }
 
-// Add registers a function to be told of an execution, until it returns true or is
-// removed. The function must not block and must not keep the row. Several goroutines may call it at
-// once, so it may be called again after it has returned true.
+// Add registers a function to be told of an execution, until it returns true or is removed. The function must not block
+// and must not keep the row. Several goroutines may call it at once, so it may be called again after it has returned
+// true.
 func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *Watcher {
 	w := &Watcher{tell: tell}
 	l.mu.Lock()

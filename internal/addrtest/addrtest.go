@@ -9,13 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reserve finds a free address, and keeps it until the test ends: a host that is killed
-// finds it free when it starts again. Otherwise any connection that any process makes in
-// between could be given the port for its own end.
+// Reserve finds a free address, and keeps it until the test ends: a host that is killed finds it free when it starts
+// again. Otherwise any connection that any process makes in between could be given the port for its own end.
 //
-// A socket that is bound to the address and does not listen keeps it. The kernel gives such
-// a port only to processes that ask for it by number, and listeners of Go, which reuse
-// addresses, get it.
+// A socket that is bound to the address and does not listen keeps it. The kernel gives such a port only to processes
+// that ask for it by number, and listeners of Go, which reuse addresses, get it.
 func Reserve(t testing.TB) string {
 	t.Helper()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReservedAddressIsForListeners: a host can listen on a reserved address, end, and
-// listen on it again.
+// TestReservedAddressIsForListeners: a host can listen on a reserved address, end, and listen on it again.
 func TestReservedAddressIsForListeners(t *testing.T) {
 	t.Parallel()
 	addr := Reserve(t)

@@ -3,8 +3,8 @@
 // a store or a mode, at least once. With CRUSTER_TEST_EXTENT=full, as `make prove` runs them, tests
 // try every combination, and loads have their full size.
 //
-// Faults seldom need three settings to meet, and combinations of three and more cost several
-// times as much. The package imports nothing of Cruster. Start reading at pairs.go.
+// Faults seldom need three settings to meet, and combinations of three and more cost several times as much. The package
+// imports nothing of Cruster. Start reading at pairs.go.
 package extenttest
 
 import (

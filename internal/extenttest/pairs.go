@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Combinations are the combinations of settings that a test tries. Each size says how many
-// values a setting has, and each combination has the index of one value of every setting. In full
-// they are all combinations, otherwise few that have every pair of values.
+// Combinations are the combinations of settings that a test tries. Each size says how many values a setting has, and
+// each combination has the index of one value of every setting. In full they are all combinations, otherwise few that
+// have every pair of values.
 func Combinations(sizes ...int) [][]int {
 	return Possible(func([]int) bool { return true }, sizes...)
 }

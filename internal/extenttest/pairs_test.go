@@ -104,7 +104,10 @@ func TestEach(t *testing.T) {
 // TestCombinations: in full there are all combinations, each once.
 func TestCombinations(t *testing.T) {
 	t.Setenv("CRUSTER_TEST_EXTENT", "full")
-	require.Equal(t, [][]int{{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 1, 1}, {1, 0, 0}, {1, 0, 1}, {1, 1, 0}, {1, 1, 1}}, Combinations(2, 2, 2))
+	require.Equal(
+		t, [][]int{{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 1, 1}, {1, 0, 0}, {1, 0, 1}, {1, 1, 0}, {1, 1, 1}},
+		Combinations(2, 2, 2),
+	)
 	require.Equal(t, 7, Sized(7, 3))
 	t.Setenv("CRUSTER_TEST_EXTENT", "")
 	require.Equal(t, [][]int{{0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 0}}, Combinations(2, 2, 2))

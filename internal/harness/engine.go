@@ -94,8 +94,7 @@ func switchOff(t testing.TB, cfg *host.Config) {
 	}
 }
 
-// pushing lets only one test at a time push a module: the first compiles it, all
-// others find it in the cache.
+// pushing lets only one test at a time push a module: the first compiles it, all others find it in the cache.
 var pushing sync.Map // folder → *sync.Mutex
 
 // Push deploys the guest of a folder (see [Module]) under a name.
@@ -108,14 +107,14 @@ func Push(t testing.TB, e *host.Engine, name, folder string, options ...func(*ho
 	lock, _ := pushing.LoadOrStore(folder, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
-	_, err := e.Push(t.Context(), req)
+	_, err := e.Deployments().Push(t.Context(), req)
 	require.NoError(t, err)
 }
 
 // Start starts a workflow and returns the name of its execution.
 func Start(t testing.TB, e *host.Engine, workflow string, input any) string {
 	t.Helper()
-	row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: workflow, Input: Encode(t, input)})
+	row, _, err := e.Launcher().Start(t.Context(), host.StartRequest{Workflow: workflow, Input: Encode(t, input)})
 	require.NoError(t, err)
 	return row.Name()
 }
@@ -125,9 +124,9 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	row, err := e.Wait(ctx, "", execution)
+	row, err := e.Observer().Wait(ctx, "", execution)
 	if err == nil {
-		row, err = e.Whole(ctx, row)
+		row, err = e.Observer().Whole(ctx, row)
 	}
 	if err != nil {
 		require.FailNow(t, "an execution did not end", "waiting for %s: %v\nrunning:\n%s", execution, err, running(e))
@@ -140,14 +139,14 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 func running(e *host.Engine) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	page, err := e.List(ctx, journal.Filter{State: journal.Running})
+	page, err := e.Observer().List(ctx, journal.Filter{State: journal.Running})
 	if err != nil {
 		return err.Error()
 	}
 	var all strings.Builder
 	for _, row := range page.Executions {
 		fmt.Fprintf(&all, "%s (woken at %d, interrupted %t):", row.Name(), row.WakeAt, row.Interrupt != nil)
-		d, err := e.Describe(ctx, row.Namespace, row.Name())
+		d, err := e.Observer().Describe(ctx, row.Namespace, row.Name())
 		if err != nil {
 			fmt.Fprintln(&all, " "+err.Error())
 			continue
@@ -161,8 +160,7 @@ func running(e *host.Engine) string {
 	return all.String()
 }
 
-// Execute starts a workflow, waits for it, and decodes its result. The workflow
-// must succeed.
+// Execute starts a workflow, waits for it, and decodes its result. The workflow must succeed.
 func Execute[T any](t testing.TB, e *host.Engine, workflow string, input any) T {
 	t.Helper()
 	row := Wait(t, e, Start(t, e, workflow, input))

@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// Eventually calls ok until it returns true. The condition must become true by
-// itself; how soon does not matter to the test.
+// Eventually calls ok until it returns true. The condition must become true by itself; how soon does not matter to the
+// test.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(Patience)
@@ -57,7 +57,7 @@ func TryUntil(t testing.TB, what string, try func(n int) bool) {
 func Pending(t testing.TB, e *host.Engine, execution, kind, name string) {
 	t.Helper()
 	Eventually(t, execution+" waits for "+kind+" "+name, func() bool {
-		d, err := e.Describe(t.Context(), "", execution)
+		d, err := e.Observer().Describe(t.Context(), "", execution)
 		if err != nil {
 			return false
 		}

@@ -14,10 +14,9 @@ import (
 
 var memoryGroups atomic.Int64
 
-// MemoryGroup makes a control group below the test's own one, whose processes may have that
-// many bytes together: beyond it the kernel kills them. It is removed behind the test, so it
-// has to be made before the processes in it. It is empty where the test may not make one;
-// there the peak of a process has to be measured (see [Process.PeakMemory]).
+// MemoryGroup makes a control group below the test's own one, whose processes may have that many bytes together: beyond
+// it the kernel kills them. It is removed behind the test, so it has to be made before the processes in it. It is empty
+// where the test may not make one; there the peak of a process has to be measured (see [Process.PeakMemory]).
 func MemoryGroup(t testing.TB, bytes int64) string {
 	t.Helper()
 	own, limit := ownMemoryGroup()
@@ -54,8 +53,7 @@ func ownMemoryGroup() (folder, limit string) {
 	return folder, limit
 }
 
-// Confine has the next starts of the host run in a group of [MemoryGroup]. An empty name
-// changes nothing.
+// Confine has the next starts of the host run in a group of [MemoryGroup]. An empty name changes nothing.
 func (p *Process) Confine(group string) { p.group = group }
 
 // PeakMemory is how many bytes of memory the process had at most.

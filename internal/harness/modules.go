@@ -42,10 +42,9 @@ func Tool(name string) (string, error) {
 
 var built sync.Map // folder → func() ([]byte, error)
 
-// Module is the Wasm binary of a guest, named by its folder below the top of the
-// tree: a Go package such as "modules/examples/orders", a Rust crate such as
-// "modules/examples/orders/rust", or a folder with a build.sh. It is built once per
-// process, unless scripts/test.sh has built it before: then it is in the folder that
+// Module is the Wasm binary of a guest, named by its folder below the top of the tree: a Go package such as
+// "modules/examples/orders", a Rust crate such as "modules/examples/orders/rust", or a folder with a build.sh. It is
+// built once per process, unless scripts/test.sh has built it before: then it is in the folder that
 // CRUSTER_TEST_GUESTS, or for guests in Rust CRUSTER_TEST_RUST_MODULES, names.
 func Module(t testing.TB, folder string) []byte {
 	t.Helper()
@@ -86,19 +85,23 @@ func buildGo(folder, dir string) ([]byte, error) {
 		return binary, nil
 	}
 	out := filepath.Join(dir, "m.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+folder)
+	cmd := exec.Command(
+		"go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+folder,
+	)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	return output(cmd, folder, out)
 }
 
-// buildRust uses the toolchain that scripts/rust.sh finds. If there is none, the
-// script's error has the command that installs one.
+// buildRust uses the toolchain that scripts/rust.sh finds. If there is none, the script's error has the command that
+// installs one.
 func buildRust(folder, dir string) ([]byte, error) {
 	name := filepath.Base(filepath.Dir(folder)) + "-rust"
 	if binary, ok := builtBefore("CRUSTER_TEST_RUST_MODULES", name); ok {
 		return binary, nil
 	}
-	return output(exec.Command("scripts/rust.sh", "build-guests", dir, folder), folder, filepath.Join(dir, name+".wasm"))
+	return output(
+		exec.Command("scripts/rust.sh", "build-guests", dir, folder), folder, filepath.Join(dir, name+".wasm"),
+	)
 }
 
 func buildScript(folder, dir string) ([]byte, error) {
@@ -107,6 +110,15 @@ func buildScript(folder, dir string) ([]byte, error) {
 	}
 	out := filepath.Join(dir, "m.wasm")
 	return output(exec.Command(filepath.Join(Root(), folder, "build.sh"), out), folder, out)
+}
+
+// RustProject is the environment of Cargo in a new project that takes the SDK from this tree. Nothing comes over the
+// network, and the SDK and its dependencies are compiled once for all such projects; the files that a project asks for
+// are in its own folder. A Cargo before 1.91 knows no such folder, and compiles them for each.
+func RustProject() []string {
+	return []string{
+		"CARGO_NET_OFFLINE=true", "CARGO_BUILD_BUILD_DIR=" + filepath.Join(Root(), ".cache", "rust-projects"),
+	}
 }
 
 // builtBefore looks for a guest in the folder that an environment variable names.
@@ -131,8 +143,8 @@ func output(cmd *exec.Cmd, folder, out string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// CacheDir is where compiled modules are kept from one test process to the
-// next: CRUSTER_WASM_CACHE, or a folder of the user's cache.
+// CacheDir is where compiled modules are kept from one test process to the next: CRUSTER_WASM_CACHE, or a folder of the
+// user's cache.
 func CacheDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("CRUSTER_WASM_CACHE")

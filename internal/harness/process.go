@@ -47,7 +47,12 @@ func findHost(variable, name string, flags ...string) (string, error) {
 	}
 	defer os.RemoveAll(work)
 	out := filepath.Join(work, name)
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...), "./cmd/cruster-host")...)
+	cmd := exec.Command(
+		"go",
+		append(
+			append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", out}, flags...), "./cmd/cruster-host",
+		)...,
+	)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -98,8 +103,7 @@ func CrashBinary(t testing.TB) string {
 	return path
 }
 
-// Process is a real host: it can be killed with -9 and started again on the
-// same store and the same addresses.
+// Process is a real host: it can be killed with -9 and started again on the same store and the same addresses.
 type Process struct {
 	GRPC, HTTP string
 
@@ -112,8 +116,7 @@ type Process struct {
 	group string
 }
 
-// NewProcess prepares a host over a store ("sqlite:DIR" or "postgres://…"). It
-// is not started.
+// NewProcess prepares a host over a store ("sqlite:DIR" or "postgres://…"). It is not started.
 func NewProcess(t testing.TB, store string, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, GRPC: addrtest.Reserve(t), HTTP: addrtest.Reserve(t)}

@@ -10,12 +10,11 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// Sandbox is a runtime for many engines of a test process ([host.Config].Runtime), so that
-// a module is compiled once for all of them. It is never closed.
+// Sandbox is a runtime for many engines of a test process ([host.Config].Runtime), so that a module is compiled once
+// for all of them. It is never closed.
 //
-// A module that was only checked (host.Engine.Check) is dropped again, also if another
-// engine has deployed it: tests that check a module share no runtime with tests that
-// deploy the same one.
+// A module that was only checked (deploy.Deployments.Check) is dropped again, also if another engine has deployed it:
+// tests that check a module share no runtime with tests that deploy the same one.
 type Sandbox struct {
 	// MemoryLimit of its guests. Defaults to a runtime's.
 	MemoryLimit int64

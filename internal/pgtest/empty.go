@@ -31,7 +31,8 @@ DECLARE
 	name text;
 BEGIN
 	PERFORM set_config('session_replication_role', 'replica', true); -- rows that others refer to go first or last
-	FOR name IN SELECT format('%%I.%%I', schemaname, tablename) FROM pg_tables WHERE starts_with(schemaname::text, '%[1]s__') LOOP
+	FOR name IN SELECT format('%%I.%%I', schemaname, tablename) FROM pg_tables WHERE starts_with(schemaname::text,
+		'%[1]s__') LOOP
 		EXECUTE 'DROP TABLE IF EXISTS ' || name || ' CASCADE';
 	END LOOP;
 	FOR name IN SELECT format('%%I.%%I', schemaname, tablename) FROM pg_tables

@@ -35,6 +35,8 @@ func TestEmpty(t *testing.T) {
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM `+schema+`.goose_db_version),
 		(SELECT count(*) FROM `+schema+`.a) + (SELECT count(*) FROM `+schema+`.b),
 		(SELECT count(*) FROM `+schema+`.shards WHERE epoch = 0 AND owner = ''),
-		(SELECT count(*) FROM pg_tables WHERE schemaname = $1)`, schema+"__tenant").Scan(&versions, &rows, &shards, &tables))
+		(SELECT count(*) FROM pg_tables WHERE schemaname = $1)`, schema+"__tenant").Scan(
+		&versions, &rows, &shards, &tables,
+	))
 	require.Equal(t, []int{1, 0, 1, 0}, []int{versions, rows, shards, tables})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// EnvDSN names the environment variable with the connection string of a server
-// to use instead of a private one. Its user must be a superuser.
+// EnvDSN names the environment variable with the connection string of a server to use instead of a private one. Its
+// user must be a superuser.
 const EnvDSN = "CRUSTER_TEST_POSTGRES"
 
 var private struct {
@@ -23,8 +23,7 @@ var private struct {
 	err    error
 }
 
-// Main runs the tests of a package and then stops the private server.
-// The result is for os.Exit.
+// Main runs the tests of a package and then stops the private server. The result is for os.Exit.
 func Main(m *testing.M) int {
 	defer stop()
 	return m.Run()
@@ -117,7 +116,10 @@ func drop(ctx context.Context, dsn, schema string) error {
 	}
 	defer conn.Close(ctx)
 	prefix := schema + "__"
-	schemas, err := names(ctx, conn, `SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $2)`, schema, prefix)
+	schemas, err := names(
+		ctx, conn, `SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $2)`,
+		schema, prefix,
+	)
 	if err != nil {
 		return err
 	}

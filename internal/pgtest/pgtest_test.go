@@ -17,7 +17,12 @@ func TestServerHasTheSettingsOfProduction(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	var fullPages, synchronous string
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_setting('full_page_writes'), current_setting('synchronous_commit')`).Scan(&fullPages, &synchronous))
+	require.NoError(
+		t,
+		conn.QueryRow(
+			t.Context(), `SELECT current_setting('full_page_writes'), current_setting('synchronous_commit')`,
+		).Scan(&fullPages, &synchronous),
+	)
 	require.Equal(t, "on", fullPages)
 	require.Equal(t, "on", synchronous)
 }
@@ -41,8 +46,11 @@ func TestSchemaIsDroppedWithItsGuests(t *testing.T) {
 		}
 	})
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_namespace WHERE starts_with(nspname::text, $1))
-		+ (SELECT count(*) FROM pg_roles WHERE starts_with(rolname::text, $1))`, schema).Scan(&left))
+	require.NoError(
+		t,
+		conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_namespace WHERE starts_with(nspname::text, $1))
+		+ (SELECT count(*) FROM pg_roles WHERE starts_with(rolname::text, $1))`, schema).Scan(&left),
+	)
 	require.Zero(t, left)
 }
 
@@ -60,6 +68,8 @@ func TestDatabaseIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&left))
+	require.NoError(
+		t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&left),
+	)
 	require.Zero(t, left)
 }

@@ -75,9 +75,8 @@ func (s *server) run(bin string, as *syscall.Credential) error {
 		"-c", "listen_addresses=", "-c", "max_connections=400", "-c", "fsync=off",
 		"-c", "max_locks_per_transaction=256", "-c", "log_min_messages=warning")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, logFile, logFile
-	// The server ends with this process, even if it is killed. The kernel ties that
-	// to the thread that started the server, so the thread is kept until the server
-	// has ended.
+	// The server ends with this process, even if it is killed. The kernel ties that to the thread that started the
+	// server, so the thread is kept until the server has ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGINT}
 	started := make(chan error, 1)
 	go func() {

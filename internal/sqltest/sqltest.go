@@ -1,5 +1,4 @@
-// Package sqltest is the database that the tests of the examples run their SQL
-// on: a real SQLite, in memory.
+// Package sqltest is the database that the tests of the examples run their SQL on: a real SQLite, in memory.
 package sqltest
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/internal/sqltest"
 )
 
-// The test kit's SQLite is tested here, and not beside it: the SDK is a module of
-// its own, which does not depend on a database.
+// The test kit's SQLite is tested here, and not beside it: the SDK is a module of its own, which does not depend on a
+// database.
 
 type order struct {
 	ID    string `json:"id"`
@@ -19,7 +19,9 @@ type order struct {
 }
 
 var _ = cruster.Migrations(
-	cruster.Migration{Version: 1, Name: "charges", SQL: `CREATE TABLE charges (order_id TEXT PRIMARY KEY, cents BIGINT NOT NULL)`},
+	cruster.Migration{
+		Version: 1, Name: "charges", SQL: `CREATE TABLE charges (order_id TEXT PRIMARY KEY, cents BIGINT NOT NULL)`,
+	},
 	cruster.Migration{Version: 2, Name: "never", Dialect: cruster.Postgres, SQL: `this is not SQLite`},
 )
 

@@ -18,8 +18,7 @@ func addTypes(content []byte) []byte {
 	return out
 }
 
-// addImport returns the import section with the function that is called when fuel is
-// out behind the others.
+// addImport returns the import section with the function that is called when fuel is out behind the others.
 func (w *rewriter) addImport(content []byte) []byte {
 	r := &reader{data: content}
 	out := appendU32(nil, uint64(r.u32())+1)
@@ -79,8 +78,8 @@ func (w *rewriter) shiftElements(content []byte) ([]byte, error) {
 	return append(appendU32(nil, uint64(n)), shifted.upTo(r.pos)...), r.err
 }
 
-// rewriteExports returns the export section with new numbers of functions, without
-// names that are ours, and with the global that counts fuel.
+// rewriteExports returns the export section with new numbers of functions, without names that are ours, and with the
+// global that counts fuel.
 func (w *rewriter) rewriteExports() []byte {
 	var exports []exportEntry
 	for _, e := range w.exports {

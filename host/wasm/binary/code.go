@@ -2,9 +2,9 @@ package binary
 
 import "fmt"
 
-// rewriteCode returns the code section with every function metered (fuel.go) and the
-// NaNs that it makes replaced (nans.go), with indirect calls that fill the table
-// (ondemand.go), and refuses functions that would take too long to compile.
+// rewriteCode returns the code section with every function metered (fuel.go) and the NaNs that it makes replaced
+// (nans.go), with indirect calls that fill the table (ondemand.go), and refuses functions that would take too long to
+// compile.
 func (w *rewriter) rewriteCode(content []byte) ([]byte, error) {
 	bodies, err := readBodies(content)
 	if err != nil {

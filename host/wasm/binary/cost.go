@@ -23,7 +23,8 @@ const (
 // that.
 func costOf(in *instruction) uint64 {
 	switch op := in.op; {
-	case op == 0x01, op == opBlock, op == opLoop, op == opElse, op == opEnd, op == opDrop, op >= 0x20 && op <= 0x22, op >= 0x41 && op <= 0x44:
+	case op == 0x01, op == opBlock, op == opLoop, op == opElse, op == opEnd, op == opDrop, op >= 0x20 && op <= 0x22,
+		op >= 0x41 && op <= 0x44:
 		return 0 // the engine makes no code of it
 	case op == opMemoryGrow:
 		return costGrow
@@ -39,8 +40,8 @@ func costOf(in *instruction) uint64 {
 	return costPlain
 }
 
-// A leaf is a function that is so small that it is not metered: who calls it pays for
-// it. Leaves have no loops and make no calls.
+// A leaf is a function that is so small that it is not metered: who calls it pays for it. Leaves have no loops and make
+// no calls.
 const maxLeafCost = 48
 
 // leafCost returns the cost of a function if it is a leaf.

@@ -81,9 +81,8 @@ func (r *reader) limits() limits {
 	}
 }
 
-// elementSegment skips an element segment of at most this many entries and
-// returns how many it has. The bits of its flags tell its form. Each function that it
-// names, by the place of its number, is told to named, if there is one.
+// elementSegment skips an element segment of at most this many entries and returns how many it has. The bits of its
+// flags tell its form. Each function that it names, by the place of its number, is told to named, if there is one.
 func (r *reader) elementSegment(most uint32, named func(at, end int, function uint32)) uint32 {
 	const passive, indexed, expressions = 1, 2, 4
 	flags := r.u32()

@@ -28,8 +28,7 @@ const (
 	externGlobal   = 3
 )
 
-// Types. A function type begins with formFunction; noBlockType is the type of a
-// block without parameters and results.
+// Types. A function type begins with formFunction; noBlockType is the type of a block without parameters and results.
 const (
 	typeI32       = 0x7f
 	typeI64       = 0x7e
@@ -106,8 +105,7 @@ const pageSize = 64 << 10
 // isValueType knows the types of Wasm 2.0. They are one byte each.
 func isValueType(t byte) bool { return valueTypeName(t) != "" }
 
-// valueTypeName is the name of a type in the text format; empty if there is no
-// such type.
+// valueTypeName is the name of a type in the text format; empty if there is no such type.
 func valueTypeName(t byte) string {
 	switch t {
 	case typeI32:

@@ -22,13 +22,11 @@ import (
 //   - A guest can neither read nor change the fuel: no instruction of it names the
 //     global, and names of exports that begin with "cruster:" are ours.
 //
-// The engine offers a check of its own at loop heads (WithCloseOnContextDone). It leaves
-// native code every time, which makes tight loops ten times as slow, it does not see
-// recursion, and it counts nothing.
+// The engine offers a check of its own at loop heads (WithCloseOnContextDone). It leaves native code every time, which
+// makes tight loops ten times as slow, it does not see recursion, and it counts nothing.
 //
-// The function that is called when fuel is out is the last of the imports, so all
-// functions of the module move up by one: their numbers change wherever they are
-// named.
+// The function that is called when fuel is out is the last of the imports, so all functions of the module move up by
+// one: their numbers change wherever they are named.
 
 // The import that a rewritten module calls when its fuel is below zero: (block i32) → (). The block says where
 // in a function of Go it is (goblocks.go).
@@ -37,8 +35,8 @@ const (
 	FuelFunction = "refuel"
 )
 
-// reservedExports is how the names of exports begin that are ours. Those of an upload
-// are dropped: no host asks for them.
+// reservedExports is how the names of exports begin that are ours. Those of an upload are dropped: no host asks for
+// them.
 const reservedExports = "cruster:"
 
 // fuelIndexes are where a rewritten module has what counts its fuel.
@@ -48,10 +46,9 @@ type fuelIndexes struct {
 	global   uint32
 	types    uint32 // the first of ownTypes
 
-	// cached says that a function has the value of the global in a local as well: it
-	// writes both, and reads the local. A function that Go compiled passes the head of its
-	// loop at every jump, and would wait there for its last write each time. For
-	// others the local only takes a register away.
+	// cached says that a function has the value of the global in a local as well: it writes both, and reads the local.
+	// A function that Go compiled passes the head of its loop at every jump, and would wait there for its last write
+	// each time. For others the local only takes a register away.
 	cached bool
 	local  uint64
 	end    uint64 // one more than the last function of the upload
@@ -88,8 +85,8 @@ func (m *Module) fuelIndexes() fuelIndexes {
 	return f
 }
 
-// checkNames fails if the sections of an upload, besides its code, name something that
-// it does not have. It would be ours.
+// checkNames fails if the sections of an upload, besides its code, name something that it does not have. It would be
+// ours.
 func (f fuelIndexes) checkNames(m *Module) error {
 	if m.named > uint64(f.global) {
 		return fmt.Errorf("it names the global %d, and has %d", m.named-1, f.global)

@@ -18,8 +18,15 @@ func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(header))
 	f.Add(wasmtest.Forking())
 	f.Add(wasmtest.Module{Init: []byte{}, StartFunction: true, Table: wasmtest.Vector([]byte{0x70, 0, 1})}.Assemble())
-	f.Add(wasmtest.Join(wasmtest.Module{}.Assemble(), wasmtest.Section(11, wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 'a'}, []byte{0, 0x41, 1, 0x0b, 1, 'b'}))))
-	f.Add(wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), []byte{0x20, 0, 0xfc, 11, 0})}.Assemble())
+	f.Add(wasmtest.Join(
+		wasmtest.Module{}.Assemble(),
+		wasmtest.Section(11, wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 'a'}, []byte{0, 0x41, 1, 0x0b, 1, 'b'})),
+	))
+	f.Add(
+		wasmtest.Module{
+			Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), []byte{0x20, 0, 0xfc, 11, 0}),
+		}.Assemble(),
+	)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		m, err := Parse(content)
 		if err != nil {

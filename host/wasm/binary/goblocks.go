@@ -2,9 +2,9 @@ package binary
 
 // # Where a Go function is
 //
-// When a guest has run out of fuel, the message says where it was. Go keeps the addresses of calls on its own stack, but
-// nothing of where the innermost function is. So a check tells the host, and only when it calls it: nothing is added to the way past the
-// check.
+// When a guest has run out of fuel, the message says where it was. Go keeps the addresses of calls on its own stack,
+// but nothing of where the innermost function is. So a check tells the host, and only when it calls it: nothing is
+// added to the way past the check.
 //
 // A function that Go compiles is a row of blocks. Its first parameter is the number of the block that it begins or
 // goes on with, and a table of branches at its head leads there:
@@ -24,9 +24,9 @@ package binary
 //
 // Numbers of blocks are the lower part of an address in Go's own tables, by which the host finds the line.
 //
-// One kind of loop has no line in these tables: an empty one. Go gives its jump the line 1 on purpose, and its beginning
-// the line of whatever precedes it in the code. That is a block before it in the program only if the one leads to the
-// other. So there the check is in the loop, and tells how the loop was entered.
+// One kind of loop has no line in these tables: an empty one. Go gives its jump the line 1 on purpose, and its
+// beginning the line of whatever precedes it in the code. That is a block before it in the program only if the one
+// leads to the other. So there the check is in the loop, and tells how the loop was entered.
 //
 // Code that no Go compiler made may look the same. The places that it reports mean nothing, and
 // cost nothing.

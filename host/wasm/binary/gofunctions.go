@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// goTable begins Go's table of functions since Go 1.20, for Wasm: a magic number, two
-	// zeros, instructions of one byte, and pointers of eight.
+	// goTable begins Go's table of functions since Go 1.20, for Wasm: a magic number, two zeros, instructions of one
+	// byte, and pointers of eight.
 	goTable = "\xf1\xff\xff\xff\x00\x00\x01\x08"
 	// maxGoName bounds the name of a function that is read.
 	maxGoName = 4 << 10
 )
 
-// goFunctions is the names of the functions of a Go program by their index, as its own
-// table has them; nil if there is no such table, or if it does not fit the number of
-// functions.
+// goFunctions is the names of the functions of a Go program by their index, as its own table has them; nil if there is
+// no such table, or if it does not fit the number of functions.
 //
 // The table begins with a header of eight words behind the magic number: the numbers of functions
 // and of files, where the text begins, and where names, compilation units, files, tables of lines
@@ -43,8 +42,8 @@ func goFunctions(segments []dataSegment, functions int) []string {
 	return names
 }
 
-// sparseMemory is memory as active segments make it: sorted, without overlaps, and zero
-// between them. Addresses outside of all are zero too, so that no address is wrong.
+// sparseMemory is memory as active segments make it: sorted, without overlaps, and zero between them. Addresses outside
+// of all are zero too, so that no address is wrong.
 type sparseMemory []dataSegment
 
 // find is the address of a text that lies in one segment.
@@ -57,8 +56,7 @@ func (m sparseMemory) find(text string) (uint64, bool) {
 	return 0, false
 }
 
-// from is the bytes from an address to the end of its segment; zeros tells that it is in
-// none.
+// from is the bytes from an address to the end of its segment; zeros tells that it is in none.
 func (m sparseMemory) from(at uint64) (content []byte, zeros bool) {
 	i := sort.Search(len(m), func(i int) bool { return m[i].end() > at })
 	if i == len(m) || m[i].offset > at {

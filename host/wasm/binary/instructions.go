@@ -1,7 +1,6 @@
 package binary
 
-// expression skips a constant expression. A function that it names is told to named,
-// if there is one.
+// expression skips a constant expression. A function that it names is told to named, if there is one.
 func (r *reader) expression(named func(at, end int, function uint32)) {
 	for r.err == nil {
 		op := r.byte()
@@ -39,9 +38,10 @@ type instruction struct {
 	at, end int    // where it begins, and where the next one does
 	op      byte   //
 	sub     uint32 // behind a prefix
-	index   uint32 // the label, function, global, type or segment that it names first, or the local of local.get and local.set
-	operand int    // where that stands
-	value   int32  // of an i32.const
+	// the label, function, global, type or segment that it names first, or the local of local.get and local.set
+	index   uint32
+	operand int   // where that stands
+	value   int32 // of an i32.const
 	labels  []uint32
 	// blockType is the type of a block, loop or if. Negative ones are no indexes.
 	blockType int64
@@ -93,8 +93,7 @@ func (r *reader) instruction() instruction {
 	return in
 }
 
-// skipImmediates skips the operands of an instruction that does not transfer
-// control; false means that it is not known.
+// skipImmediates skips the operands of an instruction that does not transfer control; false means that it is not known.
 func (r *reader) skipImmediates(op byte) bool {
 	switch {
 	case op == 0x01, op == 0x05, op == 0x0b, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4, op == 0xd1:
@@ -123,8 +122,7 @@ func (r *reader) skipImmediates(op byte) bool {
 	return true
 }
 
-// skipMisc skips the operands of saturating conversions, bulk memory and table
-// instructions.
+// skipMisc skips the operands of saturating conversions, bulk memory and table instructions.
 func (r *reader) skipMisc(op uint32) bool {
 	switch {
 	case op <= 7:

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSkipImmediates has an instruction of each form of operands; each must be
-// skipped to its last byte.
+// TestSkipImmediates has an instruction of each form of operands; each must be skipped to its last byte.
 func TestSkipImmediates(t *testing.T) {
 	t.Parallel()
 	for name, instruction := range map[string][]byte{

@@ -1,9 +1,8 @@
 package binary
 
-// functionNames returns a custom section with the names of the functions, which
-// are shown in backtraces, and nothing else; nil if the section has none. Debug
-// information and whatever else is in such sections never reaches the engine. Functions
-// have new numbers.
+// functionNames returns a custom section with the names of the functions, which are shown in backtraces, and nothing
+// else; nil if the section has none. Debug information and whatever else is in such sections never reaches the engine.
+// Functions have new numbers.
 func functionNames(content []byte, shift func(uint32) uint64) []byte {
 	const section, subsection = "name", 1
 	r := &reader{data: content}

@@ -2,11 +2,10 @@ package binary
 
 import "encoding/binary"
 
-// The bits of a NaN that an instruction computes are the one thing that the
-// specification leaves to the processor: 0/0 has its sign set on amd64 and not on
-// arm64. A guest that looks at them would come to other results on another host, and
-// its replay would diverge. So the result of every instruction that can make a NaN is
-// replaced by one and the same NaN if it is one:
+// The bits of a NaN that an instruction computes are the one thing that the specification leaves to the processor: 0/0
+// has its sign set on amd64 and not on arm64. A guest that looks at them would come to other results on another host,
+// and its replay would diverge. So the result of every instruction that can make a NaN is replaced by one and the same
+// NaN if it is one:
 //
 //	local.tee x, const NaN, local.get x, local.get x, eq, select
 //

@@ -11,9 +11,8 @@ import "errors"
 // Go's linker numbers functions from 4096 on and leaves the entries below empty, so that no small
 // number is a function.
 //
-// So the table of a program with many functions begins empty, and with its first
-// function. An indirect call looks at its entry before, and if that is empty has it
-// filled by a function of ours, which knows what belongs there:
+// So the table of a program with many functions begins empty, and with its first function. An indirect call looks at
+// its entry before, and if that is empty has it filled by a function of ours, which knows what belongs there:
 //
 //	entry = index - lead
 //	if table[entry] == null { fill(entry) }
@@ -32,8 +31,7 @@ import "errors"
 const (
 	// minOnDemand is how many functions a table has at least to be filled on demand.
 	minOnDemand = 512
-	// entriesPerChunk is how many entries a function of ours knows. The work of compiling
-	// it grows with their square.
+	// entriesPerChunk is how many entries a function of ours knows. The work of compiling it grows with their square.
 	entriesPerChunk = 1 << entriesPerChunkLog2
 
 	entriesPerChunkLog2 = 8
@@ -174,8 +172,7 @@ func (w *rewriter) ownTables() []table {
 	return []table{t}
 }
 
-// declareElements returns an element section that fills nothing. Functions must be in one
-// to be referred to.
+// declareElements returns an element section that fills nothing. Functions must be in one to be referred to.
 func (w *rewriter) declareElements() []byte {
 	const declared, functions = 3, 0
 	out := appendU32([]byte{1, declared, functions}, uint64(len(w.onDemand.named)))
@@ -211,11 +208,13 @@ func (h *helpers) appendEntry(out []byte, local uint64) []byte {
 	return appendU32(append(out, opLocalGet), local)
 }
 
-// bodyOfEntries calls the function for the chunk that an entry is in. There may be none:
-// a table can be longer than its segments.
+// bodyOfEntries calls the function for the chunk that an entry is in. There may be none: a table can be longer than its
+// segments.
 func (h *helpers) bodyOfEntries() []byte {
 	chunks := h.onDemand.chunks()
-	out := appendSwitch([]byte{0}, chunks, noBlockType, []byte{opLocalGet, 0, opI32Const, entriesPerChunkLog2, opI32ShrU})
+	out := appendSwitch(
+		[]byte{0}, chunks, noBlockType, []byte{opLocalGet, 0, opI32Const, entriesPerChunkLog2, opI32ShrU},
+	)
 	for chunk := range chunks {
 		out = append(out, opLocalGet, 0)
 		out = append(append(out, h.call(helper{op: helperOfChunk, segment: chunk})...), opReturn, opEnd)

@@ -28,8 +28,10 @@ func goModule() wasmtest.Module {
 	self := wasmtest.Self(0)
 	return wasmtest.Module{
 		Table: tableOf(goLead + goEntries + 1), Extra: []byte{opLocalGet, 0},
-		Start:    []byte{opLocalGet, 0, opLocalGet, 0, opCallIndirect, wasmtest.TypeTurn, 0},
-		Elements: wasmtest.Vector(segmentAt(goLead+1, bytes.Repeat([]byte{self}, goEntries-1)...), segmentAt(goLead, self)),
+		Start: []byte{opLocalGet, 0, opLocalGet, 0, opCallIndirect, wasmtest.TypeTurn, 0},
+		Elements: wasmtest.Vector(
+			segmentAt(goLead+1, bytes.Repeat([]byte{self}, goEntries-1)...), segmentAt(goLead, self),
+		),
 	}
 }
 
@@ -49,7 +51,9 @@ func TestTableOnDemand(t *testing.T) {
 	require.Equal(t, []byte{1, 3}, sectionOf(t, after, sectionElement)[:2], "they are declared only")
 	require.Len(t, m.functions, len(before.functions)+1+3, "one to find the chunk, and three chunks")
 	require.Contains(t, string(sectionOf(t, after, sectionCode)),
-		string(wasmtest.Join(wasmtest.I32Const(goLead), []byte{opI32Sub, opLocalTee, 1, opTableGet, 0, opRefIsNull, opIf, noBlockType, opLocalGet, 1, opCall})))
+		string(wasmtest.Join(wasmtest.I32Const(goLead), []byte{
+			opI32Sub, opLocalTee, 1, opTableGet, 0, opRefIsNull, opIf, noBlockType, opLocalGet, 1, opCall,
+		})))
 	_, err = before.MakeTemplate(after)
 	require.NoError(t, err, "the state of its instances is still within reach")
 }
@@ -67,7 +71,10 @@ func repeated(v uint32, n int) []uint32 {
 func TestTableOnDemandHasGaps(t *testing.T) {
 	t.Parallel()
 	content := wasmtest.Vector(segmentAt(5, 1, 2), segmentAt(3, 7), segmentAt(6, 3), segmentAt(9))
-	require.Equal(t, &onDemand{lead: 3, entries: []uint32{7, noFunction, 1, 3}, named: []uint32{1, 2, 7, 3}}, readEntries(content, 9, 8))
+	require.Equal(
+		t, &onDemand{lead: 3, entries: []uint32{7, noFunction, 1, 3}, named: []uint32{1, 2, 7, 3}},
+		readEntries(content, 9, 8),
+	)
 	require.Nil(t, readEntries(content, 9, 7), "a function does not exist")
 	require.Nil(t, readEntries(content, 8, 8), "a segment is outside")
 	require.Nil(t, readEntries(content[:len(content)-1], 9, 8), "it is cut off")
@@ -92,27 +99,35 @@ func TestTablesThatAreFilledAtOnce(t *testing.T) {
 	}
 	tables := func(section []byte) []byte { return module(func(m *wasmtest.Module) { m.Table = section }) }
 	for name, content := range map[string][]byte{
-		"table.get":         code(opI32Const, 0, opTableGet, 0, opDrop),
-		"table.set":         code(opI32Const, 0, opRefNull, typeFuncref, opTableSet, 0),
-		"table.size":        code(opMisc, 16, 0, opDrop),
-		"table.grow":        code(opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableGrow, 0, opDrop),
-		"table.fill":        code(opI32Const, 0, opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableFill, 0),
-		"table.copy":        code(opI32Const, 0, opI32Const, 0, opI32Const, 0, opMisc, miscTableCopy, 0, 0),
-		"many calls":        code(bytes.Repeat([]byte{opLocalGet, 0, opLocalGet, 0, opCallIndirect, wasmtest.TypeTurn, 0, opDrop}, maxBranches+1)...),
+		"table.get":  code(opI32Const, 0, opTableGet, 0, opDrop),
+		"table.set":  code(opI32Const, 0, opRefNull, typeFuncref, opTableSet, 0),
+		"table.size": code(opMisc, 16, 0, opDrop),
+		"table.grow": code(opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableGrow, 0, opDrop),
+		"table.fill": code(opI32Const, 0, opRefNull, typeFuncref, opI32Const, 1, opMisc, miscTableFill, 0),
+		"table.copy": code(opI32Const, 0, opI32Const, 0, opI32Const, 0, opMisc, miscTableCopy, 0, 0),
+		"many calls": code(bytes.Repeat(
+			[]byte{opLocalGet, 0, opLocalGet, 0, opCallIndirect, wasmtest.TypeTurn, 0, opDrop}, maxBranches+1,
+		)...),
 		"few functions":     elements(segmentAt(goLead, many[:minOnDemand-1]...)),
 		"a passive segment": elements(segmentAt(goLead, many...), []byte{1, 0, 1, self}),
-		"expressions":       elements(segmentAt(goLead, many...), []byte{4, opI32Const, 0, opEnd, 1, opRefFunc, self, opEnd}),
+		"expressions": elements(segmentAt(goLead, many...), []byte{
+			4, opI32Const, 0, opEnd, 1, opRefFunc, self, opEnd,
+		}),
 		"a computed place": module(func(m *wasmtest.Module) {
 			m.Globals = wasmtest.Vector(global(typeI32, 0, opI32Const, 1))
 			m.Elements = wasmtest.Vector(wasmtest.Join([]byte{0, opGlobalGet, 0, opEnd}, wasmtest.U32(goEntries), many))
 		}),
-		"beyond the table":    elements(segmentAt(goLead+2, many...)),
-		"a negative place":    elements(segmentAt(-1, many...)),
-		"references of hosts": tables(wasmtest.Vector(wasmtest.Join([]byte{typeExternref, 0}, wasmtest.U32(goLead+goEntries)))),
-		"another table":       tables(wasmtest.Vector(tableOf(9999)[1:], []byte{typeFuncref, 0, 1})),
-		"no table":            tables(wasmtest.Vector()),
-		"a maximum too low":   tables(wasmtest.Vector(wasmtest.Join([]byte{typeFuncref, 1}, wasmtest.U32(9999), []byte{1}))),
-		"an export":           exporting(t, goModule().Assemble(), exportEntry{"t", externTable, 0}),
+		"beyond the table": elements(segmentAt(goLead+2, many...)),
+		"a negative place": elements(segmentAt(-1, many...)),
+		"references of hosts": tables(wasmtest.Vector(wasmtest.Join(
+			[]byte{typeExternref, 0}, wasmtest.U32(goLead+goEntries),
+		))),
+		"another table": tables(wasmtest.Vector(tableOf(9999)[1:], []byte{typeFuncref, 0, 1})),
+		"no table":      tables(wasmtest.Vector()),
+		"a maximum too low": tables(wasmtest.Vector(wasmtest.Join(
+			[]byte{typeFuncref, 1}, wasmtest.U32(9999), []byte{1},
+		))),
+		"an export": exporting(t, goModule().Assemble(), exportEntry{"t", externTable, 0}),
 	} {
 		m, err := Parse(content)
 		require.NoError(t, err, name)

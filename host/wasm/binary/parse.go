@@ -8,10 +8,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// maxEntries bounds the entries of each section. The engine allocates by the
-// counts that a module claims before it looks at the entries, so a few bytes
-// could make it ask for more memory than there is, and a process does not
-// recover from that.
+// maxEntries bounds the entries of each section. The engine allocates by the counts that a module claims before it
+// looks at the entries, so a few bytes could make it ask for more memory than there is, and a process does not recover
+// from that.
 var maxEntries = map[byte]uint32{
 	sectionType:     100_000,
 	sectionImport:   10_000,
@@ -28,9 +27,8 @@ var maxEntries = map[byte]uint32{
 // maxElements bounds the entries of all element segments together.
 const maxElements = 500_000
 
-// Module is as much of a module as its sections tell without a look into the
-// code. It refers to the bytes that it was parsed from. It is not changed after
-// Parse.
+// Module is as much of a module as its sections tell without a look into the code. It refers to the bytes that it was
+// parsed from. It is not changed after Parse.
 type Module struct {
 	sections  []section
 	types     []Signature
@@ -57,8 +55,7 @@ type section struct {
 	content []byte
 }
 
-// Parse reads the sections of a binary. A malformed one is an *abi.Error of
-// abi.CodeNotWasm.
+// Parse reads the sections of a binary. A malformed one is an *abi.Error of abi.CodeNotWasm.
 func Parse(content []byte) (*Module, error) {
 	m, err := parse(content)
 	if err != nil {

@@ -1,12 +1,11 @@
 package binary
 
-// Instructions that work on ranges can do any amount of work. A range of memory that is
-// not known to be small is handed to a function of ours, which works on it in
-// pieces and pays for each. A range of a table is short, as tables are bounded: it is
-// paid for and left as it is.
+// Instructions that work on ranges can do any amount of work. A range of memory that is not known to be small is handed
+// to a function of ours, which works on it in pieces and pays for each. A range of a table is short, as tables are
+// bounded: it is paid for and left as it is.
 const (
-	// maxPlainRange is the longest range, in bytes, that the instruction itself works
-	// on if the code says how long it is.
+	// maxPlainRange is the longest range, in bytes, that the instruction itself works on if the code says how long it
+	// is.
 	maxPlainRange = 4 << 10
 	// maxShortRange is the longest that is worked on where it stands, for costRange.
 	maxShortRange = 1 << 10
@@ -14,8 +13,8 @@ const (
 	rangePiece = 32 << 10
 )
 
-// plainLength is how much an instruction works on at most that is left as it is: its
-// length is a small constant, or its segment is small.
+// plainLength is how much an instruction works on at most that is left as it is: its length is a small constant, or its
+// segment is small.
 func (h *helpers) plainLength(in *instruction, length int32) (uint64, bool) {
 	switch {
 	case length >= 0 && length <= maxPlainRange:
@@ -76,7 +75,12 @@ const (
 )
 
 func newHelpers(m *Module, fuel fuelIndexes) *helpers {
-	return &helpers{fuel: fuel, first: fuel.imported + 1 + uint32(len(m.functions)), segments: m.segments, numbers: map[helper]uint64{}}
+	return &helpers{
+		fuel:     fuel,
+		first:    fuel.imported + 1 + uint32(len(m.functions)),
+		segments: m.segments,
+		numbers:  map[helper]uint64{},
+	}
 }
 
 // call is the instruction that calls a helper.
@@ -108,9 +112,8 @@ func (h *helpers) replace(in *instruction, length int32) (edit, bool) {
 	return edit{}, false
 }
 
-// appendShortOrLong appends the instruction for short ranges, and the call for long
-// ones. Most ranges are short, and a call costs as much as they do. Local keeps the
-// length.
+// appendShortOrLong appends the instruction for short ranges, and the call for long ones. Most ranges are short, and a
+// call costs as much as they do. Local keeps the length.
 func (h *helpers) appendShortOrLong(out []byte, e *edit, local uint64) []byte {
 	out = appendU32(append(out, opLocalTee), local)
 	out = appendS32(append(out, opI32Const), maxShortRange)
@@ -160,8 +163,8 @@ func (h *helpers) bodies() [][]byte {
 	return bodies
 }
 
-// bodyOfTables pays for a range of a table, whose length it is given and returns. More
-// than the longest table does not happen, and need not be paid.
+// bodyOfTables pays for a range of a table, whose length it is given and returns. More than the longest table does not
+// happen, and need not be paid.
 func (h *helpers) bodyOfTables() []byte {
 	out := appendU32([]byte{0, opGlobalGet}, uint64(h.fuel.global))
 	most := appendS32([]byte{opI32Const}, maxTableEntries)
@@ -196,7 +199,10 @@ func (h *helpers) bodyOfMemory(which helper) []byte {
 	out = h.appendInside(out, which)
 	out = append(out, opIf, noBlockType)
 	if which.op == miscMemoryCopy {
-		out = append(out, opLocalGet, localTo, opLocalGet, localFrom, opI32Sub, opLocalGet, localLength, opI32LtU, opIf, noBlockType)
+		out = append(
+			out, opLocalGet, localTo, opLocalGet, localFrom, opI32Sub, opLocalGet, localLength, opI32LtU, opIf,
+			noBlockType,
+		)
 		out = h.appendPieces(out, which, true)
 		out = append(out, opElse)
 		out = h.appendPieces(out, which, false)
@@ -244,7 +250,10 @@ func (h *helpers) appendPieces(out []byte, which helper, downwards bool) []byte 
 	out = h.fuel.appendPayment(out, &region{cost: rangePiece / bytesPerUnit, check: true, block: unknownBlock})
 	if downwards {
 		move(localLength, opI32Sub)
-		out = append(out, opLocalGet, localTo, opLocalGet, localLength, opI32Add, opLocalGet, localFrom, opLocalGet, localLength, opI32Add)
+		out = append(
+			out, opLocalGet, localTo, opLocalGet, localLength, opI32Add, opLocalGet, localFrom, opLocalGet, localLength,
+			opI32Add,
+		)
 		out = which.appendInstruction(append(out, piece...))
 	} else {
 		out = append(out, opLocalGet, localTo, opLocalGet, localFrom)

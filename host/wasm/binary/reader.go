@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// reader reads the primitives of the binary format. The first failure sticks,
-// and everything read after it is zero.
+// reader reads the primitives of the binary format. The first failure sticks, and everything read after it is zero.
 type reader struct {
 	data []byte
 	pos  int

@@ -4,11 +4,10 @@ import "slices"
 
 // The bounds of what runs between two checks, in units of fuel.
 const (
-	// maxUnchecked is the most that a function does on any way from one check to the
-	// next.
+	// maxUnchecked is the most that a function does on any way from one check to the next.
 	maxUnchecked = 5000
-	// maxTail is the most that it does between a call and its return without one. A
-	// deep recursion returns through many tails.
+	// maxTail is the most that it does between a call and its return without one. A deep recursion returns through many
+	// tails.
 	maxTail = 100
 	// maxUncheckedFunction is the most that a function does that has no check at all.
 	maxUncheckedFunction = 500
@@ -16,8 +15,8 @@ const (
 	costDispatch = 2
 )
 
-// region is a piece of a function, not always in one place, that is executed as often
-// as its beginning is. It is paid for there.
+// region is a piece of a function, not always in one place, that is executed as often as its beginning is. It is paid
+// for there.
 type region struct {
 	cost  uint64
 	check bool  // see whether fuel is left
@@ -113,8 +112,7 @@ func (m *meter) pay(cost uint64) {
 	m.unchecked += cost
 }
 
-// before is told of an instruction that costs this much before it is copied: a long
-// way gets another check.
+// before is told of an instruction that costs this much before it is copied: a long way gets another check.
 func (m *meter) before(in *instruction, cost uint64) {
 	if m.unchecked > 0 && m.unchecked+cost > maxUnchecked && in.op != opEnd && in.op != opElse {
 		m.start(true, m.current)
@@ -132,8 +130,8 @@ func (m *meter) called() {
 	m.unchecked = max(m.unchecked, maxUnchecked-maxTail)
 }
 
-// finish decides how regions are paid for, once all are known. A function that neither
-// loops nor calls needs no check if it is short: its caller has one soon behind it.
+// finish decides how regions are paid for, once all are known. A function that neither loops nor calls needs no check
+// if it is short: its caller has one soon behind it.
 func (m *meter) finish() {
 	var total uint64
 	loops := false
@@ -148,8 +146,7 @@ func (m *meter) finish() {
 	m.blocks.tellLoops()
 }
 
-// after is told of an instruction once it is copied: what transfers control begins
-// regions behind it.
+// after is told of an instruction once it is copied: what transfers control begins regions behind it.
 func (m *meter) after(in *instruction) {
 	switch in.op {
 	case opBlock, opLoop, opIf:
@@ -198,16 +195,16 @@ func (m *meter) after(in *instruction) {
 	m.blocks.read(in)
 }
 
-// dispatch takes note of a table of branches. If it is all that the head of a loop does,
-// and all of them go to blocks inside of the loop, the loop is a switch: so are the
-// functions that Go compiles.
+// dispatch takes note of a table of branches. If it is all that the head of a loop does, and all of them go to blocks
+// inside of the loop, the loop is a switch: so are the functions that Go compiles.
 func (m *meter) dispatch(labels []uint32) {
 	inside := 0
 	for inside < len(m.frames) && m.frames[len(m.frames)-1-inside].op == opBlock {
 		inside++
 	}
 	loops := inside < len(m.frames)
-	atHead := m.current == m.entry || loops && m.frames[len(m.frames)-1-inside].loop == m.current && m.current.dominator == m.entry
+	atHead := m.current == m.entry ||
+		loops && m.frames[len(m.frames)-1-inside].loop == m.current && m.current.dominator == m.entry
 	if m.blocks.table(labels, atHead, len(m.frames)) {
 		m.current.jumps, m.entry.jumps = true, true
 	}

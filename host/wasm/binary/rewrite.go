@@ -5,18 +5,16 @@ import (
 	"slices"
 )
 
-// Rewrite returns the binary that the engine compiles instead of the upload. A
-// guest does not notice the difference, except that the NaNs it computes have the
-// same bits on every processor (nans.go).
+// Rewrite returns the binary that the engine compiles instead of the upload. A guest does not notice the difference,
+// except that the NaNs it computes have the same bits on every processor (nans.go).
 //
-// Two things that a guest can do are out of the engine's reach: running for long
-// without a check whether it is to be stopped (fuel.go), and growing tables
-// on the host's heap (boundTables). Three more changes save time, memory and exposure:
-// data segments are merged (mergeSegments), large tables are filled on
-// demand (ondemand.go), and of the custom sections only function names are kept (functionNames).
+// Two things that a guest can do are out of the engine's reach: running for long without a check whether it is to be
+// stopped (fuel.go), and growing tables on the host's heap (boundTables). Three more changes save time, memory and
+// exposure: data segments are merged (mergeSegments), large tables are filled on demand (ondemand.go), and of the
+// custom sections only function names are kept (functionNames).
 //
-// Code that we do not know, or that the engine could not compile in reasonable time, is
-// an *abi.Error of abi.CodeNotWasm.
+// Code that we do not know, or that the engine could not compile in reasonable time, is an *abi.Error of
+// abi.CodeNotWasm.
 func (m *Module) Rewrite() ([]byte, error) {
 	out, err := m.rewrite()
 	if err != nil {
@@ -125,8 +123,7 @@ var sectionOrder = []byte{
 	sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData,
 }
 
-// withSections returns sections among which those with the given ids are: empty ones
-// where there are none.
+// withSections returns sections among which those with the given ids are: empty ones where there are none.
 func withSections(sections []section, ids ...byte) []section {
 	sections = slices.Clone(sections)
 	for _, id := range ids {

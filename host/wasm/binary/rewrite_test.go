@@ -24,7 +24,9 @@ func sectionOf(t testing.TB, content []byte, id byte) []byte {
 
 func TestRewriteChangesOnlyWhatItMust(t *testing.T) {
 	t.Parallel()
-	plain := wasmtest.Module{Pages: 3, Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)}}.Assemble()
+	plain := wasmtest.Module{
+		Pages: 3, Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)},
+	}.Assemble()
 	for _, id := range []byte{sectionMemory, sectionCode} {
 		require.Equal(t, sectionOf(t, plain, id), sectionOf(t, rewrite(t, plain), id), "its functions are leaves")
 	}
@@ -48,7 +50,9 @@ func TestRewriteChangesOnlyWhatItMust(t *testing.T) {
 // they are named.
 func TestFuelIsAdded(t *testing.T) {
 	t.Parallel()
-	names := wasmtest.Join(wasmtest.String("name"), []byte{1, 4}, wasmtest.Vector(wasmtest.Join([]byte{3}, wasmtest.String("f"))))
+	names := wasmtest.Join(
+		wasmtest.String("name"), []byte{1, 4}, wasmtest.Vector(wasmtest.Join([]byte{3}, wasmtest.String("f"))),
+	)
 	before := wasmtest.Join(wasmtest.Module{
 		Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)},
 		Init:    []byte{}, StartFunction: true,
@@ -71,13 +75,25 @@ func TestFuelIsAdded(t *testing.T) {
 	require.Equal(t, wasmtest.Vector(
 		global(typeFuncref, 0, opRefFunc, 0), global(typeFuncref, 0, opRefFunc, 4), global(typeI64, 1, opI64Const, 0),
 	), sectionOf(t, after, sectionGlobal))
-	require.Equal(t, wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 3, 0, 2, 3}, []byte{4, 0x41, 0, 0x0b, 1, 0xd2, 5, 0x0b}), sectionOf(t, after, sectionElement))
-	require.Equal(t, wasmtest.Join(wasmtest.String("name"), []byte{1, 4}, wasmtest.Vector(wasmtest.Join([]byte{4}, wasmtest.String("f")))), sectionOf(t, after, sectionCustom))
-	require.Contains(t, string(sectionOf(t, after, sectionCode)), string(wasmtest.Join(wasmtest.Call(0), []byte{0x20, 0}, wasmtest.Call(6))))
+	require.Equal(
+		t, wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 3, 0, 2, 3}, []byte{4, 0x41, 0, 0x0b, 1, 0xd2, 5, 0x0b}),
+		sectionOf(t, after, sectionElement),
+	)
+	require.Equal(
+		t,
+		wasmtest.Join(
+			wasmtest.String("name"), []byte{1, 4}, wasmtest.Vector(wasmtest.Join([]byte{4}, wasmtest.String("f"))),
+		),
+		sectionOf(t, after, sectionCustom),
+	)
+	require.Contains(
+		t, string(sectionOf(t, after, sectionCode)),
+		string(wasmtest.Join(wasmtest.Call(0), []byte{0x20, 0}, wasmtest.Call(6))),
+	)
 }
 
-// TestNamesOfOurs: an upload that exports something under a name of ours, or names
-// something that it does not have and that would be ours, does not get at it.
+// TestNamesOfOurs: an upload that exports something under a name of ours, or names something that it does not have and
+// that would be ours, does not get at it.
 func TestNamesOfOurs(t *testing.T) {
 	t.Parallel()
 	export := func(name string, kind, index byte) []byte {
@@ -93,16 +109,22 @@ func TestNamesOfOurs(t *testing.T) {
 	offset := func(global byte) []byte { return wasmtest.Vector([]byte{0, 0x23, global, 0x0b, 1, 'a'}) }
 	table := wasmtest.Vector([]byte{typeFuncref, 0, 4})
 	for says, content := range map[string][]byte{
-		"exports the global 1, and has 1":          export("mine", externGlobal, 1),
-		"exports the function 5, and has 5":        export("mine", externFunction, 5),
-		"names the global 0, and has 0":            wasmtest.Module{DataSection: offset(0)}.Assemble(),
-		"names the function 5, and there are 5":    wasmtest.Module{Table: table, Elements: wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 5})}.Assemble(),
-		"names the global 0, and it has 0":         wasmtest.Module{Start: []byte{0x42, 1, 0x24, 0, 0x41, 1}}.Assemble(),
-		"names the function 5, and it has 5":       wasmtest.Module{Start: wasmtest.Call(5)}.Assemble(),
-		"the instruction 0x12 is unknown":          wasmtest.Module{Start: []byte{0x12, 0}}.Assemble(),
-		"the instruction 0xfe is unknown":          wasmtest.Module{Start: []byte{0xfe, 0}}.Assemble(),
-		"it names the type 10, and has 10":         wasmtest.Module{Mistype: abi.ExportABI}.Assemble(),
-		"it names the function 99, and there are ": wasmtest.Join([]byte(header), wasmtest.Module{}.Assemble()[8:], wasmtest.Section(sectionStart, []byte{99})),
+		"exports the global 1, and has 1":   export("mine", externGlobal, 1),
+		"exports the function 5, and has 5": export("mine", externFunction, 5),
+		"names the global 0, and has 0":     wasmtest.Module{DataSection: offset(0)}.Assemble(),
+		"names the function 5, and there are 5": wasmtest.Module{
+			Table: table, Elements: wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 5}),
+		}.Assemble(),
+		"names the global 0, and it has 0": wasmtest.Module{
+			Start: []byte{0x42, 1, 0x24, 0, 0x41, 1},
+		}.Assemble(),
+		"names the function 5, and it has 5": wasmtest.Module{Start: wasmtest.Call(5)}.Assemble(),
+		"the instruction 0x12 is unknown":    wasmtest.Module{Start: []byte{0x12, 0}}.Assemble(),
+		"the instruction 0xfe is unknown":    wasmtest.Module{Start: []byte{0xfe, 0}}.Assemble(),
+		"it names the type 10, and has 10":   wasmtest.Module{Mistype: abi.ExportABI}.Assemble(),
+		"it names the function 99, and there are ": wasmtest.Join(
+			[]byte(header), wasmtest.Module{}.Assemble()[8:], wasmtest.Section(sectionStart, []byte{99}),
+		),
 	} {
 		if says == "it names the type 10, and has 10" {
 			m, err := Parse(content)

@@ -33,8 +33,8 @@ type function struct {
 	indirect bool // it makes indirect calls through a table that is filled on demand
 }
 
-// edit is a change of the code: what stands from at to end is replaced. At most one of
-// its other fields is set, but for long.
+// edit is a change of the code: what stands from at to end is replaced. At most one of its other fields is set, but for
+// long.
 type edit struct {
 	at, end int
 	region  *region // is paid for here
@@ -45,12 +45,10 @@ type edit struct {
 	entry   bool    // of a table that is filled on demand
 }
 
-// compileCost sums up, over the functions of a module, what makes the engine
-// slow.
+// compileCost sums up, over the functions of a module, what makes the engine slow.
 type compileCost struct{ branching, merging uint64 }
 
-// add counts a function; it refuses when the functions of a code section of
-// size bytes would take too long to compile.
+// add counts a function; it refuses when the functions of a code section of size bytes would take too long to compile.
 func (c *compileCost) add(f *function, size int) error {
 	c.branching += f.branches * f.branches
 	c.merging += f.branches * f.locals
@@ -69,8 +67,8 @@ type codeContext struct {
 
 const notLeaf = 1 << 63
 
-// scanFunction reads the instructions of a function once and plans its changes. It
-// need not be right about malformed code, which the engine refuses.
+// scanFunction reads the instructions of a function once and plans its changes. It need not be right about malformed
+// code, which the engine refuses.
 func scanFunction(body []byte, ctx *codeContext, leaf bool) (*function, error) {
 	if len(body) > maxFunctionSize {
 		return nil, fmt.Errorf("a function has %d bytes, and %d are allowed", len(body), maxFunctionSize)

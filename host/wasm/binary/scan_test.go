@@ -75,8 +75,7 @@ func fromHex(t *testing.T, text string) []byte {
 	return b
 }
 
-// TestFunctionsThatTakeLongToCompile: the engine's work grows with the square of
-// what these have many of.
+// TestFunctionsThatTakeLongToCompile: the engine's work grows with the square of what these have many of.
 func TestFunctionsThatTakeLongToCompile(t *testing.T) {
 	t.Parallel()
 	branch := []byte{0x20, 0, 0x04, 0x40, 0x0b} // if end
@@ -86,12 +85,18 @@ func TestFunctionsThatTakeLongToCompile(t *testing.T) {
 		module wasmtest.Module
 		says   string
 	}{
-		"branches":             {wasmtest.Module{Start: bytes.Repeat(branch, 60_000)}, "60000 branches, and 10000 are allowed"},
-		"loops":                {wasmtest.Module{Start: bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 60_000)}, "60000 branches"},
-		"a table of branches":  {wasmtest.Module{Start: table}, "30001 branches"},
-		"ranges":               {wasmtest.Module{Start: bytes.Repeat(fill, 60_000)}, "240000 branches"},
-		"branches and locals":  {wasmtest.Module{Locals: 40_000, Start: bytes.Repeat(branch, 5000)}, "branch too much"},
-		"a function too large": {wasmtest.Module{Start: bytes.Repeat([]byte{0x01}, 2<<20)}, "2097154 bytes, and 1048576 are allowed"},
+		"branches": {
+			wasmtest.Module{Start: bytes.Repeat(branch, 60_000)}, "60000 branches, and 10000 are allowed",
+		},
+		"loops": {
+			wasmtest.Module{Start: bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 60_000)}, "60000 branches",
+		},
+		"a table of branches": {wasmtest.Module{Start: table}, "30001 branches"},
+		"ranges":              {wasmtest.Module{Start: bytes.Repeat(fill, 60_000)}, "240000 branches"},
+		"branches and locals": {wasmtest.Module{Locals: 40_000, Start: bytes.Repeat(branch, 5000)}, "branch too much"},
+		"a function too large": {
+			wasmtest.Module{Start: bytes.Repeat([]byte{0x01}, 2<<20)}, "2097154 bytes, and 1048576 are allowed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// maxSegmentGap is the longest run of zeros that is written out. Beyond it the
-// bytes cost more than the segment.
+// maxSegmentGap is the longest run of zeros that is written out. Beyond it the bytes cost more than the segment.
 const maxSegmentGap = 4 << 10
 
 // dataSegment is an active segment.
@@ -16,20 +15,16 @@ type dataSegment struct {
 	bytes  []byte
 }
 
-// mergeSegments returns the data section with as few segments as possible, or as
-// it is.
+// mergeSegments returns the data section with as few segments as possible, or as it is.
 //
-// Go's linker leaves out every run of zeros and so splits the initial memory of
-// even a small program into tens of thousands of segments, each with an offset
-// expression that the engine evaluates anew for every instance: two thirds of the
-// time that it takes to make an instance. Memory starts out as zeros, so
-// neighbours can be joined by writing the zeros between them.
+// Go's linker leaves out every run of zeros and so splits the initial memory of even a small program into tens of
+// thousands of segments, each with an offset expression that the engine evaluates anew for every instance: two thirds
+// of the time that it takes to make an instance. Memory starts out as zeros, so neighbours can be joined by writing the
+// zeros between them.
 //
-// This is only done where a guest cannot notice it: all segments are active ones
-// of memory 0 with a constant offset; no two of them overlap, so that their order
-// does not matter; and no instruction names a segment by its index. Instructions
-// that do so require a section with the number of segments, which such modules
-// lack.
+// This is only done where a guest cannot notice it: all segments are active ones of memory 0 with a constant offset; no
+// two of them overlap, so that their order does not matter; and no instruction names a segment by its index.
+// Instructions that do so require a section with the number of segments, which such modules lack.
 func mergeSegments(m *Module, content []byte) []byte {
 	for _, s := range m.sections {
 		if s.id == sectionDataCount {
@@ -55,9 +50,8 @@ func mergeSegments(m *Module, content []byte) []byte {
 	return append(appendU32(nil, uint64(count)), out...)
 }
 
-// readSegments parses a data section, in order of the offsets. It returns false
-// if something in it cannot be merged or is malformed; the engine refuses the
-// latter.
+// readSegments parses a data section, in order of the offsets. It returns false if something in it cannot be merged or
+// is malformed; the engine refuses the latter.
 func readSegments(content []byte) ([]dataSegment, bool) {
 	r := &reader{data: content}
 	var segments []dataSegment

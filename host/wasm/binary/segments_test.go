@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// load writes the segments of a data section into zeroed memory, as an engine
-// does.
+// load writes the segments of a data section into zeroed memory, as an engine does.
 func load(t require.TestingT, content []byte, memory []byte) (segments int) {
 	read, ok := readSegments(content)
 	require.True(t, ok)

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Signature is the type of a function. Each byte of Params and Results is a
-// value type as the binary format encodes it.
+// Signature is the type of a function. Each byte of Params and Results is a value type as the binary format encodes it.
 type Signature struct{ Params, Results string }
 
 // String renders the type as "(i32, i32) → i32". It cuts long types off.
@@ -26,8 +25,7 @@ func (s Signature) String() string {
 	return cut(text, 120)
 }
 
-// showName renders a name from an untrusted module: as it is if it is plain, else
-// quoted, and never long.
+// showName renders a name from an untrusted module: as it is if it is plain, else quoted, and never long.
 func showName(name string) string {
 	if len(name) > 64 {
 		name = name[:64] + "…"
@@ -38,8 +36,7 @@ func showName(name string) string {
 	return name
 }
 
-// cut shortens valid UTF-8 to at most limit bytes and a mark that some is
-// missing.
+// cut shortens valid UTF-8 to at most limit bytes and a mark that some is missing.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

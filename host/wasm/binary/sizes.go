@@ -10,8 +10,8 @@ import (
 type Sizes struct {
 	// Code and Data are the bytes of these sections.
 	Code, Data int
-	// Parts is the code by Go packages or Rust crates, the largest first; nil if the
-	// binary does not name its functions.
+	// Parts is the code by Go packages or Rust crates, the largest first; nil if the binary does not name its
+	// functions.
 	Parts []Part
 }
 
@@ -61,7 +61,9 @@ func (m *Module) Sizes() Sizes {
 	for name, size := range byPart {
 		s.Parts = append(s.Parts, Part{name, size})
 	}
-	slices.SortFunc(s.Parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(s.Parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
 	return s
 }
 
@@ -75,8 +77,7 @@ func bodySizes(content []byte) []int {
 	return sizes
 }
 
-// namedFunctions is the names in the name section of the functions that the module
-// defines; nil if there are none.
+// namedFunctions is the names in the name section of the functions that the module defines; nil if there are none.
 func (m *Module) namedFunctions() []string {
 	imported := uint32(0)
 	for _, imp := range m.imports {
@@ -126,8 +127,8 @@ func partOf(function string) string {
 	return part
 }
 
-// packageOf is the package of a function in Go: what stands before the first dot behind the
-// last slash. Arguments of types have slashes too.
+// packageOf is the package of a function in Go: what stands before the first dot behind the last slash. Arguments of
+// types have slashes too.
 func packageOf(function string) string {
 	for _, made := range []string{"type:.eq.", "type:.hash."} {
 		function = strings.TrimPrefix(function, made)
@@ -141,8 +142,8 @@ func packageOf(function string) string {
 	return function[:slash] + name
 }
 
-// crateOf is the crate of a function in Rust, "core::fmt::write" or
-// "<alloc::string::String as core::fmt::Write>::write_str".
+// crateOf is the crate of a function in Rust, "core::fmt::write" or "<alloc::string::String as
+// core::fmt::Write>::write_str".
 func crateOf(function string) string {
 	path := strings.TrimLeft(function, "<&*([ ")
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "mut "), "dyn ")
@@ -154,8 +155,7 @@ func crateOf(function string) string {
 	return crate
 }
 
-// mangledCrate is the crate of a function whose name is _ZN, then length and text of each
-// part of its path.
+// mangledCrate is the crate of a function whose name is _ZN, then length and text of each part of its path.
 func mangledCrate(function string) string {
 	rest, n := function[len("_ZN"):], 0
 	for rest != "" && rest[0] >= '0' && rest[0] <= '9' && n < len(function) {

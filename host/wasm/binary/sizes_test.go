@@ -66,8 +66,7 @@ func TestSizesByTheNameSection(t *testing.T) {
 	require.LessOrEqual(t, total, s.Code)
 }
 
-// goTableOf is Go's table of functions with the names, as the linker lays it out: runs of
-// zeros are left out.
+// goTableOf is Go's table of functions with the names, as the linker lays it out: runs of zeros are left out.
 func goTableOf(names ...string) []dataSegment {
 	const header = 72
 	var text []byte

@@ -11,25 +11,22 @@ const (
 	globalExport = "cruster:global:"
 	// StartExport is the start function of the module.
 	StartExport = "cruster:start"
-	// FuelExport is the mutable global that counts fuel, if the module has one. It
-	// is set before every call and is no part of an instance's state.
+	// FuelExport is the mutable global that counts fuel, if the module has one. It is set before every call and is no
+	// part of an instance's state.
 	FuelExport = "cruster:fuel"
 )
 
 // maxTemplateGlobals bounds the globals that are set for every instance.
 const maxTemplateGlobals = 1000
 
-// Template is a module whose instances the host can bring into any state that
-// one of them was in between two calls: memory and mutable globals are all they
-// have, and both are within the host's reach. The engine fills and starts nothing
-// when it makes one.
+// Template is a module whose instances the host can bring into any state that one of them was in between two calls:
+// memory and mutable globals are all they have, and both are within the host's reach. The engine fills and starts
+// nothing when it makes one.
 type Template struct {
-	// Content is the binary: without data segments and start function, with its
-	// mutable globals and the start function exported. It is no part of an encoded template, which would
-	// be as long again.
+	// Content is the binary: without data segments and start function, with its mutable globals and the start function
+	// exported. It is no part of an encoded template, which would be as long again.
 	Content []byte `msgpack:"-"`
-	// Globals are the names under which the mutable globals are exported, without
-	// FuelExport.
+	// Globals are the names under which the mutable globals are exported, without FuelExport.
 	Globals []string
 	// Segments are what memory holds before the start function runs.
 	Segments []Segment
@@ -43,9 +40,8 @@ type Segment struct {
 	Bytes  []byte
 }
 
-// MakeTemplate takes the binary apart that Rewrite returned for the module. The error says
-// what of its instances would be out of the host's reach: such a module has no template,
-// and there is nothing wrong with it.
+// MakeTemplate takes the binary apart that Rewrite returned for the module. The error says what of its instances would
+// be out of the host's reach: such a module has no template, and there is nothing wrong with it.
 //
 // The engine offers no access to tables, to the remainder of passive segments, to references in
 // globals and to the upper half of vectors. A module that never changes its tables and its segments
@@ -143,9 +139,8 @@ func (m *Module) startFunction(content []byte) (uint32, error) {
 	return index, r.err
 }
 
-// initialMemory reads the data section. Segments that do not fit into the memory
-// are left to the engine, which has an error for them. Passive ones have no use
-// where no instruction names them.
+// initialMemory reads the data section. Segments that do not fit into the memory are left to the engine, which has an
+// error for them. Passive ones have no use where no instruction names them.
 func (m *Module) initialMemory(content []byte) ([]Segment, error) {
 	if len(m.memories) != 1 {
 		return nil, fmt.Errorf("it has %d memories", len(m.memories))

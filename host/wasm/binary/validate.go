@@ -16,8 +16,7 @@ type Rules struct {
 // oneI32 is a list of value types with a single i32.
 const oneI32 = string(rune(typeI32))
 
-// requiredExports are the functions every module has, and those which it may have, with
-// their types.
+// requiredExports are the functions every module has, and those which it may have, with their types.
 var requiredExports = []struct {
 	name     string
 	optional bool
@@ -49,11 +48,17 @@ func (m *Module) checkImports(rules Rules) *abi.Error {
 		name := showName(imp.module) + "." + showName(imp.name)
 		switch imp.kind {
 		case externTable:
-			return abi.Errorf(abi.CodeUnknownImport, "the module imports the table %s; modules bring their own tables", name)
+			return abi.Errorf(
+				abi.CodeUnknownImport, "the module imports the table %s; modules bring their own tables", name,
+			)
 		case externMemory:
-			return abi.Errorf(abi.CodeUnknownImport, "the module imports the memory %s; modules bring their own memory", name)
+			return abi.Errorf(
+				abi.CodeUnknownImport, "the module imports the memory %s; modules bring their own memory", name,
+			)
 		case externGlobal:
-			return abi.Errorf(abi.CodeUnknownImport, "the module imports the global %s; the host offers functions only", name)
+			return abi.Errorf(
+				abi.CodeUnknownImport, "the module imports the global %s; the host offers functions only", name,
+			)
 		}
 		want, ok := rules.Functions[imp.module+"."+imp.name]
 		if !ok {
@@ -90,11 +95,15 @@ func (m *Module) checkExports(Rules) *abi.Error {
 			return abi.Errorf(abi.CodeMissingExport, "the module does not export the function %s", want.name)
 		}
 		if got, ok := m.functionSignature(index); !ok || got != want.Signature {
-			return abi.Errorf(abi.CodeMissingExport, "the module exports %s as %s, but it must be %s", want.name, got, want.Signature)
+			return abi.Errorf(
+				abi.CodeMissingExport, "the module exports %s as %s, but it must be %s", want.name, got, want.Signature,
+			)
 		}
 	}
 	if !memory {
-		return abi.Errorf(abi.CodeMissingExport, "the module does not export its memory under the name %s", abi.ExportMemory)
+		return abi.Errorf(
+			abi.CodeMissingExport, "the module does not export its memory under the name %s", abi.ExportMemory,
+		)
 	}
 	return nil
 }
@@ -102,22 +111,29 @@ func (m *Module) checkExports(Rules) *abi.Error {
 // programEntry is exported by a program of WASI, and not by a library.
 const programEntry = "_start"
 
-// CheckLibrary refuses a module that was built as a program: it is not initialised before its main
-// function runs, which no host calls. The *abi.Error has abi.CodeMissingExport. It is no part of Validate, since a module
-// that a host has taken must stay runnable.
+// CheckLibrary refuses a module that was built as a program: it is not initialised before its main function runs, which
+// no host calls. The *abi.Error has abi.CodeMissingExport. It is no part of Validate, since a module that a host has
+// taken must stay runnable.
 func (m *Module) CheckLibrary() error {
 	exported := func(name string) bool {
-		return slices.ContainsFunc(m.exports, func(e exportEntry) bool { return e.kind == externFunction && e.name == name })
+		return slices.ContainsFunc(m.exports, func(e exportEntry) bool {
+			return e.kind == externFunction && e.name == name
+		})
 	}
 	if !exported(programEntry) || exported(abi.ExportInitialize) {
 		return nil
 	}
-	return abi.Errorf(abi.CodeMissingExport, "the module is a program, not a library: it exports %s and not %s", programEntry, abi.ExportInitialize).
-		WithHint("Go: build it with -buildmode=c-shared (GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared). Rust: set crate-type = [\"cdylib\"] and build the library.")
+	return abi.Errorf(
+		abi.CodeMissingExport, "the module is a program, not a library: it exports %s and not %s", programEntry,
+		abi.ExportInitialize,
+	).
+		WithHint(
+			"Go: build it with -buildmode=c-shared (GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared). Rust: " +
+				"set crate-type = [\"cdylib\"] and build the library.",
+		)
 }
 
-// MemoryFromTheStart is how many bytes of linear memory an instance has before it
-// asks for more.
+// MemoryFromTheStart is how many bytes of linear memory an instance has before it asks for more.
 func (m *Module) MemoryFromTheStart() int64 {
 	var pages int64
 	for _, memory := range m.memories {
@@ -126,25 +142,32 @@ func (m *Module) MemoryFromTheStart() int64 {
 	return pages * pageSize
 }
 
-// CheckMemory refuses a module whose instances have more memory from the start than
-// limit bytes: an *abi.Error with abi.CodeModuleMemory. It is no part of Validate,
-// because the limit is a setting of the host. A module that was accepted once must
-// stay runnable when the operator lowers it.
+// CheckMemory refuses a module whose instances have more memory from the start than limit bytes: an *abi.Error with
+// abi.CodeModuleMemory. It is no part of Validate, because the limit is a setting of the host. A module that was
+// accepted once must stay runnable when the operator lowers it.
 func (m *Module) CheckMemory(limit int64) error {
 	limit = limit / pageSize * pageSize
 	if want := m.MemoryFromTheStart(); want > limit {
-		return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB", want>>10, limit>>10)
+		return abi.Errorf(
+			abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB",
+			want>>10, limit>>10,
+		)
 	}
 	return nil
 }
 
 func (m *Module) checkTables(Rules) *abi.Error {
 	if len(m.tables) > maxTables {
-		return abi.Errorf(abi.CodeModuleMemory, "the module has %d tables, and this host allows %d", len(m.tables), maxTables)
+		return abi.Errorf(
+			abi.CodeModuleMemory, "the module has %d tables, and this host allows %d", len(m.tables), maxTables,
+		)
 	}
 	for _, t := range m.tables {
 		if t.min > maxTableEntries {
-			return abi.Errorf(abi.CodeModuleMemory, "the module has a table of %d entries, and this host allows %d", t.min, maxTableEntries)
+			return abi.Errorf(
+				abi.CodeModuleMemory, "the module has a table of %d entries, and this host allows %d", t.min,
+				maxTableEntries,
+			)
 		}
 	}
 	return nil

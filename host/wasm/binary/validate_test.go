@@ -27,20 +27,40 @@ func TestValidateRefuses(t *testing.T) {
 		says   string
 	}
 	cases := map[string]refusal{
-		"unknown module":        {imports("env", "abort", wasmtest.TypeVoid), abi.CodeUnknownImport, "env.abort, which this host does not offer"},
-		"unknown function":      {imports("cruster", "teleport", wasmtest.TypeOp), abi.CodeUnknownImport, "cruster.teleport"},
-		"wrong type":            {imports("cruster", "sleep", wasmtest.TypeStrange), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
+		"unknown module": {
+			imports("env", "abort", wasmtest.TypeVoid), abi.CodeUnknownImport,
+			"env.abort, which this host does not offer",
+		},
+		"unknown function": {
+			imports("cruster", "teleport", wasmtest.TypeOp), abi.CodeUnknownImport, "cruster.teleport",
+		},
+		"wrong type": {
+			imports("cruster", "sleep", wasmtest.TypeStrange), abi.CodeUnknownImport,
+			"cruster.sleep as (i64), but it is (i32, i32) → i32",
+		},
 		"import without a type": {imports("cruster", "sleep", 99), abi.CodeNotWasm, "has no type"},
-		"hostile name":          {imports("env\x1b[31m", strings.Repeat("x", 500), wasmtest.TypeVoid), abi.CodeUnknownImport, `env\x1b`},
-		"imported memory":       {raw("memory", 2, 0, 1), abi.CodeUnknownImport, "memory env.memory"},
-		"imported table":        {raw("table", 1, 0x70, 0, 1), abi.CodeUnknownImport, "table env.table"},
-		"imported global":       {raw("global", 3, 0x7f, 0), abi.CodeUnknownImport, "global env.global"},
-		"huge table":            {module{Table: wasmtest.Vector(wasmtest.Join([]byte{0x70, 0}, wasmtest.U32(1<<20)))}, abi.CodeModuleMemory, "1048576 entries"},
-		"many tables":           {module{Table: append([]byte{17}, bytes.Repeat([]byte{0x70, 0, 1}, 17)...)}, abi.CodeModuleMemory, "17 tables"},
-		"no memory":             {module{Omit: abi.ExportMemory}, abi.CodeMissingExport, "memory"},
+		"hostile name": {
+			imports("env\x1b[31m", strings.Repeat("x", 500), wasmtest.TypeVoid), abi.CodeUnknownImport, `env\x1b`,
+		},
+		"imported memory": {raw("memory", 2, 0, 1), abi.CodeUnknownImport, "memory env.memory"},
+		"imported table":  {raw("table", 1, 0x70, 0, 1), abi.CodeUnknownImport, "table env.table"},
+		"imported global": {raw("global", 3, 0x7f, 0), abi.CodeUnknownImport, "global env.global"},
+		"huge table": {
+			module{Table: wasmtest.Vector(wasmtest.Join([]byte{0x70, 0}, wasmtest.U32(1<<20)))},
+			abi.CodeModuleMemory,
+			"1048576 entries",
+		},
+		"many tables": {
+			module{Table: append([]byte{17}, bytes.Repeat([]byte{0x70, 0, 1}, 17)...)},
+			abi.CodeModuleMemory,
+			"17 tables",
+		},
+		"no memory": {module{Omit: abi.ExportMemory}, abi.CodeMissingExport, "memory"},
 	}
 	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume} {
-		cases["no "+export] = refusal{module{Omit: export}, abi.CodeMissingExport, "does not export the function " + export}
+		cases["no "+export] = refusal{
+			module{Omit: export}, abi.CodeMissingExport, "does not export the function " + export,
+		}
 		cases["wrong type of "+export] = refusal{module{Mistype: export}, abi.CodeMissingExport, export + " as ()"}
 	}
 	for name, c := range cases {

@@ -23,7 +23,8 @@ type CrashLog struct {
 
 // Prefixes of the line that a crash report starts with, in Go and in Rust.
 var crashPrefixes = [][]byte{
-	[]byte("panic: "), []byte("fatal error: "), []byte("runtime: "), []byte("thread '"), []byte("memory allocation of "),
+	[]byte("panic: "), []byte("fatal error: "), []byte("runtime: "), []byte("thread '"),
+	[]byte("memory allocation of "),
 }
 
 // Add takes a line of standard error.
@@ -42,9 +43,8 @@ func (c *CrashLog) Add(line []byte) {
 	}
 }
 
-// startsReport tells whether a line is the first of a crash report. Go's
-// "runtime: " lines come before the "fatal error: " that they explain and are part
-// of its report.
+// startsReport tells whether a line is the first of a crash report. Go's "runtime: " lines come before the "fatal
+// error: " that they explain and are part of its report.
 func startsReport(line []byte) bool {
 	return slices.ContainsFunc(crashPrefixes, func(prefix []byte) bool { return bytes.HasPrefix(line, prefix) })
 }

@@ -11,8 +11,8 @@ import (
 // maxShownFrames bounds how many functions the message about a guest that was stopped names.
 const maxShownFrames = 5
 
-// Stop is all that is known of a guest that was stopped, or has crashed. The engine keeps memory and globals of an instance whose
-// call failed, so its stack is as it was.
+// Stop is all that is known of a guest that was stopped, or has crashed. The engine keeps memory and globals of an
+// instance whose call failed, so its stack is as it was.
 type Stop struct {
 	// Backtrace is the engine's.
 	Backtrace string
@@ -166,7 +166,9 @@ func namedFrames(functions []string) (frames []string) {
 		name := OneLine(rustName(symbol), 120)
 		authors := isRustAuthors(name)
 		if !rust {
-			authors = !slices.ContainsFunc(foreignNames, func(begin string) bool { return strings.HasPrefix(name, begin) })
+			authors = !slices.ContainsFunc(foreignNames, func(begin string) bool {
+				return strings.HasPrefix(name, begin)
+			})
 		}
 		if authors && name != "" && len(frames) < maxShownFrames && !slices.Contains(frames, name) {
 			frames = append(frames, name)

@@ -22,8 +22,9 @@ type goProgram struct {
 	memory                            []byte
 	count                             uint64
 	names, units, files, tables, text uint64
-	inlined                           uint64 // where the records of inlined calls are counted from; 0 if they were not found
-	steps                             int    // that may still be taken in tables
+	// where the records of inlined calls are counted from; 0 if they were not found
+	inlined uint64
+	steps   int // that may still be taken in tables
 }
 
 // goTable begins the table since Go 1.20, for Wasm.
@@ -43,9 +44,10 @@ const MaxText = 300
 // Limits for reading a stopped guest.
 const (
 	maxGoFrames  = 64
-	maxGoChanges = 10_000  // of the lines of one function
-	maxGoSteps   = 200_000 // in all tables of a program: a hostile one would have each be walked to its end, again and again
-	maxGoNames   = 4 << 20 // bytes of the names of all functions
+	maxGoChanges = 10_000 // of the lines of one function
+	// in all tables of a program: a hostile one would have each be walked to its end, again and again
+	maxGoSteps = 200_000
+	maxGoNames = 4 << 20 // bytes of the names of all functions
 )
 
 // Where the fields of a function's record are.
@@ -85,8 +87,9 @@ func findGoProgram(memory []byte) (*goProgram, bool) {
 // goCall is one call that was under way.
 type goCall struct {
 	function uint64 // by its place in the table
-	behind   uint64 // the block after the current one; 0 if that is not known: then the line is where the function begins
-	after    bool   // it is not in that block, but behind it
+	// the block after the current one; 0 if that is not known: then the line is where the function begins
+	behind uint64
+	after  bool // it is not in that block, but behind it
 }
 
 // stack follows the calls from the innermost function outwards. The pointer is where Go's stack

@@ -1,7 +1,7 @@
 package symbolize
 
-// The runtime of Go does some of its work on a stack of its own: it collects garbage, and makes the stack of a goroutine
-// larger. Meanwhile the goroutine's own stack is as it was, and its descriptor says where that ends. It is
+// The runtime of Go does some of its work on a stack of its own: it collects garbage, and makes the stack of a
+// goroutine larger. Meanwhile the goroutine's own stack is as it was, and its descriptor says where that ends. It is
 // found by the descriptor of the goroutine that has the runtime's stack, and by the thread that both are of.
 
 // Where the fields of a goroutine's descriptor are. Go's debuggers and linkers know them too.
@@ -13,13 +13,13 @@ const (
 	goroutineAddress = 64 // where it goes on then
 )
 
-// maxThreadWords is how much of the descriptor of a thread is looked at. It begins with the goroutine that has the runtime's
-// stack; where the one is that runs depends on the version of Go.
+// maxThreadWords is how much of the descriptor of a thread is looked at. It begins with the goroutine that has the
+// runtime's stack; where the one is that runs depends on the version of Go.
 const maxThreadWords = 64
 
 // waiting is the innermost call of the goroutine for which the runtime is at work on its own stack, and where the
-// goroutine's stack ends. It is given the descriptor of the goroutine that runs: of the runtime's, or of that one if the
-// runtime is about to go back to it.
+// goroutine's stack ends. It is given the descriptor of the goroutine that runs: of the runtime's, or of that one if
+// the runtime is about to go back to it.
 func (p *goProgram) waiting(runs uint64) (call goCall, pointer uint64, ok bool) {
 	thread := p.u64(runs + goroutineThread)
 	if runs == 0 || thread == 0 {
@@ -45,6 +45,7 @@ func (p *goProgram) waiting(runs uint64) (call goCall, pointer uint64, ok bool) 
 func (p *goProgram) leftAt(g uint64) (call goCall, pointer uint64, ok bool) {
 	pointer, address := p.u64(g+goroutinePointer), p.u64(g+goroutineAddress)
 	call = goCall{function: address>>blockBits - firstGoFunction, behind: max(1, address&(1<<blockBits-1))}
-	ok = pointer > p.u64(g+goroutineLow) && pointer <= p.u64(g+goroutineHigh) && address>>blockBits >= firstGoFunction && call.function < p.count
+	ok = pointer > p.u64(g+goroutineLow) && pointer <= p.u64(g+goroutineHigh) &&
+		address>>blockBits >= firstGoFunction && call.function < p.count
 	return call, pointer, ok
 }

@@ -47,7 +47,8 @@ func readReport(report []byte) Report {
 	lines := strings.Split(string(report), "\n")
 	for n, line := range lines {
 		switch {
-		case strings.Contains(line, "out of memory"), strings.Contains(line, "cannot allocate memory"), strings.HasPrefix(line, "memory allocation of "):
+		case strings.Contains(line, "out of memory"), strings.Contains(line, "cannot allocate memory"),
+			strings.HasPrefix(line, "memory allocation of "):
 			r.OutOfMemory = true
 		case strings.HasPrefix(line, "\t") && n > 0 && len(r.frames) < 3:
 			if frame, ok := goFrame(lines[n-1], line); ok {
@@ -62,7 +63,9 @@ func readReport(report []byte) Report {
 		}
 		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
 			r.Headline = OneLine(line+" "+lines[n+1], 500)
-			r.InLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool { return strings.Contains(strings.ReplaceAll(line, `\`, "/"), folder) })
+			r.InLibrary = slices.ContainsFunc(rustLibraries, func(folder string) bool {
+				return strings.Contains(strings.ReplaceAll(line, `\`, "/"), folder)
+			})
 		}
 	}
 	return r
@@ -99,20 +102,25 @@ func goroutineWait(lines []string, n int) []string {
 	id, _, _ = strings.Cut(id, " ") // addresses follow, if the runtime itself has failed
 	for i := n + 1; i+1 < len(lines) && lines[i] != "" && !strings.HasPrefix(lines[i], "created by "); i += 2 {
 		if name, file, ok := authorFrame(lines[i], lines[i+1]); ok {
-			return []string{OneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes)}
+			return []string{
+				OneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes),
+			}
 		}
 	}
 	return nil
 }
 
 // runtimeFrames are prefixes of frames that say nothing about the user's code.
-var runtimeFrames = []string{"runtime.", "internal/", "sync.", "time.", "iter.", "cruster_", "panic", "goroutine ", "created by runtime", "created by iter."}
+var runtimeFrames = []string{
+	"runtime.", "internal/", "sync.", "time.", "iter.", "cruster_", "panic", "goroutine ", "created by runtime",
+	"created by iter.",
+}
 
 // sdk is the guest SDK for Go. Its frames say nothing about the user's code either.
 const sdk = "github.com/cruster/cruster/guest-sdk/go"
 
-// goFrame reads two lines of a Go stack trace, "main.f(0x1, …)" and
-// "\t/src/main.go:12 +0x3", as "main.f src/main.go:12".
+// goFrame reads two lines of a Go stack trace, "main.f(0x1, …)" and "\t/src/main.go:12 +0x3", as "main.f
+// src/main.go:12".
 func goFrame(function, position string) (string, bool) {
 	name, file, ok := authorFrame(function, position)
 	return OneLine(name+" "+file, 120), ok

@@ -35,7 +35,8 @@ func isRustSymbol(name string) bool {
 // whether it is neither of the SDK nor of the language's own crates.
 func isRustAuthors(name string) bool {
 	crate := crateOf(name)
-	return crate != "" && !strings.HasPrefix(crate, "__") && !strings.HasPrefix(crate, "cruster_") && !slices.Contains(foreignCrates, crate)
+	return crate != "" && !strings.HasPrefix(crate, "__") && !strings.HasPrefix(crate, "cruster_") &&
+		!slices.Contains(foreignCrates, crate)
 }
 
 var foreignCrates = []string{"alloc", "compiler_builtins", "core", "cruster", "dlmalloc", "hashbrown", "std", "wasi"}
@@ -111,7 +112,9 @@ func countedText(s string) (text, behind string, ok bool) {
 	return s[digits : digits+n], s[digits+n:], true
 }
 
-var legacyEscapes = map[string]string{"BP": "*", "C": ",", "GT": ">", "LP": "(", "LT": "<", "RF": "&", "RP": ")", "SP": "@"}
+var legacyEscapes = map[string]string{
+	"BP": "*", "C": ",", "GT": ">", "LP": "(", "LT": "<", "RF": "&", "RP": ")", "SP": "@",
+}
 
 // legacyPart reads the escapes of a part: "$LT$", "$u20$", and ".." for "::".
 func legacyPart(part string) string {
@@ -127,7 +130,8 @@ func legacyPart(part string) string {
 		}
 		escape, behind, ended := strings.Cut(escaped, "$")
 		char, known := legacyEscapes[escape]
-		if code, err := strconv.ParseUint(strings.TrimPrefix(escape, "u"), 16, 7); !known && strings.HasPrefix(escape, "u") && err == nil {
+		if code, err := strconv.ParseUint(strings.TrimPrefix(escape, "u"), 16, 7); !known &&
+			strings.HasPrefix(escape, "u") && err == nil {
 			char, known = string(rune(code)), true
 		}
 		if !ended || !known {
@@ -335,8 +339,27 @@ func (d *rustNameReader) constant() string {
 
 // basicTypes are the types named by a letter.
 var basicTypes = map[byte]string{
-	'a': "i8", 'b': "bool", 'c': "char", 'd': "f64", 'e': "str", 'f': "f32", 'h': "u8", 'i': "isize", 'j': "usize", 'l': "i32", 'm': "u32",
-	'n': "i128", 'o': "u128", 'p': "_", 's': "i16", 't': "u16", 'u': "()", 'v': "...", 'x': "i64", 'y': "u64", 'z': "!",
+	'a': "i8",
+	'b': "bool",
+	'c': "char",
+	'd': "f64",
+	'e': "str",
+	'f': "f32",
+	'h': "u8",
+	'i': "isize",
+	'j': "usize",
+	'l': "i32",
+	'm': "u32",
+	'n': "i128",
+	'o': "u128",
+	'p': "_",
+	's': "i16",
+	't': "u16",
+	'u': "()",
+	'v': "...",
+	'x': "i64",
+	'y': "u64",
+	'z': "!",
 }
 
 func (d *rustNameReader) typeName() string {

@@ -65,14 +65,19 @@ func TestRustNamesThatGrow(t *testing.T) {
 func TestFramesOfRust(t *testing.T) {
 	t.Parallel()
 	backtrace := strings.Join([]string{
-		".$5()", ".memcpy(i32)", "._RNvCsfLfy6EI15iL_7___rustc12___rust_alloc(i32) i32", "._ZN6orders5count17h0123456789abcdefE(i32) i32",
-		"._ZN6orders5count28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE(i32) i32", "._ZN4core3fmt5write17h0123456789abcdefE()",
+		".$5()", ".memcpy(i32)", "._RNvCsfLfy6EI15iL_7___rustc12___rust_alloc(i32) i32",
+		"._ZN6orders5count17h0123456789abcdefE(i32) i32",
+		"._ZN6orders5count28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE(i32) i32",
+		"._ZN4core3fmt5write17h0123456789abcdefE()",
 		"._ZN67_$LT$alloc..boxed..Box$LT$F$GT$$u20$as$u20$core..future..Future$GT$4poll17h0123456789abcdefE()",
 		"._ZN6orders1_11__OrdersRun7execute28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE()",
 		"._ZN7cruster8workflow12run_workflow17h0123456789abcdefE()", ".cruster_resume(i32) i32",
 	}, "\n\t")
 	require.Equal(t, []string{"orders::count", "orders::Orders::execute"}, namedFrames(functionsOf(backtrace)))
-	require.Equal(t, []string{"count", "run"}, namedFrames([]string{"cruster:host.refuel", "$5", "count", "run", "cruster_resume"}), "in C")
+	require.Equal(
+		t, []string{"count", "run"},
+		namedFrames([]string{"cruster:host.refuel", "$5", "count", "run", "cruster_resume"}), "in C",
+	)
 	require.Empty(t, namedFrames([]string{"cruster:host.refuel", "$5", "cruster_resume"}), "without names")
 	for name, want := range map[string]string{
 		"orders::count": "orders",

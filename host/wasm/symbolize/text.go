@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// Printable makes text of a guest safe to show: valid UTF-8 without control
-// characters other than tab and newline.
+// Printable makes text of a guest safe to show: valid UTF-8 without control characters other than tab and newline.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) && r != unicode.ReplacementChar {

@@ -8,9 +8,8 @@ type ImportCall struct {
 	Body   []byte
 }
 
-// Program is a module that is described by a manifest, makes calls when it is
-// started, and then hands over an outcome. Without an outcome its first turn parks,
-// and the next one hands over null.
+// Program is a module that is described by a manifest, makes calls when it is started, and then hands over an outcome.
+// Without an outcome its first turn parks, and the next one hands over null.
 type Program struct {
 	Manifest *abi.Manifest
 	Calls    []ImportCall

@@ -20,8 +20,8 @@ const (
 	TypeClock   = 9 // (i32, i64, i32) → i32
 )
 
-// Module is a module put together by hand. Its zero value is a valid module
-// that does nothing: version 1, no manifest, and turns that park.
+// Module is a module put together by hand. Its zero value is a valid module that does nothing: version 1, no manifest,
+// and turns that park.
 type Module struct {
 	Imports       []Import
 	RawImports    [][]byte // imports that are not functions
@@ -204,8 +204,8 @@ func (m Module) declare() []byte {
 // Self is the index of the extra function in a module with this many imports.
 func Self(imports int) byte { return byte(imports + 4) }
 
-// Forking is a module that computes f(n) = f(n-1) + f(n-1) from a large n, after
-// a call of log: it does not end, and there is no loop in it.
+// Forking is a module that computes f(n) = f(n-1) + f(n-1) from a large n, after a call of log: it does not end, and
+// there is no loop in it.
 func Forking() []byte {
 	half := Join([]byte{0x20, 0x00}, I32Const(1), []byte{0x6b}, Call(Self(1)))
 	return Module{

@@ -1,5 +1,5 @@
-// A guest that computes with floating-point numbers. The length of the input of a turn
-// says what: see the cases of crusterResume.
+// A guest that computes with floating-point numbers. The length of the input of a turn says what: see the cases of
+// crusterResume.
 package main
 
 import "math"
@@ -54,8 +54,7 @@ func multiplySmall() {
 	sink += float64(trace)
 }
 
-// orbit follows a body around another: long chains of operations on few values, with
-// divisions and roots.
+// orbit follows a body around another: long chains of operations on few values, with divisions and roots.
 func orbit() {
 	velocity := [3]float64{0, 1, 0.1}
 	for range 100_000 {

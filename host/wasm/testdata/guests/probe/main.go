@@ -1,6 +1,5 @@
-// The probe does what its input tells it, by the raw ABI: the first word is the
-// name of a behaviour, the rest is its argument. It does without fmt, so that it
-// stays small: the tests compile it under the race detector.
+// The probe does what its input tells it, by the raw ABI: the first word is the name of a behaviour, the rest is its
+// argument. It does without fmt, so that it stays small: the tests compile it under the race detector.
 package main
 
 import (
@@ -233,11 +232,11 @@ var behaviours = map[string]func(arg string) int32{
 		var secret int64
 		randomGet(unsafe.Pointer(&secret), 8)
 		put([]byte("map " + order + "\nselect " + chosen + "\nrand " + strconv.FormatInt(rand.Int64(), 10) +
-			"\nmaphash " + strconv.FormatUint(maphash.String(maphash.MakeSeed(), "x"), 10) + "\nwasi " + strconv.FormatInt(secret, 10)))
+			"\nmaphash " + strconv.FormatUint(maphash.String(maphash.MakeSeed(), "x"), 10) + "\nwasi " +
+			strconv.FormatInt(secret, 10)))
 		return 0
 	},
-	// clock shows the wall clock, and how the monotonic one goes on from the
-	// initialisation.
+	// clock shows the wall clock, and how the monotonic one goes on from the initialisation.
 	"clock": func(string) int32 {
 		before := time.Now()
 		time.Sleep(time.Second)
@@ -280,8 +279,8 @@ var behaviours = map[string]func(arg string) int32{
 	"wildlog": func(string) int32 { log(0, unsafe.Pointer(uintptr(0)), 0xffffffff); return 0 },
 }
 
-// epoch is when the monotonic clock was first read: the package time does so when it
-// is initialised, and a time keeps how long after that it was.
+// epoch is when the monotonic clock was first read: the package time does so when it is initialised, and a time keeps
+// how long after that it was.
 func epoch() time.Time {
 	now := time.Now()
 	text := now.String() // ends with m=+seconds

@@ -1,0 +1,60 @@
+// Package batch runs operations of an entity with a state and decides which of their effects are committed.
+//
+// A [Worker] performs a [Job] (batch.go): it runs the calls of the job in one invocation (run.go), makes one write
+// of all that they came to, commits it, and answers. A call that crashes or does not end is told from the others
+// and fails alone (run.go); a message that cannot be performed is parked (hopeless.go); a repeated call gets the
+// outcome of the first (receipts.go). Locks are jobs of their own (lock.go). A read runs against a commit and
+// commits nothing (read.go).
+//
+// It knows no actor: its input is a job, its output a [Result], and the store's rows.
+package batch
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity/commit"
+	"github.com/cruster/cruster/host/entity/fault"
+	"github.com/cruster/cruster/host/entity/instance"
+	"github.com/cruster/cruster/host/entity/metrics"
+	"github.com/cruster/cruster/host/entity/parked"
+	"github.com/cruster/cruster/host/entity/target"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/journal"
+)
+
+// Store is what operations read.
+type Store interface {
+	Entity(ctx context.Context, id journal.ID) (*journal.Entity, error)
+	InSection(ctx context.Context, step journal.Caller) (bool, error)
+	Receipts(ctx context.Context, id journal.ID, origins []journal.Origin) ([]journal.Receipt, error)
+}
+
+// Guests runs the code of entities: see [instance.Instances].
+type Guests interface {
+	// Operations runs operations of an entity with a state, one after the other.
+	Operations(ctx context.Context, target target.Target, body *abi.Operations) (*instance.Ran, error)
+}
+
+// Starts knows workflows of a deployment.
+type Starts interface {
+	// Check refuses a start that cannot be.
+	Check(ctx context.Context, namespace, deployment string, call *abi.Call) error
+}
+
+// Worker performs jobs, for any number of entities at the same time.
+type Worker struct {
+	Commits *commit.Writer
+	Fault   faultpoint.Injector
+	Faults  *fault.Log
+	Guests  Guests
+	Host    *hoststate.State
+	Logger  *slog.Logger
+	Metrics *metrics.Metrics
+	Parked  *parked.Log
+	Starts  Starts
+	Store   Store
+	Targets target.Finder
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/target"
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/journal"
+)
+
+// entityCalls performs the requests of workflows on entities.
+type entityCalls struct{ entities *entity.Entities }
+
+var _ execution.Entities = entityCalls{}
+
+// Call implements [execution.Entities].
+func (c entityCalls) Call(
+	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage, left <-chan struct{},
+) (abi.Outcome, error) {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	req.Patience = entity.Patience{ReplyTo: caller.Chain, Left: left}
+	outcome, err := c.entities.Call(ctx, req)
+	return outcome, hasLeft(err)
+}
+
+// hasLeft is an error in the words of executions.
+func hasLeft(err error) error {
+	if errors.Is(err, entity.ErrLeft) {
+		return execution.ErrLeft
+	}
+	return err
+}
+
+// Lock implements [execution.Entities].
+func (c entityCalls) Lock(
+	ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock, left <-chan struct{},
+) error {
+	deployment, _, _ := strings.Cut(caller.Workflow, "/")
+	refs := make([]target.Ref, len(lock.Entities))
+	for i, name := range lock.Entities {
+		ref, err := target.RefFrom(caller.Namespace, deployment, name)
+		if err != nil {
+			return err
+		}
+		refs[i] = ref
+	}
+	return hasLeft(c.entities.Lock(ctx, step, entity.Patience{ReplyTo: caller.Chain, Left: left}, refs...))
+}
+
+// Unlocked implements [execution.Entities].
+func (c entityCalls) Unlocked(step journal.Caller) { c.entities.Unlocked(step) }
+
+// Send implements [execution.Entities].
+func (c entityCalls) Send(
+	ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage,
+) error {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return err
+	}
+	return c.entities.Send(ctx, req)
+}
+
+// requestOf returns the request of a step of a workflow: the same each time it is performed.
+func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
+	deployment, _, _ := strings.Cut(caller.Workflow, "/")
+	ref, err := target.RefFrom(caller.Namespace, deployment, call.Entity)
+	return entity.CallRequest{
+		Entity: ref, Operation: call.Operation, Input: call.Input,
+		Origin: journal.OriginOf(step.Run, step.Step), From: step, Section: caller.Section,
+	}, err
+}

@@ -1,0 +1,32 @@
+package execution
+
+import "slices"
+
+// hand holds the notices that a run has taken out of its box and not handled yet.
+type hand struct {
+	unreceived []notice // not received yet
+	waiting    []notice // received, to be handled once no number is reserved
+	again      []notice // to be received again
+}
+
+// requeue has notices received again, behind others.
+func (h *hand) requeue(notices ...notice) { h.again = append(h.again, notices...) }
+
+// takeAgain hands over the notices to be received again.
+func (h *hand) takeAgain() []notice {
+	again := h.again
+	h.again = nil
+	return again
+}
+
+// takeWaiting hands over the waiting notices, in front of others.
+func (h *hand) takeWaiting(before []notice) []notice {
+	all := append(h.waiting, before...)
+	h.waiting = nil
+	return all
+}
+
+// all are the notices in hand, and others behind them.
+func (h *hand) all(queued []notice) []notice {
+	return slices.Concat(h.unreceived, h.again, h.waiting, queued)
+}

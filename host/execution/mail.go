@@ -1,0 +1,128 @@
+package execution
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/journal"
+)
+
+// mail is the part of its inbox that a run knows, besides the messages in the ledger.
+type mail struct {
+	deferreds settlements
+	received  message.Arrivals                   // with their values
+	results   map[journal.Origin]journal.Message // in the inbox, and not in the ledger
+	due       bool                               // there may be more in the inbox
+	reading   uint64                             // the last reading of the inbox: see inboxLocks
+	heeded    map[uint64]bool                    // the positions of all requests to stop that the run has obeyed
+	asked     []uint64                           // those that no write has acknowledged yet
+	undecided []journal.Sent                     // messages of commits whose answer was lost
+	unheard   bool                               // such a commit may have ended the run, and no one was told
+}
+
+func newMail() mail {
+	return mail{
+		deferreds: newSettlements(), received: message.NewArrivals(maxInHand),
+		results: map[journal.Origin]journal.Message{}, heeded: map[uint64]bool{},
+	}
+}
+
+// load takes over the records of the run.
+func (m *mail) load(found *records) {
+	m.reading = found.reading
+	m.deferreds.set(found.row.Settlements(), found.settled)
+	m.received.LetGo()
+	m.wasRead()
+}
+
+// beginAnew forgets the settlements of another run.
+func (m *mail) beginAnew(inbox journal.Receiver) {
+	m.deferreds.set(inbox, nil)
+	m.received.LetGo()
+}
+
+// letGo drops the values in hand.
+func (m *mail) letGo() {
+	m.deferreds.letGo()
+	m.received.LetGo()
+}
+
+// isDue tells whether there may be mail in the inbox that the run does not know.
+func (m *mail) isDue() bool { return len(m.results) > 0 || m.due }
+
+// wasRead says that the run knows its inbox.
+func (m *mail) wasRead() {
+	clear(m.results)
+	m.due = false
+}
+
+// covers tells whether the run has read its inbox since a message was put there.
+func (m *mail) covers(arrived messageArrived) bool { return arrived.reading < m.reading }
+
+// heed notes a request to stop that the run obeys.
+func (m *mail) heed(position uint64) {
+	m.heeded[position] = true
+	m.asked = append(m.asked, position)
+}
+
+// acknowledged notes that a write is durable.
+func (m *mail) acknowledged(w *journal.Write) {
+	if w.Update != nil && w.Update.Interrupt != nil {
+		m.asked = slices.DeleteFunc(m.asked, func(position uint64) bool { return slices.Contains(w.Take, position) })
+	}
+}
+
+// forgetUndecided forgets the messages of commits whose answer was lost, once their receivers are told.
+// The requests to stop are in the inbox still, or were obeyed.
+func (m *mail) forgetUndecided() { m.undecided, m.asked = nil, nil }
+
+// fill reads the stored contents of a batch from an inbox.
+func (m *mail) fill(ctx context.Context, store Store, inbox journal.Receiver, b *ledger.Batch) error {
+	if err := m.fillMessages(ctx, store, inbox, b); err != nil {
+		return err
+	}
+	return m.deferreds.fill(ctx, store, b)
+}
+
+// fillMessages puts the payloads of its messages into a batch.
+func (m *mail) fillMessages(ctx context.Context, store Store, inbox journal.Receiver, b *ledger.Batch) error {
+	for i, of := range b.Messages {
+		if of == nil {
+			continue
+		}
+		whole, ok := m.received.Find(of.Position)
+		if !ok {
+			read, err := store.Message(ctx, inbox, of.Position)
+			if err != nil {
+				return err
+			}
+			whole = *read
+		}
+		b.Messages[i] = &whole
+		if err := deliverInto(&b.Entries[i], &whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unreadBytes is how many bytes of a batch are in the store alone.
+func (m *mail) unreadBytes(b *ledger.Batch) (bytes int64) {
+	for i := range b.Entries {
+		if of := b.Messages; of != nil && of[i] != nil {
+			if _, inHand := m.received.Find(of[i].Position); !inHand {
+				bytes += int64(of[i].Bytes)
+			}
+			continue
+		}
+		if name := b.Entries[i].Op.Name; b.Unread[i] && b.Entries[i].Op.Kind == abi.OpDeferred {
+			if _, inHand := m.deferreds.inHand[name]; !inHand {
+				bytes += int64(m.deferreds.settled[name].Bytes)
+			}
+		}
+	}
+	return bytes
+}

@@ -1,0 +1,80 @@
+package request
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/host/watch"
+	"github.com/cruster/cruster/journal"
+)
+
+// Ends has callers wait for the ends of executions.
+type Ends struct {
+	Host     *hoststate.State
+	Rows     Rows
+	Watchers *watch.List
+}
+
+// Waiting is a caller that waits for the end of an execution. It learns of it from the moment on when it was made, also
+// if the execution is not there yet.
+type Waiting struct {
+	ends    Ends
+	ref     Ref
+	told    chan *journal.Execution // capacity 1
+	watcher *watch.Watcher
+}
+
+// Await begins to wait for the end of an execution, or for its pause. If the reference names a
+// chain, the end of another chain does not count. The caller calls Stop when it is done.
+func (e Ends) Await(ref Ref) *Waiting {
+	w := &Waiting{ends: e, ref: ref, told: make(chan *journal.Execution, 1)}
+	w.watcher = e.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
+		if !ref.Chain.IsZero() && row.Chain != ref.Chain {
+			return false
+		}
+		select {
+		case w.told <- row.Brief():
+		default:
+		}
+		return true
+	})
+	return w
+}
+
+// Result waits until the execution has ended or paused, and returns its brief row.
+func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
+	host := w.ends.Host
+	select {
+	case row := <-w.told:
+		return row, nil
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %s was over", w.ref.Name).
+				WithHint("It goes on, and can be waited for again. %s", message.WaitsFor(w.ref.Name))
+		}
+		return nil, journal.Coded("wait for "+w.ref.Name, ctx.Err())
+	case <-host.Context().Done():
+		return nil, host.EndReason()
+	}
+}
+
+// Stop ends the waiting.
+func (w *Waiting) Stop() { w.ends.Watchers.Remove(w.ref.ID, w.watcher) }
+
+// Wait returns the brief row of an existing execution once it has ended or paused.
+func (e Ends) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
+	w := e.Await(ref)
+	defer w.Stop()
+	// It may have ended before.
+	row, err := e.Rows.LoadRun(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if row.State != journal.Running {
+		return row, nil
+	}
+	return w.Result(ctx)
+}

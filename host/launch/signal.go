@@ -1,0 +1,44 @@
+package launch
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/request"
+	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/journal"
+)
+
+// SignalWithStart sends a signal to an execution, and starts it first if it is not there: then both
+// are durable, or neither. A finished execution counts as not there if the start says so.
+func (l *Launcher) SignalWithStart(
+	ctx context.Context, start StartRequest, signal message.SignalRequest,
+) (row *journal.Execution, existed bool, err error) {
+	s, err := signal.Signal()
+	if err != nil {
+		return nil, false, err
+	}
+	if start.RequestID == "" {
+		start.RequestID = signal.RequestID
+	}
+	if row, err = l.admit(ctx, start); err != nil {
+		return nil, false, err
+	}
+	for {
+		row, existed, err = l.deps.Executions.Launch(ctx, row, start.IfFinished, s)
+		if err != nil || !existed {
+			return row, existed, err
+		}
+		if row.Superseded > 0 && start.RequestID == signal.RequestID {
+			return row, true, nil // this request has started it, with this signal
+		}
+		err = l.deps.Executions.Messages.Signal(ctx, request.RefTo(row), *s)
+		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
+			return row, true, err
+		}
+		// It was deleted, or started over, since it was found.
+		if row, err = l.prepare(ctx, start); err != nil {
+			return nil, false, err
+		}
+	}
+}
