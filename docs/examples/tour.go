@@ -1,5 +1,4 @@
-// Package tour uses every primitive of the Go SDK; docs/go-and-rust.md quotes it.
-// tour.rs is the same in Rust.
+// Package tour uses every primitive of the Go SDK; docs/go-and-rust.md quotes it. tour.rs is the same in Rust.
 package tour
 
 import (
@@ -341,5 +340,10 @@ func take(_ *cruster.ActivityContext, o Order) (string, error) {
 
 var _ = cruster.Migrations(
 	cruster.Migration{Version: 1, Name: "accounts", SQL: `CREATE TABLE accounts (id TEXT PRIMARY KEY, cents BIGINT)`},
-	cruster.Migration{Version: 2, Name: "index", Dialect: cruster.Postgres, SQL: `CREATE INDEX accounts_cents ON accounts USING brin (cents)`},
+	cruster.Migration{
+		Version: 2,
+		Name:    "index",
+		Dialect: cruster.Postgres,
+		SQL:     `CREATE INDEX accounts_cents ON accounts USING brin (cents)`,
+	},
 )

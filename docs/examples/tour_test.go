@@ -15,7 +15,9 @@ func TestProcessOrder(t *testing.T) {
 	order := Order{ID: "42", Cents: 300}
 	var h crustertest.History
 	receipt, err := crustertest.Run(t, ProcessOrder, order,
-		crustertest.Stub(Charge, func(_ *cruster.ActivityContext, o Order) (string, error) { return "ch_" + o.ID, nil }),
+		crustertest.Stub(Charge, func(_ *cruster.ActivityContext, o Order) (string, error) {
+			return "ch_" + o.ID, nil
+		}),
 		crustertest.Record(&h))
 	require.NoError(t, err)
 	require.Equal(t, "ch_42", receipt.Charge)

@@ -29,7 +29,9 @@ func TestProcessOrder(t *testing.T) {
 }
 
 // run runs a workflow to its end, which must be a result, and once more from its history.
-func run[Req, Res any](t *testing.T, wf *cruster.Workflow[Req, Res], req Req, opts ...crustertest.Option) (Res, time.Duration) {
+func run[Req, Res any](
+	t *testing.T, wf *cruster.Workflow[Req, Res], req Req, opts ...crustertest.Option,
+) (Res, time.Duration) {
 	t.Helper()
 	var h crustertest.History
 	res, err := crustertest.Run(t, wf, req, append(opts, crustertest.Record(&h))...)
@@ -50,13 +52,18 @@ func TestCallAnActivity(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	attempts := 0
-	_, took := run(t, ProcessOrder, order, crustertest.Stub(Charge, func(ctx *cruster.ActivityContext, _ Order) (string, error) {
-		attempts = ctx.Attempt()
-		if attempts < 4 {
-			return "", errors.New("not yet")
-		}
-		return "ch_1", nil
-	}))
+	_, took := run(
+		t,
+		ProcessOrder,
+		order,
+		crustertest.Stub(Charge, func(ctx *cruster.ActivityContext, _ Order) (string, error) {
+			attempts = ctx.Attempt()
+			if attempts < 4 {
+				return "", errors.New("not yet")
+			}
+			return "ch_1", nil
+		}),
+	)
 	require.Equal(t, 4, attempts)
 	require.Equal(t, 14*day+7*time.Second, took, "one, two and four seconds between the attempts")
 }
@@ -118,7 +125,9 @@ func TestWaitForAPerson(t *testing.T) {
 	require.Equal(t, Asked{Settled: []bool{true, false, true}, Decision: yes}, asked)
 
 	approved, took := run(t, RequestApprovals, []string{"ada", "bob"},
-		crustertest.ResolveAfter(2*day, Approvals.Named("ada"), yes), crustertest.ResolveAfter(day, Approvals.Named("bob"), yes))
+		crustertest.ResolveAfter(2*day, Approvals.Named("ada"), yes),
+		crustertest.ResolveAfter(day, Approvals.Named("bob"), yes),
+	)
 	require.True(t, approved)
 	require.Equal(t, 2*day, took)
 }
@@ -126,10 +135,15 @@ func TestWaitForAPerson(t *testing.T) {
 func TestDeferredsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	wait := crustertest.ResolveAfter(day, Approved, Decision{})
-	_, err := crustertest.Run(t, RequestApproval, "budget", crustertest.ResolveAfter(time.Hour, Approvals.Named("ada"), Decision{}), wait)
+	_, err := crustertest.Run(
+		t, RequestApproval, "budget", crustertest.ResolveAfter(time.Hour, Approvals.Named("ada"), Decision{}), wait,
+	)
 	require.Equal(t, string(abi.CodeUnknownDeferred), cruster.ErrorCode(err))
 	misspelt := cruster.NewDeferred[map[string]bool]("approved")
-	_, err = crustertest.Run(t, RequestApproval, "budget", crustertest.ResolveAfter(time.Hour, misspelt, map[string]bool{"aproved": true}), wait)
+	_, err = crustertest.Run(
+		t, RequestApproval, "budget", crustertest.ResolveAfter(time.Hour, misspelt, map[string]bool{"aproved": true}),
+		wait,
+	)
 	require.Equal(t, string(abi.CodeBadInput), cruster.ErrorCode(err))
 	require.ErrorContains(t, err, `did you mean "approved"?`)
 }
@@ -146,9 +160,13 @@ func TestReceiveSignals(t *testing.T) {
 	cents, _ = run(t, PayTwice, cruster.None{})
 	require.Equal(t, int64(300), cents)
 
-	_, err := crustertest.Run(t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[Payment]("refunded"), Payment{}))
+	_, err := crustertest.Run(
+		t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[Payment]("refunded"), Payment{}),
+	)
 	require.Equal(t, string(abi.CodeUnknownSignal), cruster.ErrorCode(err))
-	_, err = crustertest.Run(t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[string]("paid"), "much"))
+	_, err = crustertest.Run(
+		t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[string]("paid"), "much"),
+	)
 	require.Equal(t, string(abi.CodeBadInput), cruster.ErrorCode(err))
 }
 
@@ -156,7 +174,9 @@ func TestAtAPlace(t *testing.T) {
 	t.Parallel()
 	cents, err := crustertest.Run(t, Collect, "",
 		crustertest.When(crustertest.Reached("receive paid"), crustertest.Signal(Paid, Payment{Cents: 200})),
-		crustertest.When(crustertest.Reached("receive paid").Times(2), crustertest.SignalAfter(time.Hour, Paid, Payment{Cents: 100})))
+		crustertest.When(
+			crustertest.Reached("receive paid").Times(2), crustertest.SignalAfter(time.Hour, Paid, Payment{Cents: 100}),
+		))
 	require.NoError(t, err)
 	require.Equal(t, int64(300), cents)
 }

@@ -45,7 +45,9 @@ func TestMap(t *testing.T) {
 	require.Equal(t, []string{"slow", "none"}, missing)
 	require.Equal(t, time.Minute, took)
 
-	sizes, took := run(t, CrawlAll, []string{"a", "bb", "ccc", "d", "e", "f", "g", "h", "i", "j", "eleventh"}, pages()...)
+	sizes, took := run(
+		t, CrawlAll, []string{"a", "bb", "ccc", "d", "e", "f", "g", "h", "i", "j", "eleventh"}, pages()...,
+	)
 	require.Equal(t, []int{1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 8}, sizes)
 	require.Equal(t, 2*time.Second, took, "ten at a time")
 	_, err := crustertest.Run(t, CrawlAll, []string{"fast", "none"}, pages()...)
@@ -61,7 +63,9 @@ func TestFutures(t *testing.T) {
 
 func TestCallAnotherWorkflow(t *testing.T) {
 	t.Parallel()
-	abroad := crustertest.StubWorkflow("abroad/Ship", func(p Parcel) (Shipment, error) { return Shipment{Tracking: "abroad_" + p.Order}, nil })
+	abroad := crustertest.StubWorkflow("abroad/Ship", func(p Parcel) (Shipment, error) {
+		return Shipment{Tracking: "abroad_" + p.Order}, nil
+	})
 	tracked, took := run(t, ShipThree, Parcel{Order: "42"}, abroad)
 	require.Equal(t, []string{"tr_42", "tr_42", "completed", "abroad_42"}, tracked)
 	require.Equal(t, 2*day, took)
@@ -74,7 +78,9 @@ func TestGiveAnotherWorkflowUp(t *testing.T) {
 	require.Equal(t, time.Hour, took)
 
 	var h crustertest.History
-	_, err := crustertest.Run(t, Deliver, Parcel{Order: "42"}, crustertest.InterruptAfter(time.Hour, "enough"), crustertest.Record(&h))
+	_, err := crustertest.Run(
+		t, Deliver, Parcel{Order: "42"}, crustertest.InterruptAfter(time.Hour, "enough"), crustertest.Record(&h),
+	)
 	require.ErrorIs(t, err, cruster.ErrInterrupted)
 	require.Equal(t, 25*time.Hour, h.Duration(), "it waits until the parcel is back")
 	crustertest.Replay(t, &h)

@@ -1,6 +1,5 @@
-// Package messages sends signals, asks queries and calls entities; the pages
-// docs/signals-and-queries.md and docs/entities.md quote it. messages.rs is the same in
-// Rust.
+// Package messages sends signals, asks queries and calls entities; the pages docs/signals-and-queries.md and
+// docs/entities.md quote it. messages.rs is the same in Rust.
 package messages
 
 import (

@@ -44,7 +44,9 @@ func TestAccounts(t *testing.T) {
 	bank := crustertest.NewEntities(t)
 	_, err := crustertest.Call(bank, Deposit, "ada", 500)
 	require.NoError(t, err)
-	left, err := crustertest.Run(t, Transfers, Transfer{From: "ada", To: "bob", Cents: 200}, crustertest.UseEntities(bank))
+	left, err := crustertest.Run(
+		t, Transfers, Transfer{From: "ada", To: "bob", Cents: 200}, crustertest.UseEntities(bank),
+	)
 	require.NoError(t, err)
 	require.Equal(t, int64(300), left)
 	_, err = crustertest.Call(bank, Give, "ada", Gift{To: "bob", Cents: 100})

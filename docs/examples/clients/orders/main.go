@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 type Item struct {
@@ -83,7 +83,9 @@ func all(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	for _, part := range []func(context.Context, *client.Client) error{workflows, refusals, deferreds, messages, entities} {
+	for _, part := range []func(context.Context, *client.Client) error{
+		workflows, refusals, deferreds, messages, entities,
+	} {
 		if err := part(ctx, c); err != nil {
 			return err
 		}
@@ -92,7 +94,12 @@ func all(ctx context.Context) error {
 }
 
 func workflows(ctx context.Context, c *client.Client) error {
-	order := OrderRequest{OrderID: "42", Email: "ada@example.com", Items: []Item{{SKU: "tea", Quantity: 2, PriceCents: 450}}, CoolingOffMS: 100}
+	order := OrderRequest{
+		OrderID:      "42",
+		Email:        "ada@example.com",
+		Items:        []Item{{SKU: "tea", Quantity: 2, PriceCents: 450}},
+		CoolingOffMS: 100,
+	}
 	orders := client.Workflow[OrderRequest, OrderResult](c, "orders/ProcessOrder")
 	run, err := orders.Start(ctx, order) // durable by now
 	if err != nil {
@@ -120,13 +127,17 @@ func workflows(ctx context.Context, c *client.Client) error {
 
 func refusals(ctx context.Context, c *client.Client) error {
 	// A workflow that fails: the error has its state, and the type that the workflow gave it.
-	_, err := client.Workflow[OrderRequest, OrderResult](c, "orders/ProcessOrder").Execute(ctx, OrderRequest{OrderID: "43"})
+	_, err := client.Workflow[OrderRequest, OrderResult](c, "orders/ProcessOrder").Execute(ctx, OrderRequest{
+		OrderID: "43",
+	})
 	var failed *client.RunError
 	if errors.As(err, &failed) {
 		fmt.Println(failed.State, failed.Cause.Code, failed.Cause.Type)
 	}
 	// A call that fails: the error has a code, and a hint that says what to do.
-	_, err = client.Workflow[OrderRequest, OrderResult](c, "nowhere/ProcessOrder").Start(ctx, OrderRequest{OrderID: "43"})
+	_, err = client.Workflow[OrderRequest, OrderResult](c, "nowhere/ProcessOrder").Start(ctx, OrderRequest{
+		OrderID: "43",
+	})
 	var refused *abi.Error
 	if errors.As(err, &refused) {
 		fmt.Printf("%s: %s\n", refused.Code, refused.Message)
@@ -135,7 +146,9 @@ func refusals(ctx context.Context, c *client.Client) error {
 }
 
 func deferreds(ctx context.Context, c *client.Client) error {
-	run, err := client.Workflow[ApprovalRequest, ApprovalResult](c, "approval/RequestApproval").Start(ctx, ApprovalRequest{Document: "budget"})
+	run, err := client.Workflow[ApprovalRequest, ApprovalResult](c, "approval/RequestApproval").Start(
+		ctx, ApprovalRequest{Document: "budget"},
+	)
 	if err != nil {
 		return err
 	}

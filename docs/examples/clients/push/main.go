@@ -8,7 +8,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 func main() {

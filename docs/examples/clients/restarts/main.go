@@ -10,7 +10,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 type Item struct {
