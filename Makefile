@@ -10,7 +10,8 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 
 # The examples, by the language they are written in.
 GO_MODULES   := $(patsubst modules/examples/%/main.go,bin/modules/%.wasm,$(wildcard modules/examples/*/main.go))
-C_MODULES    := $(patsubst modules/examples/%/build.sh,bin/modules/%.wasm,$(wildcard modules/examples/*/build.sh))
+# A Go module of its own has a script.
+OWN_MODULES  := $(patsubst modules/examples/%/build.sh,bin/modules/%.wasm,$(wildcard modules/examples/*/build.sh))
 RUST_FOLDERS := $(patsubst %/Cargo.toml,%,$(wildcard modules/examples/*/rust/Cargo.toml))
 RUST_MODULES := $(RUST_FOLDERS:modules/examples/%/rust=bin/modules/%-rust.wasm)
 # A module in Rust is small, and stays so.
@@ -21,13 +22,12 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: build-rust build-go build-c ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
+build: build-rust build-go ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
 
 # By what they need; what takes longest comes first.
-.PHONY: build-rust build-go build-c
+.PHONY: build-rust build-go
 build-rust: $(RUST_MODULES)
-build-go: bin/cruster-host $(GO_MODULES)
-build-c: $(C_MODULES)
+build-go: bin/cruster-host $(GO_MODULES) $(OWN_MODULES)
 
 # Go decides itself what is out of date, so these targets always run.
 .PHONY: FORCE
@@ -44,8 +44,7 @@ $(RUST_MODULES) &: FORCE
 	@large=$$(find $(filter-out %/libraries-rust.wasm,$(RUST_MODULES)) -size +$(RUST_MAX_BYTES)c); \
 	if [[ -n $$large ]]; then ls -l $$large >&2; echo "larger than $(RUST_MAX_BYTES) bytes" >&2; exit 1; fi
 
-$(C_MODULES): bin/modules/%.wasm: FORCE
-	scripts/install.sh c
+$(OWN_MODULES): bin/modules/%.wasm: FORCE
 	@mkdir -p $(@D)
 	modules/examples/$*/build.sh $@
 

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// adapter is a peer: a program of bench/peers that runs operations in the way the
-// peer's users do. Requests and answers are lines of JSON on its standard input and
-// output; bench/peers/internal/adapter is the other side.
+// adapter is a peer: a program of bench/peers that runs operations in the way the peer's users do. Requests and answers
+// are lines of JSON on its standard input and output; bench/peers/internal/adapter is the other side.
 type adapter struct {
 	cmd   *exec.Cmd
 	hello hello
@@ -58,7 +57,12 @@ func openAdapter(ctx context.Context, program, dir, dsn string) (*adapter, error
 	if err != nil {
 		return nil, err
 	}
-	a := &adapter{cmd: exec.CommandContext(ctx, program, dir, dsn), log: log, waiting: map[int]chan answer{}, done: make(chan struct{})}
+	a := &adapter{
+		cmd:     exec.CommandContext(ctx, program, dir, dsn),
+		log:     log,
+		waiting: map[int]chan answer{},
+		done:    make(chan struct{}),
+	}
 	a.cmd.Stderr = log
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(syscall.SIGTERM) }

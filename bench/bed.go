@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A bed is what systems are measured on: a folder on a disk and, if one is needed, a
-// Postgres server with its data on the same disk, with fsync on.
+// A bed is what systems are measured on: a folder on a disk and, if one is needed, a Postgres server with its data on
+// the same disk, with fsync on.
 type bed struct {
 	databases []string
 	dir       string
@@ -24,8 +24,7 @@ type bed struct {
 	stores    int
 }
 
-// newBed makes a bed in a folder. It uses the Postgres server that dsn names, or
-// starts one.
+// newBed makes a bed in a folder. It uses the Postgres server that dsn names, or starts one.
 func newBed(dir string, withPostgres bool, dsn string) (*bed, error) {
 	dir, err := os.MkdirTemp(dir, "cruster-bench-")
 	if err != nil {
@@ -87,12 +86,13 @@ func (b *bed) close() error {
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
-// drop removes databases from a server that others use, and the roles that hosts
-// have made for their guests.
+// drop removes databases from a server that others use, and the roles that hosts have made for their guests.
 func (b *bed) drop(ctx context.Context, conn *pgx.Conn) error {
 	var errs []error
 	for _, name := range b.databases {
-		for _, statement := range []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", "DROP ROLE IF EXISTS " + name + "__default"} {
+		for _, statement := range []string{
+			"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", "DROP ROLE IF EXISTS " + name + "__default",
+		} {
 			_, err := conn.Exec(ctx, statement)
 			errs = append(errs, err)
 		}
@@ -128,8 +128,8 @@ func (b *bed) store(ctx context.Context, kind string) (dir, dsn string, err erro
 	return dir, head + "?" + tail, nil
 }
 
-// lastDatabase is the one that was made last. A host takes its name for its schema,
-// too: the roles of guests are called after it, and all databases share them.
+// lastDatabase is the one that was made last. A host takes its name for its schema, too: the roles of guests are called
+// after it, and all databases share them.
 func (b *bed) lastDatabase() string {
 	if len(b.databases) == 0 {
 		return ""

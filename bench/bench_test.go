@@ -20,12 +20,18 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func testPlan(t *testing.T) *plan {
 	t.Helper()
 	dir := t.TempDir()
-	return &plan{dir: dir, out: filepath.Join(dir, "out.jsonl"), progress: io.Discard, table: &bytes.Buffer{}, repeat: 1, sizes: tinySizes()}
+	return &plan{
+		dir:      dir,
+		out:      filepath.Join(dir, "out.jsonl"),
+		progress: io.Discard,
+		table:    &bytes.Buffer{},
+		repeat:   1,
+		sizes:    tinySizes(),
+	}
 }
 
-// One iteration of every workload, in both languages and on both stores, yields its
-// figures. How fast it was does not matter here; that results are right, the
-// workloads check themselves.
+// One iteration of every workload, in both languages and on both stores, yields its figures. How fast it was does not
+// matter here; that results are right, the workloads check themselves.
 func TestEveryWorkloadYieldsItsFigures(t *testing.T) {
 	t.Parallel()
 	for store, language := range map[string]string{sqlite: "go", postgres: "rust"} {
@@ -115,12 +121,15 @@ func namesIn(t *testing.T, path string) []string {
 
 func TestRatiosLookAtTheDirection(t *testing.T) {
 	t.Parallel()
-	ours, theirs, slow := setup{crusters, "go", sqlite}, setup{"dbos", "go", postgres}, setup{"restate", "go", "rocksdb"}
+	ours, theirs, slow := setup{crusters, "go", sqlite}, setup{"dbos", "go", postgres}, setup{
+		"restate", "go", "rocksdb",
+	}
 	value := func(metric string, higher bool, s setup, v float64) figure {
 		return figure{Workload: "W1", Metric: metric, HigherIsBetter: higher, setup: s, Value: v}
 	}
 	rows, setups := rowsOf([]figure{
-		value("rate", true, slow, 10), value("rate", true, theirs, 100), value("rate", true, ours, 200), value("rate", true, ours, 400),
+		value("rate", true, slow, 10), value("rate", true, theirs, 100), value("rate", true, ours, 200),
+		value("rate", true, ours, 400),
 		value("delay", false, theirs, 2), value("delay", false, ours, 4), value("delay", false, slow, 20),
 	})
 	require.Equal(t, []setup{ours, theirs, slow}, setups)
@@ -133,7 +142,9 @@ func TestRatiosLookAtTheDirection(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	for v, want := range map[float64]string{0: "0.00", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234.5: "1,234", 1234567: "1,234,567", -1234: "-1,234"} {
+	for v, want := range map[float64]string{
+		0: "0.00", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234.5: "1,234", 1234567: "1,234,567", -1234: "-1,234",
+	} {
 		require.Equal(t, want, number(v))
 	}
 	require.Equal(t, "a,b", strings.Join(list("a, b,"), ","))
@@ -150,6 +161,8 @@ func TestCircumstancesTellWhatOthersHad(t *testing.T) {
 		return circumstances(all)
 	}
 	require.NotContains(t, taken(0, 0.01), "Other machines")
-	require.Contains(t, taken(0, 1, 3), "had 10.0 % of its processors' time in the median measurement, and up to 30.0 %.")
+	require.Contains(
+		t, taken(0, 1, 3), "had 10.0 % of its processors' time in the median measurement, and up to 30.0 %.",
+	)
 	require.Zero(t, figure{cost: cost{Stolen: 1}}.stolenShare(), "nothing was measured")
 }

@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// cruster is the real binary on a store, and a client. Its settings are the defaults, but
-// for those that a workload names.
+// cruster is the real binary on a store, and a client. Its settings are the defaults, but for those that a workload
+// names.
 type cruster struct {
 	args   []string
 	binary string

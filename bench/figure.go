@@ -37,15 +37,14 @@ type cost struct {
 	Seconds float64 `json:"seconds"`
 	// Operations are workflows.
 	Operations int `json:"operations"`
-	// CPU is the time of the system's processes; that of an adapter holds the client,
-	// too, which is apart for Cruster.
+	// CPU is the time of the system's processes; that of an adapter holds the client, too, which is apart for Cruster.
 	CPU       float64 `json:"cpu_s"`
 	ClientCPU float64 `json:"client_cpu_s"`
 	StoreCPU  float64 `json:"store_cpu_s"`
 	// Stolen is the processor time that a virtual machine wanted and its hypervisor gave to others.
 	Stolen float64 `json:"stolen_s"`
-	// Commits and Flushes are missing where the system does not count them: commits by
-	// the host's metrics, flushes of Postgres by pg_stat_wal.
+	// Commits and Flushes are missing where the system does not count them: commits by the host's metrics, flushes of
+	// Postgres by pg_stat_wal.
 	Commits *float64 `json:"commits,omitempty"`
 	Flushes *float64 `json:"flushes,omitempty"`
 }

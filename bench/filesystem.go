@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// filesystemOf is the kind of the file system that holds a folder, by the longest
-// mount point above it.
+// filesystemOf is the kind of the file system that holds a folder, by the longest mount point above it.
 func filesystemOf(dir string) string {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

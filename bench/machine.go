@@ -51,8 +51,8 @@ func field(path, name string) string {
 	return ""
 }
 
-// loadAverage is how many processes wanted to run in the last minute: a figure
-// that was taken on a busy machine says so.
+// loadAverage is how many processes wanted to run in the last minute: a figure that was taken on a busy machine says
+// so.
 func loadAverage() float64 {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -63,8 +63,7 @@ func loadAverage() float64 {
 	return n
 }
 
-// fsyncLatency is the median time in microseconds that a write of 4 KiB and its
-// flush take in a folder.
+// fsyncLatency is the median time in microseconds that a write of 4 KiB and its flush take in a folder.
 func fsyncLatency(dir string) (float64, error) {
 	file, err := os.Create(filepath.Join(dir, "fsync"))
 	if err != nil {

@@ -32,7 +32,9 @@ func dispatch(ctx context.Context, args []string) error {
 		return plan.run(ctx)
 	case "report":
 		flags := flag.NewFlagSet("report", flag.ExitOnError)
-		page := flags.String("page", "docs/BENCHMARKS.md", "page to write; its plots go to the folder benchmarks beside it")
+		page := flags.String(
+			"page", "docs/BENCHMARKS.md", "page to write; its plots go to the folder benchmarks beside it",
+		)
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
@@ -47,13 +49,20 @@ func parsePlan(args []string) (*plan, error) {
 	p := &plan{progress: os.Stderr, table: os.Stdout}
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	flags.StringVar(&p.binary, "host", "bin/cruster-host", "the host to measure")
-	flags.StringVar(&p.guests, "guests", "bin/bench", "folder of load.wasm, load-rust.wasm, transfer.wasm and transfer-rust.wasm")
+	flags.StringVar(
+		&p.guests, "guests", "bin/bench", "folder of load.wasm, load-rust.wasm, transfer.wasm and transfer-rust.wasm",
+	)
 	flags.StringVar(&p.adapters, "adapters", "bin/peers", "folder of the adapters of peers")
 	flags.StringVar(&p.dir, "dir", os.TempDir(), "where stores are made, on the disk to measure")
-	flags.StringVar(&p.postgres, "postgres", "", "connection string of a superuser on a server to use; scripts/postgres.sh starts one if it is empty")
+	flags.StringVar(
+		&p.postgres, "postgres", "",
+		"connection string of a superuser on a server to use; scripts/postgres.sh starts one if it is empty",
+	)
 	flags.StringVar(&p.out, "out", "", "file to add lines of JSON to")
 	flags.Float64Var(&p.sizes.seconds, "seconds", 5, "how long W1, W2, W4, W5, W8, W11 and W12 run, each")
-	sleepers := flags.Int("sleepers", fullSizes(0).dense, "how many sleepers W10 has, and parents W13; 100000 take some minutes")
+	sleepers := flags.Int(
+		"sleepers", fullSizes(0).dense, "how many sleepers W10 has, and parents W13; 100000 take some minutes",
+	)
 	flags.IntVar(&p.repeat, "repeat", 1, "how often all of it is done")
 	workloads := flags.String("workloads", strings.Join(workloadNames(), ","), "what to measure")
 	languages := flags.String("languages", "go,rust", "languages of guests")

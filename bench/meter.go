@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// A meter is what a workload gets: a system that runs, how much to do, and where
-// figures go.
+// A meter is what a workload gets: a system that runs, how much to do, and where figures go.
 type meter struct {
 	plan     *plan
 	setup    setup
@@ -39,9 +38,21 @@ func (m *meter) key() string {
 // figure writes down a number, with the cost of the last measurement beside it.
 func (m *meter) figure(metric, unit string, higherIsBetter bool, value float64, samples int) error {
 	return m.plan.record(figure{
-		Time: time.Now().UTC().Format(time.RFC3339), Workload: m.workload.name, Metric: metric, setup: m.setup, Repetition: m.rep,
-		Value: value, Unit: unit, HigherIsBetter: higherIsBetter, Samples: samples, cost: m.cost,
-		Version: m.plan.versionOf(m.target), Machine: m.plan.machine, FsyncMicros: m.plan.fsync, Filesystem: m.plan.filesystem, LoadAtStart: m.load,
+		Time:           time.Now().UTC().Format(time.RFC3339),
+		Workload:       m.workload.name,
+		Metric:         metric,
+		setup:          m.setup,
+		Repetition:     m.rep,
+		Value:          value,
+		Unit:           unit,
+		HigherIsBetter: higherIsBetter,
+		Samples:        samples,
+		cost:           m.cost,
+		Version:        m.plan.versionOf(m.target),
+		Machine:        m.plan.machine,
+		FsyncMicros:    m.plan.fsync,
+		Filesystem:     m.plan.filesystem,
+		LoadAtStart:    m.load,
 	})
 }
 
@@ -53,8 +64,7 @@ func (m *meter) latencies(metric string, milliseconds []float64) error {
 	return m.figure(metric+" p99", "ms", false, percentile(milliseconds, 99), len(milliseconds))
 }
 
-// measure does something and takes its cost; the work returns how many workflows it
-// has run.
+// measure does something and takes its cost; the work returns how many workflows it has run.
 func (m *meter) measure(ctx context.Context, work func() (operations int, err error)) error {
 	before, err := m.snapshot(ctx)
 	if err != nil {
@@ -71,9 +81,14 @@ func (m *meter) measure(ctx context.Context, work func() (operations int, err er
 		return err
 	}
 	m.cost = cost{
-		Seconds: took, Operations: operations, CPU: after.CPU - before.CPU, ClientCPU: after.ClientCPU - before.ClientCPU,
-		StoreCPU: after.StoreCPU - before.StoreCPU, Stolen: after.Stolen - before.Stolen,
-		Commits: difference(after.Commits, before.Commits), Flushes: difference(after.Flushes, before.Flushes),
+		Seconds:    took,
+		Operations: operations,
+		CPU:        after.CPU - before.CPU,
+		ClientCPU:  after.ClientCPU - before.ClientCPU,
+		StoreCPU:   after.StoreCPU - before.StoreCPU,
+		Stolen:     after.Stolen - before.Stolen,
+		Commits:    difference(after.Commits, before.Commits),
+		Flushes:    difference(after.Flushes, before.Flushes),
 	}
 	return nil
 }
@@ -110,10 +125,12 @@ func (m *meter) snapshot(ctx context.Context) (cost, error) {
 	return c, nil
 }
 
-// repeat does one thing again and again for as long as the sizes say, by several
-// clients at once, after a while of warming up. It returns how long each took by its
-// own account, in milliseconds. The cost is that of all but the warm-up.
-func (m *meter) repeat(ctx context.Context, clients int, one func(ctx context.Context) (time.Duration, error)) ([]float64, error) {
+// repeat does one thing again and again for as long as the sizes say, by several clients at once, after a while of
+// warming up. It returns how long each took by its own account, in milliseconds. The cost is that of all but the
+// warm-up.
+func (m *meter) repeat(
+	ctx context.Context, clients int, one func(ctx context.Context) (time.Duration, error),
+) ([]float64, error) {
 	if _, err := m.loop(ctx, m.plan.sizes.warmUp, clients, one); err != nil {
 		return nil, fmt.Errorf("warm up: %w", err)
 	}
@@ -126,7 +143,9 @@ func (m *meter) repeat(ctx context.Context, clients int, one func(ctx context.Co
 	return times, err
 }
 
-func (m *meter) loop(ctx context.Context, seconds float64, clients int, one func(ctx context.Context) (time.Duration, error)) ([]float64, error) {
+func (m *meter) loop(
+	ctx context.Context, seconds float64, clients int, one func(ctx context.Context) (time.Duration, error),
+) ([]float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	end := time.Now().Add(time.Duration(seconds * float64(time.Second)))

@@ -11,8 +11,8 @@ import (
 // ticks is the unit of processor time in /proc: USER_HZ, 100 on Linux.
 const ticks = 100.0
 
-// processorTime is that of the processes and of their children that have ended, in
-// seconds. A process that is gone counts nothing.
+// processorTime is that of the processes and of their children that have ended, in seconds. A process that is gone
+// counts nothing.
 func processorTime(pids []int) float64 {
 	total := 0.0
 	for _, pid := range pids {
@@ -20,8 +20,7 @@ func processorTime(pids []int) float64 {
 		if len(fields) < 15 {
 			continue
 		}
-		// utime, stime, cutime, cstime: 14 to 17 in proc(5), which counts from 1; the
-		// first two are cut off.
+		// utime, stime, cutime, cstime: 14 to 17 in proc(5), which counts from 1; the first two are cut off.
 		for _, field := range fields[11:15] {
 			n, _ := strconv.ParseFloat(field, 64)
 			total += n / ticks
@@ -75,9 +74,8 @@ func family(pid int) []int {
 	return pids
 }
 
-// memory is that of processes, in bytes: their proportional set size. In resident
-// memory a page counts as often as it is mapped, and the instances of a module map
-// the same image.
+// memory is that of processes, in bytes: their proportional set size. In resident memory a page counts as often as it
+// is mapped, and the instances of a module map the same image.
 func memory(pids []int) float64 {
 	total := 0.0
 	for _, pid := range pids {

@@ -1,7 +1,7 @@
 package main
 
-// A ratio is how many times better each setup of Cruster is than the best peer in
-// one metric: above 1 is better, whatever the direction of the metric.
+// A ratio is how many times better each setup of Cruster is than the best peer in one metric: above 1 is better,
+// whatever the direction of the metric.
 type ratio struct {
 	workload, metric string
 	best             setup

@@ -13,12 +13,12 @@ import (
 
 // plotted are the metrics that have a plot.
 var plotted = []string{
-	"W1 throughput", "W2 one step p50", "W3 lateness p99", "W3 memory a sleeper", "W4 parallel steps p50", "W8 transfers", "W9 guest against native",
+	"W1 throughput", "W2 one step p50", "W3 lateness p99", "W3 memory a sleeper", "W4 parallel steps p50",
+	"W8 transfers", "W9 guest against native",
 }
 
-// writeReport makes the page of results of lines of JSON. Figures of Cruster that
-// were taken beside peers are shown with them, all others by themselves: a figure is
-// never compared with one of another sitting.
+// writeReport makes the page of results of lines of JSON. Figures of Cruster that were taken beside peers are shown
+// with them, all others by themselves: a figure is never compared with one of another sitting.
 func writeReport(page string, paths []string) error {
 	var out strings.Builder
 	out.WriteString(reportHead)
@@ -57,12 +57,12 @@ const notesFile = "notes.md"
 
 const reportHead = `# Benchmarks
 
-` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it. The lines of JSON that it is made of are in
-[bench/results](../bench/results), and so are the notes at its end, which are written by hand.
-[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says
-how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
+` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it.
+The lines of JSON that it is made of are in [bench/results](../bench/results), and so are the notes at its end, which are written by hand.
+[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
 
-Figures are medians of the repetitions. Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
+Figures are medians of the repetitions.
+Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
 `
 
 // writeSitting writes what one call of the command has measured.
@@ -77,7 +77,10 @@ func writeSitting(out *strings.Builder, folder, name string, figures []figure) e
 	}
 	out.WriteString(circumstances(figures))
 	for _, f := range failed {
-		fmt.Fprintf(out, "\n**Failed**: %s %s, repetition %d: %s\n", f.setup, f.Workload, f.Repetition, strings.ReplaceAll(f.Failure, "\n", " "))
+		fmt.Fprintf(
+			out, "\n**Failed**: %s %s, repetition %d: %s\n", f.setup, f.Workload, f.Repetition,
+			strings.ReplaceAll(f.Failure, "\n", " "),
+		)
 	}
 	writeMarkdown(out, rows, setups)
 	if withPeers {
@@ -126,18 +129,25 @@ func circumstances(figures []figure) string {
 			versions[f.System+" "+f.Version] = true
 		}
 	}
-	text := fmt.Sprintf("\n%s to %s UTC, on %s, %d cores, %g GiB, Linux %s, %s on %s: a write of 4 KiB with its flush takes %s µs. %d repetitions.\n",
-		shortTime(first.Time), shortTime(last.Time), first.Machine.Processor, first.Machine.Cores, first.Machine.MemoryGiB, first.Machine.Kernel,
-		first.Machine.Go, first.Filesystem, number(first.FsyncMicros), reps)
+	text := fmt.Sprintf(
+		"\n%s to %s UTC, on %s, %d cores, %g GiB, Linux %s, %s on %s: a write of 4 KiB with its flush takes %s "+
+			"µs.\n%d repetitions.\n",
+		shortTime(first.Time), shortTime(last.Time), first.Machine.Processor, first.Machine.Cores,
+		first.Machine.MemoryGiB, first.Machine.Kernel,
+		first.Machine.Go, first.Filesystem, number(first.FsyncMicros), reps,
+	)
 	text += fmt.Sprintf("The load average of the machine was %s to %s when workloads began", number(low), number(high))
 	if high > 3*float64(first.Machine.Cores) {
 		text += ": **it was busy with other work, and the figures are provisional**"
 	}
 	if worst := percentile(stolen, 100); worst >= 0.5 {
-		text += fmt.Sprintf(". Other machines on the same hardware had %s %% of its processors' time in the median measurement, and up to %s %%",
-			number(percentile(stolen, 50)), number(worst))
+		text += fmt.Sprintf(
+			".\nOther machines on the same hardware had %s %% of its processors' time in the median measurement, and "+
+				"up to %s %%",
+			number(percentile(stolen, 50)), number(worst),
+		)
 	}
-	return text + ". Measured: " + strings.Join(slices.Sorted(maps.Keys(versions)), "; ") + ".\n"
+	return text + ".\nMeasured: " + strings.Join(slices.Sorted(maps.Keys(versions)), "; ") + ".\n"
 }
 
 func shortTime(t string) string { return strings.TrimSuffix(strings.Replace(t, "T", " ", 1), "Z") }
@@ -170,7 +180,10 @@ func writeMarkdown(out *strings.Builder, rows []*row, setups []setup) {
 // writeRatios says how many times better Cruster is than the best peer.
 func writeRatios(out *strings.Builder, rows []*row, setups []setup) {
 	ours := slices.DeleteFunc(slices.Clone(setups), func(s setup) bool { return s.System != crusters })
-	out.WriteString("\n### Against the best peer\n\nAbove 1 Cruster is better, below 1 the peer is. The best peer is another one from row to row.\n")
+	out.WriteString(
+		"\n### Against the best peer\n\nAbove 1 Cruster is better, below 1 the peer is.\nThe best peer is " +
+			"another one from row to row.\n",
+	)
 	heading(out, "metric, best peer", ours)
 	for _, r := range ratiosOf(rows, setups) {
 		fmt.Fprintf(out, "| %s %s, %s |", r.workload, r.metric, r.best.System)
@@ -184,14 +197,15 @@ func writeRatios(out *strings.Builder, rows []*row, setups []setup) {
 const costHead = `
 ### What a workflow costs
 
-Of the last repetition, in microseconds of processor time a workflow: the system (for peers with their client, which is in the same process), the client of
-Cruster, or the harness beside a peer, and Postgres. Commits are counted by the host's metrics, flushes of its log by Postgres.
+Of the last repetition, in microseconds of processor time a workflow: the system (for peers with their client, which is in the same process), the client of Cruster, or the harness beside a peer, and Postgres.
+Commits are counted by the host's metrics, flushes of its log by Postgres.
 `
 
 // writeCosts shows what stands beside the figures of W1, W2, W4 and W8 for each workflow.
 func writeCosts(out *strings.Builder, rows []*row, setups []setup) {
 	out.WriteString(costHead)
-	out.WriteString("\n| workload | setup | system µs | client µs | Postgres µs | commits | flushes |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	out.WriteString("\n| workload | setup | system µs | client µs | Postgres µs | commits | flushes |\n| --- | --- " +
+		"| --- | --- | --- | --- | --- |\n")
 	seen := map[string]bool{}
 	for _, r := range rows {
 		if seen[r.Workload] || !slices.Contains([]string{"W1", "W2", "W4", "W8"}, r.Workload) {
@@ -204,8 +218,11 @@ func writeCosts(out *strings.Builder, rows []*row, setups []setup) {
 				continue
 			}
 			n := float64(f.Operations)
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", r.Workload, s, number(f.CPU/n*1e6), number(f.ClientCPU/n*1e6),
-				number(f.StoreCPU/n*1e6), perWorkflow(f.Commits, n), perWorkflow(f.Flushes, n))
+			fmt.Fprintf(
+				out, "| %s | %s | %s | %s | %s | %s | %s |\n", r.Workload, s, number(f.CPU/n*1e6),
+				number(f.ClientCPU/n*1e6),
+				number(f.StoreCPU/n*1e6), perWorkflow(f.Commits, n), perWorkflow(f.Flushes, n),
+			)
 		}
 	}
 }

@@ -39,8 +39,8 @@ type plan struct {
 	machine    machine
 }
 
-// run measures everything, and prints a table. The order turns from repetition to
-// repetition, so that no system is always the first.
+// run measures everything, and prints a table. The order turns from repetition to repetition, so that no system is
+// always the first.
 func (p *plan) run(ctx context.Context) (err error) {
 	setups, err := p.setups()
 	if err != nil {
@@ -92,9 +92,8 @@ func (p *plan) openOut() (func() error, error) {
 	return file.Close, nil
 }
 
-// measureSetup runs the workloads that can share a system on one, and each of the
-// others on one of its own. What fails is written down, and the rest goes on: one bad
-// figure must not cost those of an hour.
+// measureSetup runs the workloads that can share a system on one, and each of the others on one of its own. What fails
+// is written down, and the rest goes on: one bad figure must not cost those of an hour.
 func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 	var shared []workload
 	groups := [][]workload{}

@@ -22,8 +22,7 @@ type setup struct {
 
 func (s setup) String() string { return s.System + " " + s.Language + " " + s.Store }
 
-// peerSetups are the peers and the stores that they are measured on;
-// bench/peers/README.md says why it is these.
+// peerSetups are the peers and the stores that they are measured on; bench/peers/README.md says why it is these.
 var peerSetups = []setup{
 	{"dbos", "go", postgres},
 	{"go-workflows", "go", sqlite},

@@ -18,8 +18,8 @@ type row struct {
 	last                   map[setup]figure
 }
 
-// rowsOf gathers figures by metric, in the order of workloads and of their metrics,
-// and lists the setups, Cruster first.
+// rowsOf gathers figures by metric, in the order of workloads and of their metrics, and lists the setups, Cruster
+// first.
 func rowsOf(figures []figure) ([]*row, []setup) {
 	var rows []*row
 	var setups []setup
@@ -40,7 +40,10 @@ func rowsOf(figures []figure) ([]*row, []setup) {
 	}
 	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(a.Workload, b.Workload) })
 	slices.SortStableFunc(setups, func(a, b setup) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.System, b.System), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Language, b.Language))
+		return cmp.Or(
+			cmp.Compare(rank(a), rank(b)), cmp.Compare(a.System, b.System), cmp.Compare(a.Store, b.Store),
+			cmp.Compare(a.Language, b.Language),
+		)
 	})
 	return rows, setups
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// An operation is a workflow to run. The kinds are those of the guest and of the
-// adapters: Sequence and Parallel take N steps and return the sum of their numbers,
-// Sleeper sleeps until Due (milliseconds since 1970), takes a step that reads the
-// clock, and returns it in microseconds. See kindAdd for the one that is none.
+// An operation is a workflow to run. The kinds are those of the guest and of the adapters: Sequence and Parallel take N
+// steps and return the sum of their numbers, Sleeper sleeps until Due (milliseconds since 1970), takes a step that
+// reads the clock, and returns it in microseconds. See kindAdd for the one that is none.
 type operation struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
@@ -18,8 +17,8 @@ type operation struct {
 	Object string `json:"object"`
 }
 
-// kindAdd adds N to the counter Object, which has a state, and returns what it is then. It is
-// no workflow: targets execute it.
+// kindAdd adds N to the counter Object, which has a state, and returns what it is then. It is no workflow: targets
+// execute it.
 const kindAdd = "Add"
 
 // A target is a system that runs, on a store that was empty when it started.
@@ -28,8 +27,8 @@ type target interface {
 	start(ctx context.Context, op operation) error
 	// wait returns the result of an operation that was started.
 	wait(ctx context.Context, op operation) (int64, error)
-	// execute is start and wait in one, in the way the system's users do it. It
-	// returns how long that took for the user, without the way to an adapter.
+	// execute is start and wait in one, in the way the system's users do it. It returns how long that took for the
+	// user, without the way to an adapter.
 	execute(ctx context.Context, op operation) (int64, time.Duration, error)
 	// pids are the processes of the system, without those of Postgres.
 	pids() []int

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// W10 is density: how much memory a host has for each of many executions that sleep for
-// long, and how it starts with them in its store. The memory is taken as that of a
-// sleeper in W3, a while after the last sleeper has left the host's memory.
+// W10 is density: how much memory a host has for each of many executions that sleep for long, and how it starts with
+// them in its store. The memory is taken as that of a sleeper in W3, a while after the last sleeper has left the host's
+// memory.
 func runW10(ctx context.Context, m *meter) error { return runDense(ctx, m, "Sleeper", "sleeper") }
 
 // runDense starts many executions of a kind that rest for long.
@@ -50,8 +50,7 @@ func runDense(ctx context.Context, m *meter, kind, name string) error {
 	return m.figure("memory after that", "MiB", false, memory(host.pids())/(1<<20), 1)
 }
 
-// resting waits until the host has no execution in memory, and then for a while in which
-// it can give memory back.
+// resting waits until the host has no execution in memory, and then for a while in which it can give memory back.
 func (c *cruster) resting(ctx context.Context, settles time.Duration) error {
 	for wait := 100 * time.Millisecond; ; {
 		select {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// W11 is objects with a state: a counter that many call at once, counters of which each call
-// has another, and one caller alone. A call has an id by which it could be repeated.
+// W11 is objects with a state: a counter that many call at once, counters of which each call has another, and one
+// caller alone. A call has an id by which it could be repeated.
 func runW11(ctx context.Context, m *meter) error {
 	if err := m.hot(ctx, "hot-"+m.key()); err != nil {
 		return err
@@ -34,7 +34,9 @@ func (m *meter) add(ctx context.Context, object string) (int64, time.Duration, e
 }
 
 // calls makes calls for a while, and tells how many there were a second and how long they took.
-func (m *meter) calls(ctx context.Context, name string, clients int, call func(ctx context.Context) (time.Duration, error)) error {
+func (m *meter) calls(
+	ctx context.Context, name string, clients int, call func(ctx context.Context) (time.Duration, error),
+) error {
 	times, err := m.repeat(ctx, clients, call)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// W12 is what else entities do: reads of a state, calls of entities without one, and
-// workflows that move an amount from one account to another while they hold both.
+// W12 is what else entities do: reads of a state, calls of entities without one, and workflows that move an amount from
+// one account to another while they hold both.
 func runW12(ctx context.Context, m *meter) error {
 	host := m.host()
 	get := client.Operation[struct{}, int64](host.client, "load/Counter", "get")
@@ -48,8 +48,7 @@ type move struct {
 	To   string `json:"to"`
 }
 
-// lockTransfers has clients move amounts between accounts, and checks that the sum is what
-// it was.
+// lockTransfers has clients move amounts between accounts, and checks that the sum is what it was.
 func (m *meter) lockTransfers(ctx context.Context, host *cruster) error {
 	run := m.key()
 	account := func(i int) string { return "account-" + run + "-" + strconv.Itoa(i) }

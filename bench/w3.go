@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// W3 is sleep: how late sleepers wake that are due evenly over a while, and how much
-// memory one takes while all of them sleep. Lateness is the real time in the first
-// step after the sleep, less the time the sleeper was due at. The memory that the
-// system has beforehand is taken after workflows of one step, so that its heap has
-// grown to its working size by then.
+// W3 is sleep: how late sleepers wake that are due evenly over a while, and how much memory one takes while all of them
+// sleep. Lateness is the real time in the first step after the sleep, less the time the sleeper was due at. The memory
+// that the system has beforehand is taken after workflows of one step, so that its heap has grown to its working size
+// by then.
 func runW3(ctx context.Context, m *meter) error {
 	sizes := m.plan.sizes
 	began := time.Now()
@@ -20,8 +19,8 @@ func runW3(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	// A system that is slow now gets twice the time that the starts will take, and
-	// twice that if they take longer all the same.
+	// A system that is slow now gets twice the time that the starts will take, and twice that if they take longer all
+	// the same.
 	sleep := max(sizes.sleep, 2*time.Since(began)*time.Duration(sizes.sleepers)/time.Duration(len(warm)))
 	before := memory(m.target.pids())
 	var late []float64
@@ -34,7 +33,9 @@ func runW3(ctx context.Context, m *meter) error {
 			return 0, err
 		}
 		taken := memory(m.target.pids()) - before
-		if err := m.figure("memory a sleeper", "KiB", false, taken/1024/float64(len(sleepers)), len(sleepers)); err != nil {
+		if err := m.figure(
+			"memory a sleeper", "KiB", false, taken/1024/float64(len(sleepers)), len(sleepers),
+		); err != nil {
 			return 0, err
 		}
 		late, err = m.lateness(ctx, sleepers)
@@ -46,8 +47,8 @@ func runW3(ctx context.Context, m *meter) error {
 	return m.latencies("lateness", late)
 }
 
-// fallAsleep starts all sleepers, and returns a little before the first is due. It
-// returns none if the starts took longer than that.
+// fallAsleep starts all sleepers, and returns a little before the first is due. It returns none if the starts took
+// longer than that.
 func (m *meter) fallAsleep(ctx context.Context, sleep time.Duration) ([]operation, error) {
 	first := time.Now().Add(sleep)
 	sleepers := make([]operation, m.plan.sizes.sleepers)
@@ -55,7 +56,9 @@ func (m *meter) fallAsleep(ctx context.Context, sleep time.Duration) ([]operatio
 		due := first.Add(m.plan.sizes.wakes * time.Duration(i) / time.Duration(len(sleepers)))
 		sleepers[i] = operation{Kind: "Sleeper", Key: m.key(), Due: due.UnixMilli()}
 	}
-	err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error { return m.target.start(ctx, sleepers[i]) })
+	err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error {
+		return m.target.start(ctx, sleepers[i])
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +74,7 @@ func (m *meter) fallAsleep(ctx context.Context, sleep time.Duration) ([]operatio
 	}
 }
 
-// lateness waits for sleepers, after the last of them was due: waiting clients
-// would be load.
+// lateness waits for sleepers, after the last of them was due: waiting clients would be load.
 func (m *meter) lateness(ctx context.Context, sleepers []operation) ([]float64, error) {
 	last := time.UnixMilli(sleepers[len(sleepers)-1].Due)
 	select {

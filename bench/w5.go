@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// W5 is the latency of messages, one at a time: of a start until it is durable, of a
-// settled deferred, a signal and an interrupt until the workflow has ended.
+// W5 is the latency of messages, one at a time: of a start until it is durable, of a settled deferred, a signal and an
+// interrupt until the workflow has ended.
 func runW5(ctx context.Context, m *meter) error {
 	host := m.host()
 	times, err := m.repeat(ctx, 1, func(ctx context.Context) (time.Duration, error) {
@@ -29,11 +29,17 @@ func runW5(ctx context.Context, m *meter) error {
 		send func(ctx context.Context, run client.Run[int64]) error
 		ends func(value int64, err error) error
 	}{
-		{"settle", func(ctx context.Context, run client.Run[int64]) error { return run.Resolve(ctx, "settled", 7) }, settled},
+		{
+			"settle", func(ctx context.Context, run client.Run[int64]) error { return run.Resolve(ctx, "settled", 7) },
+			settled,
+		},
 		{"signal", func(ctx context.Context, run client.Run[int64]) error {
 			return client.Signal[int64]("signalled").Send(ctx, m.host().client, run.Execution(), 7)
 		}, settled},
-		{"interrupt", func(ctx context.Context, run client.Run[int64]) error { return run.Interrupt(ctx, "enough") }, interrupted},
+		{
+			"interrupt", func(ctx context.Context, run client.Run[int64]) error { return run.Interrupt(ctx, "enough") },
+			interrupted,
+		},
 	} {
 		// As many as were started in the time, so that this takes about as long.
 		times, err := m.messages(ctx, min(200, len(times)), message.send, message.ends)
@@ -63,7 +69,9 @@ func interrupted(_ int64, err error) error {
 }
 
 // messages has n executions wait, and then sends each one message.
-func (m *meter) messages(ctx context.Context, n int, send func(context.Context, client.Run[int64]) error, ends func(int64, error) error) ([]float64, error) {
+func (m *meter) messages(
+	ctx context.Context, n int, send func(context.Context, client.Run[int64]) error, ends func(int64, error) error,
+) ([]float64, error) {
 	runs, err := m.waiters(ctx, n, 0)
 	if err != nil {
 		return nil, err
@@ -86,8 +94,8 @@ func (m *meter) messages(ctx context.Context, n int, send func(context.Context, 
 	return times, err
 }
 
-// waiters starts executions that take some steps and then wait, and returns when all
-// of them do: a turn for the start and one for each step, as nothing else runs.
+// waiters starts executions that take some steps and then wait, and returns when all of them do: a turn for the start
+// and one for each step, as nothing else runs.
 func (m *meter) waiters(ctx context.Context, n, steps int) ([]client.Run[int64], error) {
 	host := m.host()
 	before, err := host.metric(ctx, "cruster_turns_total")

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// W7 is what a wake costs that has to replay: executions take some steps and wait,
-// the host is killed and started again, and each is settled. The time runs from the
-// request until the result is there.
+// W7 is what a wake costs that has to replay: executions take some steps and wait, the host is killed and started
+// again, and each is settled. The time runs from the request until the result is there.
 func runW7(ctx context.Context, m *meter) error {
 	runs := map[int][]client.Run[int64]{}
 	for _, length := range m.plan.sizes.lengths {
@@ -43,7 +42,9 @@ func runW7(ctx context.Context, m *meter) error {
 		if err != nil {
 			return err
 		}
-		if err := m.figure(fmt.Sprintf("wake after %d steps p50", length), "ms", false, percentile(times, 50), len(times)); err != nil {
+		if err := m.figure(
+			fmt.Sprintf("wake after %d steps p50", length), "ms", false, percentile(times, 50), len(times),
+		); err != nil {
 			return err
 		}
 	}

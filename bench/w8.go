@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 type account struct {
@@ -27,8 +27,8 @@ type transferred struct {
 	To   int64  `json:"to_balance_cents"`
 }
 
-// W8 is activities with SQL: the example transfer, whose one step moves money between
-// two of some accounts and commits together with its journal entry.
+// W8 is activities with SQL: the example transfer, whose one step moves money between two of some accounts and commits
+// together with its journal entry.
 func runW8(ctx context.Context, m *meter) error {
 	host, accounts := m.host(), m.plan.sizes.accounts
 	name := func(i int) string { return fmt.Sprintf("account-%d-%d", m.rep, i) }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/bench/kernel"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// W9 is computation: the kernel in an activity against the kernel in this process,
-// by turns. The guest takes its own time, so that the figure is about code alone.
+// W9 is computation: the kernel in an activity against the kernel in this process, by turns. The guest takes its own
+// time, so that the figure is about code alone.
 func runW9(ctx context.Context, m *meter) error {
 	compute := client.Workflow[request, string](m.host().client, "load/Compute")
 	var native, guest []float64

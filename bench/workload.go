@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A workload measures one aspect of a system. Workloads of one host group share a
-// host; the others need one in a state that they know.
+// A workload measures one aspect of a system. Workloads of one host group share a host; the others need one in a state
+// that they know.
 type workload struct {
 	name  string
 	title string
@@ -26,9 +26,13 @@ var everyPeer = peerNames()
 var workloads = []workload{
 	{"W1", "steps/s of workflows with 10 sequential steps, 64 at once", false, nil, everyPeer, runW1},
 	{"W2", "a workflow of one step, one at a time", false, nil, everyPeer, runW2},
-	// Sleepers sleep for seconds here and for days elsewhere: so that they are at rest
-	// when they are measured, and woken from rest, instances stay warm for 10 s.
-	{"W3", "2,000 sleepers: how late they wake, and their memory", true, []string{"--idle-timeout", "10s"}, everyPeer, runW3},
+	// Sleepers sleep for seconds here and for days elsewhere: so that they are at rest when they are measured, and
+	// woken from rest, instances stay warm for 10 s.
+	{
+		"W3", "2,000 sleepers: how late they wake, and their memory", true,
+		[]string{"--idle-timeout", "10s"},
+		everyPeer, runW3,
+	},
 	{"W4", "a workflow of 100 parallel steps, one at a time", false, nil, everyPeer, runW4},
 	{"W5", "latency of start, settle, signal and interrupt", false, nil, nil, runW5},
 	{"W6", "cold start: the first instance of a module, and 1,000 at once", true, nil, nil, runW6},
@@ -36,9 +40,16 @@ var workloads = []workload{
 	{"W8", "activities with SQL: transfers/s, 64 at once", false, nil, nil, runW8},
 	{"W9", "a guest that computes, against native Go", false, nil, nil, runW9},
 	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, nil, runW10},
-	{"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil, []string{"restate"}, runW11},
+	{
+		"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil,
+		[]string{"restate"},
+		runW11,
+	},
 	{"W12", "entities: reads, calls without a state, transfers under locks", false, nil, nil, runW12},
-	{"W13", "many parents that wait for a child: their memory, and the start of a host that has them", true, nil, nil, runW13},
+	{
+		"W13", "many parents that wait for a child: their memory, and the start of a host that has them", true, nil,
+		nil, runW13,
+	},
 }
 
 func workloadNames() []string {

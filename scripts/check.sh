@@ -22,7 +22,7 @@ if [[ -n $(changed '*.rs' '*Cargo.toml' ':!clients') ]]; then
 	scripts/rust.sh lint
 	scripts/rust.sh test
 fi
-if [[ -n $(changed 'clients/*') ]]; then
+if [[ -n $(changed 'clients/*' ':!clients/go') ]]; then
 	scripts/clients.sh lint
 	scripts/clients.sh test
 fi

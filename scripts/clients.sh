@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The clients in other languages: generates their code, checks and tests them.
+# The clients in other languages than Go: generates their code, checks and tests them.
 #
 #   scripts/clients.sh generate          generate the code of the protobuf contract
 #   scripts/clients.sh verify            tell whether the committed code is what the contract yields; changes nothing

@@ -54,11 +54,11 @@ start_host() {
 }
 
 say "1. Build the host and the examples"
-# What needs nothing but Go is built while the other compilers are installed.
+# What needs nothing but Go is built while the compiler of Rust is installed.
 make --no-print-directory build-go >"$work/build-go.log" 2>&1 &
 go_build=$!
-scripts/install.sh rust c
-make --no-print-directory build-rust build-c >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+scripts/install.sh rust
+make --no-print-directory build-rust >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 wait "$go_build" || { cat "$work/build-go.log" >&2; exit 1; }
 go_build=
 seen "bin/cruster-host and $(ls bin/modules/*.wasm | wc -l) modules"

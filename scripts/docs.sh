@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the documentation as far as a script can: every link has a target, and code
-# that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by
+# Checks the documentation as far as a script can: every link has a target, each
+# sentence has its line, and code that is shown compiles. That the tests of docs/GUARANTEES.md exist is checked by
 # scripts/verify.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,6 +15,9 @@ while IFS= read -r page; do
 		[[ -z $target || -e $(dirname "$page")/$target ]] || complain "$page: the target of the link $link does not exist"
 	done < <(awk '/^ *```/ { code = !code; next } !code { gsub(/`[^`]*`/, ""); print }' "$page" | grep -oE '\]\([^)# ][^) ]*\)' | sed -E 's/^\]\(//; s/\)$//' | grep -vE '^[a-z]+:' || true)
 done < <(git ls-files -co --exclude-standard '*.md')
+
+# One sentence a line.
+git ls-files -zco --exclude-standard '*.md' | xargs -0 go run ./scripts/sentences || complain "a page has lines that are not one sentence"
 
 # Complete Go programs. They are built inside the tree, so that they can import the
 # SDK.

@@ -29,7 +29,7 @@ find_missing() {
 		have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv) ;;
 	node) # the client in TypeScript; its packages are in a folder of their own
 		have node && have npm || missing+=(nodejs npm) ;;
-	c) # the guest in C, which needs no library
+	c) # the guests in C, which need no library
 		have clang-19 && have wasm-ld-19 || missing+=(clang-19 lld-19) ;;
 	pages) # what pages of the documentation use besides
 		have curl || missing+=(curl)

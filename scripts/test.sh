@@ -37,12 +37,12 @@ mkdir "$work/guests"
 export -f build_guest && export work examples
 # A linker uses little more than one core.
 xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'build_guest "$1"' _ {} <<<"$guests"
-for script in modules/examples/*/build.sh; do # those in C, and one that is a Go module of its own
-	name=$(basename "$(dirname "$script")")
-	if [[ -e $examples/$name.wasm ]]; then
-		ln -s "$examples/$name.wasm" "$work/guests/modules-examples-$name.wasm"
+for script in modules/examples/*/build.sh tests/thirdlanguage/*/build.sh; do # an example that is a Go module of its own; the guests in C
+	folder=$(dirname "$script")
+	if [[ $folder == modules/examples/* && -e $examples/${folder##*/}.wasm ]]; then
+		ln -s "$examples/${folder##*/}.wasm" "$work/guests/${folder//\//-}.wasm"
 	else
-		"$script" "$work/guests/modules-examples-$name.wasm"
+		"$script" "$work/guests/${folder//\//-}.wasm"
 	fi
 done
 export CRUSTER_TEST_GUESTS=$work/guests

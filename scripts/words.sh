@@ -36,19 +36,28 @@ while IFS=$'\t' read -r pattern advice; do
 done <<<"$words"
 
 # Clauses in the place of nouns ("what is left" for "the remainder", "one that waits" for "a waiting call") make a reader
-# translate. A few are the plainest English, so comments may have some: so many in 10,000 words.
+# translate. A few are the plainest English, so comments and pages may have some: so many in 10,000 words.
+comments=$(git ls-files -z '*.go' '*.rs' '*.proto' ':!*.pb.go' ':!**/src/proto/**' | xargs -0 grep -hE '^[[:space:]]*//')
+pages=$(git ls-files -z '*.md' | xargs -0 awk 'FNR == 1 { code = 0 } /^ *```/ { code = !code; next } !code')
+
+# rate PLACE BOUND PATTERN ADVICE
 rate() {
-	local bound=$1 pattern=$2 advice=$3 comments found
-	comments=$(git ls-files -z '*.go' '*.rs' '*.proto' ':!*.pb.go' ':!**/src/proto/**' | xargs -0 grep -hE '^[[:space:]]*//')
-	found=$(($(grep -oiE "$pattern" <<<"$comments" | wc -l) * 10000 / $(wc -w <<<"$comments")))
+	local place=$1 bound=$2 pattern=$3 advice=$4 found
+	found=$(($(grep -oiE "$pattern" <<<"${!place}" | wc -l) * 10000 / $(wc -w <<<"${!place}")))
 	((found <= bound)) || {
-		printf 'words: %d times in 10,000 words of comments, at most %d: %s\n       write instead: %s\n' "$found" "$bound" "$pattern" "$advice" >&2
+		printf 'words: %d times in 10,000 words of %s, at most %d: %s\n       write instead: %s\n' "$found" "$place" "$bound" "$pattern" "$advice" >&2
 		failed=1
 	}
 }
-rate 21 '\bwhat (is|was|are|were|the|it|they|a|an|has|had|comes|came|became|happened|follows|goes)\b' 'the noun: "the remainder", "its cost", "the outcome"'
-rate 10 '\b(one that|ones that|those who|those that|that of|one who)\b' 'the noun: "a waiting call", "the callers"'
-rate 5 '\b(those who|who is|of which|is over)\b' 'the noun, "whose", "has ended"'
+
+# rates BOUND BOUND PATTERN ADVICE: of comments, and of pages
+rates() {
+	rate comments "$1" "$3" "$4"
+	rate pages "$2" "$3" "$4"
+}
+rates 10 7 '\bwhat (is|was|are|were|the|it|they|a|an|has|had|comes|came|became|happened|follows|goes)\b' 'the noun: "the remainder", "its cost", "the outcome"'
+rates 7 3 '\b(one that|ones that|those who|those that|that of|one who)\b' 'the noun: "a waiting call", "the callers"'
+rates 3 1 '\b(those who|who is|of which|is over)\b' 'the noun, "whose", "has ended"'
 
 # A tracked link with an absolute target works on the machine of its author only.
 links=$(git ls-files -s -- "${@:-.}")

@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// Deployment makes a message of a deployment. It names the configuration values
-// without telling them: they may be secrets.
+// Deployment makes a message of a deployment. It names the configuration values without telling them: they may be
+// secrets.
 func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 	d := &crusterv1.Deployment{
 		Namespace:  info.Namespace,
@@ -38,13 +38,19 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		}
 		workflow.AnyDeferred = w.Deferreds == nil
 		for _, d := range w.Deferreds {
-			workflow.Deferreds = append(workflow.Deferreds, &crusterv1.DeferredInfo{Name: d.Name, Value: Schema(d.Value), Dynamic: d.Dynamic})
+			workflow.Deferreds = append(workflow.Deferreds, &crusterv1.DeferredInfo{
+				Name: d.Name, Value: Schema(d.Value), Dynamic: d.Dynamic,
+			})
 		}
 		for _, q := range w.Queries {
-			workflow.Queries = append(workflow.Queries, &crusterv1.QueryInfo{Name: q.Name, Input: Schema(q.Input), Output: Schema(q.Output)})
+			workflow.Queries = append(workflow.Queries, &crusterv1.QueryInfo{
+				Name: q.Name, Input: Schema(q.Input), Output: Schema(q.Output),
+			})
 		}
 		for _, u := range w.Updates {
-			workflow.Updates = append(workflow.Updates, &crusterv1.UpdateInfo{Name: u.Name, Input: Schema(u.Input), Output: Schema(u.Output), Validated: u.Validated})
+			workflow.Updates = append(workflow.Updates, &crusterv1.UpdateInfo{
+				Name: u.Name, Input: Schema(u.Input), Output: Schema(u.Output), Validated: u.Validated,
+			})
 		}
 		for _, s := range w.State {
 			workflow.State = append(workflow.State, &crusterv1.StateInfo{Name: s.Name, Value: Schema(s.Value)})
@@ -58,12 +64,16 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		d.Entities = append(d.Entities, entityInfo(&info.Manifest.Entities[i]))
 	}
 	for _, a := range info.Manifest.Activities {
-		activity := &crusterv1.ActivityInfo{Name: a.Name, Input: Schema(a.Input), Output: Schema(a.Output), Retries: a.Retry.Retries}
+		activity := &crusterv1.ActivityInfo{
+			Name: a.Name, Input: Schema(a.Input), Output: Schema(a.Output), Retries: a.Retry.Retries,
+		}
 		if a.Timeout > 0 {
 			activity.Timeout = durationpb.New(time.Duration(a.Timeout))
 		}
 		if a.Retry.Retries > 0 {
-			activity.FirstPause, activity.Backoff = durationpb.New(a.Retry.Delay(1)), cmp.Or(a.Retry.Backoff, abi.BackoffExponential)
+			activity.FirstPause, activity.Backoff = durationpb.New(a.Retry.Delay(1)), cmp.Or(
+				a.Retry.Backoff, abi.BackoffExponential,
+			)
 		}
 		d.Activities = append(d.Activities, activity)
 	}

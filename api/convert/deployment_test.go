@@ -15,15 +15,25 @@ import (
 func TestDeployments(t *testing.T) {
 	t.Parallel()
 	d := convert.Deployment(&host.DeploymentInfo{
-		Deployment: journal.Deployment{Name: "shop", Version: 2, Config: map[string]string{"URL": "u", "TOKEN": "secret"}, UpdatedAt: 1},
+		Deployment: journal.Deployment{
+			Name: "shop", Version: 2, Config: map[string]string{"URL": "u", "TOKEN": "secret"}, UpdatedAt: 1,
+		},
 		Manifest: &abi.Manifest{
 			SDK: "go/0.1.0",
 			Workflows: []abi.WorkflowInfo{
 				{Name: "Buy", Key: abi.KeyFromRequest},
-				{Name: "Sell", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{{Name: "approve-", Dynamic: true, Value: &abi.Schema{Type: abi.TypeBool}}}},
+				{
+					Name: "Sell",
+					Key:  abi.KeyFromRequest,
+					Deferreds: []abi.DeferredInfo{{
+						Name: "approve-", Dynamic: true, Value: &abi.Schema{Type: abi.TypeBool},
+					}},
+				},
 				{Name: "Ship", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{}},
 			},
-			Activities: []abi.ActivityInfo{{Name: "pay", Timeout: int64(time.Second)}, {Name: "ship", Retry: abi.Retry{Retries: 2}}},
+			Activities: []abi.ActivityInfo{
+				{Name: "pay", Timeout: int64(time.Second)}, {Name: "ship", Retry: abi.Retry{Retries: 2}},
+			},
 		},
 	})
 	require.Equal(t, []string{"TOKEN", "URL"}, d.GetConfigKeys())
@@ -49,7 +59,11 @@ func TestDeployments(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	s := convert.Schema(&abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{
-		{Name: "a", Required: true, Schema: &abi.Schema{Type: abi.TypeList, Elem: &abi.Schema{Type: abi.TypeInt, Bits: 32, Nullable: true}}},
+		{
+			Name:     "a",
+			Required: true,
+			Schema:   &abi.Schema{Type: abi.TypeList, Elem: &abi.Schema{Type: abi.TypeInt, Bits: 32, Nullable: true}},
+		},
 		{Name: "b"},
 	}})
 	require.Equal(t, abi.TypeStruct, s.GetType())

@@ -13,7 +13,9 @@ func Diff(d *host.Diff) *crusterv1.Diff {
 	}
 	p := &crusterv1.Diff{Before: uint32(d.Before), After: uint32(d.After)}
 	for _, r := range d.Rows {
-		p.Rows = append(p.Rows, &crusterv1.DiffRow{Journal: rpcerror.Text(r.Journal), Code: rpcerror.Text(r.Code), Note: rpcerror.Text(r.Note)})
+		p.Rows = append(p.Rows, &crusterv1.DiffRow{
+			Journal: rpcerror.Text(r.Journal), Code: rpcerror.Text(r.Code), Note: rpcerror.Text(r.Note),
+		})
 	}
 	return p
 }
@@ -25,6 +27,11 @@ func CheckResponse(r host.CheckResult, done, total int) (*crusterv1.CheckRespons
 		return nil, err
 	}
 	return &crusterv1.CheckResponse{
-		Done: uint32(done), Total: uint32(total), Execution: exec, Fits: r.Fits, Reason: rpcerror.Text(r.Reason), Diff: Diff(r.Diff),
+		Done:      uint32(done),
+		Total:     uint32(total),
+		Execution: exec,
+		Fits:      r.Fits,
+		Reason:    rpcerror.Text(r.Reason),
+		Diff:      Diff(r.Diff),
 	}, nil
 }

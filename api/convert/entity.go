@@ -30,7 +30,9 @@ func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
 		Since: unixTimestamp(l.Since), Waiting: int32(min(l.Waiting, math.MaxInt32)),
 	}
 	for _, w := range l.Waiters {
-		p.Waiters = append(p.Waiters, &crusterv1.LockWaiter{Execution: rpcerror.Text(w.Execution), Operation: w.Operation, Since: unixTimestamp(w.Since)})
+		p.Waiters = append(p.Waiters, &crusterv1.LockWaiter{
+			Execution: rpcerror.Text(w.Execution), Operation: w.Operation, Since: unixTimestamp(w.Since),
+		})
 	}
 	return p
 }
@@ -38,9 +40,17 @@ func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
 // ParkedMessage makes a protobuf message of a parked message of an inbox.
 func ParkedMessage(m *host.ParkedMessage) *crusterv1.ParkedMessage {
 	return &crusterv1.ParkedMessage{
-		Entity: rpcerror.Text(m.Type + "/" + m.Key), Namespace: m.Namespace, Position: m.Position,
-		Kind: string(m.Message.Kind), Name: rpcerror.Text(m.Message.Name), SentAt: unixTimestamp(m.Message.At), ParkedAt: unixTimestamp(m.At),
-		Attempts: int32(min(m.Attempts, math.MaxInt32)), Reason: rpcerror.Clipped(m.Reason), Sender: rpcerror.Text(m.Sender), Bytes: int64(m.Message.Bytes),
+		Entity:    rpcerror.Text(m.Type + "/" + m.Key),
+		Namespace: m.Namespace,
+		Position:  m.Position,
+		Kind:      string(m.Message.Kind),
+		Name:      rpcerror.Text(m.Message.Name),
+		SentAt:    unixTimestamp(m.Message.At),
+		ParkedAt:  unixTimestamp(m.At),
+		Attempts:  int32(min(m.Attempts, math.MaxInt32)),
+		Reason:    rpcerror.Clipped(m.Reason),
+		Sender:    rpcerror.Text(m.Sender),
+		Bytes:     int64(m.Message.Bytes),
 	}
 }
 
@@ -53,7 +63,11 @@ func entityInfo(e *abi.EntityInfo) *crusterv1.EntityInfo {
 	for i := range e.Operations {
 		o := &e.Operations[i]
 		p.Operations = append(p.Operations, &crusterv1.OperationInfo{
-			Name: o.Name, Input: Schema(o.Input), Output: Schema(o.Output), Persisted: o.Persisted, ReadOnly: o.ReadOnly,
+			Name:      o.Name,
+			Input:     Schema(o.Input),
+			Output:    Schema(o.Output),
+			Persisted: o.Persisted,
+			ReadOnly:  o.ReadOnly,
 		})
 	}
 	return p

@@ -14,7 +14,9 @@ import (
 
 func TestEntity(t *testing.T) {
 	t.Parallel()
-	p := convert.Entity(&journal.Entity{Namespace: "n", Type: "bank/Account", Key: "a/b", Version: 3, State: []byte{1}, CreatedAt: 1e9, UpdatedAt: 2e9})
+	p := convert.Entity(&journal.Entity{
+		Namespace: "n", Type: "bank/Account", Key: "a/b", Version: 3, State: []byte{1}, CreatedAt: 1e9, UpdatedAt: 2e9,
+	})
 	require.Equal(t, "bank/Account/a/b", p.GetName())
 	require.Equal(t, []string{"n", "bank/Account", "a/b"}, []string{p.GetNamespace(), p.GetType(), p.GetId()})
 	require.EqualValues(t, 3, p.GetStateVersion())
@@ -25,7 +27,12 @@ func TestEntity(t *testing.T) {
 func TestEntityInfo(t *testing.T) {
 	t.Parallel()
 	d := convert.Deployment(&host.DeploymentInfo{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{
-		{Name: "Account", State: &abi.Schema{Type: abi.TypeInt}, StateVersion: 2, Operations: []abi.OperationInfo{{Name: "balance", ReadOnly: true}}},
+		{
+			Name:         "Account",
+			State:        &abi.Schema{Type: abi.TypeInt},
+			StateVersion: 2,
+			Operations:   []abi.OperationInfo{{Name: "balance", ReadOnly: true}},
+		},
 		{Name: "Gateway", Operations: []abi.OperationInfo{{Name: "rename", Persisted: true}}},
 	}}})
 	require.Len(t, d.GetEntities(), 2)

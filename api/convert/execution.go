@@ -40,8 +40,7 @@ func IfFinished(p crusterv1.IfFinished) (host.IfFinished, error) {
 	return policy, nil
 }
 
-// StateFilter is the state that a caller filters by; an unspecified one is empty
-// and lets every state pass.
+// StateFilter is the state that a caller filters by; an unspecified one is empty and lets every state pass.
 func StateFilter(s crusterv1.State) (journal.State, error) {
 	if s == crusterv1.State_STATE_UNSPECIFIED {
 		return "", nil
@@ -77,7 +76,9 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 		ChainId:    e.Chain.String(),
 	}
 	if e.Interrupt != nil {
-		p.Interruption = &crusterv1.Interruption{At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason)}
+		p.Interruption = &crusterv1.Interruption{
+			At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason),
+		}
 	}
 	if !e.Parent.IsZero() {
 		p.ParentId = e.Parent.ID.String()
@@ -85,8 +86,7 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 	return p, nil
 }
 
-// ListedExecution is Execution for a page of many: its error is cut to a size
-// that leaves room for the others.
+// ListedExecution is Execution for a page of many: its error is cut to a size that leaves room for the others.
 func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 	p, err := Execution(e, crusterv1.Encoding_ENCODING_MSGPACK)
 	if err != nil {
@@ -99,7 +99,9 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 // Description makes a message of the state of an execution, without its unbounded parts: see
 // [PendingOp] and [SettledDeferred].
 func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
-	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident}
+	resp := &crusterv1.DescribeResponse{
+		Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident,
+	}
 	var err error
 	if resp.Execution, err = Execution(&d.Execution, as); err != nil {
 		return nil, err
@@ -115,10 +117,14 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Unread)) {
-		resp.Unread = append(resp.Unread, &crusterv1.UnreadSignals{Name: rpcerror.Text(name), Count: uint32(d.Unread[name])})
+		resp.Unread = append(resp.Unread, &crusterv1.UnreadSignals{
+			Name: rpcerror.Text(name), Count: uint32(d.Unread[name]),
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Unanswered)) {
-		resp.Unanswered = append(resp.Unanswered, &crusterv1.UnansweredUpdates{Name: rpcerror.Text(name), Count: uint32(d.Unanswered[name])})
+		resp.Unanswered = append(resp.Unanswered, &crusterv1.UnansweredUpdates{
+			Name: rpcerror.Text(name), Count: uint32(d.Unanswered[name]),
+		})
 	}
 	for i := range d.Earlier {
 		p, err := ListedExecution(&d.Earlier[i])
@@ -142,16 +148,20 @@ func SettledDeferred(d *journal.Deferred, as crusterv1.Encoding) (*crusterv1.Set
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.SettledDeferred{Name: rpcerror.Text(d.Name), At: unixTimestamp(d.At), Value: value, Error: rpcerror.ToProto(d.Error)}, nil
+	return &crusterv1.SettledDeferred{
+		Name: rpcerror.Text(d.Name), At: unixTimestamp(d.At), Value: value, Error: rpcerror.ToProto(d.Error),
+	}, nil
 }
 
 // OmittedDeferred makes a message of a settled deferred that leaves its value out.
 func OmittedDeferred(s *journal.Settlement) *crusterv1.SettledDeferred {
-	return &crusterv1.SettledDeferred{Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), OmittedBytes: uint64(s.Bytes)}
+	return &crusterv1.SettledDeferred{
+		Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), OmittedBytes: uint64(s.Bytes),
+	}
 }
 
-// PendingOp makes a message of an op that an execution waits for. Its error is cut to a
-// size that leaves room for the others.
+// PendingOp makes a message of an op that an execution waits for. Its error is cut to a size that leaves room for the
+// others.
 func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 	p := &crusterv1.PendingOp{
 		Number:    op.Number,

@@ -19,7 +19,9 @@ const asJSON = crusterv1.Encoding_ENCODING_JSON
 
 func TestEveryStateHasAMessage(t *testing.T) {
 	t.Parallel()
-	for _, state := range []journal.State{journal.Running, journal.Paused, journal.Completed, journal.Failed, journal.Interrupted} {
+	for _, state := range []journal.State{
+		journal.Running, journal.Paused, journal.Completed, journal.Failed, journal.Interrupted,
+	} {
 		e, err := convert.Execution(&journal.Execution{State: state}, asJSON)
 		require.NoError(t, err)
 		require.NotEqual(t, crusterv1.State_STATE_UNSPECIFIED, e.GetState())
@@ -36,7 +38,9 @@ func TestEveryStateHasAMessage(t *testing.T) {
 
 func TestExecutions(t *testing.T) {
 	t.Parallel()
-	running := &journal.Execution{Namespace: "default", Workflow: "shop/Buy", Key: "k\xff", State: journal.Running, CreatedAt: 1}
+	running := &journal.Execution{
+		Namespace: "default", Workflow: "shop/Buy", Key: "k\xff", State: journal.Running, CreatedAt: 1,
+	}
 	e, err := convert.Execution(running, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, "shop/Buy/k\uFFFD", e.GetName(), "protobuf takes nothing but UTF-8")
@@ -59,7 +63,9 @@ func TestExecutions(t *testing.T) {
 
 func TestListedExecutionsAreShort(t *testing.T) {
 	t.Parallel()
-	e, err := convert.ListedExecution(&journal.Execution{State: journal.Failed, Error: abi.Errorf(abi.CodeGuestTrap, "%s", strings.Repeat("x", 1<<20))})
+	e, err := convert.ListedExecution(&journal.Execution{
+		State: journal.Failed, Error: abi.Errorf(abi.CodeGuestTrap, "%s", strings.Repeat("x", 1<<20)),
+	})
 	require.NoError(t, err)
 	require.Less(t, len(e.GetError().GetMessage()), 8<<10)
 }
@@ -67,8 +73,12 @@ func TestListedExecutionsAreShort(t *testing.T) {
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	d, err := convert.Description(&host.Description{
-		Execution: journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})}, Entries: 3, Resident: true,
-		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}}, ParentName: "shop/Sell/\xff", Circle: []string{"shop/Buy/a", "shop/Buy/\xff"},
+		Execution:  journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})},
+		Entries:    3,
+		Resident:   true,
+		Patches:    []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}},
+		ParentName: "shop/Sell/\xff",
+		Circle:     []string{"shop/Buy/a", "shop/Buy/\xff"},
 	}, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
@@ -86,7 +96,9 @@ func TestPendingOps(t *testing.T) {
 	since := time.Unix(100, 0).UTC()
 	failure := abi.Errorf(abi.CodeActivityFailed, "%s", strings.Repeat("x", 16<<10))
 	failure.Details = make([]byte, 256<<10)
-	p := convert.PendingOp(&host.PendingOp{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: failure})
+	p := convert.PendingOp(&host.PendingOp{
+		Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: failure,
+	})
 	require.Equal(t, since, p.GetSince().AsTime())
 	require.Nil(t, p.GetDueAt())
 	require.Equal(t, string(abi.CodeActivityFailed), p.GetLastError().GetCode())
@@ -103,7 +115,9 @@ func TestSettledDeferreds(t *testing.T) {
 	d, err := convert.SettledDeferred(&journal.Deferred{Name: "d", Value: abi.MustMarshal(true), At: 7}, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, "true", d.GetValue().GetJson())
-	d, err = convert.SettledDeferred(&journal.Deferred{Name: "e", Error: abi.Errorf(abi.CodeDeferredRejected, "no")}, asJSON)
+	d, err = convert.SettledDeferred(
+		&journal.Deferred{Name: "e", Error: abi.Errorf(abi.CodeDeferredRejected, "no")}, asJSON,
+	)
 	require.NoError(t, err)
 	require.Nil(t, d.GetValue())
 	require.Equal(t, string(abi.CodeDeferredRejected), d.GetError().GetCode())
@@ -115,8 +129,14 @@ func TestSettledDeferreds(t *testing.T) {
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	e, err := convert.Entry(&journal.Entry{
-		Seq: 3, Turn: 2, Kind: journal.Delivery, At: 9, Op: journal.Op{Number: 4, Kind: "activity", Name: "pay", Key: "k"}, Attempts: 2, NextAt: journal.Never,
-		Value: abi.MustMarshal("x"),
+		Seq:      3,
+		Turn:     2,
+		Kind:     journal.Delivery,
+		At:       9,
+		Op:       journal.Op{Number: 4, Kind: "activity", Name: "pay", Key: "k"},
+		Attempts: 2,
+		NextAt:   journal.Never,
+		Value:    abi.MustMarshal("x"),
 	}, asJSON)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, e.GetSeq())
@@ -126,8 +146,7 @@ func TestEntries(t *testing.T) {
 	require.Equal(t, `"x"`, e.GetValue().GetJson())
 }
 
-// A value that JSON cannot express fails the whole answer, rather than to look
-// like another value.
+// A value that JSON cannot express fails the whole answer, rather than to look like another value.
 func TestValuesWithoutJSONAreRefused(t *testing.T) {
 	t.Parallel()
 	twice := []byte{0x82, 0x01, 0xc0, 0xa1, '1', 0xc0} // {1: nil, "1": nil}

@@ -23,7 +23,9 @@ func TestModuleReferences(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for _, to := range []string{"Latest", "0", strings.Repeat("A", 64), "abc", strings.Repeat("a", 63) + " ", strings.Repeat("a", 65), "\xff"} {
+	for _, to := range []string{
+		"Latest", "0", strings.Repeat("A", 64), "abc", strings.Repeat("a", 63) + " ", strings.Repeat("a", 65), "\xff",
+	} {
 		_, err := convert.ModuleReference(to, "")
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "%q", to)
 	}
@@ -34,7 +36,10 @@ func TestWorkflowGroups(t *testing.T) {
 	for _, workflow := range []string{"orders/", "orders/ProcessOrder"} {
 		require.NoError(t, convert.WorkflowGroup(workflow))
 	}
-	for _, workflow := range []string{"", "orders", "/", "/ProcessOrder", "Orders/", "orders/ProcessOrder/42", "orders/" + strings.Repeat("x", abi.MaxName+1)} {
+	for _, workflow := range []string{
+		"", "orders", "/", "/ProcessOrder", "Orders/", "orders/ProcessOrder/42",
+		"orders/" + strings.Repeat("x", abi.MaxName+1),
+	} {
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(convert.WorkflowGroup(workflow)), "%q", workflow)
 	}
 }

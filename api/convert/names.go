@@ -18,13 +18,13 @@ func Namespace(namespace string) (string, error) {
 	}
 	if !lowerName.MatchString(namespace) {
 		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a namespace", namespace).
-			WithHint("Namespaces are lower-case letters, digits and '-', start with a letter and have at most 63 characters.")
+			WithHint("Namespaces are lower-case letters, digits and '-', start with a letter and have at most 63 " +
+				"characters.")
 	}
 	return namespace, nil
 }
 
-// Target checks the two fields that name an execution, and returns the namespace
-// with the default filled in.
+// Target checks the two fields that name an execution, and returns the namespace with the default filled in.
 func Target(namespace, execution string) (string, error) {
 	namespace, err := Namespace(namespace)
 	if err != nil {

@@ -12,7 +12,9 @@ import (
 
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	for given, want := range map[string]string{"": "default", "acme": "acme", "a-1": "a-1", strings.Repeat("a", 63): strings.Repeat("a", 63)} {
+	for given, want := range map[string]string{
+		"": "default", "acme": "acme", "a-1": "a-1", strings.Repeat("a", 63): strings.Repeat("a", 63),
+	} {
 		got, err := convert.Namespace(given)
 		require.NoError(t, err, given)
 		require.Equal(t, want, got)

@@ -6,15 +6,17 @@ import (
 	"github.com/cruster/cruster/api/payload"
 )
 
-// DecodePayload returns a payload as well-formed msgpack; an absent payload is
-// null. The schema directs the conversion of JSON.
+// DecodePayload returns a payload as well-formed msgpack; an absent payload is null. The schema directs the conversion
+// of JSON.
 func DecodePayload(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 	switch d := p.GetData().(type) {
 	case *crusterv1.Payload_Json:
 		return payload.FromJSON([]byte(d.Json), s)
 	case *crusterv1.Payload_Msgpack:
 		if len(d.Msgpack) > abi.MaxBody {
-			return nil, abi.Errorf(abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(d.Msgpack), abi.MaxBody)
+			return nil, abi.Errorf(
+				abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(d.Msgpack), abi.MaxBody,
+			)
 		}
 		if _, err := abi.Canonical(d.Msgpack); err != nil {
 			return nil, abi.Errorf(abi.CodeBadInput, "the payload is malformed: %v", err)
@@ -25,9 +27,8 @@ func DecodePayload(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 	}
 }
 
-// DecodeTyped returns a payload as well-formed msgpack, or nil if it is absent: the engine
-// knows what that means. Only JSON needs its type here, which typeOf finds: the engine checks
-// every value against it.
+// DecodeTyped returns a payload as well-formed msgpack, or nil if it is absent: the engine knows what that means. Only
+// JSON needs its type here, which typeOf finds: the engine checks every value against it.
 func DecodeTyped(p *crusterv1.Payload, typeOf func() (*abi.Schema, error)) ([]byte, error) {
 	switch p.GetData().(type) {
 	case nil:
@@ -43,8 +44,8 @@ func DecodeTyped(p *crusterv1.Payload, typeOf func() (*abi.Schema, error)) ([]by
 	}
 }
 
-// AnswerEncoding is the form of the payloads in an answer: the wanted one, or
-// else the form of the request's own payload, or else JSON.
+// AnswerEncoding is the form of the payloads in an answer: the wanted one, or else the form of the request's own
+// payload, or else JSON.
 func AnswerEncoding(wanted crusterv1.Encoding, sent *crusterv1.Payload) (crusterv1.Encoding, error) {
 	switch wanted {
 	case crusterv1.Encoding_ENCODING_MSGPACK, crusterv1.Encoding_ENCODING_JSON:

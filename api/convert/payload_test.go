@@ -48,7 +48,11 @@ func TestDecodePayload(t *testing.T) {
 
 func TestAnswerEncoding(t *testing.T) {
 	t.Parallel()
-	const unspecified, msgpack, text = crusterv1.Encoding_ENCODING_UNSPECIFIED, crusterv1.Encoding_ENCODING_MSGPACK, crusterv1.Encoding_ENCODING_JSON
+	const (
+		unspecified = crusterv1.Encoding_ENCODING_UNSPECIFIED
+		msgpack     = crusterv1.Encoding_ENCODING_MSGPACK
+		text        = crusterv1.Encoding_ENCODING_JSON
+	)
 	for name, tc := range map[string]struct {
 		wanted crusterv1.Encoding
 		sent   *crusterv1.Payload

@@ -15,7 +15,9 @@ import (
 
 // PublishedState makes messages of the values that an execution has published: of all, or of the
 // named one.
-func PublishedState(p *journal.Published, name string, as crusterv1.Encoding) (state []*crusterv1.PublishedState, err error) {
+func PublishedState(
+	p *journal.Published, name string, as crusterv1.Encoding,
+) (state []*crusterv1.PublishedState, err error) {
 	for _, s := range p.State {
 		if name != "" && s.Name != name {
 			continue
@@ -61,7 +63,9 @@ func PublishedAt(p *journal.Published) *timestamppb.Timestamp { return unixTimes
 
 // Conditions reads conditions. A value as people write it is of the type that typeOf knows for the
 // attribute; if that is empty, its form decides the type.
-func Conditions(where []*crusterv1.Condition, typeOf func(attribute string) (string, error)) ([]journal.Condition, error) {
+func Conditions(
+	where []*crusterv1.Condition, typeOf func(attribute string) (string, error),
+) ([]journal.Condition, error) {
 	var conditions []journal.Condition
 	for _, c := range where {
 		condition := journal.Condition{Name: c.GetName(), Operator: c.GetOperator()}

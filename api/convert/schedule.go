@@ -58,8 +58,12 @@ func Instant(ts *timestamppb.Timestamp) (int64, error) {
 // ScheduleSpec reads the definition of a schedule, without the input.
 func ScheduleSpec(p *crusterv1.ScheduleSpec) (spec journal.ScheduleSpec, err error) {
 	spec = journal.ScheduleSpec{
-		CatchUp: length(p.GetCatchUp()), Jitter: length(p.GetJitter()), MaxQueued: int(p.GetMaxQueued()), MaxRuns: p.GetMaxRuns(),
-		Workflow: p.GetWorkflow(), Zone: p.GetTimeZone(),
+		CatchUp:   length(p.GetCatchUp()),
+		Jitter:    length(p.GetJitter()),
+		MaxQueued: int(p.GetMaxQueued()),
+		MaxRuns:   p.GetMaxRuns(),
+		Workflow:  p.GetWorkflow(),
+		Zone:      p.GetTimeZone(),
 	}
 	if spec.Overlap, err = Overlap(p.GetOverlap()); err != nil {
 		return spec, err
@@ -93,9 +97,18 @@ func Schedule(s *host.ScheduleDescription, as crusterv1.Encoding) (*crusterv1.Sc
 	}
 	st := &s.State
 	p := &crusterv1.Schedule{
-		Namespace: s.Namespace, Name: s.Name, Spec: spec, Paused: st.Paused, Note: rpcerror.Text(st.Note),
-		CreatedAt: unixTimestamp(st.CreatedAt), UpdatedAt: unixTimestamp(st.UpdatedAt), Backfills: int32(len(st.Backfills)),
-		Started: st.Started, Skipped: st.Skipped, Missed: st.Missed, Refused: st.Refused,
+		Namespace: s.Namespace,
+		Name:      s.Name,
+		Spec:      spec,
+		Paused:    st.Paused,
+		Note:      rpcerror.Text(st.Note),
+		CreatedAt: unixTimestamp(st.CreatedAt),
+		UpdatedAt: unixTimestamp(st.UpdatedAt),
+		Backfills: int32(len(st.Backfills)),
+		Started:   st.Started,
+		Skipped:   st.Skipped,
+		Missed:    st.Missed,
+		Refused:   st.Refused,
 	}
 	for _, at := range s.Upcoming {
 		p.Upcoming = append(p.Upcoming, unixTimestamp(at))
@@ -119,8 +132,15 @@ func scheduleSpec(s *journal.Schedule, as crusterv1.Encoding) (*crusterv1.Schedu
 	}
 	spec := &s.Spec
 	p := &crusterv1.ScheduleSpec{
-		Workflow: spec.Workflow, Input: input, TimeZone: spec.Zone, Jitter: wireLength(spec.Jitter), MaxQueued: int32(spec.MaxQueued),
-		CatchUp: wireLength(spec.CatchUp), NotBefore: unixTimestamp(spec.NotBefore), NotAfter: unixTimestamp(spec.NotAfter), MaxRuns: spec.MaxRuns,
+		Workflow:  spec.Workflow,
+		Input:     input,
+		TimeZone:  spec.Zone,
+		Jitter:    wireLength(spec.Jitter),
+		MaxQueued: int32(spec.MaxQueued),
+		CatchUp:   wireLength(spec.CatchUp),
+		NotBefore: unixTimestamp(spec.NotBefore),
+		NotAfter:  unixTimestamp(spec.NotAfter),
+		MaxRuns:   spec.MaxRuns,
 	}
 	for wire, policy := range overlaps {
 		if policy == spec.Overlap {
@@ -129,11 +149,15 @@ func scheduleSpec(s *journal.Schedule, as crusterv1.Encoding) (*crusterv1.Schedu
 	}
 	switch {
 	case spec.Always:
-		p.Times = &crusterv1.ScheduleSpec_Always{Always: &crusterv1.Always{MinPause: wireLength(spec.RestartMin), MaxPause: wireLength(spec.RestartMax)}}
+		p.Times = &crusterv1.ScheduleSpec_Always{
+			Always: &crusterv1.Always{MinPause: wireLength(spec.RestartMin), MaxPause: wireLength(spec.RestartMax)},
+		}
 	case spec.Cron != "":
 		p.Times = &crusterv1.ScheduleSpec_Cron{Cron: spec.Cron}
 	default:
-		p.Times = &crusterv1.ScheduleSpec_Interval{Interval: &crusterv1.Interval{Every: wireLength(spec.Every), Offset: wireLength(spec.Offset)}}
+		p.Times = &crusterv1.ScheduleSpec_Interval{
+			Interval: &crusterv1.Interval{Every: wireLength(spec.Every), Offset: wireLength(spec.Offset)},
+		}
 	}
 	return p, nil
 }
@@ -149,7 +173,13 @@ func wireLength(ns int64) *durationpb.Duration {
 // ScheduleRun makes a message of the outcome of a start.
 func ScheduleRun(run *journal.ScheduleRun) *crusterv1.ScheduleRun {
 	return &crusterv1.ScheduleRun{
-		At: unixTimestamp(run.At), Cause: causes[run.Cause], Outcome: outcomes[run.Outcome], Execution: rpcerror.Text(run.Execution),
-		State: states[run.State], Error: rpcerror.Clipped(run.Error), Done: unixTimestamp(run.Done), Count: run.Count,
+		At:        unixTimestamp(run.At),
+		Cause:     causes[run.Cause],
+		Outcome:   outcomes[run.Outcome],
+		Execution: rpcerror.Text(run.Execution),
+		State:     states[run.State],
+		Error:     rpcerror.Clipped(run.Error),
+		Done:      unixTimestamp(run.Done),
+		Count:     run.Count,
 	}
 }

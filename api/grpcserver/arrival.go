@@ -26,7 +26,9 @@ type arrival struct {
 	call     []func()     // guarded by the connection's mu; give back the memory of the call; none if it could not pay
 	message  func()       // guarded by the connection's mu; gives back its message's memory; or nil
 	answer   AnswerPermit // guarded by the connection's mu; the memory of its answer; or nil
-	late     *time.Timer  // guarded by the connection's mu; ends a connection whose message does not come, or whose answer is not taken; or nil
+	// guarded by the connection's mu; ends a connection whose message does not come, or whose answer is not taken; or
+	// nil
+	late *time.Timer
 }
 
 type arrivalKey struct{}
@@ -158,8 +160,8 @@ func (a *arrival) letGoAnswerLocked() {
 	}
 }
 
-// answered shrinks the memory of the answer to its encoded size. The answer of a guest, whose size no handler knows in advance, takes
-// its memory here, before it is encoded.
+// answered shrinks the memory of the answer to its encoded size. The answer of a guest, whose size no handler knows in
+// advance, takes its memory here, before it is encoded.
 func (a *arrival) answered(ctx context.Context, resp any) error {
 	m, ok := resp.(proto.Message)
 	if a == nil || !ok {
@@ -187,8 +189,8 @@ func (a *arrival) answered(ctx context.Context, resp any) error {
 	return nil
 }
 
-// limitSend closes the connection if the client does not take the next message of a stream within messageTimeout, since the message
-// holds memory. The handler calls end once the message is sent.
+// limitSend closes the connection if the client does not take the next message of a stream within messageTimeout, since
+// the message holds memory. The handler calls end once the message is sent.
 func (a *arrival) limitSend() (end func()) {
 	if a == nil {
 		return func() {}

@@ -37,17 +37,18 @@ import (
 // its connection, unless its handler limits the time itself; so does a page that is not taken in
 // that time. So an unfinished message holds nothing for ever.
 //
-// The handlers of histories, lists and descriptions acquire the memory of a page before they read it, and handlers of results the memory
-// of the result. They wait in order, and hold no other memory meanwhile. An answer that turns out smaller gives the rest back; a call that
-// fails gives all of it back. The answer of a guest has its size only once it is there: its memory is acquired before it is encoded.
+// The handlers of histories, lists and descriptions acquire the memory of a page before they read it, and handlers of
+// results the memory of the result. They wait in order, and hold no other memory meanwhile. An answer that turns out
+// smaller gives the rest back; a call that fails gives all of it back. The answer of a guest has its size only once it
+// is there: its memory is acquired before it is encoded.
 const (
 	// callCost approximates the transport's memory for an open call, with headers of freeHeaders.
 	callCost    = 8 << 10
 	freeHeaders = 4 << 10
 	// freeMessage is the size up to which messages are not counted by themselves.
 	freeMessage = 4 << 10
-	// messageCopies is how often a message is in memory: as it came, and decoded. pageCopies is how often a page is while it
-	// is made: as it was read, as a message, and encoded.
+	// messageCopies is how often a message is in memory: as it came, and decoded. pageCopies is how often a page is
+	// while it is made: as it was read, as a message, and encoded.
 	messageCopies = 2
 	pageCopies    = 3
 )
@@ -109,7 +110,9 @@ func (a *arrivals) tap(ctx context.Context, info *tap.Info) (context.Context, er
 	call.limit, call.patient = a.limits.of(info.FullMethodName)
 	if !call.paid() || !call.payHeaders(sizeOf(info.Header)) {
 		call.refused = true
-		return ctx, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "the host has no memory left for further calls"), refusedFor).Err()
+		return ctx, rpcerror.Status(
+			abi.Errorf(abi.CodeOverloaded, "the host has no memory left for further calls"), refusedFor,
+		).Err()
 	}
 	return context.WithValue(ctx, arrivalKey{}, call), nil
 }

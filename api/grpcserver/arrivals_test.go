@@ -57,7 +57,12 @@ func newCounted(t *testing.T, bytes int64) *counted {
 	near, far := net.Pipe()
 	b := budget.New(bytes)
 	c := &counted{
-		countedConn: newCountedConn(far, newArrivals(maxRequest, requestBudget{b}, newConnections(&Config{MaxConnections: 1})), func() {}), t: t, budget: b, caller: near,
+		countedConn: newCountedConn(
+			far, newArrivals(maxRequest, requestBudget{b}, newConnections(&Config{MaxConnections: 1})), func() {},
+		),
+		t:      t,
+		budget: b,
+		caller: near,
 		frames: http2.NewFramer(near, nil),
 	}
 	c.host = http2.NewFramer(c.countedConn, c.countedConn)
@@ -97,8 +102,8 @@ func (c *counted) data(stream uint32, data []byte) []byte {
 
 func prefixOf(length int) []byte { return binary.BigEndian.AppendUint32([]byte{0}, uint32(length)) }
 
-// TestMessagesPayBeforeTheyArrive: a message takes its memory when its length is known, and
-// gives it back when its call is over.
+// TestMessagesPayBeforeTheyArrive: a message takes its memory when its length is known, and gives it back when its call
+// is over.
 func TestMessagesPayBeforeTheyArrive(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)
@@ -120,9 +125,16 @@ func TestMessagesPayBeforeTheyArrive(t *testing.T) {
 	require.EqualValues(t, callCost+messageCopies*100_000, c.budget.Used(), "the caller gave it up")
 
 	go func() { _, _ = io.Copy(io.Discard, c.caller) }()
-	require.NoError(t, c.host.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true}))
+	require.NoError(
+		t, c.host.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true}),
+	)
 	require.NotZero(t, c.budget.Used(), "that was the begin of its answer")
-	require.NoError(t, c.host.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true, EndStream: true}))
+	require.NoError(
+		t,
+		c.host.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: 1, BlockFragment: []byte("x"), EndHeaders: true, EndStream: true,
+		}),
+	)
 	require.Zero(t, c.budget.Used())
 }
 
@@ -131,13 +143,23 @@ func TestACallThatFailsGivesBackItsAnswer(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)
 	c.open(1)
-	in := &interceptors{clock: clockwork.NewRealClock(), lifetime: newLifetime(), log: slog.New(slog.DiscardHandler), metrics: newMetrics(nil)}
+	in := &interceptors{
+		clock:    clockwork.NewRealClock(),
+		lifetime: newLifetime(),
+		log:      slog.New(slog.DiscardHandler),
+		metrics:  newMetrics(nil),
+	}
 	ctx := context.WithValue(t.Context(), arrivalKey{}, c.calls[1])
-	_, err := in.unary(ctx, &crusterv1.DescribeRequest{}, &grpc.UnaryServerInfo{FullMethod: "/a.B/C"}, func(ctx context.Context, _ any) (any, error) {
-		require.NoError(t, arrivalOf(ctx).admitAnswer(ctx, 100_000))
-		require.EqualValues(t, callCost+100_000, c.budget.Used())
-		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is none")
-	})
+	_, err := in.unary(
+		ctx,
+		&crusterv1.DescribeRequest{},
+		&grpc.UnaryServerInfo{FullMethod: "/a.B/C"},
+		func(ctx context.Context, _ any) (any, error) {
+			require.NoError(t, arrivalOf(ctx).admitAnswer(ctx, 100_000))
+			require.EqualValues(t, callCost+100_000, c.budget.Used())
+			return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is none")
+		},
+	)
 	require.Equal(t, codes.NotFound, status.Code(err))
 	require.EqualValues(t, callCost, c.budget.Used(), "its status is not on the wire yet")
 }
@@ -187,8 +209,8 @@ func (c *counted) tapped(method string) (context.Context, error) {
 	return c.arrivals.tap(ctx, &tap.Info{FullMethodName: method})
 }
 
-// TestCallsAreRefusedForThemselves: a call that there is no memory for is refused. Others are not, once there is memory, also while
-// the caller has not read that.
+// TestCallsAreRefusedForThemselves: a call that there is no memory for is refused. Others are not, once there is
+// memory, also while the caller has not read that.
 func TestCallsAreRefusedForThemselves(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 2*callCost)
@@ -229,8 +251,8 @@ func TestLargeHeadersPay(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestHandlersKeepWhatTheyHave: a caller that gives up a call does not have its memory given back while the handler has its
-// message. A handler that begins after that does not run.
+// TestHandlersKeepWhatTheyHave: a caller that gives up a call does not have its memory given back while the handler has
+// its message. A handler that begins after that does not run.
 func TestHandlersKeepWhatTheyHave(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t, 1<<20)
@@ -268,11 +290,15 @@ func TestEachMethodHasItsLimit(t *testing.T) {
 	t.Parallel()
 	l := limitsOf(33 << 20)
 	for method, want := range map[string]int64{
-		crusterv1.ModuleService_Push_FullMethodName: 33 << 20, crusterv1.ModuleService_Check_FullMethodName: 33 << 20,
-		crusterv1.ModuleService_List_FullMethodName: envelope, crusterv1.WorkflowService_Poll_FullMethodName: envelope,
-		crusterv1.WorkflowService_Start_FullMethodName: maxRequest, crusterv1.EntityService_Calls_FullMethodName: maxRequest,
-		crusterv1.ScheduleService_Create_FullMethodName: maxRequest, crusterv1.DeferredService_Resolve_FullMethodName: maxRequest,
-		"/grpc.health.v1.Health/Check": envelope,
+		crusterv1.ModuleService_Push_FullMethodName:      33 << 20,
+		crusterv1.ModuleService_Check_FullMethodName:     33 << 20,
+		crusterv1.ModuleService_List_FullMethodName:      envelope,
+		crusterv1.WorkflowService_Poll_FullMethodName:    envelope,
+		crusterv1.WorkflowService_Start_FullMethodName:   maxRequest,
+		crusterv1.EntityService_Calls_FullMethodName:     maxRequest,
+		crusterv1.ScheduleService_Create_FullMethodName:  maxRequest,
+		crusterv1.DeferredService_Resolve_FullMethodName: maxRequest,
+		"/grpc.health.v1.Health/Check":                   envelope,
 	} {
 		bytes, _ := l.of(method)
 		require.Equal(t, want, bytes, method)
@@ -285,7 +311,10 @@ func TestEachMethodHasItsLimit(t *testing.T) {
 	require.Equal(t, uint32(rpcerror.TooLargeLength), binary.BigEndian.Uint32(refused[1:]))
 	c.data(1, make([]byte, 1000))
 	require.EqualValues(t, callCost, c.budget.Used())
-	st := status.Newf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", uint32(rpcerror.TooLargeLength), maxRequest)
+	st := status.Newf(
+		codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", uint32(rpcerror.TooLargeLength),
+		maxRequest,
+	)
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(rpcerror.From(st.Err())))
 }
 
@@ -306,8 +335,7 @@ func TestUploadsThatWaitKeepTheirConnection(t *testing.T) {
 	})
 }
 
-// TestFramesInPieces: however a connection is cut into pieces, the same frames and data are
-// found.
+// TestFramesInPieces: however a connection is cut into pieces, the same frames and data are found.
 func TestFramesInPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -322,10 +350,18 @@ func TestFramesInPieces(t *testing.T) {
 				require.NoError(t, framer.WriteData(stream, false, body))
 				want += string(body)
 			case 1:
-				require.NoError(t, framer.WriteDataPadded(stream, false, body, make([]byte, rapid.IntRange(0, 9).Draw(t, "padding"))))
+				require.NoError(
+					t,
+					framer.WriteDataPadded(stream, false, body, make([]byte, rapid.IntRange(0, 9).Draw(t, "padding"))),
+				)
 				want += string(body)
 			case 2:
-				require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: body, EndHeaders: true}))
+				require.NoError(
+					t,
+					framer.WriteHeaders(http2.HeadersFrameParam{
+						StreamID: stream, BlockFragment: body, EndHeaders: true,
+					}),
+				)
 				want += "h"
 			default:
 				require.NoError(t, framer.WriteRSTStream(stream, http2.ErrCodeCancel))

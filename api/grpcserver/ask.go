@@ -56,7 +56,7 @@ func (w *workflowService) sendTyped(ctx context.Context, namespace string, q que
 		return abi.Outcome{}, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}
 	input, err := convert.DecodeTyped(q.GetInput(), func() (*abi.Schema, error) {
-		info, err := w.engine.WorkflowOf(ctx, namespace, q.GetExecution())
+		info, err := w.engine.Observer.WorkflowOf(ctx, namespace, q.GetExecution())
 		if err != nil {
 			return nil, err
 		}

@@ -22,8 +22,8 @@ import (
 const (
 	// maxTogether bounds the calls of one message of a stream.
 	maxTogether = 1000
-	// maxAnswers is about how many bytes of answers go into one message: enough for
-	// hundreds of small ones, while a large one goes alone.
+	// maxAnswers is about how many bytes of answers go into one message: enough for hundreds of small ones, while a
+	// large one goes alone.
 	maxAnswers = 64 << 10
 	// maxStreams bounds the streams of calls of one connection, and maxStreamed the calls in flight
 	// on one stream: their product is the number of unary calls allowed on the connection.
@@ -41,11 +41,11 @@ const (
 // end in any order. Only the transport is shared: when an answer is sent, all pending answers go in
 // the same message.
 //
-// Invariants: a call that was taken is answered once, unless its caller gave it up or is gone.
-// It counts as under way until its answer was handed to the transport. So a client that does not
-// read has the host keep no more answers than it could with calls of their own; and once there
-// are many bytes of them, nothing more is read. No call outlives the handler. And when the host ends the stream, each call
-// was taken and answered, or it is above the last that was taken, which the client is told.
+// Invariants: a call that was taken is answered once, unless its caller gave it up or is gone. It counts as under way
+// until its answer was handed to the transport. So a client that does not read has the host keep no more answers than
+// it could with calls of their own; and once there are many bytes of them, nothing more is read. No call outlives the
+// handler. And when the host ends the stream, each call was taken and answered, or it is above the last that was taken,
+// which the client is told.
 type callStream struct {
 	service *entityService
 	stream  grpc.BidiStreamingServer[crusterv1.CallsRequest, crusterv1.CallsResponse]
@@ -166,8 +166,7 @@ func (c *callStream) read(ctx context.Context) error {
 	}
 }
 
-// take begins the calls of a message. An error says that the client does not keep to the
-// contract; it ends the stream.
+// take begins the calls of a message. An error says that the client does not keep to the contract; it ends the stream.
 func (c *callStream) take(ctx context.Context, req *crusterv1.CallsRequest) error {
 	if err := checkSize(req); err != nil {
 		return err
@@ -191,7 +190,9 @@ func (c *callStream) take(ctx context.Context, req *crusterv1.CallsRequest) erro
 		case c.closed:
 			return nil
 		case call.GetId() <= c.last:
-			return abi.Errorf(abi.CodeBadRequest, "the call %d comes behind the call %d: ids ascend", call.GetId(), c.last)
+			return abi.Errorf(
+				abi.CodeBadRequest, "the call %d comes behind the call %d: ids ascend", call.GetId(), c.last,
+			)
 		}
 		c.last = call.GetId()
 		c.taken++
@@ -208,7 +209,9 @@ func (c *callStream) take(ctx context.Context, req *crusterv1.CallsRequest) erro
 
 // refusal answers a call that is one too many. It was not performed.
 func refusal(id uint64) *crusterv1.StreamedAnswer {
-	st := rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "more than %d calls of a stream are under way", maxStreamed), refusedFor)
+	st := rpcerror.Status(
+		abi.Errorf(abi.CodeOverloaded, "more than %d calls of a stream are under way", maxStreamed), refusedFor,
+	)
 	text, _ := proto.Marshal(st.Proto()) // it encodes: its texts are UTF-8
 	return &crusterv1.StreamedAnswer{Id: id, Status: text}
 }
@@ -261,5 +264,7 @@ func (c *callStream) notify() {
 // answerSize is about how many bytes of memory an answer takes.
 func answerSize(a *crusterv1.StreamedAnswer) int {
 	result, failed := a.GetResponse().GetResult(), a.GetResponse().GetError()
-	return 64 + len(result.GetMsgpack()) + len(result.GetJson()) + len(failed.GetMessage()) + len(failed.GetDetails()) + len(a.GetStatus())
+	return 64 + len(result.GetMsgpack()) + len(result.GetJson()) + len(failed.GetMessage()) + len(
+		failed.GetDetails(),
+	) + len(a.GetStatus())
 }

@@ -41,7 +41,9 @@ func openCalls(ctx context.Context, t *testing.T, b *testBundle) *callsClient {
 // call is a call of an operation whose name is its id, on a stream.
 func call(id uint64) *crusterv1.StreamedCall {
 	return &crusterv1.StreamedCall{Id: id, Request: &crusterv1.CallRequest{
-		Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: strconv.FormatUint(id, 10), Input: jsonPayload("5")},
+		Operation: &crusterv1.Operation{
+			Entity: "bank/Account/ada", Name: strconv.FormatUint(id, 10), Input: jsonPayload("5"),
+		},
 	}}
 }
 
@@ -114,8 +116,12 @@ func TestStreamedCallsAreCalls(t *testing.T) {
 	require.Equal(t, abi.CodeOperationInput, abi.CodeOf(errorOf(t, got[5])))
 	metrics := b.metrics()
 	require.Contains(t, metrics, "cruster_grpc_panics_total 1\n")
-	for code, n := range map[string]string{"Internal": "1", "InvalidArgument": "1", "OK": "2", "ResourceExhausted": "1"} {
-		require.Contains(t, metrics, `cruster_grpc_requests_total{code="`+code+`",method="cruster.v1.EntityService/Call"} `+n+"\n")
+	for code, n := range map[string]string{
+		"Internal": "1", "InvalidArgument": "1", "OK": "2", "ResourceExhausted": "1",
+	} {
+		require.Contains(
+			t, metrics, `cruster_grpc_requests_total{code="`+code+`",method="cruster.v1.EntityService/Call"} `+n+"\n",
+		)
 	}
 
 	require.NoError(t, stream.CloseSend())
@@ -170,14 +176,18 @@ func TestLateCallersLearnWhetherTheirCallWasAccepted(t *testing.T) {
 		deadline := time.Now().Add(time.Hour)
 		ctx, cancel := context.WithDeadline(t.Context(), deadline)
 		defer cancel()
-		_, err := entities.Call(ctx, &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
+		_, err := entities.Call(ctx, &crusterv1.CallRequest{
+			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"},
+		})
 		check(deadline, err)
 		stream := openCalls(t.Context(), t, b)
 		late := call(1)
 		late.Timeout = durationpb.New(time.Hour)
 		stream.send(late)
 		check(time.Now().Add(time.Hour), errorOf(t, stream.answers(1)[1]))
-		_, err = entities.Send(ctx, &crusterv1.SendRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"}})
+		_, err = entities.Send(ctx, &crusterv1.SendRequest{
+			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "add"},
+		})
 		require.NoError(t, err)
 		require.Less(t, until, deadline.Add(-50*time.Millisecond))
 	})
@@ -237,10 +247,12 @@ func TestStreamsOfCallsAreBounded(t *testing.T) {
 		requests []*crusterv1.CallsRequest
 		want     abi.Code
 	}{
-		"IDsAscend": {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest},
-		"NoID":      {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
-		"TooMany":   {[]*crusterv1.CallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
-		"TooLarge":  {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge},
+		"IDsAscend": {
+			[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(2), call(2)}}}, abi.CodeBadRequest,
+		},
+		"NoID":     {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{call(0)}}}, abi.CodeBadRequest},
+		"TooMany":  {[]*crusterv1.CallsRequest{many(1001, 1, "bank/Account/ada")}, abi.CodeBadRequest},
+		"TooLarge": {[]*crusterv1.CallsRequest{{Calls: []*crusterv1.StreamedCall{large}}}, abi.CodePayloadTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

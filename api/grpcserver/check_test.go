@@ -18,7 +18,9 @@ import (
 )
 
 func checkMetadata(name string) *crusterv1.CheckRequest {
-	return &crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Metadata{Metadata: &crusterv1.CheckMetadata{Name: name}}}
+	return &crusterv1.CheckRequest{
+		Part: &crusterv1.CheckRequest_Metadata{Metadata: &crusterv1.CheckMetadata{Name: name}},
+	}
 }
 
 func checkChunk(b []byte) *crusterv1.CheckRequest {
@@ -57,14 +59,20 @@ func twoOpen(_ context.Context, _ host.CheckRequest, report func(host.CheckResul
 		return err
 	}
 	diff := &host.Diff{Rows: []replay.DiffRow{{Journal: "activity pay", Code: "activity charge", Note: "another step"}}}
-	return report(host.CheckResult{Execution: &differs, Reason: "the journal has pay, the code does charge", Diff: diff}, 2, 2)
+	return report(
+		host.CheckResult{Execution: &differs, Reason: "the journal has pay, the code does charge", Diff: diff}, 2, 2,
+	)
 }
 
 func TestCheckAnswersOneByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.engine.check = func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error {
-		require.Equal(t, host.CheckRequest{Namespace: "default", Name: "shop", Binary: []byte("wasm"), Types: true}, req)
+	b.engine.check = func(
+		ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error,
+	) error {
+		require.Equal(
+			t, host.CheckRequest{Namespace: "default", Name: "shop", Binary: []byte("wasm"), Types: true}, req,
+		)
 		return twoOpen(ctx, req, report)
 	}
 
@@ -103,8 +111,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// A check may take as long as there are executions; a shutdown does not wait for
-// it.
+// A check may take as long as there are executions; a shutdown does not wait for it.
 func TestShutdownEndsChecks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -125,7 +132,9 @@ func TestPushThatMustFit(t *testing.T) {
 	b := setup(t)
 	b.engine.check = twoOpen // and a push would panic
 	push := func() error {
-		_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "shop", Check: true}, Binary: []byte("wasm")})
+		_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+			Metadata: &crusterv1.PushMetadata{Name: "shop", Check: true}, Binary: []byte("wasm"),
+		})
 		return err
 	}
 
@@ -133,14 +142,20 @@ func TestPushThatMustFit(t *testing.T) {
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.FailedPrecondition, st.Code())
 	require.Equal(t, string(abi.CodeDoesNotFit), wire.GetCode())
-	require.Contains(t, wire.GetMessage(), "does not fit 1 of 2 open executions of shop, so it was not deployed; the first is shop/Buy/differs: the journal has pay")
+	require.Contains(
+		t, wire.GetMessage(),
+		"does not fit 1 of 2 open executions of shop, so it was not deployed; the first is shop/Buy/differs: the "+
+			"journal has pay",
+	)
 	require.Contains(t, wire.GetMessage(), "≠ activity pay   activity charge  (another step)")
 	var misfit *rpcerror.Misfit
 	require.ErrorAs(t, rpcerror.From(err), &misfit)
 	require.Equal(t, "activity pay", misfit.Diff.GetRows()[0].GetJournal())
 
 	pushed(b, "new")
-	b.engine.check = func(_ context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error {
+	b.engine.check = func(
+		_ context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error,
+	) error {
 		require.False(t, req.Types, "the push compares them, unless it is to be made anyway")
 		fits := open("fits", journal.Running, "old")
 		return report(host.CheckResult{Execution: &fits, Fits: true}, 1, 1)

@@ -140,8 +140,8 @@ func (c *countedConn) endLocked(stream uint32) {
 	}
 }
 
-// received is told of each piece of the messages of a call. It may change the piece: a length
-// that no message may have makes the transport refuse it.
+// received is told of each piece of the messages of a call. It may change the piece: a length that no message may have
+// makes the transport refuse it.
 func (c *countedConn) received(stream uint32, piece []byte) error {
 	c.mu.Lock()
 	a := c.calls[stream]
@@ -167,8 +167,8 @@ func (c *countedConn) received(stream uint32, piece []byte) error {
 	return nil
 }
 
-// admit takes memory for a message. Length is where its length is on its way to the
-// transport, as far as that is not there already.
+// admit takes memory for a message. Length is where its length is on its way to the transport, as far as that is not
+// there already.
 func (c *countedConn) admit(a *arrival, length []byte) error {
 	a.letGo() // the message before it was read
 	switch {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// localPlaces is how many connections from the host's own machine there may be beyond the limit and the memory: an operator finds a place there
-	// while clients have taken all others.
+	// localPlaces is how many connections from the host's own machine there may be beyond the limit and the memory: an
+	// operator finds a place there while clients have taken all others.
 	localPlaces = 4
 	// warnEvery is how often refused connections are logged, however many there are.
 	warnEvery = time.Minute
@@ -35,9 +35,15 @@ type connections struct {
 }
 
 func newConnections(cfg *Config) *connections {
-	c := &connections{limit: cfg.MaxConnections, clock: cfg.Clock, log: cfg.Logger, refused: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "cruster_connections_refused_total", Help: "Connections that were closed at once, because there were too many.",
-	})}
+	c := &connections{
+		limit: cfg.MaxConnections,
+		clock: cfg.Clock,
+		log:   cfg.Logger,
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "cruster_connections_refused_total",
+			Help: "Connections that were closed at once, because there were too many.",
+		}),
+	}
 	if r := cfg.Registerer; r != nil {
 		r.MustRegister(c.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "cruster_connections", Help: "Connections that are open.",
@@ -90,8 +96,10 @@ func (c *connections) refuse() {
 	c.refused.Inc()
 	c.unlogged++
 	if now := c.clock.Now(); c.warned.IsZero() || now.Sub(c.warned) >= warnEvery {
-		c.log.Warn("connections are refused: there are too many, or there is no memory for more; see --max-connections and --memory",
-			"refused", c.unlogged, "open", c.open)
+		c.log.Warn(
+			"connections are refused: there are too many, or there is no memory for more; see --max-connections and --memory",
+			"refused", c.unlogged, "open", c.open,
+		)
 		c.warned, c.unlogged = now, 0
 	}
 }

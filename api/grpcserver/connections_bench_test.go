@@ -26,7 +26,9 @@ func BenchmarkConnection(b *testing.B) {
 		call    bool
 	}{{"idle", 0, false}, {"after-a-call", 0, true}, {"after-a-call-and-a-large-frame", 16 << 10, true}} {
 		b.Run(c.name, func(b *testing.B) {
-			server, err := grpcserver.New(grpcserver.Config{Engine: &fakeEngine{}, Logger: slog.New(slog.DiscardHandler), MaxConnections: 1 << 20})
+			server, err := grpcserver.New(grpcserver.Config{
+				Engine: (&fakeEngine{}).rooms(), Logger: slog.New(slog.DiscardHandler), MaxConnections: 1 << 20,
+			})
 			require.NoError(b, err)
 			listener, err := (&net.ListenConfig{}).Listen(b.Context(), "tcp", "127.0.0.1:0")
 			require.NoError(b, err)
@@ -52,7 +54,8 @@ func BenchmarkConnection(b *testing.B) {
 	}
 }
 
-// shakeHands opens a connection of HTTP/2. It makes a call that fails, and sends the host a frame of that size which it ignores.
+// shakeHands opens a connection of HTTP/2. It makes a call that fails, and sends the host a frame of that size which it
+// ignores.
 func shakeHands(b *testing.B, conn net.Conn, payload int, call bool) {
 	b.Helper()
 	_, err := io.WriteString(conn, http2.ClientPreface)
@@ -72,7 +75,12 @@ func shakeHands(b *testing.B, conn net.Conn, payload int, call bool) {
 		} {
 			require.NoError(b, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 		}
-		require.NoError(b, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true}))
+		require.NoError(
+			b,
+			f.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true,
+			}),
+		)
 	}
 	if payload > 0 {
 		require.NoError(b, f.WriteRawFrame(0xfe, 0, 0, make([]byte, payload)))

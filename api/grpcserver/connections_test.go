@@ -25,8 +25,8 @@ func (s sized) AdmitConnection() (release func(), ok bool) {
 	return permit.Release, ok
 }
 
-// TestOperatorsFindAPlace: when clients have all places, or all memory for connections, a few connections from the host's own machine are accepted all the
-// same. The others are refused, and that is logged once a minute.
+// TestOperatorsFindAPlace: when clients have all places, or all memory for connections, a few connections from the
+// host's own machine are accepted all the same. The others are refused, and that is logged once a minute.
 func TestOperatorsFindAPlace(t *testing.T) {
 	t.Parallel()
 	for name, memory := range map[string]RequestMemory{"places": unlimited{}, "memory": sized{Budget: budget.New(2)}} {

@@ -15,7 +15,8 @@ import (
 
 // hastyEngine waits for nothing, and notes until when it would have.
 type hastyEngine struct {
-	executionEngine
+	Launcher
+	Observer
 	until time.Time
 }
 
@@ -24,7 +25,7 @@ func (e *hastyEngine) WaitRun(ctx context.Context, _, _, _ string) (*journal.Exe
 	return nil, abi.Errorf(abi.CodeDeadline, "late")
 }
 
-func (e *hastyEngine) ExecuteWorkflow(ctx context.Context, _ host.StartRequest) (*journal.Execution, bool, error) {
+func (e *hastyEngine) Execute(ctx context.Context, _ host.StartRequest) (*journal.Execution, bool, error) {
 	e.until, _ = ctx.Deadline()
 	return nil, false, abi.Errorf(abi.CodeDeadline, "late")
 }
@@ -36,7 +37,7 @@ func TestWaitsEndAheadOfTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	e := &hastyEngine{}
-	w := &workflowService{engine: e, lifetime: newLifetime()}
+	w := &workflowService{engine: &Engine{Launcher: e, Observer: e}, lifetime: newLifetime()}
 	for name, call := range map[string]func(context.Context) error{
 		"wait": func(ctx context.Context) error {
 			_, err := w.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/c"})

@@ -12,27 +12,22 @@ import (
 // maxRejection bounds the text of a rejection.
 const maxRejection = 64 << 10
 
-// settlementEngine is the part of an engine that the deferred service uses.
-type settlementEngine interface {
-	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
-	// WorkflowOf returns the declaration of an execution's workflow in its module.
-	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
-}
-
 type deferredService struct {
 	crusterv1.UnimplementedDeferredServiceServer
-	engine settlementEngine
+	engine *Engine
 }
 
 var _ crusterv1.DeferredServiceServer = (*deferredService)(nil)
 
-func (d *deferredService) Resolve(ctx context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+func (d *deferredService) Resolve(
+	ctx context.Context, req *crusterv1.ResolveRequest,
+) (*crusterv1.ResolveResponse, error) {
 	ns, err := settled(req)
 	if err != nil {
 		return nil, err
 	}
 	value, err := convert.DecodeTyped(req.GetValue(), func() (*abi.Schema, error) {
-		info, err := d.engine.WorkflowOf(ctx, ns, req.GetExecution())
+		info, err := d.engine.Observer.WorkflowOf(ctx, ns, req.GetExecution())
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +38,9 @@ func (d *deferredService) Resolve(ctx context.Context, req *crusterv1.ResolveReq
 		return deferred.Value, nil
 	})
 	if err == nil {
-		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Value: value})
+		err = d.engine.Executions.Settle(ctx, ns, req.GetExecution(), journal.Deferred{
+			Name: req.GetName(), Value: value,
+		})
 	}
 	if err != nil {
 		return nil, explainMessage("the value of deferred", req.GetName(), err)
@@ -66,7 +63,9 @@ func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectReque
 	rejection.Type = req.GetType()
 	ns, err := settled(req)
 	if err == nil {
-		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Error: rejection})
+		err = d.engine.Executions.Settle(ctx, ns, req.GetExecution(), journal.Deferred{
+			Name: req.GetName(), Error: rejection,
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +86,9 @@ func settled(req settleRequest) (namespace string, err error) {
 		return "", err
 	}
 	if n := len(req.GetName()); n == 0 || n > abi.MaxName {
-		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", req.GetName()).WithHint("Names have 1 to %d bytes.", abi.MaxName)
+		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", req.GetName()).WithHint(
+			"Names have 1 to %d bytes.", abi.MaxName,
+		)
 	}
 	return namespace, nil
 }

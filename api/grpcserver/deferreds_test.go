@@ -14,7 +14,10 @@ import (
 
 // approvable has a deferred "d" of any type, and typed deferreds that begin with "approve-".
 func approvable(context.Context, string, string) (*abi.WorkflowInfo, error) {
-	decision := &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "approved", Required: true, Schema: &abi.Schema{Type: abi.TypeBool}}}}
+	decision := &abi.Schema{
+		Type:   abi.TypeStruct,
+		Fields: []abi.Field{{Name: "approved", Required: true, Schema: &abi.Schema{Type: abi.TypeBool}}},
+	}
 	return &abi.WorkflowInfo{Name: "B", Deferreds: []abi.DeferredInfo{
 		{Name: "approve-", Dynamic: true, Value: decision},
 		{Name: "d"},
@@ -32,7 +35,9 @@ func TestDeferredsAreSettled(t *testing.T) {
 		return nil
 	}
 
-	_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c", Name: "d", Value: jsonPayload(`{"ok":true}`)})
+	_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
+		Execution: "a/B/c", Name: "d", Value: jsonPayload(`{"ok":true}`),
+	})
 	require.NoError(t, err)
 	require.Equal(t, journal.Deferred{Name: "d", Value: abi.MustMarshal(map[string]any{"ok": true})}, got)
 
@@ -40,7 +45,9 @@ func TestDeferredsAreSettled(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, got.Value, "the engine knows what an absent value means")
 
-	_, err = b.deferreds.Reject(t.Context(), &crusterv1.RejectRequest{Execution: "a/B/c", Name: "d", Message: "no", Type: "t"})
+	_, err = b.deferreds.Reject(t.Context(), &crusterv1.RejectRequest{
+		Execution: "a/B/c", Name: "d", Message: "no", Type: "t",
+	})
 	require.NoError(t, err)
 	require.Equal(t, abi.CodeDeferredRejected, got.Error.Code)
 	require.Equal(t, "t", got.Error.Type)
@@ -57,7 +64,9 @@ func TestDeferredsAreTyped(t *testing.T) {
 		return nil
 	}
 	resolve := func(name, json string) error {
-		_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c", Name: name, Value: jsonPayload(json)})
+		_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
+			Execution: "a/B/c", Name: name, Value: jsonPayload(json),
+		})
 		return err
 	}
 	require.NoError(t, resolve("price", "3"))
@@ -70,7 +79,9 @@ func TestDeferredsAreTyped(t *testing.T) {
 	}
 	err := resolve("approve-bob", `{"aproved":true}`)
 	require.Equal(t, abi.CodeBadInput, abi.CodeOf(rpcerror.From(err)))
-	require.ErrorContains(t, err, `the value of deferred approve-bob: unknown field "aproved"; did you mean "approved"?`)
+	require.ErrorContains(
+		t, err, `the value of deferred approve-bob: unknown field "aproved"; did you mean "approved"?`,
+	)
 	err = resolve("approve-bob", `{}`)
 	require.ErrorContains(t, err, `the field "approved" is missing`)
 	err = resolve("aprove-bob", `{"approved":true}`)

@@ -3,12 +3,11 @@
 //
 // The services decode, check bounds, call the engine and encode; they decide nothing. Requests that
 // take many calls of the engine are in rollout.go (to move all that is open) and check.go (a push
-// that must fit). Each declares the part of an engine that it uses, and [Engine] is all of them
-// together; package host has the one engine there is.
+// that must fit). [Engine] has the rooms of an engine that they use, each by the methods that they
+// call; package host has the one engine there is.
 //
-// The package imports api/convert, api/payload, api/rpcerror, the generated
-// contract, host and journal for their types, and abi. It imports no other face
-// of a host.
+// The package imports api/convert, api/payload, api/rpcerror, the generated contract, host and journal for their types,
+// and abi. It imports no other face of a host.
 //
 // Start reading at server.go, then workflows.go.
 package grpcserver

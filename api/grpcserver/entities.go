@@ -15,32 +15,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// entityEngine is the part of an engine that the entity service uses.
-type entityEngine interface {
-	// EntityOperation finds an operation of a type of entity, "deployment/Name".
-	EntityOperation(ctx context.Context, namespace, entityType, operation string) (*abi.OperationInfo, error)
-	// CallEntity answers when the outcome is durable.
-	CallEntity(ctx context.Context, req host.EntityRequest) (abi.Outcome, error)
-	// SendEntity answers when the message is durable.
-	SendEntity(ctx context.Context, req host.EntityRequest) error
-	EntityState(ctx context.Context, namespace, entity string) (*journal.Entity, error)
-	ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error)
-	// DestroyEntity answers when the state is gone.
-	DestroyEntity(ctx context.Context, namespace, entity, requestID string) error
-	EntityLocks(ctx context.Context, f journal.LockFilter) (locks []host.EntityLock, after journal.ID, more bool, err error)
-	// UnlockEntity tells who held the lock.
-	UnlockEntity(ctx context.Context, namespace, entity string) (holder string, err error)
-	ParkedMessages(ctx context.Context, f journal.ParkedFilter) ([]host.ParkedMessage, error)
-	CountParked(ctx context.Context, namespace, entity string) (int, error)
-	// RetryParked and DropParked take all messages if there are no positions, and tell how many.
-	RetryParked(ctx context.Context, namespace, entity string, positions []uint64) (int, error)
-	DropParked(ctx context.Context, namespace, entity string, positions []uint64) (int, error)
-}
-
 type entityService struct {
 	crusterv1.UnimplementedEntityServiceServer
 	around   *interceptors
-	engine   entityEngine
+	engine   *Engine
 	lifetime *lifetime
 	streams  callStreams
 }
@@ -65,7 +43,7 @@ func (s *entityService) perform(ctx context.Context, req *crusterv1.CallRequest)
 	}
 	ctx, end := ahead(ctx)
 	defer end()
-	outcome, err := s.engine.CallEntity(ctx, call)
+	outcome, err := s.engine.Entities.Call(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +64,7 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 	}
 	ctx, end := ahead(ctx)
 	defer end()
-	if err := s.engine.SendEntity(ctx, call); err != nil {
+	if err := s.engine.Entities.Send(ctx, call); err != nil {
 		return nil, err
 	}
 	return &crusterv1.SendResponse{}, nil
@@ -94,7 +72,9 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 
 // decode reads an operation.
 func (s *entityService) decode(ctx context.Context, o *crusterv1.Operation) (req host.EntityRequest, err error) {
-	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId(), Again: o.GetAgain()}
+	req = host.EntityRequest{
+		Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId(), Again: o.GetAgain(),
+	}
 	if req.Namespace, err = convert.Namespace(o.GetNamespace()); err != nil {
 		return req, err
 	}
@@ -103,7 +83,7 @@ func (s *entityService) decode(ctx context.Context, o *crusterv1.Operation) (req
 		if !ok {
 			return nil, abi.Errorf(abi.CodeEntityName, "%.200q does not name an entity", req.Entity)
 		}
-		info, err := s.engine.EntityOperation(ctx, req.Namespace, entityType, req.Operation)
+		info, err := s.engine.Entities.Operation(ctx, req.Namespace, entityType, req.Operation)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +114,7 @@ func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) 
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.engine.EntityState(ctx, ns, req.GetEntity())
+	row, err := s.engine.Entities.State(ctx, ns, req.GetEntity())
 	if err != nil {
 		return nil, err
 	}
@@ -142,14 +122,16 @@ func (s *entityService) State(ctx context.Context, req *crusterv1.StateRequest) 
 	if err != nil {
 		return nil, err
 	}
-	parked, err := s.engine.CountParked(ctx, ns, req.GetEntity())
+	parked, err := s.engine.Entities.CountParked(ctx, ns, req.GetEntity())
 	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.StateResponse{Entity: convert.Entity(row), State: state, Parked: int32(parked)}, nil
 }
 
-func (s *entityService) List(ctx context.Context, req *crusterv1.ListEntitiesRequest) (*crusterv1.ListEntitiesResponse, error) {
+func (s *entityService) List(
+	ctx context.Context, req *crusterv1.ListEntitiesRequest,
+) (*crusterv1.ListEntitiesResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -162,7 +144,9 @@ func (s *entityService) List(ctx context.Context, req *crusterv1.ListEntitiesReq
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.engine.ListEntities(ctx, journal.EntityFilter{Namespace: ns, Type: req.GetType(), After: after, Limit: size})
+	found, err := s.engine.Entities.List(ctx, journal.EntityFilter{
+		Namespace: ns, Type: req.GetType(), After: after, Limit: size,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -194,12 +178,14 @@ func entityOfToken(namespace, token string) (*journal.Entity, error) {
 	return &journal.Entity{Namespace: namespace, Type: entityType, Key: key}, nil
 }
 
-func (s *entityService) Destroy(ctx context.Context, req *crusterv1.DestroyRequest) (*crusterv1.DestroyResponse, error) {
+func (s *entityService) Destroy(
+	ctx context.Context, req *crusterv1.DestroyRequest,
+) (*crusterv1.DestroyResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.engine.DestroyEntity(ctx, ns, req.GetEntity(), req.GetRequestId()); err != nil {
+	if err := s.engine.Entities.Destroy(ctx, ns, req.GetEntity(), req.GetRequestId()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.DestroyResponse{}, nil

@@ -33,51 +33,53 @@ type fakeEntities struct {
 	unparked  []string
 }
 
-func (f *fakeEngine) EntityOperation(_ context.Context, _, entityType, operation string) (*abi.OperationInfo, error) {
+func (f *fakeEntities) Operation(_ context.Context, _, entityType, operation string) (*abi.OperationInfo, error) {
 	if entityType != "bank/Account" {
 		return nil, abi.Errorf(abi.CodeUnknownEntity, "no")
 	}
 	return &abi.OperationInfo{Name: operation, Input: &abi.Schema{Type: abi.TypeInt}}, nil
 }
 
-func (f *fakeEngine) CallEntity(ctx context.Context, req host.EntityRequest) (abi.Outcome, error) {
-	if f.entities.call != nil {
-		return f.entities.call(ctx, req)
+func (f *fakeEntities) Call(ctx context.Context, req host.EntityRequest) (abi.Outcome, error) {
+	if f.call != nil {
+		return f.call(ctx, req)
 	}
-	f.entities.asked = append(f.entities.asked, req)
-	return f.entities.outcome, f.entities.err
+	f.asked = append(f.asked, req)
+	return f.outcome, f.err
 }
 
-func (f *fakeEngine) SendEntity(ctx context.Context, req host.EntityRequest) error {
-	if f.entities.send != nil {
-		f.entities.send(ctx)
+func (f *fakeEntities) Send(ctx context.Context, req host.EntityRequest) error {
+	if f.send != nil {
+		f.send(ctx)
 	}
-	f.entities.sent = append(f.entities.sent, req)
-	return f.entities.err
+	f.sent = append(f.sent, req)
+	return f.err
 }
 
-func (f *fakeEngine) EntityState(_ context.Context, _, entity string) (*journal.Entity, error) {
-	return &journal.Entity{Type: "bank/Account", Key: entity, State: []byte{7}}, f.entities.err
+func (f *fakeEntities) State(_ context.Context, _, entity string) (*journal.Entity, error) {
+	return &journal.Entity{Type: "bank/Account", Key: entity, State: []byte{7}}, f.err
 }
 
-func (f *fakeEngine) ListEntities(_ context.Context, filter journal.EntityFilter) ([]journal.Entity, error) {
-	f.entities.filter = filter
-	return f.entities.found, f.entities.err
+func (f *fakeEntities) List(_ context.Context, filter journal.EntityFilter) ([]journal.Entity, error) {
+	f.filter = filter
+	return f.found, f.err
 }
 
-func (f *fakeEngine) DestroyEntity(_ context.Context, namespace, entity, requestID string) error {
-	f.entities.destroyed = []string{namespace, entity, requestID}
-	return f.entities.err
+func (f *fakeEntities) Destroy(_ context.Context, namespace, entity, requestID string) error {
+	f.destroyed = []string{namespace, entity, requestID}
+	return f.err
 }
 
-func (f *fakeEngine) EntityLocks(_ context.Context, filter journal.LockFilter) ([]host.EntityLock, journal.ID, bool, error) {
-	f.entities.locked = filter
-	return f.entities.locks, journal.ID{7}, filter.After.IsZero(), f.entities.err
+func (f *fakeEntities) Locks(
+	_ context.Context, filter journal.LockFilter,
+) ([]host.EntityLock, journal.ID, bool, error) {
+	f.locked = filter
+	return f.locks, journal.ID{7}, filter.After.IsZero(), f.err
 }
 
-func (f *fakeEngine) UnlockEntity(_ context.Context, namespace, entity string) (string, error) {
-	f.entities.unlocked = []string{namespace, entity}
-	return "bank/Transfer/1", f.entities.err
+func (f *fakeEntities) Unlock(_ context.Context, namespace, entity string) (string, error) {
+	f.unlocked = []string{namespace, entity}
+	return "bank/Transfer/1", f.err
 }
 
 func TestEntityLocks(t *testing.T) {
@@ -86,8 +88,12 @@ func TestEntityLocks(t *testing.T) {
 	entities := crusterv1.NewEntityServiceClient(b.conn)
 	fake := &b.engine.entities
 	fake.locks = []host.EntityLock{{
-		HeldLock: journal.HeldLock{Lock: journal.Lock{Namespace: "default", Type: "bank/Account", Key: "ada", Since: 5}, HolderName: "bank/Transfer/1"},
-		Waiters:  []host.LockWaiter{{Waiter: entity.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}}, Waiting: 3,
+		HeldLock: journal.HeldLock{
+			Lock:       journal.Lock{Namespace: "default", Type: "bank/Account", Key: "ada", Since: 5},
+			HolderName: "bank/Transfer/1",
+		},
+		Waiters: []host.LockWaiter{{Waiter: entity.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}},
+		Waiting: 3,
 	}}
 	resp, err := entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 2})
 	require.NoError(t, err)
@@ -95,7 +101,9 @@ func TestEntityLocks(t *testing.T) {
 	lock := resp.GetLocks()[0]
 	require.Equal(t, "bank/Account/ada bank/Transfer/1", lock.GetEntity()+" "+lock.GetHolder())
 	require.EqualValues(t, 3, lock.GetWaiting())
-	require.Equal(t, "bank/Transfer/2 lock", lock.GetWaiters()[0].GetExecution()+" "+lock.GetWaiters()[0].GetOperation())
+	require.Equal(
+		t, "bank/Transfer/2 lock", lock.GetWaiters()[0].GetExecution()+" "+lock.GetWaiters()[0].GetOperation(),
+	)
 	resp, err = entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageToken: resp.GetNextPageToken()})
 	require.NoError(t, err)
 	require.Equal(t, journal.ID{7}, fake.locked.After)
@@ -114,11 +122,15 @@ func TestEntityCalls(t *testing.T) {
 	entities := crusterv1.NewEntityServiceClient(b.conn)
 	fake := &b.engine.entities
 	fake.outcome = abi.Outcome{Value: []byte{9}}
-	operation := &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload("5"), RequestId: "r"}
+	operation := &crusterv1.Operation{
+		Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload("5"), RequestId: "r",
+	}
 	resp, err := entities.Call(t.Context(), &crusterv1.CallRequest{Operation: operation})
 	require.NoError(t, err)
 	require.Equal(t, "9", resp.GetResult().GetJson())
-	want := host.EntityRequest{Namespace: "default", Entity: "bank/Account/ada", Operation: "deposit", Input: []byte{5}, RequestID: "r"}
+	want := host.EntityRequest{
+		Namespace: "default", Entity: "bank/Account/ada", Operation: "deposit", Input: []byte{5}, RequestID: "r",
+	}
 	require.Equal(t, []host.EntityRequest{want}, fake.asked)
 	_, err = entities.Send(t.Context(), &crusterv1.SendRequest{Operation: operation})
 	require.NoError(t, err)
@@ -130,13 +142,19 @@ func TestEntityCalls(t *testing.T) {
 	require.Equal(t, string(abi.CodeOperationFailed), resp.GetError().GetCode())
 
 	for input, code := range map[string]abi.Code{`"five"`: abi.CodeOperationInput, `{`: abi.CodeOperationInput} {
-		_, err = entities.Call(t.Context(), &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload(input)}})
+		_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+			Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit", Input: jsonPayload(input)},
+		})
 		require.Equal(t, code, abi.CodeOf(rpcerror.From(err)), input)
 	}
-	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "ada", Name: "deposit", Input: jsonPayload("1")}})
+	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+		Operation: &crusterv1.Operation{Entity: "ada", Name: "deposit", Input: jsonPayload("1")},
+	})
 	require.Equal(t, abi.CodeEntityName, abi.CodeOf(rpcerror.From(err)))
 	fake.err = abi.Errorf(abi.CodeMailboxFull, "full")
-	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"}})
+	_, err = entities.Call(t.Context(), &crusterv1.CallRequest{
+		Operation: &crusterv1.Operation{Entity: "bank/Account/ada", Name: "deposit"},
+	})
 	require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(rpcerror.From(err)))
 	require.Nil(t, fake.asked[len(fake.asked)-1].Input, "the engine knows what an absent input means")
 }
@@ -151,7 +169,9 @@ func TestEntityPages(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, resp.GetEntities(), 2)
 	require.Nil(t, fake.filter.After)
-	resp, err = entities.List(t.Context(), &crusterv1.ListEntitiesRequest{Type: "bank/Account", PageSize: 3, PageToken: resp.GetNextPageToken()})
+	resp, err = entities.List(t.Context(), &crusterv1.ListEntitiesRequest{
+		Type: "bank/Account", PageSize: 3, PageToken: resp.GetNextPageToken(),
+	})
 	require.NoError(t, err)
 	require.Equal(t, &journal.Entity{Namespace: "default", Type: "bank/Account", Key: "b"}, fake.filter.After)
 	require.Empty(t, resp.GetNextPageToken())

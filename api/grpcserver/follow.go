@@ -1,7 +1,6 @@
 package grpcserver
 
 import (
-	"context"
 	"encoding/hex"
 
 	"google.golang.org/grpc"
@@ -13,13 +12,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// followEngine is the part of an engine that Follow uses.
-type followEngine interface {
-	// Follow streams the events of an execution until it ends.
-	Follow(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error
-}
-
-func (w *workflowService) Follow(req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse]) error {
+func (w *workflowService) Follow(
+	req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse],
+) error {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return err
@@ -33,7 +28,7 @@ func (w *workflowService) Follow(req *crusterv1.FollowRequest, stream grpc.Serve
 	}
 	ctx, cancel := w.lifetime.bound(stream.Context())
 	defer cancel()
-	return w.engine.Follow(ctx, ns, req.GetExecution(), from, func(e host.FollowEvent) error {
+	return w.engine.Observer.Follow(ctx, ns, req.GetExecution(), from, func(e host.FollowEvent) error {
 		resp, err := followResponse(e, as)
 		if err != nil {
 			return err

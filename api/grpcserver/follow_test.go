@@ -20,17 +20,25 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var asked host.FollowRequest
-	b.engine.follow = func(_ context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error {
+	b.engine.follow = func(
+		_ context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error,
+	) error {
 		asked = req
 		require.Equal(t, "acme shop/Buy/k", namespace+" "+execution)
 		e := open("k", journal.Running, "old")
 		return errors.Join(
 			tell(host.FollowEvent{Execution: &e}),
 			tell(host.FollowEvent{Entry: &journal.Entry{Seq: 8, Kind: journal.Delivery}}),
-			tell(host.FollowEvent{Line: &follow.Line{Activity: "pay", Attempt: 2, Dropped: 3, Level: 4, Message: "slow \xff", Crashed: true}}))
+			tell(host.FollowEvent{
+				Line: &follow.Line{
+					Activity: "pay", Attempt: 2, Dropped: 3, Level: 4, Message: "slow \xff", Crashed: true,
+				},
+			}))
 	}
 	run := journal.RunID{1}
-	stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{Namespace: "acme", Execution: "shop/Buy/k", After: 7, RunId: run.String()})
+	stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{
+		Namespace: "acme", Execution: "shop/Buy/k", After: 7, RunId: run.String(),
+	})
 	require.NoError(t, err)
 	var got []*crusterv1.FollowResponse
 	for {
@@ -47,7 +55,10 @@ func TestFollow(t *testing.T) {
 	require.EqualValues(t, 8, got[1].GetEntry().GetSeq())
 	line := got[2].GetLine()
 	require.Equal(t, "slow \uFFFD", line.GetMessage())
-	require.Equal(t, []any{"pay", uint32(2), uint32(3), int32(4), true}, []any{line.GetActivity(), line.GetAttempt(), line.GetDropped(), line.GetLevel(), line.GetCrashed()})
+	require.Equal(
+		t, []any{"pay", uint32(2), uint32(3), int32(4), true},
+		[]any{line.GetActivity(), line.GetAttempt(), line.GetDropped(), line.GetLevel(), line.GetCrashed()},
+	)
 }
 
 func TestFollowRefusesWhatIsNoRun(t *testing.T) {
@@ -65,7 +76,9 @@ func TestFollowEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	begun := make(chan struct{})
-	b.engine.follow = func(ctx context.Context, _, _ string, _ host.FollowRequest, _ func(host.FollowEvent) error) error {
+	b.engine.follow = func(
+		ctx context.Context, _, _ string, _ host.FollowRequest, _ func(host.FollowEvent) error,
+	) error {
 		close(begun)
 		<-ctx.Done()
 		return ctx.Err()

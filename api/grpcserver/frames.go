@@ -39,8 +39,8 @@ type frames struct {
 	byCall  bool // a scan ends behind each piece of the headers of a call
 }
 
-// scan goes on with the next piece of a connection, and returns how much of it was scanned. Began is told of each frame, data of
-// each piece of a message, which it may change in its place; an error of it ends the scan.
+// scan goes on with the next piece of a connection, and returns how much of it was scanned. Began is told of each
+// frame, data of each piece of a message, which it may change in its place; an error of it ends the scan.
 func (f *frames) scan(piece []byte, began func(frame), data func(stream uint32, piece []byte) error) (int, error) {
 	p := piece
 	for len(p) > 0 {

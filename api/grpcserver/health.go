@@ -20,8 +20,8 @@ const (
 	healthInterval = time.Second
 )
 
-// healthService is the standard health service. It asks the engine each time, so
-// that it reports progress and not mere life.
+// healthService is the standard health service. It asks the engine each time, so that it reports progress and not mere
+// life.
 type healthService struct {
 	healthv1.UnimplementedHealthServer
 	clock    clockwork.Clock
@@ -29,7 +29,9 @@ type healthService struct {
 	ready    func(ctx context.Context) error
 }
 
-func (h *healthService) Check(ctx context.Context, req *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
+func (h *healthService) Check(
+	ctx context.Context, req *healthv1.HealthCheckRequest,
+) (*healthv1.HealthCheckResponse, error) {
 	state := h.state(ctx, req.GetService())
 	if state == healthv1.HealthCheckResponse_SERVICE_UNKNOWN {
 		return nil, status.Errorf(codes.NotFound, "there is no service %q", req.GetService())
@@ -37,7 +39,9 @@ func (h *healthService) Check(ctx context.Context, req *healthv1.HealthCheckRequ
 	return &healthv1.HealthCheckResponse{Status: state}, nil
 }
 
-func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream grpc.ServerStreamingServer[healthv1.HealthCheckResponse]) error {
+func (h *healthService) Watch(
+	req *healthv1.HealthCheckRequest, stream grpc.ServerStreamingServer[healthv1.HealthCheckResponse],
+) error {
 	ctx, cancel := h.lifetime.bound(stream.Context())
 	defer cancel()
 	ticker := h.clock.NewTicker(healthInterval)
@@ -60,7 +64,8 @@ func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream grpc.Serv
 
 func (h *healthService) state(ctx context.Context, service string) healthv1.HealthCheckResponse_ServingStatus {
 	switch service {
-	case "", crusterv1.ModuleService_ServiceDesc.ServiceName, crusterv1.WorkflowService_ServiceDesc.ServiceName, crusterv1.DeferredService_ServiceDesc.ServiceName:
+	case "", crusterv1.ModuleService_ServiceDesc.ServiceName, crusterv1.WorkflowService_ServiceDesc.ServiceName,
+		crusterv1.DeferredService_ServiceDesc.ServiceName:
 	default:
 		return healthv1.HealthCheckResponse_SERVICE_UNKNOWN
 	}

@@ -22,14 +22,14 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// RequestIDHeader carries the id of a call, which the host's log shows. A caller
-// may choose the id; the header of the answer has it in any case.
+// RequestIDHeader carries the id of a call, which the host's log shows. A caller may choose the id; the header of the
+// answer has it in any case.
 const RequestIDHeader = "x-request-id"
 
 const maxRequestID = 128
 
-// interceptors stand around every call: they name it, bound it, catch its
-// panics, make a status of its error, and record how it went.
+// interceptors stand around every call: they name it, bound it, catch its panics, make a status of its error, and
+// record how it went.
 type interceptors struct {
 	clock    clockwork.Clock
 	lifetime *lifetime
@@ -37,7 +37,9 @@ type interceptors struct {
 	metrics  *metrics
 }
 
-func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+func (in *interceptors) unary(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (resp any, err error) {
 	arrival := arrivalOf(ctx)
 	done, err := arrival.handle()
 	if err != nil {
@@ -45,8 +47,7 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 	}
 	defer done()
 	id := requestID(ctx)
-	// Failing to send a header means that the caller is gone, which shows soon
-	// enough.
+	// Failing to send a header means that the caller is gone, which shows soon enough.
 	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDHeader, id))
 	err = in.call(ctx, info.FullMethod, id, func() (err error) {
 		if err := checkSize(req); err != nil {
@@ -71,7 +72,9 @@ func (in *interceptors) call(ctx context.Context, method, id string, handle func
 	return in.guard(ctx, handle)
 }
 
-func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+func (in *interceptors) stream(
+	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+) (err error) {
 	ctx := ss.Context()
 	done, err := arrivalOf(ctx).handle()
 	if err != nil {
@@ -95,8 +98,7 @@ func (s namedStream) Context() context.Context {
 	return context.WithValue(s.ServerStream.Context(), requestIDKey{}, s.id)
 }
 
-// guard runs a handler: a panic costs the call and nothing else, and an error
-// becomes a status.
+// guard runs a handler: a panic costs the call and nothing else, and an error becomes a status.
 func (in *interceptors) guard(ctx context.Context, handle func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -108,11 +110,12 @@ func (in *interceptors) guard(ctx context.Context, handle func() error) (err err
 	return statusOf(ctx, handle(), in.lifetime.over())
 }
 
-// checkSize bounds every request but an upload: the transport's own limit has to
-// let modules through.
+// checkSize bounds every request but an upload: the transport's own limit has to let modules through.
 func checkSize(req any) error {
 	if m, ok := req.(proto.Message); ok && proto.Size(m) > maxRequest {
-		return abi.Errorf(abi.CodePayloadTooLarge, "a request of %d bytes is over the limit of %d", proto.Size(m), maxRequest)
+		return abi.Errorf(
+			abi.CodePayloadTooLarge, "a request of %d bytes is over the limit of %d", proto.Size(m), maxRequest,
+		)
 	}
 	return nil
 }
@@ -131,7 +134,10 @@ func (in *interceptors) record(ctx context.Context, method, id string, begin tim
 	if !in.log.Enabled(ctx, level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took), slog.String("request_id", id)}
+	attrs := []slog.Attr{
+		slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took),
+		slog.String("request_id", id),
+	}
 	if err != nil {
 		attrs = append(attrs, slog.Any("error", rpcerror.From(err)))
 	}
@@ -144,7 +150,8 @@ func requestID(ctx context.Context) string {
 		return id
 	}
 	for _, id := range metadata.ValueFromIncomingContext(ctx, RequestIDHeader) {
-		if id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if id != "" && len(id) <= maxRequestID &&
+			!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return id
 		}
 	}
@@ -178,8 +185,7 @@ func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	return st.Err()
 }
 
-// isWaitCutShort tells a wait that the shutdown of the server ended from other
-// failures at that time.
+// isWaitCutShort tells a wait that the shutdown of the server ended from other failures at that time.
 func isWaitCutShort(err error, coded *abi.Error) bool {
 	return errors.Is(err, context.Canceled) || coded.Code == abi.CodeDeadline
 }

@@ -28,15 +28,21 @@ func TestStatuses(t *testing.T) {
 		want         codes.Code
 		wantCode     abi.Code
 	}{
-		"OK":                {t.Context(), nil, true, codes.OK, ""},
-		"Coded":             {t.Context(), abi.Errorf(abi.CodeExecutionNotFound, "x"), false, codes.NotFound, abi.CodeExecutionNotFound},
+		"OK": {t.Context(), nil, true, codes.OK, ""},
+		"Coded": {
+			t.Context(), abi.Errorf(abi.CodeExecutionNotFound, "x"), false, codes.NotFound, abi.CodeExecutionNotFound,
+		},
 		"Plain":             {t.Context(), errors.New("x"), false, codes.Internal, abi.CodeInternal},
 		"Status":            {t.Context(), status.Error(codes.Unimplemented, "x"), false, codes.Unimplemented, ""},
 		"CallerGaveUp":      {cancelled, abi.Errorf(abi.CodeStore, "x"), false, codes.Canceled, ""},
 		"CallerTooLate":     {late, context.DeadlineExceeded, false, codes.DeadlineExceeded, abi.CodeDeadline},
 		"WaitCutByShutdown": {t.Context(), context.Canceled, true, codes.Unavailable, abi.CodeShuttingDown},
-		"DeadlineThen":      {t.Context(), abi.Errorf(abi.CodeDeadline, "x"), true, codes.Unavailable, abi.CodeShuttingDown},
-		"OtherErrorThen":    {t.Context(), abi.Errorf(abi.CodeBadInput, "x"), true, codes.InvalidArgument, abi.CodeBadInput},
+		"DeadlineThen": {
+			t.Context(), abi.Errorf(abi.CodeDeadline, "x"), true, codes.Unavailable, abi.CodeShuttingDown,
+		},
+		"OtherErrorThen": {
+			t.Context(), abi.Errorf(abi.CodeBadInput, "x"), true, codes.InvalidArgument, abi.CodeBadInput,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +57,9 @@ func TestStatuses(t *testing.T) {
 
 func TestStatusOfAFullHostNamesADelay(t *testing.T) {
 	t.Parallel()
-	err := statusOf(t.Context(), &host.Overloaded{Reason: abi.Errorf(abi.CodeOverloaded, "full"), After: time.Second}, false)
+	err := statusOf(
+		t.Context(), &host.Overloaded{Reason: abi.Errorf(abi.CodeOverloaded, "full"), After: time.Second}, false,
+	)
 	delay, ok := rpcerror.RetryDelay(err)
 	require.True(t, ok)
 	require.Equal(t, time.Second, delay)

@@ -66,7 +66,11 @@ func TestCallsAreLoggedByTheirStatus(t *testing.T) {
 		codes.Unknown:           "ERROR",
 	} {
 		var out strings.Builder
-		in := &interceptors{clock: clockwork.NewRealClock(), log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})), metrics: newMetrics(nil)}
+		in := &interceptors{
+			clock:   clockwork.NewRealClock(),
+			log:     slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			metrics: newMetrics(nil),
+		}
 		in.record(t.Context(), "/cruster.v1.X/Y", "id-1", time.Now(), status.Error(code, "x"))
 		require.Contains(t, out.String(), "level="+want+" ", code)
 		require.Contains(t, out.String(), "request_id=id-1")
@@ -76,7 +80,12 @@ func TestCallsAreLoggedByTheirStatus(t *testing.T) {
 
 func TestGuardCatchesPanics(t *testing.T) {
 	t.Parallel()
-	in := &interceptors{clock: clockwork.NewRealClock(), lifetime: newLifetime(), log: slog.New(slog.DiscardHandler), metrics: newMetrics(nil)}
+	in := &interceptors{
+		clock:    clockwork.NewRealClock(),
+		lifetime: newLifetime(),
+		log:      slog.New(slog.DiscardHandler),
+		metrics:  newMetrics(nil),
+	}
 	err := in.guard(context.Background(), func() error { panic("oh") })
 	require.Equal(t, codes.Internal, status.Code(err))
 	require.NotContains(t, err.Error(), "oh", "what panicked is in the log")

@@ -18,7 +18,9 @@ func TestWaysToStop(t *testing.T) {
 		reasons = append(reasons, reason)
 		return nil
 	}
-	for _, req := range []*crusterv1.InterruptRequest{{}, {Resume: true}, {Terminate: true}, {Resume: true, Terminate: true}} {
+	for _, req := range []*crusterv1.InterruptRequest{
+		{}, {Resume: true}, {Terminate: true}, {Resume: true, Terminate: true},
+	} {
 		req.Execution, req.Reason = "a/B/c", "enough"
 		_, err := b.workflows.Interrupt(t.Context(), req)
 		require.NoError(t, err)

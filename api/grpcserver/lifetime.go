@@ -2,8 +2,8 @@ package grpcserver
 
 import "context"
 
-// A lifetime ends when the server is to stop. Calls that wait for executions end
-// with it, for a shutdown must not last as long as a workflow.
+// A lifetime ends when the server is to stop. Calls that wait for executions end with it, for a shutdown must not last
+// as long as a workflow.
 type lifetime struct {
 	ctx context.Context
 	end context.CancelFunc

@@ -15,8 +15,8 @@ import (
 // limits are how large messages may be, by method.
 type limits map[string]int64
 
-// uploading are the methods whose messages are modules, or pieces of modules. Their handlers wait for a place before they
-// read, and limit the time that a module takes.
+// uploading are the methods whose messages are modules, or pieces of modules. Their handlers wait for a place before
+// they read, and limit the time that a module takes.
 var uploading = map[string]bool{
 	crusterv1.ModuleService_Push_FullMethodName:       true,
 	crusterv1.ModuleService_PushStream_FullMethodName: true,
@@ -27,7 +27,8 @@ var uploading = map[string]bool{
 func limitsOf(upload int64) limits {
 	l := limits{}
 	for _, file := range []protoreflect.FileDescriptor{
-		crusterv1.File_cruster_v1_deferred_proto, crusterv1.File_cruster_v1_entity_proto, crusterv1.File_cruster_v1_module_proto,
+		crusterv1.File_cruster_v1_deferred_proto, crusterv1.File_cruster_v1_entity_proto,
+		crusterv1.File_cruster_v1_module_proto,
 		crusterv1.File_cruster_v1_schedule_proto, crusterv1.File_cruster_v1_workflow_proto,
 	} {
 		for i := range file.Services().Len() {

@@ -11,7 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (s *entityService) ListLocks(ctx context.Context, req *crusterv1.ListLocksRequest) (*crusterv1.ListLocksResponse, error) {
+func (s *entityService) ListLocks(
+	ctx context.Context, req *crusterv1.ListLocksRequest,
+) (*crusterv1.ListLocksResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -24,7 +26,7 @@ func (s *entityService) ListLocks(ctx context.Context, req *crusterv1.ListLocksR
 	if f.After, err = lockOfToken(req.GetPageToken()); err != nil {
 		return nil, err
 	}
-	locks, after, more, err := s.engine.EntityLocks(ctx, f)
+	locks, after, more, err := s.engine.Entities.Locks(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (s *entityService) Unlock(ctx context.Context, req *crusterv1.UnlockRequest
 	if err != nil {
 		return nil, err
 	}
-	holder, err := s.engine.UnlockEntity(ctx, ns, req.GetEntity())
+	holder, err := s.engine.Entities.Unlock(ctx, ns, req.GetEntity())
 	if err != nil {
 		return nil, err
 	}

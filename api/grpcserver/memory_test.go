@@ -67,11 +67,18 @@ func (c *rawCaller) begin(stream uint32, method string) {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "test"}, {"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", method},
+		{":authority", "test"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		require.NoError(c.t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 	}
-	require.NoError(c.t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true}))
+	require.NoError(
+		c.t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true}),
+	)
 }
 
 // answered reads until the host has answered a ping, and returns the statuses of the calls that it has ended by then.
@@ -142,7 +149,10 @@ func TestMessagesArePaidForWhileTheyAreHandled(t *testing.T) {
 	failed := make(chan error, 1)
 	go func() {
 		_, err := b.workflows.Start(ctx, &crusterv1.StartRequest{Start: &crusterv1.StartOptions{
-			Workflow: "a/B", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(strings.Repeat("x", length))}},
+			Workflow: "a/B",
+			Input: &crusterv1.Payload{
+				Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(strings.Repeat("x", length))},
+			},
 		}})
 		failed <- err
 	}()
@@ -193,8 +203,8 @@ func TestPagesArePaidForBeforeTheyAreRead(t *testing.T) {
 	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
 }
 
-// TestResultsArePaidForBeforeTheyAreRead: hundreds of callers wait for the same large result. Each has memory for it before it is read,
-// so that few have it at a time. All are answered.
+// TestResultsArePaidForBeforeTheyAreRead: hundreds of callers wait for the same large result. Each has memory for it
+// before it is read, so that few have it at a time. All are answered.
 func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	const callers, large, total = 400, 256 << 10, 8 << 20
@@ -207,7 +217,9 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 			close(all)
 		}
 		<-all
-		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: large}}, nil
+		return &journal.Execution{
+			Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: large},
+		}, nil
 	}
 	var whole atomic.Int64
 	b.engine.whole = func(exec *journal.Execution) (*journal.Execution, error) {
@@ -221,7 +233,9 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	answered := make(chan error, callers)
 	for range callers {
 		go func() {
-			resp, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{Execution: "a/B/c", Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+			resp, err := b.workflows.Wait(t.Context(), &crusterv1.WaitRequest{
+				Execution: "a/B/c", Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
+			})
 			if err == nil && len(resp.GetExecution().GetResult().GetMsgpack()) < large {
 				err = errors.New("the result is not there")
 			}
@@ -239,12 +253,15 @@ func TestResultsArePaidForBeforeTheyAreRead(t *testing.T) {
 	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
 }
 
-// TestAResultThatIsDeletedMeanwhile: the caller of an execution whose result was deleted while the caller waited for memory is told that.
+// TestAResultThatIsDeletedMeanwhile: the caller of an execution whose result was deleted while the caller waited for
+// memory is told that.
 func TestAResultThatIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.wait = func(context.Context, string, string) (*journal.Execution, error) {
-		return &journal.Execution{Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: 1 << 20}}, nil
+		return &journal.Execution{
+			Workflow: "a/B", Key: "c", State: journal.Completed, LeftOut: journal.Sizes{Value: 1 << 20},
+		}, nil
 	}
 	b.engine.whole = func(*journal.Execution) (*journal.Execution, error) {
 		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
@@ -267,7 +284,9 @@ func TestAnswersOfGuestsArePaidFor(t *testing.T) {
 	require.True(t, others.Grow(total-1<<20))
 	answered := make(chan error, 1)
 	go func() {
-		_, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{Execution: "a/B/c", Name: "q", Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+		_, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{
+			Execution: "a/B/c", Name: "q", Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
+		})
 		answered <- err
 	}()
 	require.Eventually(t, func() bool { return memory.Waiting() == 1 }, time.Minute, time.Millisecond)
@@ -278,7 +297,8 @@ func TestAnswersOfGuestsArePaidFor(t *testing.T) {
 	require.Eventually(t, func() bool { return memory.Used() == 0 }, time.Minute, time.Millisecond)
 }
 
-// TestConnectionsBeyondTheLimitAreRefused: a connection that is one too many is closed at once, and there is room again when another one has ended.
+// TestConnectionsBeyondTheLimitAreRefused: a connection that is one too many is closed at once, and there is room again
+// when another one has ended.
 func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setupConfig(t, grpcserver.Config{MaxConnections: 2})
@@ -294,7 +314,9 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	second.answered()
 
 	require.NoError(t, first.conn.Close())
-	require.Eventually(t, func() bool { return gathered(t, b.registry, "cruster_connections") == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(
+		t, func() bool { return gathered(t, b.registry, "cruster_connections") == 1 }, time.Minute, time.Millisecond,
+	)
 	b.rawCaller(t).answered()
 }
 

@@ -21,8 +21,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Help: "Calls answered, by method and status code.",
 		}, []string{"method", "code"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "cruster_grpc_request_duration_seconds",
-			Help:    "Time from a call's arrival to its answer, by method. Execute and Wait include the workflow's own time.",
+			Name: "cruster_grpc_request_duration_seconds",
+			Help: "Time from a call's arrival to its answer, by method. Execute and Wait include the workflow's " +
+				"own time.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
 		}, []string{"method"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{

@@ -19,12 +19,16 @@ func TestMetricsCountCalls(t *testing.T) {
 	_, err := b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
 
-	require.Contains(t, b.metrics(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`)
+	require.Contains(
+		t, b.metrics(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`,
+	)
 }
 
 // metrics returns the metrics exposed by the host.
 func (b *testBundle) metrics() string {
 	rec := httptest.NewRecorder()
-	promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}).ServeHTTP(
+		rec, httptest.NewRequest(http.MethodGet, "/metrics", nil),
+	)
 	return rec.Body.String()
 }

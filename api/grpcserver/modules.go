@@ -11,26 +11,13 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// deploymentEngine is the part of an engine that the module service uses.
-type deploymentEngine interface {
-	Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
-	Deployments(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
-	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
-	// Check tells which open executions of a deployment fit a module.
-	Check(ctx context.Context, req host.CheckRequest, report func(result host.CheckResult, done, total int) error) error
-	// UploadMemory is the memory budget of one upload.
-	UploadMemory() host.Permit
-	rolloutEngine
-}
-
-// maxChecks bounds the checks that go on at a time. Each holds a module in memory
-// and replays journals for as long as there are open executions, so they have
-// places of their own: a push does not wait for them.
+// maxChecks bounds the checks that go on at a time. Each holds a module in memory and replays journals for as long as
+// there are open executions, so they have places of their own: a push does not wait for them.
 const maxChecks = 2
 
 type moduleService struct {
 	crusterv1.UnimplementedModuleServiceServer
-	engine   deploymentEngine
+	engine   *Engine
 	lifetime *lifetime
 	uploads  *uploads
 	// messages are the uploads in one message. Their progress cannot be seen, so they have places
@@ -41,12 +28,14 @@ type moduleService struct {
 
 var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
 
-// modulesDesc is the service with Push as a stream of one message in either direction, which
-// is the same to a caller. The transport reads the message of a call before it calls a
-// handler, and would hold a module in memory for every call that waits for a place.
+// modulesDesc is the service with Push as a stream of one message in either direction, which is the same to a caller.
+// The transport reads the message of a call before it calls a handler, and would hold a module in memory for every call
+// that waits for a place.
 func modulesDesc() *grpc.ServiceDesc {
 	desc := crusterv1.ModuleService_ServiceDesc
-	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool { return m.MethodName == "Push" })
+	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool {
+		return m.MethodName == "Push"
+	})
 	desc.Streams = append(slices.Clone(desc.Streams), grpc.StreamDesc{
 		StreamName: "Push", ClientStreams: true,
 		Handler: func(srv any, stream grpc.ServerStream) error { return srv.(*moduleService).pushMessage(stream) },
@@ -77,7 +66,9 @@ func (m *moduleService) pushMessage(stream grpc.ServerStream) error {
 	return stream.SendMsg(resp)
 }
 
-func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+func (m *moduleService) PushStream(
+	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+) error {
 	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
 	memory, leave, err := m.uploads.enter(arrival)
@@ -96,7 +87,9 @@ func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.P
 	return stream.SendAndClose(resp)
 }
 
-func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error) {
+func (m *moduleService) push(
+	ctx context.Context, meta *crusterv1.PushMetadata, binary []byte,
+) (*crusterv1.PushResponse, error) {
 	ns, err := convert.Namespace(meta.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -134,15 +127,17 @@ func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, 
 func (m *moduleService) deploy(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	return m.engine.Push(ctx, req)
+	return m.engine.Deployments.Push(ctx, req)
 }
 
-func (m *moduleService) List(ctx context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+func (m *moduleService) List(
+	ctx context.Context, req *crusterv1.ListModulesRequest,
+) (*crusterv1.ListModulesResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	infos, err := m.engine.Deployments(ctx, ns)
+	infos, err := m.engine.Deployments.List(ctx, ns)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +148,14 @@ func (m *moduleService) List(ctx context.Context, req *crusterv1.ListModulesRequ
 	return resp, nil
 }
 
-func (m *moduleService) Describe(ctx context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+func (m *moduleService) Describe(
+	ctx context.Context, req *crusterv1.DescribeModuleRequest,
+) (*crusterv1.DescribeModuleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	info, err := m.engine.Deployment(ctx, ns, req.GetName())
+	info, err := m.engine.Deployments.Describe(ctx, ns, req.GetName())
 	if err != nil {
 		return nil, err
 	}

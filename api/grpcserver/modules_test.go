@@ -17,7 +17,11 @@ import (
 )
 
 func metadataPart(name string) *crusterv1.PushStreamRequest {
-	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: &crusterv1.PushMetadata{Name: name, AllowHttp: []string{"a"}}}}
+	return &crusterv1.PushStreamRequest{
+		Part: &crusterv1.PushStreamRequest_Metadata{
+			Metadata: &crusterv1.PushMetadata{Name: name, AllowHttp: []string{"a"}},
+		},
+	}
 }
 
 func chunkPart(b []byte) *crusterv1.PushStreamRequest {
@@ -48,7 +52,9 @@ func TestPushInOneMessageAndInPieces(t *testing.T) {
 	}
 	binary := bytes.Repeat([]byte("wasm"), maxModule/4)
 
-	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "shop", AllowHttp: []string{"a"}}, Binary: binary})
+	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "shop", AllowHttp: []string{"a"}}, Binary: binary,
+	})
 	require.NoError(t, err)
 	_, err = b.upload(t, metadataPart("shop"), chunkPart(binary[:100]), chunkPart(binary[100:]))
 	require.NoError(t, err)
@@ -69,7 +75,9 @@ func TestPushRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t) // the engine panics if anything reaches it
 
-	_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "x"}, Binary: make([]byte, maxModule+1)})
+	_, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "x"}, Binary: make([]byte, maxModule+1),
+	})
 	_, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, string(abi.CodeModuleTooLarge), wire.GetCode())
 
@@ -124,11 +132,16 @@ func TestUploadsAreAdmitted(t *testing.T) {
 		return &host.DeploymentInfo{}, nil
 	}
 	pieces := func(n int) []*crusterv1.PushStreamRequest {
-		return append([]*crusterv1.PushStreamRequest{metadataPart("m")}, slices.Repeat([]*crusterv1.PushStreamRequest{chunkPart(make([]byte, 10<<10))}, n)...)
+		return append(
+			[]*crusterv1.PushStreamRequest{metadataPart("m")},
+			slices.Repeat([]*crusterv1.PushStreamRequest{chunkPart(make([]byte, 10<<10))}, n)...,
+		)
 	}
 	_, err := b.upload(t, pieces(10)...)
 	require.NoError(t, err)
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 100<<10)})
+	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 100<<10),
+	})
 	require.NoError(t, err)
 	require.Equal(t, []int{100 << 10, 100 << 10}, sizes)
 
@@ -138,7 +151,9 @@ func TestUploadsAreAdmitted(t *testing.T) {
 	require.True(t, other.Grow(200<<10))
 	_, err = b.upload(t, pieces(10)...)
 	requireCode(t, abi.CodeOverloaded, err)
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 101<<10)})
+	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 101<<10),
+	})
 	requireCode(t, abi.CodeOverloaded, err)
 	require.Len(t, sizes, 2)
 	require.EqualValues(t, 200<<10, b.engine.memory.Used())

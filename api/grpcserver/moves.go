@@ -21,11 +21,11 @@ func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) 
 	if err != nil {
 		return nil, err
 	}
-	before, err := w.engine.Poll(ctx, ns, req.GetExecution())
+	before, err := w.engine.Observer.Poll(ctx, ns, req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
-	exec, err := w.engine.Move(ctx, ns, req.GetExecution(), to)
+	exec, err := w.engine.Executions.Move(ctx, ns, req.GetExecution(), to)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,9 @@ func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) 
 	return &crusterv1.MoveResponse{Execution: p, FromDigest: before.Digest}, nil
 }
 
-func (w *workflowService) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
+func (w *workflowService) MoveAll(
+	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+) error {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return err
@@ -54,7 +56,7 @@ func (w *workflowService) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.Ser
 	}
 	ctx, cancel := w.lifetime.bound(stream.Context())
 	defer cancel()
-	if err := w.engine.RequireWorkflow(ctx, ns, req.GetWorkflow()); err != nil {
+	if err := w.engine.Observer.RequireWorkflow(ctx, ns, req.GetWorkflow()); err != nil {
 		return err
 	}
 	r := rollout{engine: w.engine, namespace: ns, workflow: req.GetWorkflow(), states: states, to: to}
@@ -96,7 +98,9 @@ func (w *workflowService) Fork(ctx context.Context, req *crusterv1.ForkRequest) 
 			return nil, err
 		}
 	}
-	exec, err := w.engine.Fork(ctx, ns, req.GetExecution(), host.ForkRequest{At: req.GetAt(), To: to, Key: req.GetKey()})
+	exec, err := w.engine.Launcher.Fork(ctx, ns, req.GetExecution(), host.ForkRequest{
+		At: req.GetAt(), To: to, Key: req.GetKey(),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,13 @@ import (
 // open is an execution of shop/Buy that is not over.
 func open(key string, state journal.State, digest string) journal.Execution {
 	return journal.Execution{
-		ID: journal.IDOf("default", "shop/Buy", key), Run: journal.RunID{1}, Namespace: "default", Workflow: "shop/Buy", Key: key, State: state, Digest: digest,
+		ID:        journal.IDOf("default", "shop/Buy", key),
+		Run:       journal.RunID{1},
+		Namespace: "default",
+		Workflow:  "shop/Buy",
+		Key:       key,
+		State:     state,
+		Digest:    digest,
 	}
 }
 
@@ -91,7 +97,9 @@ func TestFork(t *testing.T) {
 		return &e, nil
 	}
 
-	resp, err := b.workflows.Fork(t.Context(), &crusterv1.ForkRequest{Execution: "shop/Buy/k", At: 7, To: "latest", Key: "k2"})
+	resp, err := b.workflows.Fork(t.Context(), &crusterv1.ForkRequest{
+		Execution: "shop/Buy/k", At: 7, To: "latest", Key: "k2",
+	})
 	require.NoError(t, err)
 	require.Equal(t, host.ForkRequest{At: 7, To: host.Latest, Key: "k2"}, asked)
 	require.Equal(t, "shop/Buy/k2", resp.GetExecution().GetName())
@@ -119,18 +127,27 @@ func TestMovesAndForksRefuse(t *testing.T) {
 		err  error
 		code abi.Code
 	}{
-		"MoveWithoutExecution":  {move(&crusterv1.MoveRequest{}), abi.CodeBadRequest},
-		"MoveToWhat":            {move(&crusterv1.MoveRequest{Execution: "a/B/c", To: "newest"}), abi.CodeBadRequest},
-		"MoveInNoNamespace":     {move(&crusterv1.MoveRequest{Namespace: "No Such", Execution: "a/B/c"}), abi.CodeBadRequest},
-		"ForkOfNothing":         {fork(&crusterv1.ForkRequest{Execution: "a/B"}), abi.CodeBadRequest},
-		"ForkToWhat":            {fork(&crusterv1.ForkRequest{Execution: "a/B/c", To: "../x"}), abi.CodeBadRequest},
-		"ForkWithControlInKey":  {fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: "a\nb"}), abi.CodeBadKey},
-		"ForkWithEndlessKey":    {fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: strings.Repeat("k", 10_000)}), abi.CodeBadKey},
-		"MoveAllOfEverything":   {moveAll(&crusterv1.MoveAllRequest{}), abi.CodeBadRequest},
-		"MoveAllThatCompleted":  {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: crusterv1.State_STATE_COMPLETED}), abi.CodeBadRequest},
-		"MoveAllOfNoState":      {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: 99}), abi.CodeBadRequest},
-		"MoveAllToWhat":         {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", To: "!"}), abi.CodeBadRequest},
-		"MoveAllInNoNamespace":  {moveAll(&crusterv1.MoveAllRequest{Namespace: "No Such", Workflow: "shop/"}), abi.CodeBadRequest},
+		"MoveWithoutExecution": {move(&crusterv1.MoveRequest{}), abi.CodeBadRequest},
+		"MoveToWhat":           {move(&crusterv1.MoveRequest{Execution: "a/B/c", To: "newest"}), abi.CodeBadRequest},
+		"MoveInNoNamespace": {
+			move(&crusterv1.MoveRequest{Namespace: "No Such", Execution: "a/B/c"}), abi.CodeBadRequest,
+		},
+		"ForkOfNothing":        {fork(&crusterv1.ForkRequest{Execution: "a/B"}), abi.CodeBadRequest},
+		"ForkToWhat":           {fork(&crusterv1.ForkRequest{Execution: "a/B/c", To: "../x"}), abi.CodeBadRequest},
+		"ForkWithControlInKey": {fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: "a\nb"}), abi.CodeBadKey},
+		"ForkWithEndlessKey": {
+			fork(&crusterv1.ForkRequest{Execution: "a/B/c", Key: strings.Repeat("k", 10_000)}), abi.CodeBadKey,
+		},
+		"MoveAllOfEverything": {moveAll(&crusterv1.MoveAllRequest{}), abi.CodeBadRequest},
+		"MoveAllThatCompleted": {
+			moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: crusterv1.State_STATE_COMPLETED}),
+			abi.CodeBadRequest,
+		},
+		"MoveAllOfNoState": {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", State: 99}), abi.CodeBadRequest},
+		"MoveAllToWhat":    {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/", To: "!"}), abi.CodeBadRequest},
+		"MoveAllInNoNamespace": {
+			moveAll(&crusterv1.MoveAllRequest{Namespace: "No Such", Workflow: "shop/"}), abi.CodeBadRequest,
+		},
 		"MoveAllOfAnExecution":  {moveAll(&crusterv1.MoveAllRequest{Workflow: "shop/Buy/k"}), abi.CodeBadRequest},
 		"MoveAllOfNoDeployment": {moveAll(&crusterv1.MoveAllRequest{Workflow: "/Buy"}), abi.CodeBadRequest},
 	} {

@@ -15,13 +15,14 @@ import (
 const (
 	defaultPage = 100
 	maxPage     = 1000
-	// maxMessage bounds a page as it is sent: a gRPC client that was not told otherwise
-	// refuses messages of more than 4 MiB. A value that is as large as values may be fits
-	// as msgpack, with all that is around it.
+	// maxMessage bounds a page as it is sent: a gRPC client that was not told otherwise refuses messages of more than 4
+	// MiB. A value that is as large as values may be fits as msgpack, with all that is around it.
 	maxMessage = 4<<20 - 1<<10
 )
 
-func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
+func (w *workflowService) History(
+	ctx context.Context, req *crusterv1.HistoryRequest,
+) (*crusterv1.HistoryResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,9 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	for after, more := req.GetAfter(), true; more; {
 		var entries []journal.Entry
 		left, _ := room.Left()
-		if entries, more, err = w.engine.HistoryRun(ctx, ns, req.GetExecution(), req.GetRunId(), after, left); err != nil {
+		if entries, more, err = w.engine.Observer.HistoryRun(
+			ctx, ns, req.GetExecution(), req.GetRunId(), after, left,
+		); err != nil {
 			if abi.CodeOf(err) == abi.CodeHostFault && len(resp.GetEntries()) > 0 {
 				resp.Next = after // entries before the damage are a page; the next tells of it
 				return resp, nil
@@ -65,8 +68,8 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	return resp, nil
 }
 
-// historyEntry makes a message of an entry. JSON may have many times the bytes of
-// msgpack: a value that is too large for a message is left out.
+// historyEntry makes a message of an entry. JSON may have many times the bytes of msgpack: a value that is too large
+// for a message is left out.
 func historyEntry(e *journal.Entry, as crusterv1.Encoding) (*crusterv1.HistoryEntry, error) {
 	p, err := convert.Entry(e, as)
 	if err == nil && sizeInList(p) > maxMessage {
@@ -101,7 +104,9 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
-	page, err := w.engine.List(ctx, journal.Filter{Namespace: ns, Workflow: req.GetWorkflow(), State: state, Where: where, After: req.GetPageToken(), Limit: size})
+	page, err := w.engine.Observer.List(ctx, journal.Filter{
+		Namespace: ns, Workflow: req.GetWorkflow(), State: state, Where: where, After: req.GetPageToken(), Limit: size,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 			return nil, err
 		}
 	}
-	outlines, err := w.engine.Outlines(ctx, page.Executions)
+	outlines, err := w.engine.Observer.Outlines(ctx, page.Executions)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +140,7 @@ func (w *workflowService) requireListed(ctx context.Context, namespace, workflow
 	if !strings.Contains(workflow, "/") {
 		return convert.WorkflowGroup(workflow)
 	}
-	return w.engine.RequireWorkflow(ctx, namespace, workflow)
+	return w.engine.Observer.RequireWorkflow(ctx, namespace, workflow)
 }
 
 func pageSize(size int32) (int, error) {

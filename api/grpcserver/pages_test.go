@@ -20,9 +20,17 @@ import (
 func TestHistoryPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.engine.history = func(_ context.Context, _, _ string, after uint64, limit int) (page []journal.Entry, more bool, err error) {
+	b.engine.history = func(
+		_ context.Context, _, _ string, after uint64, limit int,
+	) (page []journal.Entry, more bool, err error) {
 		for seq := after + 1; seq <= 3 && len(page) < limit; seq++ {
-			page = append(page, journal.Entry{Seq: seq, Kind: journal.Delivery, Op: journal.Op{Kind: "sleep", Number: uint32(seq)}, Value: abi.Nil, NextAt: journal.Never})
+			page = append(page, journal.Entry{
+				Seq:    seq,
+				Kind:   journal.Delivery,
+				Op:     journal.Op{Kind: "sleep", Number: uint32(seq)},
+				Value:  abi.Nil,
+				NextAt: journal.Never,
+			})
 		}
 		return page, after+uint64(len(page)) < 3, nil
 	}
@@ -32,7 +40,9 @@ func TestHistoryPages(t *testing.T) {
 	require.Len(t, first.GetEntries(), 2)
 	require.EqualValues(t, 2, first.GetNext())
 	require.Nil(t, first.GetEntries()[0].GetNextAt())
-	rest, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", PageSize: 2, After: first.GetNext()})
+	rest, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{
+		Execution: "a/B/c", PageSize: 2, After: first.GetNext(),
+	})
 	require.NoError(t, err)
 	require.Len(t, rest.GetEntries(), 1)
 	require.Zero(t, rest.GetNext())
@@ -46,7 +56,13 @@ func TestDamagedHistory(t *testing.T) {
 		if after == 1 {
 			return nil, false, journal.Coded("history", &journal.DamagedEntry{Seq: 2, Cause: io.ErrUnexpectedEOF})
 		}
-		return []journal.Entry{{Seq: 1, Kind: journal.Delivery, Op: journal.Op{Kind: "sleep", Number: 1}, Value: abi.Nil, NextAt: journal.Never}}, true, nil
+		return []journal.Entry{{
+			Seq:    1,
+			Kind:   journal.Delivery,
+			Op:     journal.Op{Kind: "sleep", Number: 1},
+			Value:  abi.Nil,
+			NextAt: journal.Never,
+		}}, true, nil
 	}
 	first, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
@@ -71,11 +87,19 @@ func TestLargeHistory(t *testing.T) {
 		pages []int
 		omits bool
 	}{
-		"many to a page":               {abi.MustMarshal(make([]byte, 500<<10)), crusterv1.Encoding_ENCODING_MSGPACK, []int{8, 4}, false},
-		"many to a page, as JSON":      {abi.MustMarshal(make([]byte, 500<<10)), crusterv1.Encoding_ENCODING_JSON, []int{6, 6}, false},
-		"the largest":                  {largest, crusterv1.Encoding_ENCODING_MSGPACK, slices.Repeat([]int{1}, 12), false},
-		"the largest, as JSON":         {largest, crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
-		"grows in JSON, but fits":      {abi.MustMarshal(nulls[:abi.MaxPayload/6]), crusterv1.Encoding_ENCODING_JSON, []int{1, 1}, false},
+		"many to a page": {
+			abi.MustMarshal(make([]byte, 500<<10)), crusterv1.Encoding_ENCODING_MSGPACK, []int{8, 4}, false,
+		},
+		"many to a page, as JSON": {
+			abi.MustMarshal(make([]byte, 500<<10)), crusterv1.Encoding_ENCODING_JSON, []int{6, 6}, false,
+		},
+		"the largest": {
+			largest, crusterv1.Encoding_ENCODING_MSGPACK, slices.Repeat([]int{1}, 12), false,
+		},
+		"the largest, as JSON": {largest, crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
+		"grows in JSON, but fits": {
+			abi.MustMarshal(nulls[:abi.MaxPayload/6]), crusterv1.Encoding_ENCODING_JSON, []int{1, 1}, false,
+		},
 		"grows in JSON, does not fit":  {abi.MustMarshal(nulls), crusterv1.Encoding_ENCODING_JSON, []int{2}, true},
 		"escapes in JSON, do not fit":  {text, crusterv1.Encoding_ENCODING_JSON, []int{12}, true},
 		"escapes in JSON, and msgpack": {text, crusterv1.Encoding_ENCODING_MSGPACK, []int{3, 3, 3, 3}, false},
@@ -87,7 +111,9 @@ func TestLargeHistory(t *testing.T) {
 				entries += uint64(page)
 			}
 			b := setup(t)
-			b.engine.history = func(_ context.Context, _, _ string, after uint64, limit int) (page []journal.Entry, more bool, err error) {
+			b.engine.history = func(
+				_ context.Context, _, _ string, after uint64, limit int,
+			) (page []journal.Entry, more bool, err error) {
 				room := journal.PageLimit{Entries: limit}.Room()
 				for seq := after + 1; seq <= entries; seq++ {
 					if !room.Take(len(test.value)) {
@@ -100,7 +126,9 @@ func TestLargeHistory(t *testing.T) {
 			var pages []int
 			after := uint64(0)
 			for {
-				page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", PageSize: 1000, After: after, Encoding: test.as})
+				page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{
+					Execution: "a/B/c", PageSize: 1000, After: after, Encoding: test.as,
+				})
 				require.NoError(t, err)
 				for _, e := range page.GetEntries() {
 					after++
@@ -144,7 +172,9 @@ func TestAnEmptyListOfAnUnknownWorkflow(t *testing.T) {
 		{"shop/By", "c1", ""},
 		{"shop", "", abi.CodeBadRequest},
 	} {
-		_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{Namespace: "acme", Workflow: test.workflow, PageToken: test.after})
+		_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{
+			Namespace: "acme", Workflow: test.workflow, PageToken: test.after,
+		})
 		require.Equal(t, test.code, abi.CodeOf(rpcerror.From(err)), "%+v: %v", test, err)
 	}
 }
@@ -153,11 +183,17 @@ func TestListPassesTheFilterOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.list = func(_ context.Context, f journal.Filter) (journal.Page, error) {
-		require.Equal(t, journal.Filter{Namespace: "acme", Workflow: "shop/", State: journal.Paused, After: "c1", Limit: 7}, f)
-		return journal.Page{Executions: []journal.Execution{{Workflow: "shop/Buy", Key: "k", State: journal.Paused}}, Next: "c2"}, nil
+		require.Equal(
+			t, journal.Filter{Namespace: "acme", Workflow: "shop/", State: journal.Paused, After: "c1", Limit: 7}, f,
+		)
+		return journal.Page{
+			Executions: []journal.Execution{{Workflow: "shop/Buy", Key: "k", State: journal.Paused}}, Next: "c2",
+		}, nil
 	}
 
-	resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{Namespace: "acme", Workflow: "shop/", State: crusterv1.State_STATE_PAUSED, PageToken: "c1", PageSize: 7})
+	resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{
+		Namespace: "acme", Workflow: "shop/", State: crusterv1.State_STATE_PAUSED, PageToken: "c1", PageSize: 7,
+	})
 	require.NoError(t, err)
 	require.Equal(t, "c2", resp.GetNextPageToken())
 	require.Equal(t, crusterv1.State_STATE_PAUSED, resp.GetExecutions()[0].GetState())
@@ -167,7 +203,9 @@ func TestListPassesTheFilterOn(t *testing.T) {
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	failure := abi.Errorf(abi.CodeWorkflowFailed, "%s", strings.Repeat("x", 16<<10)).WithHint("%s", strings.Repeat("y", 16<<10))
+	failure := abi.Errorf(abi.CodeWorkflowFailed, "%s", strings.Repeat("x", 16<<10)).WithHint(
+		"%s", strings.Repeat("y", 16<<10),
+	)
 	failure.Details = make([]byte, 2<<10)
 	const all = 1500
 	b.engine.list = func(_ context.Context, f journal.Filter) (journal.Page, error) {
@@ -181,7 +219,12 @@ func TestLargeLists(t *testing.T) {
 		}
 		var rows []journal.Execution
 		for at := from; at > 0 && len(rows) <= limit; at-- {
-			rows = append(rows, journal.Listed(journal.Execution{Key: strings.Repeat("k", abi.MaxKey), State: journal.Failed, CreatedAt: at, Error: failure}))
+			rows = append(
+				rows,
+				journal.Listed(journal.Execution{
+					Key: strings.Repeat("k", abi.MaxKey), State: journal.Failed, CreatedAt: at, Error: failure,
+				}),
+			)
 		}
 		return journal.PageOf(rows, limit), nil
 	}

@@ -9,16 +9,18 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/journal"
 )
 
-func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParkedRequest) (*crusterv1.ListParkedResponse, error) {
+func (s *entityService) ListParked(
+	ctx context.Context, req *crusterv1.ListParkedRequest,
+) (*crusterv1.ListParkedResponse, error) {
 	f, ref, err := parkedFilter(req)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.engine.ParkedMessages(ctx, f)
+	found, err := s.engine.Entities.Parked(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,7 @@ func (s *entityService) ListParked(ctx context.Context, req *crusterv1.ListParke
 }
 
 // parkedFilter returns the filter of a request, and the entity that it names, if any.
-func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref entity.Ref, err error) {
+func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref target.Ref, err error) {
 	namespace, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return f, ref, err
@@ -49,7 +51,7 @@ func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref
 		if f.Type != "" {
 			return f, ref, abi.Errorf(abi.CodeBadRequest, "the request names a type and an entity")
 		}
-		if ref, err = entity.RefOf(namespace, req.GetEntity()); err != nil {
+		if ref, err = target.RefOf(namespace, req.GetEntity()); err != nil {
 			return f, ref, err
 		}
 		f.Namespace, f.Entity = "", ref.ID()
@@ -60,7 +62,9 @@ func parkedFilter(req *crusterv1.ListParkedRequest) (f journal.ParkedFilter, ref
 
 // parkedToken names the last message of a page. Names hold no zero byte.
 func parkedToken(p *journal.Parked) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(p.Type + "\x00" + p.Key + "\x00" + strconv.FormatUint(p.Position, 10)))
+	return base64.RawURLEncoding.EncodeToString([]byte(
+		p.Type + "\x00" + p.Key + "\x00" + strconv.FormatUint(p.Position, 10),
+	))
 }
 
 // parkedOfToken is the message behind which the next page begins; nil for the first page.
@@ -78,16 +82,20 @@ func parkedOfToken(namespace, token string) (*journal.Parked, error) {
 	return nil, abi.Errorf(abi.CodeBadRequest, "the page token %.40q is not one of this host", token)
 }
 
-func (s *entityService) RetryParked(ctx context.Context, req *crusterv1.RetryParkedRequest) (*crusterv1.RetryParkedResponse, error) {
-	n, err := unpark(ctx, req, s.engine.RetryParked)
+func (s *entityService) RetryParked(
+	ctx context.Context, req *crusterv1.RetryParkedRequest,
+) (*crusterv1.RetryParkedResponse, error) {
+	n, err := unpark(ctx, req, s.engine.Entities.RetryParked)
 	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.RetryParkedResponse{Messages: n}, nil
 }
 
-func (s *entityService) DropParked(ctx context.Context, req *crusterv1.DropParkedRequest) (*crusterv1.DropParkedResponse, error) {
-	n, err := unpark(ctx, req, s.engine.DropParked)
+func (s *entityService) DropParked(
+	ctx context.Context, req *crusterv1.DropParkedRequest,
+) (*crusterv1.DropParkedResponse, error) {
+	n, err := unpark(ctx, req, s.engine.Entities.DropParked)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +111,10 @@ type unparkRequest interface {
 }
 
 // unpark does something to the messages that a request names. All of them have to be asked for.
-func unpark(ctx context.Context, req unparkRequest, do func(ctx context.Context, namespace, entity string, positions []uint64) (int, error)) (int32, error) {
+func unpark(
+	ctx context.Context, req unparkRequest,
+	do func(ctx context.Context, namespace, entity string, positions []uint64) (int, error),
+) (int32, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return 0, err

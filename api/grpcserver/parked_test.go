@@ -14,23 +14,23 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func (f *fakeEngine) ParkedMessages(_ context.Context, filter journal.ParkedFilter) ([]host.ParkedMessage, error) {
-	f.entities.parkedOf = filter
-	return f.entities.parked, f.entities.err
+func (f *fakeEntities) Parked(_ context.Context, filter journal.ParkedFilter) ([]host.ParkedMessage, error) {
+	f.parkedOf = filter
+	return f.parked, f.err
 }
 
-func (f *fakeEngine) CountParked(context.Context, string, string) (int, error) {
-	return len(f.entities.parked), nil
+func (f *fakeEntities) CountParked(context.Context, string, string) (int, error) {
+	return len(f.parked), nil
 }
 
-func (f *fakeEngine) RetryParked(_ context.Context, namespace, entity string, positions []uint64) (int, error) {
-	f.entities.unparked = append(f.entities.unparked, fmt.Sprint("retry ", namespace, " ", entity, " ", positions))
-	return 3, f.entities.err
+func (f *fakeEntities) RetryParked(_ context.Context, namespace, entity string, positions []uint64) (int, error) {
+	f.unparked = append(f.unparked, fmt.Sprint("retry ", namespace, " ", entity, " ", positions))
+	return 3, f.err
 }
 
-func (f *fakeEngine) DropParked(_ context.Context, namespace, entity string, positions []uint64) (int, error) {
-	f.entities.unparked = append(f.entities.unparked, fmt.Sprint("drop ", namespace, " ", entity, " ", positions))
-	return 4, f.entities.err
+func (f *fakeEntities) DropParked(_ context.Context, namespace, entity string, positions []uint64) (int, error) {
+	f.unparked = append(f.unparked, fmt.Sprint("drop ", namespace, " ", entity, " ", positions))
+	return 4, f.err
 }
 
 func TestParkedMessages(t *testing.T) {
@@ -41,7 +41,13 @@ func TestParkedMessages(t *testing.T) {
 	fake.parked = []host.ParkedMessage{{
 		ParkedMessage: journal.ParkedMessage{
 			Parked: journal.Parked{
-				Position: 7, Namespace: "default", Type: "bank/Account", Key: "ada", At: 5, Attempts: 3, Reason: abi.Errorf(abi.CodeOperationCrashed, "it crashed"),
+				Position:  7,
+				Namespace: "default",
+				Type:      "bank/Account",
+				Key:       "ada",
+				At:        5,
+				Attempts:  3,
+				Reason:    abi.Errorf(abi.CodeOperationCrashed, "it crashed"),
 			},
 			Message: journal.Envelope{Kind: journal.CallMessage, Name: "deposit", At: 4, Bytes: 9, Position: 7},
 		},
@@ -56,7 +62,9 @@ func TestParkedMessages(t *testing.T) {
 	require.EqualValues(t, 7, m.GetPosition())
 	require.Equal(t, []int32{3, 4, 5}, []int32{m.GetAttempts(), m.GetSentAt().GetNanos(), m.GetParkedAt().GetNanos()})
 	require.EqualValues(t, 9, m.GetBytes())
-	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken()})
+	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{
+		Entity: "bank/Account/a/b", PageToken: resp.GetNextPageToken(),
+	})
 	require.NoError(t, err)
 	require.Equal(t, journal.ParkedFilter{
 		Entity: journal.EntityID("default", "bank/Account", "a/b"), Limit: 100,
@@ -66,9 +74,13 @@ func TestParkedMessages(t *testing.T) {
 	fake.parked[0].Namespace, fake.parked[0].Type, fake.parked[0].Key = "", "", ""
 	resp, err = entities.ListParked(t.Context(), &crusterv1.ListParkedRequest{Entity: "bank/Account/a/b"})
 	require.NoError(t, err)
-	require.Equal(t, "bank/Account/a/b", resp.GetMessages()[0].GetEntity(), "a damaged message does not say whose it is")
+	require.Equal(
+		t, "bank/Account/a/b", resp.GetMessages()[0].GetEntity(), "a damaged message does not say whose it is",
+	)
 	for name, req := range map[string]*crusterv1.ListParkedRequest{
-		"token": {PageToken: "07"}, "page": {PageSize: 1001}, "both": {Type: "bank/Account", Entity: "bank/Account/ada"},
+		"token": {PageToken: "07"},
+		"page":  {PageSize: 1001},
+		"both":  {Type: "bank/Account", Entity: "bank/Account/ada"},
 	} {
 		_, err = entities.ListParked(t.Context(), req)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)), name)
@@ -82,15 +94,24 @@ func TestUnpark(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entities := crusterv1.NewEntityServiceClient(b.conn)
-	retried, err := entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{Entity: "bank/Account/ada", Positions: []uint64{1, 2}})
+	retried, err := entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{
+		Entity: "bank/Account/ada", Positions: []uint64{1, 2},
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, retried.GetMessages())
-	dropped, err := entities.DropParked(t.Context(), &crusterv1.DropParkedRequest{Namespace: "shop", Entity: "bank/Account/ada", All: true})
+	dropped, err := entities.DropParked(t.Context(), &crusterv1.DropParkedRequest{
+		Namespace: "shop", Entity: "bank/Account/ada", All: true,
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, dropped.GetMessages())
-	require.Equal(t, []string{"retry default bank/Account/ada [1 2]", "drop shop bank/Account/ada []"}, b.engine.entities.unparked)
+	require.Equal(
+		t, []string{"retry default bank/Account/ada [1 2]", "drop shop bank/Account/ada []"},
+		b.engine.entities.unparked,
+	)
 	_, err = entities.DropParked(t.Context(), &crusterv1.DropParkedRequest{Entity: "bank/Account/ada"})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)), "all have to be asked for")
-	_, err = entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{Entity: "bank/Account/ada", Positions: []uint64{1}, All: true})
+	_, err = entities.RetryParked(t.Context(), &crusterv1.RetryParkedRequest{
+		Entity: "bank/Account/ada", Positions: []uint64{1}, All: true,
+	})
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)))
 }

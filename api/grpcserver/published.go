@@ -9,26 +9,19 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// publishedEngine is the part of an engine that reads the published values of executions.
-type publishedEngine interface {
-	// Published returns the published values of an execution, possibly none.
-	Published(ctx context.Context, row *journal.Execution) (*journal.Published, error)
-	// Outlines returns the published values of the executions of a page, without their state.
-	// Executions without any are left out.
-	Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error)
-}
-
-func (w *workflowService) GetState(ctx context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+func (w *workflowService) GetState(
+	ctx context.Context, req *crusterv1.GetStateRequest,
+) (*crusterv1.GetStateResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
 	}
-	row, err := w.engine.Poll(ctx, ns, req.GetExecution())
+	row, err := w.engine.Observer.Poll(ctx, ns, req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
 	if req.GetName() != "" {
-		info, err := w.engine.WorkflowOf(ctx, ns, req.GetExecution())
+		info, err := w.engine.Observer.WorkflowOf(ctx, ns, req.GetExecution())
 		if err != nil {
 			return nil, err
 		}
@@ -36,17 +29,20 @@ func (w *workflowService) GetState(ctx context.Context, req *crusterv1.GetStateR
 			return nil, err
 		}
 	}
-	published, err := w.engine.Published(ctx, row)
+	published, err := w.engine.Observer.Published(ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	resp := &crusterv1.GetStateResponse{Attributes: convert.Attributes(published), Progress: convert.Progress(published), At: convert.PublishedAt(published)}
+	resp := &crusterv1.GetStateResponse{
+		Attributes: convert.Attributes(published),
+		Progress:   convert.Progress(published),
+		At:         convert.PublishedAt(published),
+	}
 	resp.State, err = convert.PublishedState(published, req.GetName(), as)
 	return resp, err
 }
 
-// listed makes a message of an execution in a list; published is nil if it has published
-// nothing.
+// listed makes a message of an execution in a list; published is nil if it has published nothing.
 func listed(row *journal.Execution, published *journal.Published) (*crusterv1.Execution, error) {
 	p, err := convert.ListedExecution(row)
 	if err == nil && published != nil {
@@ -55,9 +51,10 @@ func listed(row *journal.Execution, published *journal.Published) (*crusterv1.Ex
 	return p, err
 }
 
-// conditions reads the conditions of a list. If it is about one workflow, that tells the types
-// of attributes.
-func (w *workflowService) conditions(ctx context.Context, namespace string, req *crusterv1.ListRequest) ([]journal.Condition, error) {
+// conditions reads the conditions of a list. If it is about one workflow, that tells the types of attributes.
+func (w *workflowService) conditions(
+	ctx context.Context, namespace string, req *crusterv1.ListRequest,
+) ([]journal.Condition, error) {
 	return convert.Conditions(req.GetWhere(), func(attribute string) (string, error) {
 		if _, name, _ := strings.Cut(req.GetWorkflow(), "/"); name == "" {
 			return "", nil

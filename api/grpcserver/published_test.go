@@ -36,7 +36,9 @@ func publishing(t *testing.T) *testBundle {
 	}
 	b.engine.published = func(*journal.Execution) *journal.Published {
 		return &journal.Published{
-			State: []abi.Published{{Name: "stage", Value: abi.MustMarshal("packed")}, {Name: "total", Value: abi.MustMarshal(5)}},
+			State: []abi.Published{
+				{Name: "stage", Value: abi.MustMarshal("packed")}, {Name: "total", Value: abi.MustMarshal(5)},
+			},
 			Attributes: []journal.NamedAttribute{
 				{Name: "amount", Attribute: abi.Attribute{Type: abi.AttributeNumber, Number: 5}},
 				{Name: "code", Attribute: abi.Attribute{Type: abi.AttributeText, Text: "7"}},
@@ -52,7 +54,9 @@ func publishing(t *testing.T) *testBundle {
 func TestPublishedStateIsRead(t *testing.T) {
 	t.Parallel()
 	b := publishing(t)
-	resp, err := b.workflows.GetState(t.Context(), &crusterv1.GetStateRequest{Execution: "shop/Buy/k", Encoding: crusterv1.Encoding_ENCODING_JSON})
+	resp, err := b.workflows.GetState(t.Context(), &crusterv1.GetStateRequest{
+		Execution: "shop/Buy/k", Encoding: crusterv1.Encoding_ENCODING_JSON,
+	})
 	require.NoError(t, err)
 	require.Len(t, resp.GetState(), 2)
 	require.Equal(t, `"packed"`, resp.GetState()[0].GetValue().GetJson())
@@ -79,7 +83,9 @@ func TestListsAreSelectedByAttributes(t *testing.T) {
 	var asked []journal.Condition
 	b.engine.list = func(_ context.Context, f journal.Filter) (journal.Page, error) {
 		asked = f.Where
-		return journal.Page{Executions: []journal.Execution{{Workflow: "shop/Buy", Key: "k", State: journal.Running}}}, nil
+		return journal.Page{
+			Executions: []journal.Execution{{Workflow: "shop/Buy", Key: "k", State: journal.Running}},
+		}, nil
 	}
 	list := func(workflow string, where ...*crusterv1.Condition) ([]journal.Condition, error) {
 		resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{Workflow: workflow, Where: where})
@@ -106,15 +112,26 @@ func TestListsAreSelectedByAttributes(t *testing.T) {
 		{"shop/Buy", literal("code", "7"), abi.Attribute{Type: text, Text: "7"}},
 		{"shop/Buy", literal("code", `"7"`), abi.Attribute{Type: text, Text: "7"}},
 		{"shop/Buy", literal("vip", "false"), abi.Attribute{Type: abi.AttributeBool}},
-		{"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Number{Number: 2}}, abi.Attribute{Type: abi.AttributeNumber, Number: 2}},
-		{"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Text{Text: "2"}}, abi.Attribute{Type: text, Text: "2"}},
-		{"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Boolean{Boolean: true}}, abi.Attribute{Type: abi.AttributeBool, Number: 1}},
+		{
+			"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Number{Number: 2}},
+			abi.Attribute{Type: abi.AttributeNumber, Number: 2},
+		},
+		{
+			"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Text{Text: "2"}},
+			abi.Attribute{Type: text, Text: "2"},
+		},
+		{
+			"", &crusterv1.Condition{Name: "a", Operator: ">=", Value: &crusterv1.Condition_Boolean{Boolean: true}},
+			abi.Attribute{Type: abi.AttributeBool, Number: 1},
+		},
 	} {
 		where, err := list(c.workflow, c.condition)
 		require.NoError(t, err)
 		require.Equal(t, []journal.Condition{{Name: c.condition.GetName(), Operator: ">=", Value: c.value}}, where)
 	}
-	for _, bad := range []*crusterv1.Condition{literal("amount", "many"), literal("vip", "1"), literal("since", "noon"), {Name: "amount", Operator: "="}} {
+	for _, bad := range []*crusterv1.Condition{
+		literal("amount", "many"), literal("vip", "1"), literal("since", "noon"), {Name: "amount", Operator: "="},
+	} {
 		_, err := list("shop/Buy", bad)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "%v: %v", bad, err)
 	}
@@ -129,7 +146,9 @@ func TestAListReadsWhatIsPublishedOnce(t *testing.T) {
 	b.engine.list = func(context.Context, journal.Filter) (page journal.Page, err error) {
 		for i := range 50 {
 			key := strconv.Itoa(i)
-			page.Executions = append(page.Executions, journal.Execution{ID: journal.IDOf("default", "shop/Buy", key), Workflow: "shop/Buy", Key: key, State: journal.Completed})
+			page.Executions = append(page.Executions, journal.Execution{
+				ID: journal.IDOf("default", "shop/Buy", key), Workflow: "shop/Buy", Key: key, State: journal.Completed,
+			})
 		}
 		return page, nil
 	}

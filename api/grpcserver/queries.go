@@ -8,12 +8,6 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// queryEngine is the part of an engine that queries use.
-type queryEngine interface {
-	// Query returns the workflow's answer.
-	Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
-}
-
 func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
 	value, _, err := w.ask(ctx, req, asking{
 		kind: "query",
@@ -25,7 +19,9 @@ func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest
 			return query.Input, nil
 		},
 		send: func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error) {
-			value, err := w.engine.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{Name: req.GetName(), Input: input})
+			value, err := w.engine.Executions.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{
+				Name: req.GetName(), Input: input,
+			})
 			return abi.Outcome{Value: value}, err
 		},
 	})

@@ -16,7 +16,12 @@ func TestQueriesAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.workflowOf = func(context.Context, string, string) (*abi.WorkflowInfo, error) {
-		return &abi.WorkflowInfo{Name: "Buy", Queries: []abi.QueryInfo{{Name: "price", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "colour"}, {Name: "status"}}}, nil
+		return &abi.WorkflowInfo{
+			Name: "Buy",
+			Queries: []abi.QueryInfo{
+				{Name: "price", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "colour"}, {Name: "status"},
+			},
+		}, nil
 	}
 	b.engine.query = func(_ context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error) {
 		require.Equal(t, "default", namespace)
@@ -33,7 +38,9 @@ func TestQueriesAreAnswered(t *testing.T) {
 		}
 	}
 	ask := func(name string, input *crusterv1.Payload) (string, error) {
-		resp, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{Execution: "shop/Buy/k", Name: name, Input: input, Encoding: crusterv1.Encoding_ENCODING_JSON})
+		resp, err := b.workflows.Query(t.Context(), &crusterv1.QueryRequest{
+			Execution: "shop/Buy/k", Name: name, Input: input, Encoding: crusterv1.Encoding_ENCODING_JSON,
+		})
 		return resp.GetValue().GetJson(), err
 	}
 	answer, err := ask("price", jsonPayload("2"))
@@ -54,5 +61,8 @@ func TestQueriesAreAnswered(t *testing.T) {
 	_, err = ask("price", jsonPayload(`"x"`))
 	require.ErrorContains(t, err, "the input of query price: expected float, got string")
 	_, err = ask("colour", jsonPayload(`"loud"`))
-	require.EqualError(t, rpcerror.From(err), "CR-2002: the input does not fit query colour: loud is no colour", "the module says what it is about")
+	require.EqualError(
+		t, rpcerror.From(err), "CR-2002: the input does not fit query colour: loud is no colour",
+		"the module says what it is about",
+	)
 }

@@ -10,21 +10,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// runEngine is the part of an engine that tells the runs of an execution apart. A run is named by
-// its id in hex; empty means the newest.
-type runEngine interface {
-	PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
-	// WaitRun answers when the run is final or paused.
-	WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error)
-	DescribeRun(ctx context.Context, namespace, execution, run string) (*host.Description, error)
-	HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
-	// Restart starts a new run of an execution whose run has ended.
-	Restart(ctx context.Context, namespace, execution string, req host.RestartRequest) (exec *journal.Execution, existed bool, err error)
-	// Delete deletes a finished run, or all of an execution.
-	Delete(ctx context.Context, namespace, execution, run string) error
-}
-
-func (w *workflowService) Restart(ctx context.Context, req *crusterv1.RestartRequest) (*crusterv1.RestartResponse, error) {
+func (w *workflowService) Restart(
+	ctx context.Context, req *crusterv1.RestartRequest,
+) (*crusterv1.RestartResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
@@ -33,11 +21,15 @@ func (w *workflowService) Restart(ctx context.Context, req *crusterv1.RestartReq
 	if err != nil {
 		return nil, err
 	}
-	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) { return w.inputOf(ctx, ns, req.GetExecution(), to) })
+	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) {
+		return w.inputOf(ctx, ns, req.GetExecution(), to)
+	})
 	if err != nil {
 		return nil, explainRestart(req, err)
 	}
-	exec, existed, err := w.engine.Restart(ctx, ns, req.GetExecution(), host.RestartRequest{Input: input, To: to, RequestID: req.GetRequestId()})
+	exec, existed, err := w.engine.Launcher.Restart(ctx, ns, req.GetExecution(), host.RestartRequest{
+		Input: input, To: to, RequestID: req.GetRequestId(),
+	})
 	if err != nil {
 		return nil, explainRestart(req, err)
 	}
@@ -61,7 +53,7 @@ func explainRestart(req *crusterv1.RestartRequest, err error) error {
 // caller names a module, as the finished run has it. The engine checks it with the module.
 func (w *workflowService) inputOf(ctx context.Context, namespace, execution, to string) (*abi.Schema, error) {
 	if to != host.Latest {
-		info, err := w.engine.WorkflowOf(ctx, namespace, execution)
+		info, err := w.engine.Observer.WorkflowOf(ctx, namespace, execution)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +75,7 @@ func (w *workflowService) Delete(ctx context.Context, req *crusterv1.DeleteReque
 	if err != nil {
 		return nil, err
 	}
-	if err := w.engine.Delete(ctx, ns, req.GetExecution(), req.GetRunId()); err != nil {
+	if err := w.engine.Maintenance.Delete(ctx, ns, req.GetExecution(), req.GetRunId()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.DeleteResponse{}, nil

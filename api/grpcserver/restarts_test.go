@@ -24,12 +24,16 @@ func TestStartSaysWhatToDoWithAFinishedRun(t *testing.T) {
 		crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED: abi.RestartFailed,
 		crusterv1.IfFinished_IF_FINISHED_REFUSE:         abi.RefuseFinished,
 	} {
-		_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: p, RequestId: "r"}})
+		_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+			Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: p, RequestId: "r"},
+		})
 		require.NoError(t, err)
 		require.Equal(t, want, got.IfFinished)
 		require.Equal(t, "r", got.RequestID)
 	}
-	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: 99}})
+	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", IfFinished: 99},
+	})
 	requireCode(t, abi.CodeBadRequest, err)
 }
 
@@ -42,14 +46,21 @@ func TestRestart(t *testing.T) {
 		got = req
 		return completed(1), true, nil
 	}
-	resp, err := b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: jsonPayload(`{"price":5}`), RequestId: "r"})
+	resp, err := b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{
+		Execution: "shop/Buy/k", Input: jsonPayload(`{"price":5}`), RequestId: "r",
+	})
 	require.NoError(t, err)
 	require.True(t, resp.GetExisted())
-	require.Equal(t, host.RestartRequest{Input: abi.MustMarshal(map[string]any{"price": 5.0}), To: host.Latest, RequestID: "r"}, got)
+	require.Equal(
+		t, host.RestartRequest{Input: abi.MustMarshal(map[string]any{"price": 5.0}), To: host.Latest, RequestID: "r"},
+		got,
+	)
 	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k"})
 	require.NoError(t, err)
 	require.Nil(t, got.Input, "that of the run before")
-	for _, bad := range []*crusterv1.RestartRequest{{}, {Execution: "shop/Buy/k", To: "no digest"}, {Execution: "shop/Buy/k", Input: jsonPayload("{")}} {
+	for _, bad := range []*crusterv1.RestartRequest{
+		{}, {Execution: "shop/Buy/k", To: "no digest"}, {Execution: "shop/Buy/k", Input: jsonPayload("{")},
+	} {
 		_, err := b.workflows.Restart(t.Context(), bad)
 		require.Error(t, err)
 	}
@@ -63,22 +74,29 @@ func TestRestartSaysWhatIsWrongWithAnInput(t *testing.T) {
 	b.engine.restart = func(context.Context, string, string, host.RestartRequest) (*journal.Execution, bool, error) {
 		return nil, false, abi.Errorf(abi.CodeBadInput, "the field %q is missing", "price")
 	}
-	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)}})
+	_, err := b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)},
+	})
 	_, _, want, _ := detailsOf(t, err)
-	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: jsonPayload(`{"prize":1}`)})
+	_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{
+		Execution: "shop/Buy/k", Input: jsonPayload(`{"prize":1}`),
+	})
 	_, _, got, _ := detailsOf(t, err)
 	require.Equal(t, want.GetMessage(), got.GetMessage())
 	require.Equal(t, want.GetHint(), got.GetHint())
 	require.Equal(t, "'cruster-host module describe shop' shows the type of the request.", got.GetHint())
 
-	_, err = b.workflows.Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload("o5")}})
+	_, err = b.workflows.Start(t.Context(), &crusterv1.StartRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload("o5")},
+	})
 	_, _, got, _ = detailsOf(t, err)
 	require.Contains(t, got.GetMessage(), "the input of shop/Buy: the JSON text is malformed near byte 0")
 	require.Equal(t, payload.HintOnQuotes, got.GetHint())
 
 	for input, message := range map[*crusterv1.Payload]string{
-		nil:                        `the input that the last run of shop/Buy had: the field "price" is missing`,
-		jsonPayload(`{"price":1}`): `the input of shop/Buy: the field "price" is missing`, // in the module that --to names
+		nil: `the input that the last run of shop/Buy had: the field "price" is missing`,
+		// in the module that --to names
+		jsonPayload(`{"price":1}`): `the input of shop/Buy: the field "price" is missing`,
 	} {
 		_, err = b.workflows.Restart(t.Context(), &crusterv1.RestartRequest{Execution: "shop/Buy/k", Input: input})
 		_, _, got, _ = detailsOf(t, err)
@@ -111,7 +129,9 @@ func TestRunsAreNamedByTheirIDs(t *testing.T) {
 		return nil, false, nil
 	}
 	b.engine.describe = func(context.Context, string, string) (*host.Description, error) {
-		return &host.Description{Execution: *completed(1), Earlier: []journal.Execution{*completed(2)}, EarlierMore: true}, nil
+		return &host.Description{
+			Execution: *completed(1), Earlier: []journal.Execution{*completed(2)}, EarlierMore: true,
+		}, nil
 	}
 	_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy/k", RunId: "polled"})
 	require.NoError(t, err)

@@ -18,25 +18,18 @@ import (
 const (
 	// rolloutPage is how many executions are listed at a time.
 	rolloutPage = 100
-	// rolloutWidth is how many executions are moved at the same time: enough for
-	// their commits to share transactions, few enough to leave the host to others.
+	// rolloutWidth is how many executions are moved at the same time: enough for their commits to share transactions,
+	// few enough to leave the host to others.
 	rolloutWidth = 4
 )
-
-// rolloutEngine is the part of an engine used to move many executions.
-type rolloutEngine interface {
-	List(ctx context.Context, f journal.Filter) (journal.Page, error)
-	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
-}
 
 // A rollout moves the open executions of a workflow or a deployment to a module, one by one: each
 // move stands for itself, and a failed move changes nothing.
 //
-// It lists and moves page by page, so that its memory does not grow with the number
-// of executions but for their ids. An execution that is paused while the rollout
-// goes on would be listed twice; the ids see to it that it is moved once.
+// It lists and moves page by page, so that its memory does not grow with the number of executions but for their ids. An
+// execution that is paused while the rollout goes on would be listed twice; the ids see to it that it is moved once.
 type rollout struct {
-	engine    rolloutEngine
+	engine    *Engine
 	namespace string
 	// workflow is "deployment/Workflow", or "deployment/" for all of a deployment.
 	workflow string
@@ -52,7 +45,9 @@ func (r *rollout) run(ctx context.Context, report func(*crusterv1.MoveResult) er
 	seen := map[journal.ID]bool{}
 	for _, state := range r.states {
 		for after := ""; ; {
-			page, err := r.engine.List(ctx, journal.Filter{Namespace: r.namespace, Workflow: r.workflow, State: state, After: after, Limit: rolloutPage})
+			page, err := r.engine.Observer.List(ctx, journal.Filter{
+				Namespace: r.namespace, Workflow: r.workflow, State: state, After: after, Limit: rolloutPage,
+			})
 			if err != nil {
 				return err
 			}
@@ -78,7 +73,9 @@ func (r *rollout) run(ctx context.Context, report func(*crusterv1.MoveResult) er
 
 // movePage moves executions not seen before. The result of an execution that was left out, has
 // ended meanwhile, or was stopped by a failure of the whole is nil.
-func (r *rollout) movePage(ctx context.Context, executions []journal.Execution, seen map[journal.ID]bool) ([]*crusterv1.MoveResult, error) {
+func (r *rollout) movePage(
+	ctx context.Context, executions []journal.Execution, seen map[journal.ID]bool,
+) ([]*crusterv1.MoveResult, error) {
 	results := make([]*crusterv1.MoveResult, len(executions))
 	var group errgroup.Group
 	group.SetLimit(rolloutWidth)
@@ -97,7 +94,7 @@ func (r *rollout) movePage(ctx context.Context, executions []journal.Execution, 
 }
 
 func (r *rollout) move(ctx context.Context, exec *journal.Execution) (*crusterv1.MoveResult, error) {
-	moved, err := r.engine.Move(ctx, r.namespace, exec.Name(), r.to)
+	moved, err := r.engine.Executions.Move(ctx, r.namespace, exec.Name(), r.to)
 	result := &crusterv1.MoveResult{FromDigest: exec.Digest}
 	if err != nil {
 		if concernsAll(ctx, err) {
@@ -117,8 +114,7 @@ func (r *rollout) move(ctx context.Context, exec *journal.Execution) (*crusterv1
 	return result, err
 }
 
-// concernsAll tells a failure that the next execution would meet as well from one
-// of this execution.
+// concernsAll tells a failure that the next execution would meet as well from one of this execution.
 func concernsAll(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || abi.CodeOf(err) == abi.CodeModuleNotFound || abi.CodeOf(err) == abi.CodeDeploymentNotFound {
 		return true
@@ -133,7 +129,9 @@ func concernsAll(ctx context.Context, err error) bool {
 
 // moveOpen moves the open executions of a deployment to the module that was just deployed, and
 // counts their outcomes in the answer.
-func (m *moduleService) moveOpen(ctx context.Context, namespace string, info *host.DeploymentInfo, resp *crusterv1.PushResponse) error {
+func (m *moduleService) moveOpen(
+	ctx context.Context, namespace string, info *host.DeploymentInfo, resp *crusterv1.PushResponse,
+) error {
 	ctx, cancel := m.lifetime.bound(ctx)
 	defer cancel()
 	r := rollout{
@@ -154,7 +152,9 @@ func (m *moduleService) moveOpen(ctx context.Context, namespace string, info *ho
 		return nil
 	}
 	about := *abi.AsError(err)
-	about.Message = fmt.Sprintf("version %d of %s is deployed; of its open executions %d were moved before this failed: %s",
-		info.Version, info.Name, resp.GetMoved(), about.Message)
+	about.Message = fmt.Sprintf(
+		"version %d of %s is deployed; of its open executions %d were moved before this failed: %s",
+		info.Version, info.Name, resp.GetMoved(), about.Message,
+	)
 	return (&about).WithHint("'cruster-host workflow move --workflow %s/' moves the rest.", info.Name)
 }

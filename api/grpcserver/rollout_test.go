@@ -44,7 +44,8 @@ func TestMoveAllGoesOn(t *testing.T) {
 	b.engine.list = listOf(func() []journal.Execution {
 		return []journal.Execution{
 			open("a", journal.Running, "old"), open("unfit", journal.Running, "old"), open("c", journal.Running, "old"),
-			open("over", journal.Paused, "old"), open("damaged", journal.Paused, "old"), open("e", journal.Paused, "older"),
+			open("over", journal.Paused, "old"), open("damaged", journal.Paused, "old"),
+			open("e", journal.Paused, "older"),
 		}
 	})
 	var mu sync.Mutex
@@ -69,14 +70,23 @@ func TestMoveAllGoesOn(t *testing.T) {
 	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/"})
 	require.NoError(t, err)
 	slices.Sort(asked)
-	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/c", "shop/Buy/damaged", "shop/Buy/e", "shop/Buy/over", "shop/Buy/unfit"}, asked)
+	require.Equal(
+		t, []string{"shop/Buy/a", "shop/Buy/c", "shop/Buy/damaged", "shop/Buy/e", "shop/Buy/over", "shop/Buy/unfit"},
+		asked,
+	)
 	var got []string
 	for i, resp := range all {
 		require.EqualValues(t, i+1, resp.GetDone())
 		r := resp.GetResult()
-		got = append(got, r.GetExecution().GetKey()+" "+r.GetFromDigest()+" "+r.GetExecution().GetDigest()+" "+r.GetError().GetCode())
+		got = append(
+			got,
+			r.GetExecution().GetKey()+" "+r.GetFromDigest()+" "+r.GetExecution().GetDigest()+" "+r.GetError().GetCode(),
+		)
 	}
-	require.Equal(t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "damaged old old CR-2021", "e older new "}, got, "one that is over meanwhile is left out")
+	require.Equal(
+		t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "damaged old old CR-2021", "e older new "},
+		got, "one that is over meanwhile is left out",
+	)
 	require.Equal(t, "activity charge", all[1].GetResult().GetDiff().GetRows()[0].GetCode())
 
 	asked = nil
@@ -116,7 +126,9 @@ func TestMoveAllStopsWithTheStore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.list = listOf(func() []journal.Execution {
-		return []journal.Execution{open("a", journal.Running, "old"), open("b", journal.Running, "old"), open("c", journal.Running, "old")}
+		return []journal.Execution{
+			open("a", journal.Running, "old"), open("b", journal.Running, "old"), open("c", journal.Running, "old"),
+		}
 	})
 	b.engine.move = func(_ context.Context, _, execution, _ string) (*journal.Execution, error) {
 		if execution == "shop/Buy/b" {
@@ -174,7 +186,8 @@ func TestPushMovesWhatIsOpen(t *testing.T) {
 	pushed(b, "new")
 	b.engine.list = listOf(func() []journal.Execution {
 		return []journal.Execution{
-			open("a", journal.Running, "old"), open("there", journal.Running, "new"), open("unfit", journal.Running, "old"), open("d", journal.Paused, "old"),
+			open("a", journal.Running, "old"), open("there", journal.Running, "new"),
+			open("unfit", journal.Running, "old"), open("d", journal.Paused, "old"),
 		}
 	})
 	b.engine.move = func(_ context.Context, _, execution, to string) (*journal.Execution, error) {
@@ -187,7 +200,9 @@ func TestPushMovesWhatIsOpen(t *testing.T) {
 		return &e, nil
 	}
 
-	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm")})
+	resp, err := b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm"),
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, resp.GetMoved())
 	require.EqualValues(t, 1, resp.GetUnmoved())
@@ -197,8 +212,12 @@ func TestPushMovesWhatIsOpen(t *testing.T) {
 	b.engine.move = func(context.Context, string, string, string) (*journal.Execution, error) {
 		return nil, abi.Errorf(abi.CodeStore, "it is away")
 	}
-	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm")})
+	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{
+		Metadata: &crusterv1.PushMetadata{Name: "shop", MoveOpen: true}, Binary: []byte("wasm"),
+	})
 	_, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, string(abi.CodeStore), wire.GetCode())
-	require.Contains(t, wire.GetMessage(), "version 2 of shop is deployed; of its open executions 0 were moved before this failed")
+	require.Contains(
+		t, wire.GetMessage(), "version 2 of shop is deployed; of its open executions 0 were moved before this failed",
+	)
 }

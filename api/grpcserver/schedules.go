@@ -6,29 +6,15 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
 
 // defaultUpcoming is how many next times of a schedule are shown.
 const defaultUpcoming = 5
 
-// scheduleEngine is the part of an engine that the schedule service uses.
-type scheduleEngine interface {
-	CreateSchedule(ctx context.Context, s journal.Schedule) (*journal.Schedule, error)
-	UpdateSchedule(ctx context.Context, s journal.Schedule) (*journal.Schedule, error)
-	Schedule(ctx context.Context, namespace, name string, upcoming int) (*host.ScheduleDescription, error)
-	Schedules(ctx context.Context, namespace, after string, limit int) ([]host.ScheduleDescription, error)
-	PauseSchedule(ctx context.Context, namespace, name, note string) (*journal.Schedule, error)
-	ResumeSchedule(ctx context.Context, namespace, name, note string) (*journal.Schedule, error)
-	TriggerSchedule(ctx context.Context, namespace, name, request string) (journal.ScheduleRun, error)
-	BackfillSchedule(ctx context.Context, namespace, name string, from, to int64, overlap journal.Overlap) (int, error)
-	DeleteSchedule(ctx context.Context, namespace, name string) error
-}
-
 type scheduleService struct {
 	crusterv1.UnimplementedScheduleServiceServer
-	engine scheduleEngine
+	engine *Engine
 	// starts knows the types of requests.
 	starts *workflowService
 }
@@ -57,40 +43,52 @@ func (s *scheduleService) read(ctx context.Context, req specRequest) (sched jour
 }
 
 // shown answers with a schedule as it is now.
-func (s *scheduleService) shown(ctx context.Context, namespace, name string, upcoming int, as crusterv1.Encoding) (*crusterv1.Schedule, error) {
-	d, err := s.engine.Schedule(ctx, namespace, name, upcoming)
+func (s *scheduleService) shown(
+	ctx context.Context, namespace, name string, upcoming int, as crusterv1.Encoding,
+) (*crusterv1.Schedule, error) {
+	d, err := s.engine.Schedules.Describe(ctx, namespace, name, upcoming)
 	if err != nil {
 		return nil, err
 	}
 	return convert.Schedule(d, as)
 }
 
-func (s *scheduleService) Create(ctx context.Context, req *crusterv1.CreateScheduleRequest) (*crusterv1.CreateScheduleResponse, error) {
+func (s *scheduleService) Create(
+	ctx context.Context, req *crusterv1.CreateScheduleRequest,
+) (*crusterv1.CreateScheduleResponse, error) {
 	sched, err := s.read(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	sched.State.Paused, sched.State.Note = req.GetPaused(), req.GetNote()
-	if _, err := s.engine.CreateSchedule(ctx, sched); err != nil {
-		return nil, explainMisfit(&crusterv1.StartOptions{Workflow: sched.Spec.Workflow, Input: req.GetSpec().GetInput()}, err)
+	if _, err := s.engine.Schedules.Create(ctx, sched); err != nil {
+		return nil, explainMisfit(
+			&crusterv1.StartOptions{Workflow: sched.Spec.Workflow, Input: req.GetSpec().GetInput()}, err,
+		)
 	}
 	p, err := s.shown(ctx, sched.Namespace, sched.Name, 1, crusterv1.Encoding_ENCODING_JSON)
 	return &crusterv1.CreateScheduleResponse{Schedule: p}, err
 }
 
-func (s *scheduleService) Update(ctx context.Context, req *crusterv1.UpdateScheduleRequest) (*crusterv1.UpdateScheduleResponse, error) {
+func (s *scheduleService) Update(
+	ctx context.Context, req *crusterv1.UpdateScheduleRequest,
+) (*crusterv1.UpdateScheduleResponse, error) {
 	sched, err := s.read(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.engine.UpdateSchedule(ctx, sched); err != nil {
-		return nil, explainMisfit(&crusterv1.StartOptions{Workflow: sched.Spec.Workflow, Input: req.GetSpec().GetInput()}, err)
+	if _, err := s.engine.Schedules.Update(ctx, sched); err != nil {
+		return nil, explainMisfit(
+			&crusterv1.StartOptions{Workflow: sched.Spec.Workflow, Input: req.GetSpec().GetInput()}, err,
+		)
 	}
 	p, err := s.shown(ctx, sched.Namespace, sched.Name, 1, crusterv1.Encoding_ENCODING_JSON)
 	return &crusterv1.UpdateScheduleResponse{Schedule: p}, err
 }
 
-func (s *scheduleService) Describe(ctx context.Context, req *crusterv1.DescribeScheduleRequest) (*crusterv1.DescribeScheduleResponse, error) {
+func (s *scheduleService) Describe(
+	ctx context.Context, req *crusterv1.DescribeScheduleRequest,
+) (*crusterv1.DescribeScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -110,7 +108,9 @@ func (s *scheduleService) Describe(ctx context.Context, req *crusterv1.DescribeS
 	return &crusterv1.DescribeScheduleResponse{Schedule: p}, nil
 }
 
-func (s *scheduleService) List(ctx context.Context, req *crusterv1.ListSchedulesRequest) (*crusterv1.ListSchedulesResponse, error) {
+func (s *scheduleService) List(
+	ctx context.Context, req *crusterv1.ListSchedulesRequest,
+) (*crusterv1.ListSchedulesResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *scheduleService) List(ctx context.Context, req *crusterv1.ListSchedules
 	if len(req.GetPageToken()) > abi.MaxName {
 		return nil, abi.Errorf(abi.CodeBadRequest, "%.80q is not the cursor of a page", req.GetPageToken())
 	}
-	page, err := s.engine.Schedules(ctx, ns, req.GetPageToken(), size)
+	page, err := s.engine.Schedules.List(ctx, ns, req.GetPageToken(), size)
 	if err != nil {
 		return nil, err
 	}
@@ -145,25 +145,31 @@ func (s *scheduleService) List(ctx context.Context, req *crusterv1.ListSchedules
 	return resp, nil
 }
 
-func (s *scheduleService) Pause(ctx context.Context, req *crusterv1.PauseScheduleRequest) (*crusterv1.PauseScheduleResponse, error) {
+func (s *scheduleService) Pause(
+	ctx context.Context, req *crusterv1.PauseScheduleRequest,
+) (*crusterv1.PauseScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.engine.PauseSchedule(ctx, ns, req.GetName(), req.GetNote())
+	_, err = s.engine.Schedules.Pause(ctx, ns, req.GetName(), req.GetNote())
 	return &crusterv1.PauseScheduleResponse{}, err
 }
 
-func (s *scheduleService) Resume(ctx context.Context, req *crusterv1.ResumeScheduleRequest) (*crusterv1.ResumeScheduleResponse, error) {
+func (s *scheduleService) Resume(
+	ctx context.Context, req *crusterv1.ResumeScheduleRequest,
+) (*crusterv1.ResumeScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.engine.ResumeSchedule(ctx, ns, req.GetName(), req.GetNote())
+	_, err = s.engine.Schedules.Resume(ctx, ns, req.GetName(), req.GetNote())
 	return &crusterv1.ResumeScheduleResponse{}, err
 }
 
-func (s *scheduleService) Trigger(ctx context.Context, req *crusterv1.TriggerScheduleRequest) (*crusterv1.TriggerScheduleResponse, error) {
+func (s *scheduleService) Trigger(
+	ctx context.Context, req *crusterv1.TriggerScheduleRequest,
+) (*crusterv1.TriggerScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -172,14 +178,16 @@ func (s *scheduleService) Trigger(ctx context.Context, req *crusterv1.TriggerSch
 	if request == "" {
 		request = journal.NewRunID().String()
 	}
-	run, err := s.engine.TriggerSchedule(ctx, ns, req.GetName(), request)
+	run, err := s.engine.Schedules.Trigger(ctx, ns, req.GetName(), request)
 	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.TriggerScheduleResponse{Run: convert.ScheduleRun(&run)}, nil
 }
 
-func (s *scheduleService) Backfill(ctx context.Context, req *crusterv1.BackfillScheduleRequest) (*crusterv1.BackfillScheduleResponse, error) {
+func (s *scheduleService) Backfill(
+	ctx context.Context, req *crusterv1.BackfillScheduleRequest,
+) (*crusterv1.BackfillScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
@@ -196,14 +204,16 @@ func (s *scheduleService) Backfill(ctx context.Context, req *crusterv1.BackfillS
 	if err != nil {
 		return nil, err
 	}
-	ticks, err := s.engine.BackfillSchedule(ctx, ns, req.GetName(), from, to, overlap)
+	ticks, err := s.engine.Schedules.Backfill(ctx, ns, req.GetName(), from, to, overlap)
 	return &crusterv1.BackfillScheduleResponse{Ticks: int32(ticks)}, err
 }
 
-func (s *scheduleService) Delete(ctx context.Context, req *crusterv1.DeleteScheduleRequest) (*crusterv1.DeleteScheduleResponse, error) {
+func (s *scheduleService) Delete(
+	ctx context.Context, req *crusterv1.DeleteScheduleRequest,
+) (*crusterv1.DeleteScheduleResponse, error) {
 	ns, err := convert.Namespace(req.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.DeleteScheduleResponse{}, s.engine.DeleteSchedule(ctx, ns, req.GetName())
+	return &crusterv1.DeleteScheduleResponse{}, s.engine.Schedules.Delete(ctx, ns, req.GetName())
 }

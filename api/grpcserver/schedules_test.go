@@ -28,24 +28,24 @@ type fakeSchedules struct {
 	err       error
 }
 
-func (f *fakeSchedules) CreateSchedule(_ context.Context, s journal.Schedule) (*journal.Schedule, error) {
+func (f *fakeSchedules) Create(_ context.Context, s journal.Schedule) (*journal.Schedule, error) {
 	f.sched = s
 	return &f.sched, f.err
 }
 
-func (f *fakeSchedules) UpdateSchedule(_ context.Context, s journal.Schedule) (*journal.Schedule, error) {
+func (f *fakeSchedules) Update(_ context.Context, s journal.Schedule) (*journal.Schedule, error) {
 	f.sched.Spec, f.sched.Input = s.Spec, s.Input
 	return &f.sched, f.err
 }
 
-func (f *fakeSchedules) Schedule(_ context.Context, _, name string, upcoming int) (*host.ScheduleDescription, error) {
+func (f *fakeSchedules) Describe(_ context.Context, _, name string, upcoming int) (*host.ScheduleDescription, error) {
 	if name != f.sched.Name {
 		return nil, abi.Errorf(abi.CodeScheduleNotFound, "there is no schedule %s", name)
 	}
 	return &host.ScheduleDescription{Schedule: f.sched, Upcoming: make([]int64, upcoming)}, nil
 }
 
-func (f *fakeSchedules) Schedules(_ context.Context, _, after string, limit int) ([]host.ScheduleDescription, error) {
+func (f *fakeSchedules) List(_ context.Context, _, after string, limit int) ([]host.ScheduleDescription, error) {
 	var page []host.ScheduleDescription
 	for _, s := range f.schedules {
 		if s.Name > after && len(page) < limit {
@@ -55,27 +55,29 @@ func (f *fakeSchedules) Schedules(_ context.Context, _, after string, limit int)
 	return page, nil
 }
 
-func (f *fakeSchedules) PauseSchedule(_ context.Context, _, _, note string) (*journal.Schedule, error) {
+func (f *fakeSchedules) Pause(_ context.Context, _, _, note string) (*journal.Schedule, error) {
 	f.sched.State.Paused, f.sched.State.Note = true, note
 	return &f.sched, f.err
 }
 
-func (f *fakeSchedules) ResumeSchedule(_ context.Context, _, _, note string) (*journal.Schedule, error) {
+func (f *fakeSchedules) Resume(_ context.Context, _, _, note string) (*journal.Schedule, error) {
 	f.sched.State.Paused, f.sched.State.Note = false, note
 	return &f.sched, f.err
 }
 
-func (f *fakeSchedules) TriggerSchedule(_ context.Context, _, _, request string) (journal.ScheduleRun, error) {
+func (f *fakeSchedules) Trigger(_ context.Context, _, _, request string) (journal.ScheduleRun, error) {
 	f.request = request
-	return journal.ScheduleRun{At: 1, Cause: journal.CauseTrigger, Outcome: journal.OutcomeStarted, Execution: "a/B/c", State: journal.Running}, f.err
+	return journal.ScheduleRun{
+		At: 1, Cause: journal.CauseTrigger, Outcome: journal.OutcomeStarted, Execution: "a/B/c", State: journal.Running,
+	}, f.err
 }
 
-func (f *fakeSchedules) BackfillSchedule(_ context.Context, _, _ string, from, _ int64, overlap journal.Overlap) (int, error) {
+func (f *fakeSchedules) Backfill(_ context.Context, _, _ string, from, _ int64, overlap journal.Overlap) (int, error) {
 	f.from, f.overlap = from, overlap
 	return 7, f.err
 }
 
-func (f *fakeSchedules) DeleteSchedule(context.Context, string, string) error { return f.err }
+func (f *fakeSchedules) Delete(context.Context, string, string) error { return f.err }
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
@@ -85,11 +87,20 @@ func TestSchedules(t *testing.T) {
 		return &host.DeploymentInfo{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "B"}}}}, nil
 	}
 	spec := &crusterv1.ScheduleSpec{
-		Workflow: "a/B", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"n":1}`}}, Times: &crusterv1.ScheduleSpec_Cron{Cron: "@daily"},
-		TimeZone: "Europe/Berlin", Jitter: durationpb.New(time.Minute), Overlap: crusterv1.Overlap_OVERLAP_QUEUE, MaxQueued: 3, CatchUp: durationpb.New(time.Hour),
-		NotBefore: timestamppb.New(time.Unix(5, 0)), MaxRuns: 9,
+		Workflow:  "a/B",
+		Input:     &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"n":1}`}},
+		Times:     &crusterv1.ScheduleSpec_Cron{Cron: "@daily"},
+		TimeZone:  "Europe/Berlin",
+		Jitter:    durationpb.New(time.Minute),
+		Overlap:   crusterv1.Overlap_OVERLAP_QUEUE,
+		MaxQueued: 3,
+		CatchUp:   durationpb.New(time.Hour),
+		NotBefore: timestamppb.New(time.Unix(5, 0)),
+		MaxRuns:   9,
 	}
-	created, err := client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Name: "nightly", Spec: spec, Paused: true, Note: "later"})
+	created, err := client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+		Name: "nightly", Spec: spec, Paused: true, Note: "later",
+	})
 	require.NoError(t, err)
 	got := b.engine.sched
 	require.Equal(t, "default", got.Namespace)
@@ -103,7 +114,9 @@ func TestSchedules(t *testing.T) {
 	require.JSONEq(t, `{"n":1}`, created.GetSchedule().GetSpec().GetInput().GetJson())
 	require.Equal(t, crusterv1.Overlap_OVERLAP_QUEUE, created.GetSchedule().GetSpec().GetOverlap())
 
-	spec.Times = &crusterv1.ScheduleSpec_Interval{Interval: &crusterv1.Interval{Every: durationpb.New(time.Hour), Offset: durationpb.New(time.Minute)}}
+	spec.Times = &crusterv1.ScheduleSpec_Interval{
+		Interval: &crusterv1.Interval{Every: durationpb.New(time.Hour), Offset: durationpb.New(time.Minute)},
+	}
 	_, err = client.Update(t.Context(), &crusterv1.UpdateScheduleRequest{Name: "nightly", Spec: spec})
 	require.NoError(t, err)
 	require.Equal(t, int64(time.Hour), b.engine.sched.Spec.Every)
@@ -126,7 +139,10 @@ func TestSchedules(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b.engine.request, 32, "one is drawn")
 	filled, err := client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{
-		Name: "nightly", From: timestamppb.New(time.Unix(3, 0)), To: timestamppb.New(time.Unix(4, 0)), Overlap: crusterv1.Overlap_OVERLAP_ALLOW,
+		Name:    "nightly",
+		From:    timestamppb.New(time.Unix(3, 0)),
+		To:      timestamppb.New(time.Unix(4, 0)),
+		Overlap: crusterv1.Overlap_OVERLAP_ALLOW,
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 7, filled.GetTicks())
@@ -152,15 +168,23 @@ func TestHostileSchedules(t *testing.T) {
 	}
 	_, err := client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Namespace: "Not/One", Name: "a"})
 	refused(err)
-	_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", Overlap: 99}})
+	_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+		Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", Overlap: 99},
+	})
 	refused(err)
 	for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 40}, {Nanos: -1}} {
-		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotBefore: at}})
+		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotBefore: at},
+		})
 		refused(err)
-		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotAfter: at}})
+		_, err = client.Create(t.Context(), &crusterv1.CreateScheduleRequest{
+			Name: "a", Spec: &crusterv1.ScheduleSpec{Workflow: "a/B", NotAfter: at},
+		})
 		refused(err)
 	}
-	_, err = client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{Name: "a", From: &timestamppb.Timestamp{Seconds: -5}})
+	_, err = client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{
+		Name: "a", From: &timestamppb.Timestamp{Seconds: -5},
+	})
 	refused(err)
 	_, err = client.Backfill(t.Context(), &crusterv1.BackfillScheduleRequest{Name: "a", Overlap: -1})
 	refused(err)
@@ -172,8 +196,7 @@ func TestHostileSchedules(t *testing.T) {
 	refused(err)
 }
 
-// TestPagesOfSchedules goes through a list whose pages are cut by their number and by
-// their size.
+// TestPagesOfSchedules goes through a list whose pages are cut by their number and by their size.
 func TestPagesOfSchedules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -26,11 +26,9 @@ const (
 	envelope = 1 << 20
 	// maxRequest bounds every request but an upload.
 	maxRequest = payload.MaxJSON + envelope
-	// keepaliveMin is how often a client may ping the host; clients that wait for
-	// long executions do.
+	// keepaliveMin is how often a client may ping the host; clients that wait for long executions do.
 	keepaliveMin = 5 * time.Second
-	// keepaliveIdle is after how much silence the host pings a client, so that
-	// the calls of clients that vanished end.
+	// keepaliveIdle is after how much silence the host pings a client, so that the calls of clients that vanished end.
 	keepaliveIdle = time.Minute
 	// connectionIdle is after how much time without a call a connection is closed. Its client makes
 	// another with its next call, and others have its place and its memory meanwhile.
@@ -53,11 +51,10 @@ const (
 
 // Config configures a [Server]. Only Engine is required.
 type Config struct {
-	// Clock is the time of health checks, stalled uploads and measurements.
-	// Defaults to the real one.
+	// Clock is the time of health checks, stalled uploads and measurements. Defaults to the real one.
 	Clock clockwork.Clock
 	// Engine does the work.
-	Engine Engine
+	Engine *Engine
 	// Logger receives one record a call. Defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxConnections bounds the connections that are open; further ones are closed at once. Defaults to 10,000.
@@ -71,10 +68,9 @@ type Config struct {
 	RequestMemory RequestMemory
 }
 
-// Server serves the gRPC API. Make one with [New], start it with
-// [Server.Serve], stop it with [Server.Shutdown].
+// Server serves the gRPC API. Make one with [New], start it with [Server.Serve], stop it with [Server.Shutdown].
 type Server struct {
-	engine   Engine
+	engine   *Engine
 	grpc     *grpc.Server
 	lifetime *lifetime
 	arrivals *arrivals
@@ -82,7 +78,7 @@ type Server struct {
 
 // New makes a server.
 func New(cfg Config) (*Server, error) {
-	if cfg.Engine == nil {
+	if cfg.Engine == nil || cfg.Engine.Ready == nil {
 		return nil, abi.Errorf(abi.CodeBadConfig, "rpc: Config.Engine is not set")
 	}
 	if cfg.MaxModuleSize < 0 {
@@ -116,14 +112,16 @@ func New(cfg Config) (*Server, error) {
 		grpc.InitialConnWindowSize(window),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: connectionIdle, Time: keepaliveIdle, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: connectionIdle, Time: keepaliveIdle, Timeout: keepaliveTimeout,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
 	s.grpc.RegisterService(modulesDesc(), &moduleService{
 		engine: cfg.Engine, lifetime: s.lifetime,
-		uploads:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
-		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.UploadMemory),
-		checks:   newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
+		uploads:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.Memory.UploadMemory),
+		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.Memory.UploadMemory),
+		checks:   newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.Memory.UploadMemory),
 	})
 	workflows := &workflowService{engine: cfg.Engine, lifetime: s.lifetime}
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, workflows)
@@ -143,8 +141,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown ends the waiting calls, lets the others finish until ctx is done, and
-// stops. It is idempotent.
+// Shutdown ends the waiting calls, lets the others finish until ctx is done, and stops. It is idempotent.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.lifetime.end()
 	done := make(chan struct{})

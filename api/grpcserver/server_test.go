@@ -31,8 +31,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// fakeEngine answers with the functions of a test; a method without a function
-// panics, which the server must survive.
+// fakeEngine answers with the functions of a test; a method without a function panics, which the server must survive.
 type fakeEngine struct {
 	fakeSchedules
 	memory      *budget.Budget // of uploads; nil has much
@@ -47,30 +46,54 @@ type fakeEngine struct {
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	deferred    func(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
-	follow      func(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error
-	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
-	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
-	interrupt   func(ctx context.Context, namespace, execution, reason string) error
-	query       func(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
-	update      func(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
-	published   func(row *journal.Execution) *journal.Published // nil has nothing
-	outlines    atomic.Int32                                    // how often they were read
-	signal      func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
-	withStart   func(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error)
-	workflowOf  func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
-	resume      func(ctx context.Context, namespace, execution string) error
-	fail        func(ctx context.Context, namespace, execution, reason string) error
-	settle      func(ctx context.Context, namespace, execution string, d journal.Deferred) error
-	move        func(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
-	require     func(ctx context.Context, namespace, workflow string) error
-	fork        func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
-	check       func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
-	run         atomic.Value // the last that was asked for
-	restart     func(ctx context.Context, namespace, execution string, req host.RestartRequest) (*journal.Execution, bool, error)
-	delete      func(ctx context.Context, namespace, execution, run string) error
+	follow      func(
+		ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error,
+	) error
+	history func(
+		ctx context.Context, namespace, execution string, after uint64, limit int,
+	) ([]journal.Entry, bool, error)
+	list      func(ctx context.Context, f journal.Filter) (journal.Page, error)
+	interrupt func(ctx context.Context, namespace, execution, reason string) error
+	query     func(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
+	update    func(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
+	published func(row *journal.Execution) *journal.Published // nil has nothing
+	outlines  atomic.Int32                                    // how often they were read
+	signal    func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
+	withStart func(
+		ctx context.Context, start host.StartRequest, signal host.SignalRequest,
+	) (*journal.Execution, bool, error)
+	workflowOf func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
+	resume     func(ctx context.Context, namespace, execution string) error
+	fail       func(ctx context.Context, namespace, execution, reason string) error
+	settle     func(ctx context.Context, namespace, execution string, d journal.Deferred) error
+	move       func(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	require    func(ctx context.Context, namespace, workflow string) error
+	fork       func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
+	check      func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
+	run        atomic.Value // the last that was asked for
+	restart    func(
+		ctx context.Context, namespace, execution string, req host.RestartRequest,
+	) (*journal.Execution, bool, error)
+	delete func(ctx context.Context, namespace, execution, run string) error
 }
 
-var _ grpcserver.Engine = (*fakeEngine)(nil)
+// rooms are the rooms of the fake engine.
+func (f *fakeEngine) rooms() *grpcserver.Engine {
+	return &grpcserver.Engine{
+		Deployments: fakeDeployments{f},
+		Entities:    &f.entities,
+		Executions:  f,
+		Launcher:    f,
+		Maintenance: f,
+		Memory:      f,
+		Observer:    f,
+		Ready:       f.Ready,
+		Schedules:   &f.fakeSchedules,
+	}
+}
+
+// fakeDeployments are the deployments of a fake engine.
+type fakeDeployments struct{ *fakeEngine }
 
 func (f *fakeEngine) Ready(ctx context.Context) error {
 	if f.ready == nil {
@@ -79,23 +102,23 @@ func (f *fakeEngine) Ready(ctx context.Context) error {
 	return f.ready(ctx)
 }
 
-func (f *fakeEngine) Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
+func (f fakeDeployments) Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
 	return f.push(ctx, req)
 }
 
-func (f *fakeEngine) Deployments(ctx context.Context, namespace string) ([]host.DeploymentInfo, error) {
+func (f fakeDeployments) List(ctx context.Context, namespace string) ([]host.DeploymentInfo, error) {
 	return f.deployments(ctx, namespace)
 }
 
-func (f *fakeEngine) Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error) {
+func (f fakeDeployments) Describe(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error) {
 	return f.deployment(ctx, namespace, name)
 }
 
-func (f *fakeEngine) StartWorkflow(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+func (f *fakeEngine) Start(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
 	return f.start(ctx, req)
 }
 
-func (f *fakeEngine) ExecuteWorkflow(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+func (f *fakeEngine) Execute(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
 	exec, existed, err := f.start(ctx, req)
 	if err == nil && exec.State == journal.Running {
 		exec, err = f.wait(ctx, exec.Namespace, exec.Name())
@@ -126,11 +149,15 @@ func (f *fakeEngine) DescribeRun(ctx context.Context, namespace, execution, run 
 	return f.describe(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) Follow(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error {
+func (f *fakeEngine) Follow(
+	ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error,
+) error {
 	return f.follow(ctx, namespace, execution, req, tell)
 }
 
-func (f *fakeEngine) Restart(ctx context.Context, namespace, execution string, req host.RestartRequest) (*journal.Execution, bool, error) {
+func (f *fakeEngine) Restart(
+	ctx context.Context, namespace, execution string, req host.RestartRequest,
+) (*journal.Execution, bool, error) {
 	return f.restart(ctx, namespace, execution, req)
 }
 
@@ -138,7 +165,9 @@ func (f *fakeEngine) Delete(ctx context.Context, namespace, execution, run strin
 	return f.delete(ctx, namespace, execution, run)
 }
 
-func (f *fakeEngine) Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error) {
+func (f *fakeEngine) Update(
+	ctx context.Context, namespace, execution string, req host.UpdateRequest,
+) (abi.Outcome, error) {
 	return f.update(ctx, namespace, execution, req)
 }
 
@@ -167,11 +196,15 @@ func (f *fakeEngine) UploadMemory() host.Permit {
 	return f.memory.Empty()
 }
 
-func (f *fakeEngine) Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
+func (f *fakeEngine) Deferred(
+	ctx context.Context, of journal.Receiver, s *journal.Settlement,
+) (*journal.Deferred, error) {
 	return f.deferred(ctx, of, s)
 }
 
-func (f *fakeEngine) HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) ([]journal.Entry, bool, error) {
+func (f *fakeEngine) HistoryRun(
+	ctx context.Context, namespace, execution, run string, after uint64, limit int,
+) ([]journal.Entry, bool, error) {
 	f.run.Store(run)
 	return f.history(ctx, namespace, execution, after, limit)
 }
@@ -200,7 +233,9 @@ func (f *fakeEngine) Signal(ctx context.Context, namespace, execution string, re
 	return f.signal(ctx, namespace, execution, req)
 }
 
-func (f *fakeEngine) SignalWithStart(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error) {
+func (f *fakeEngine) SignalWithStart(
+	ctx context.Context, start host.StartRequest, signal host.SignalRequest,
+) (*journal.Execution, bool, error) {
 	return f.withStart(ctx, start, signal)
 }
 
@@ -231,11 +266,15 @@ func (f *fakeEngine) RequireWorkflow(ctx context.Context, namespace, workflow st
 	return f.require(ctx, namespace, workflow)
 }
 
-func (f *fakeEngine) Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error) {
+func (f *fakeEngine) Fork(
+	ctx context.Context, namespace, execution string, req host.ForkRequest,
+) (*journal.Execution, error) {
 	return f.fork(ctx, namespace, execution, req)
 }
 
-func (f *fakeEngine) Check(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error {
+func (f fakeDeployments) Check(
+	ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error,
+) error {
 	return f.check(ctx, req, report)
 }
 
@@ -266,7 +305,9 @@ func setupWith(t *testing.T, memory grpcserver.RequestMemory) *testBundle {
 func setupConfig(t *testing.T, cfg grpcserver.Config) *testBundle {
 	t.Helper()
 	b := &testBundle{engine: &fakeEngine{}, registry: prometheus.NewRegistry()}
-	cfg.Engine, cfg.Registerer, cfg.MaxModuleSize, cfg.Logger = b.engine, b.registry, maxModule, slog.New(slog.DiscardHandler)
+	cfg.Engine, cfg.Registerer, cfg.MaxModuleSize, cfg.Logger = b.engine.rooms(), b.registry, maxModule, slog.New(
+		slog.DiscardHandler,
+	)
 	var err error
 	b.server, err = grpcserver.New(cfg)
 	require.NoError(t, err)
@@ -278,7 +319,9 @@ func setupConfig(t *testing.T, cfg grpcserver.Config) *testBundle {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.dial(ctx) }))
 	require.NoError(t, err)
-	b.modules, b.workflows, b.deferreds = crusterv1.NewModuleServiceClient(b.conn), crusterv1.NewWorkflowServiceClient(b.conn), crusterv1.NewDeferredServiceClient(b.conn)
+	b.modules, b.workflows, b.deferreds = crusterv1.NewModuleServiceClient(
+		b.conn,
+	), crusterv1.NewWorkflowServiceClient(b.conn), crusterv1.NewDeferredServiceClient(b.conn)
 	t.Cleanup(func() {
 		require.NoError(t, b.conn.Close())
 		b.server.Shutdown(context.Background())
@@ -288,7 +331,9 @@ func setupConfig(t *testing.T, cfg grpcserver.Config) *testBundle {
 }
 
 // detailsOf takes a failed call apart.
-func detailsOf(t *testing.T, err error) (st *status.Status, info *errdetails.ErrorInfo, wire *crusterv1.Error, retry *errdetails.RetryInfo) {
+func detailsOf(
+	t *testing.T, err error,
+) (st *status.Status, info *errdetails.ErrorInfo, wire *crusterv1.Error, retry *errdetails.RetryInfo) {
 	t.Helper()
 	require.Error(t, err)
 	st = status.Convert(err)
@@ -310,7 +355,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 	_, err := grpcserver.New(grpcserver.Config{})
 	require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err))
-	_, err = grpcserver.New(grpcserver.Config{Engine: &fakeEngine{}, MaxModuleSize: -1})
+	_, err = grpcserver.New(grpcserver.Config{Engine: (&fakeEngine{}).rooms(), MaxModuleSize: -1})
 	require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err))
 }
 
@@ -398,7 +443,9 @@ func TestOversizedRequestIsRefused(t *testing.T) {
 	b := setup(t)
 
 	_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{
-		Execution: "a/B/c", Name: "d", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: make([]byte, abi.MaxBody+1)}},
+		Execution: "a/B/c",
+		Name:      "d",
+		Value:     &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: make([]byte, abi.MaxBody+1)}},
 	})
 	st, _, wire, _ := detailsOf(t, err)
 	require.Equal(t, codes.InvalidArgument, st.Code())

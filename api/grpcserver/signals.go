@@ -13,24 +13,16 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// signalEngine is the part of an engine that signals use.
-type signalEngine interface {
-	// Signal answers when the signal is durable.
-	Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error
-	// SignalWithStart starts the execution if it is not there, in the same commit.
-	SignalWithStart(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (exec *journal.Execution, existed bool, err error)
-	// WorkflowOf returns the declaration of an execution's workflow in its module.
-	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
-}
-
 func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
-	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.engine.WorkflowOf(ctx, ns, req.GetExecution()) })
+	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) {
+		return w.engine.Observer.WorkflowOf(ctx, ns, req.GetExecution())
+	})
 	if err == nil {
-		err = w.engine.Signal(ctx, ns, req.GetExecution(), signal)
+		err = w.engine.Executions.Signal(ctx, ns, req.GetExecution(), signal)
 	}
 	if err != nil {
 		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
@@ -38,7 +30,9 @@ func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalReque
 	return &crusterv1.SignalResponse{}, nil
 }
 
-func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+func (w *workflowService) SignalWithStart(
+	ctx context.Context, req *crusterv1.SignalWithStartRequest,
+) (*crusterv1.SignalWithStartResponse, error) {
 	start := req.GetStart()
 	as, err := convert.AnswerEncoding(req.GetEncoding(), start.GetInput())
 	if err != nil {
@@ -48,13 +42,19 @@ func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.Si
 	if err != nil {
 		return nil, err
 	}
-	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.workflowInfo(ctx, ns, start.GetWorkflow()) })
+	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) {
+		return w.workflowInfo(ctx, ns, start.GetWorkflow())
+	})
 	if err != nil {
 		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
 	}
-	exec, existed, err := w.start(ctx, start, func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
-		return w.engine.SignalWithStart(ctx, start, signal)
-	})
+	exec, existed, err := w.start(
+		ctx,
+		start,
+		func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
+			return w.engine.Launcher.SignalWithStart(ctx, start, signal)
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,9 @@ func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.Si
 }
 
 // decodeSignal reads a signal of a workflow.
-func decodeSignal(opts *crusterv1.SignalOptions, workflow func() (*abi.WorkflowInfo, error)) (req host.SignalRequest, err error) {
+func decodeSignal(
+	opts *crusterv1.SignalOptions, workflow func() (*abi.WorkflowInfo, error),
+) (req host.SignalRequest, err error) {
 	if err := abi.CheckName("signal", opts.GetName()); err != nil {
 		return req, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}

@@ -17,7 +17,10 @@ import (
 )
 
 func payable(context.Context, string, string) (*abi.WorkflowInfo, error) {
-	return &abi.WorkflowInfo{Name: "Buy", Signals: []abi.SignalInfo{{Name: "paid", Value: &abi.Schema{Type: abi.TypeFloat}}, {Name: "poked"}}}, nil
+	return &abi.WorkflowInfo{
+		Name:    "Buy",
+		Signals: []abi.SignalInfo{{Name: "paid", Value: &abi.Schema{Type: abi.TypeFloat}}, {Name: "poked"}},
+	}, nil
 }
 
 func TestSignalsAreSent(t *testing.T) {
@@ -36,7 +39,10 @@ func TestSignalsAreSent(t *testing.T) {
 		return err
 	}
 	require.NoError(t, send(&crusterv1.SignalOptions{Name: "paid", Value: jsonPayload("3"), RequestId: "r"}))
-	require.Equal(t, host.SignalRequest{Name: "paid", Value: abi.MustMarshal(3.0), RequestID: "r"}, got, "JSON by the type of the signal")
+	require.Equal(
+		t, host.SignalRequest{Name: "paid", Value: abi.MustMarshal(3.0), RequestID: "r"}, got,
+		"JSON by the type of the signal",
+	)
 	require.NoError(t, send(&crusterv1.SignalOptions{Name: "paid", Value: packedPayload(4)}))
 	require.Equal(t, abi.MustMarshal(4), got.Value)
 	require.NoError(t, send(&crusterv1.SignalOptions{Name: "poked"}))
@@ -63,17 +69,37 @@ func TestSignalsMayStart(t *testing.T) {
 		info.Manifest.Workflows[0].Signals = declared.Signals
 		return info, err
 	}
-	b.engine.withStart = func(_ context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error) {
-		require.Equal(t, host.StartRequest{Namespace: "default", Workflow: "shop/Buy", Input: abi.MustMarshal(map[string]any{"price": 1.0}), Key: "k", KeyMode: abi.KeyRaw}, start)
+	b.engine.withStart = func(
+		_ context.Context, start host.StartRequest, signal host.SignalRequest,
+	) (*journal.Execution, bool, error) {
+		require.Equal(
+			t,
+			host.StartRequest{
+				Namespace: "default",
+				Workflow:  "shop/Buy",
+				Input:     abi.MustMarshal(map[string]any{"price": 1.0}),
+				Key:       "k",
+				KeyMode:   abi.KeyRaw,
+			},
+			start,
+		)
 		require.Equal(t, host.SignalRequest{Name: "paid", Value: abi.MustMarshal(3.0)}, signal)
 		return completed("done"), true, nil
 	}
-	start := &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"price":1}`), Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"}}
-	resp, err := b.workflows.SignalWithStart(t.Context(), &crusterv1.SignalWithStartRequest{Start: start, Signal: &crusterv1.SignalOptions{Name: "paid", Value: jsonPayload("3")}})
+	start := &crusterv1.StartOptions{
+		Workflow:    "shop/Buy",
+		Input:       jsonPayload(`{"price":1}`),
+		Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"},
+	}
+	resp, err := b.workflows.SignalWithStart(t.Context(), &crusterv1.SignalWithStartRequest{
+		Start: start, Signal: &crusterv1.SignalOptions{Name: "paid", Value: jsonPayload("3")},
+	})
 	require.NoError(t, err)
 	require.True(t, resp.GetExisted())
 	require.Equal(t, "shop/Buy/k", resp.GetExecution().GetName())
 
-	_, err = b.workflows.SignalWithStart(t.Context(), &crusterv1.SignalWithStartRequest{Start: start, Signal: &crusterv1.SignalOptions{Name: "paid", Value: jsonPayload(`"x"`)}})
+	_, err = b.workflows.SignalWithStart(t.Context(), &crusterv1.SignalWithStartRequest{
+		Start: start, Signal: &crusterv1.SignalOptions{Name: "paid", Value: jsonPayload(`"x"`)},
+	})
 	require.ErrorContains(t, err, "the value of signal paid")
 }

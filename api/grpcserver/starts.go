@@ -18,7 +18,9 @@ import (
 type starter func(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 
 // start decodes the request as its workflow wants it and starts it.
-func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOptions, by starter) (*journal.Execution, bool, error) {
+func (w *workflowService) start(
+	ctx context.Context, opts *crusterv1.StartOptions, by starter,
+) (*journal.Execution, bool, error) {
 	ns, err := convert.Namespace(opts.GetNamespace())
 	if err != nil {
 		return nil, false, err
@@ -32,7 +34,12 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 		return nil, false, explainMisfit(opts, err)
 	}
 	req := host.StartRequest{
-		Namespace: ns, Workflow: opts.GetWorkflow(), Input: input, KeyMode: abi.KeyDerived, IfFinished: ifFinished, RequestID: opts.GetRequestId(),
+		Namespace:  ns,
+		Workflow:   opts.GetWorkflow(),
+		Input:      input,
+		KeyMode:    abi.KeyDerived,
+		IfFinished: ifFinished,
+		RequestID:  opts.GetRequestId(),
 	}
 	switch k := opts.GetIdempotency().(type) {
 	case *crusterv1.StartOptions_Key:
@@ -44,9 +51,8 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	return exec, existed, explainMisfit(opts, err)
 }
 
-// explainMisfit adds to the error of an input that does not fit which workflow it
-// was for, and how to look up its type: the schema knows only the place within the
-// value.
+// explainMisfit adds to the error of an input that does not fit which workflow it was for, and how to look up its type:
+// the schema knows only the place within the value.
 func explainMisfit(opts *crusterv1.StartOptions, err error) error {
 	if opts.GetInput() == nil {
 		return explainInputOf(opts.GetWorkflow(), "%.150s needs an input (%s)", err)
@@ -61,7 +67,9 @@ func explainInputOf(workflow, words string, err error) error {
 		return err
 	}
 	deployment, _, _ := strings.Cut(workflow, "/")
-	about := withHint(misfit, fmt.Sprintf("'cruster-host module describe %.63s' shows the type of the request.", deployment))
+	about := withHint(
+		misfit, fmt.Sprintf("'cruster-host module describe %.63s' shows the type of the request.", deployment),
+	)
 	about.Message = fmt.Sprintf(words, workflow, misfit.Message)
 	return about
 }
@@ -75,7 +83,9 @@ func withHint(misfit *abi.Error, hint string) *abi.Error {
 }
 
 // decodeInput returns the request as msgpack; nil if there is none.
-func (w *workflowService) decodeInput(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
+func (w *workflowService) decodeInput(
+	ctx context.Context, namespace string, opts *crusterv1.StartOptions,
+) ([]byte, error) {
 	return convert.DecodeTyped(opts.GetInput(), func() (*abi.Schema, error) {
 		info, err := w.workflowInfo(ctx, namespace, opts.GetWorkflow())
 		if err != nil {
@@ -91,7 +101,7 @@ func (w *workflowService) workflowInfo(ctx context.Context, namespace, workflow 
 	if !ok || deployment == "" || name == "" {
 		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "%.80q is not a valid name of a workflow", workflow)
 	}
-	info, err := w.engine.Deployment(ctx, namespace, deployment)
+	info, err := w.engine.Deployments.Describe(ctx, namespace, deployment)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,9 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 		return completed(map[string]any{"paid": 5.0}), true, nil
 	}
 
-	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"price":5}`)}})
+	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"price":5}`)},
+	})
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal(map[string]any{"price": 5.0}), got.Input)
 	require.Equal(t, "default", got.Namespace)
@@ -33,8 +35,7 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 	require.JSONEq(t, `{"paid":5.0}`, resp.GetExecution().GetResult().GetJson())
 }
 
-// recordStarts answers every start with a finished execution, and returns where it
-// keeps the last request.
+// recordStarts answers every start with a finished execution, and returns where it keeps the last request.
 func recordStarts(b *testBundle) *host.StartRequest {
 	got := new(host.StartRequest)
 	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
@@ -50,7 +51,9 @@ func TestExecuteWithoutAnInput(t *testing.T) {
 	got := recordStarts(b)
 	for _, nothing := range []*crusterv1.Payload{nil, {}} {
 		got.Input = []byte("something")
-		_, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: nothing}})
+		_, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
+			Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: nothing},
+		})
 		require.NoError(t, err)
 		require.Nil(t, got.Input)
 	}
@@ -61,14 +64,20 @@ func TestExecuteAnswersInTheFormOfTheRequest(t *testing.T) {
 	b := setup(t)
 	got := recordStarts(b)
 
-	start := &crusterv1.StartOptions{Workflow: "shop/Buy", Input: packedPayload(map[string]any{"price": 1.5}), Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"}}
+	start := &crusterv1.StartOptions{
+		Workflow:    "shop/Buy",
+		Input:       packedPayload(map[string]any{"price": 1.5}),
+		Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"},
+	}
 	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: start})
 	require.NoError(t, err)
 	require.Equal(t, abi.KeyRaw, got.KeyMode)
 	require.Equal(t, "k", got.Key)
 	require.Equal(t, []byte{1}, resp.GetExecution().GetResult().GetMsgpack())
 
-	resp, err = b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: start, Encoding: crusterv1.Encoding_ENCODING_JSON})
+	resp, err = b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
+		Start: start, Encoding: crusterv1.Encoding_ENCODING_JSON,
+	})
 	require.NoError(t, err)
 	require.Equal(t, "1", resp.GetExecution().GetResult().GetJson())
 }

@@ -9,12 +9,6 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// updateEngine is the part of an engine that updates use.
-type updateEngine interface {
-	// Update returns the workflow's answer, once it is durable.
-	Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
-}
-
 func (w *workflowService) Update(ctx context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
 	value, failure, err := w.ask(ctx, req, asking{
 		kind: "update",
@@ -26,7 +20,9 @@ func (w *workflowService) Update(ctx context.Context, req *crusterv1.UpdateReque
 			return update.Input, nil
 		},
 		send: func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error) {
-			return w.engine.Update(ctx, namespace, req.GetExecution(), host.UpdateRequest{Name: req.GetName(), Input: input, RequestID: req.GetRequestId()})
+			return w.engine.Executions.Update(ctx, namespace, req.GetExecution(), host.UpdateRequest{
+				Name: req.GetName(), Input: input, RequestID: req.GetRequestId(),
+			})
 		},
 	})
 	switch {

@@ -16,9 +16,14 @@ func TestUpdatesAreAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.workflowOf = func(context.Context, string, string) (*abi.WorkflowInfo, error) {
-		return &abi.WorkflowInfo{Name: "Buy", Updates: []abi.UpdateInfo{{Name: "add", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "stop"}}}, nil
+		return &abi.WorkflowInfo{
+			Name:    "Buy",
+			Updates: []abi.UpdateInfo{{Name: "add", Input: &abi.Schema{Type: abi.TypeFloat}}, {Name: "stop"}},
+		}, nil
 	}
-	b.engine.update = func(_ context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error) {
+	b.engine.update = func(
+		_ context.Context, namespace, execution string, req host.UpdateRequest,
+	) (abi.Outcome, error) {
 		require.Equal(t, "default", namespace)
 		require.Equal(t, "shop/Buy/k", execution)
 		require.Equal(t, "r", req.RequestID)
@@ -31,7 +36,11 @@ func TestUpdatesAreAnswered(t *testing.T) {
 	}
 	send := func(name string, input *crusterv1.Payload) (*crusterv1.UpdateResponse, error) {
 		return b.workflows.Update(t.Context(), &crusterv1.UpdateRequest{
-			Execution: "shop/Buy/k", Name: name, Input: input, RequestId: "r", Encoding: crusterv1.Encoding_ENCODING_JSON,
+			Execution: "shop/Buy/k",
+			Name:      name,
+			Input:     input,
+			RequestId: "r",
+			Encoding:  crusterv1.Encoding_ENCODING_JSON,
 		})
 	}
 	resp, err := send("add", jsonPayload("2"))

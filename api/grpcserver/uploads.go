@@ -21,8 +21,8 @@ const (
 	// may take.
 	maxMessages    = 2
 	messageTimeout = time.Minute
-	// uploadTimeout is how long a module may take to arrive, and stallTimeout how
-	// long its next piece may, so that callers who stall give their place to others.
+	// uploadTimeout is how long a module may take to arrive, and stallTimeout how long its next piece may, so that
+	// callers who stall give their place to others.
 	uploadTimeout = 5 * time.Minute
 	stallTimeout  = 20 * time.Second
 )
@@ -37,7 +37,9 @@ type uploads struct {
 }
 
 func newUploads(clock clockwork.Clock, maxSize int64, places int, memory func() host.Permit) *uploads {
-	return &uploads{clock: clock, maxSize: maxSize, memory: memory, slots: make(chan struct{}, places), stall: stallTimeout}
+	return &uploads{
+		clock: clock, maxSize: maxSize, memory: memory, slots: make(chan struct{}, places), stall: stallTimeout,
+	}
 }
 
 // enter waits for a place among the uploads. The upload takes its memory out of the permit, which
@@ -58,8 +60,8 @@ func (u *uploads) enter(ctx context.Context) (memory host.Permit, leave func(), 
 // firstPiece is how much memory an upload has at least.
 const firstPiece = 64 << 10
 
-// add appends a piece to a binary. The memory for it is admitted before it is taken; twice
-// as much as before, as append would.
+// add appends a piece to a binary. The memory for it is admitted before it is taken; twice as much as before, as append
+// would.
 func add(binary, piece []byte, memory host.Permit) ([]byte, error) {
 	if need := len(binary) + len(piece); need > cap(binary) {
 		larger := max(need, 2*cap(binary), firstPiece)
@@ -80,7 +82,8 @@ func admit(memory host.Permit, bytes int) error {
 		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the upload")
 	default:
 		return abi.Errorf(abi.CodeModuleTooLarge, "the upload takes more memory than the host has for uploads").
-			WithHint("Leave debug information out (Go: -ldflags='-s -w', Rust: strip = true), or start the host with a larger --memory.")
+			WithHint("Leave debug information out (Go: -ldflags='-s -w', Rust: strip = true), or start the host with " +
+				"a larger --memory.")
 	}
 }
 
@@ -95,7 +98,9 @@ type uploadStream[Part any] interface{ Recv() (Part, error) }
 
 // receive collects an upload. The stream's own reads cannot be given up, so they happen beside:
 // when the time has passed, returning ends the stream and the read.
-func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, memory host.Permit, stream uploadStream[Part]) (*Meta, []byte, error) {
+func receive[Meta any, Part uploadPart[Meta]](
+	ctx context.Context, u *uploads, memory host.Permit, stream uploadStream[Part],
+) (*Meta, []byte, error) {
 	type upload struct {
 		meta   *Meta
 		binary []byte
@@ -115,7 +120,9 @@ func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, m
 		done <- upload{meta, binary, err}
 	}()
 	late := func(limit time.Duration) error {
-		return abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", limit).WithHint("Push again over a faster connection.")
+		return abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", limit).WithHint(
+			"Push again over a faster connection.",
+		)
 	}
 	select {
 	case got := <-done:
@@ -128,7 +135,9 @@ func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, m
 }
 
 // collect reads the pieces of an upload; progress is called after each.
-func collect[Meta any, Part uploadPart[Meta]](u *uploads, memory host.Permit, stream uploadStream[Part], progress func()) (*Meta, []byte, error) {
+func collect[Meta any, Part uploadPart[Meta]](
+	u *uploads, memory host.Permit, stream uploadStream[Part], progress func(),
+) (*Meta, []byte, error) {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
@@ -159,8 +168,7 @@ func collect[Meta any, Part uploadPart[Meta]](u *uploads, memory host.Permit, st
 	}
 }
 
-// receiveMessage reads an upload that is one message. As in receive, a read that takes too
-// long ends with the stream.
+// receiveMessage reads an upload that is one message. As in receive, a read that takes too long ends with the stream.
 func receiveMessage(u *uploads, stream grpc.ServerStream) (*crusterv1.PushRequest, error) {
 	req, done := new(crusterv1.PushRequest), make(chan error, 1)
 	go func() { done <- stream.RecvMsg(req) }()
@@ -173,7 +181,9 @@ func receiveMessage(u *uploads, stream grpc.ServerStream) (*crusterv1.PushReques
 			return nil, err
 		}
 	case <-late:
-		return nil, abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", messageTimeout).WithHint("Push it in pieces with PushStream, or over a faster connection.")
+		return nil, abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", messageTimeout).WithHint(
+			"Push it in pieces with PushStream, or over a faster connection.",
+		)
 	}
 	if int64(len(req.GetBinary())) > u.maxSize {
 		return nil, u.tooLarge()

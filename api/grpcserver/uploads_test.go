@@ -35,7 +35,9 @@ func (d *drip) Recv() (*crusterv1.PushStreamRequest, error) {
 		return nil, d.ctx.Err()
 	}
 	if d.sent++; d.sent == 1 {
-		return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: &crusterv1.PushMetadata{Name: "m"}}}, nil
+		return &crusterv1.PushStreamRequest{
+			Part: &crusterv1.PushStreamRequest_Metadata{Metadata: &crusterv1.PushMetadata{Name: "m"}},
+		}, nil
 	}
 	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: []byte("x")}}, nil
 }
@@ -52,7 +54,11 @@ func TestUploadsThatStall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &moduleService{uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads, func() host.Permit { return budget.New(1 << 30).Empty() })}
+				m := &moduleService{
+					uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads, func() host.Permit {
+						return budget.New(1 << 30).Empty()
+					}),
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				begin := time.Now()
 				err := m.PushStream(&drip{ctx: ctx, every: c.every})
@@ -84,7 +90,7 @@ func (m *message) RecvMsg(into any) error {
 
 // busy is an engine that deploys modules when it is told to go on.
 type busy struct {
-	deploymentEngine
+	Deployments
 	proceed chan struct{}
 }
 
@@ -100,8 +106,10 @@ func TestMessagesAreReadOnePlaceAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
 		m := &moduleService{
-			engine:   busy{proceed: proceed},
-			messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit { return budget.New(1 << 30).Empty() }),
+			engine: &Engine{Deployments: busy{proceed: proceed}},
+			messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit {
+				return budget.New(1 << 30).Empty()
+			}),
 		}
 		var pushes [maxMessages + 10]message
 		read := func() (n int) {
@@ -133,7 +141,11 @@ func TestMessagesAreReadOnePlaceAtATime(t *testing.T) {
 func TestMessagesThatStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &moduleService{messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit { return budget.New(1 << 30).Empty() })}
+		m := &moduleService{
+			messages: newUploads(clockwork.NewRealClock(), 1<<20, maxMessages, func() host.Permit {
+				return budget.New(1 << 30).Empty()
+			}),
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		err := m.pushMessage(&silent{ctx: ctx})

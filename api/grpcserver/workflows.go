@@ -11,42 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// executionEngine is the part of an engine that the workflow service uses.
-type executionEngine interface {
-	followEngine
-	publishedEngine
-	queryEngine
-	runEngine
-	signalEngine
-	updateEngine
-	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
-	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
-	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
-	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
-	// Poll, like all that answer with an execution, answers with its brief row.
-	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
-	// Whole is the row with its input and its value.
-	Whole(ctx context.Context, exec *journal.Execution) (*journal.Execution, error)
-	// Deferred returns the settled value of a deferred.
-	Deferred(ctx context.Context, of journal.Receiver, s *journal.Settlement) (*journal.Deferred, error)
-	List(ctx context.Context, f journal.Filter) (journal.Page, error)
-	Interrupt(ctx context.Context, namespace, execution, reason string) error
-	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
-	Terminate(ctx context.Context, namespace, execution, reason string) error
-	Resume(ctx context.Context, namespace, execution string) error
-	// Fail ends a paused execution for good.
-	Fail(ctx context.Context, namespace, execution, reason string) error
-	// Move has an open execution go on with another module, if that fits.
-	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
-	// RequireWorkflow refuses a workflow or deployment that there is not.
-	RequireWorkflow(ctx context.Context, namespace, workflow string) error
-	// Fork starts a new run from a beginning of the journal of an execution.
-	Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
-}
-
 type workflowService struct {
 	crusterv1.UnimplementedWorkflowServiceServer
-	engine   executionEngine
+	engine   *Engine
 	lifetime *lifetime
 }
 
@@ -57,7 +24,7 @@ func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest
 	if err != nil {
 		return nil, err
 	}
-	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.StartWorkflow)
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.Launcher.Start)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +35,16 @@ func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest
 	return &crusterv1.StartResponse{Execution: p, Existed: existed}, nil
 }
 
-func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+func (w *workflowService) Execute(
+	ctx context.Context, req *crusterv1.ExecuteRequest,
+) (*crusterv1.ExecuteResponse, error) {
 	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := w.waiting(ctx)
 	defer cancel()
-	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.ExecuteWorkflow)
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.Launcher.Execute)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +60,7 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 	if err != nil {
 		return nil, err
 	}
-	exec, err := w.engine.PollRun(ctx, ns, req.GetExecution(), req.GetRunId())
+	exec, err := w.engine.Observer.PollRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +87,11 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 	return &crusterv1.WaitResponse{Execution: p}, nil
 }
 
-// wait is Engine.WaitRun, cut short when the server is to stop.
+// wait is Observer.WaitRun, cut short when the server is to stop.
 func (w *workflowService) wait(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
 	ctx, cancel := w.waiting(ctx)
 	defer cancel()
-	return w.engine.WaitRun(ctx, namespace, execution, run)
+	return w.engine.Observer.WaitRun(ctx, namespace, execution, run)
 }
 
 // waiting derives the context of a call that waits for an execution: it ends when the server is to
@@ -136,15 +105,21 @@ func (w *workflowService) waiting(ctx context.Context) (context.Context, context
 	}
 }
 
-// answer is an execution as its caller is sent it. A large result is paid for before it is read: thousands may wait for the same.
-func (w *workflowService) answer(ctx context.Context, exec *journal.Execution, as crusterv1.Encoding) (*crusterv1.Execution, error) {
+// answer is an execution as its caller is sent it. A large result is paid for before it is read: thousands may wait for
+// the same.
+func (w *workflowService) answer(
+	ctx context.Context, exec *journal.Execution, as crusterv1.Encoding,
+) (*crusterv1.Execution, error) {
 	if left := exec.LeftOut; left.Value > 0 {
 		if err := arrivalOf(ctx).admitAnswer(ctx, int64(left.Input+pageCopies*left.Value)); err != nil {
 			return nil, err
 		}
-		whole, err := w.engine.Whole(ctx, exec)
+		whole, err := w.engine.Observer.Whole(ctx, exec)
 		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
-			return nil, abi.Errorf(abi.CodeExecutionNotFound, "%s is %s; it was deleted, or started over, before its result could be read", exec.Name(), exec.State)
+			return nil, abi.Errorf(
+				abi.CodeExecutionNotFound, "%s is %s; it was deleted, or started over, before its result could be read",
+				exec.Name(), exec.State,
+			)
 		}
 		if err != nil {
 			return nil, err
@@ -169,7 +144,9 @@ func checkLookup(req lookupRequest) (namespace string, as crusterv1.Encoding, er
 	return namespace, as, err
 }
 
-func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+func (w *workflowService) Describe(
+	ctx context.Context, req *crusterv1.DescribeRequest,
+) (*crusterv1.DescribeResponse, error) {
 	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
@@ -177,7 +154,7 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	if err := arrivalOf(ctx).admitAnswer(ctx, pageCopies*maxMessage); err != nil {
 		return nil, err
 	}
-	d, err := w.engine.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())
+	d, err := w.engine.Observer.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -201,9 +178,12 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	return resp, w.describeDeferreds(ctx, d, as, resp, room)
 }
 
-// describeDeferreds adds the settled deferreds that there is room for: first all without
-// their values, then values from the first on until one does not fit.
-func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.DescribeResponse, room journal.Room) error {
+// describeDeferreds adds the settled deferreds that there is room for: first all without their values, then values from
+// the first on until one does not fit.
+func (w *workflowService) describeDeferreds(
+	ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.DescribeResponse,
+	room journal.Room,
+) error {
 	for i := range d.Deferreds {
 		if p := convert.OmittedDeferred(&d.Deferreds[i]); room.Take(sizeInList(p)) {
 			resp.Deferreds = append(resp.Deferreds, p)
@@ -215,7 +195,7 @@ func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Descrip
 		if _, left := room.Left(); s.Bytes >= left {
 			break
 		}
-		settled, err := w.engine.Deferred(ctx, d.Settlements(), s)
+		settled, err := w.engine.Observer.Deferred(ctx, d.Settlements(), s)
 		if err != nil {
 			return err
 		}
@@ -231,17 +211,19 @@ func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Descrip
 	return nil
 }
 
-func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+func (w *workflowService) Interrupt(
+	ctx context.Context, req *crusterv1.InterruptRequest,
+) (*crusterv1.InterruptResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
-	interrupt := w.engine.Interrupt
+	interrupt := w.engine.Executions.Interrupt
 	switch {
 	case req.GetTerminate():
-		interrupt = w.engine.Terminate
+		interrupt = w.engine.Executions.Terminate
 	case req.GetResume():
-		interrupt = w.engine.ResumeToStop
+		interrupt = w.engine.Executions.ResumeToStop
 	}
 	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
@@ -254,7 +236,7 @@ func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeReque
 	if err != nil {
 		return nil, err
 	}
-	if err := w.engine.Resume(ctx, ns, req.GetExecution()); err != nil {
+	if err := w.engine.Executions.Resume(ctx, ns, req.GetExecution()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.ResumeResponse{}, nil
@@ -265,7 +247,7 @@ func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := w.engine.Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+	if err := w.engine.Executions.Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.FailResponse{}, nil

@@ -31,19 +31,35 @@ func packedPayload(v any) *crusterv1.Payload {
 // shop is a deployment with one workflow whose request has a float.
 func shop(context.Context, string, string) (*host.DeploymentInfo, error) {
 	return &host.DeploymentInfo{
-		Deployment: journal.Deployment{Namespace: "default", Name: "shop", Digest: "abc", Version: 2, Config: map[string]string{"TOKEN": "secret"}, UpdatedAt: 1},
-		Imports:    []string{"cruster.sleep"},
+		Deployment: journal.Deployment{
+			Namespace: "default",
+			Name:      "shop",
+			Digest:    "abc",
+			Version:   2,
+			Config:    map[string]string{"TOKEN": "secret"},
+			UpdatedAt: 1,
+		},
+		Imports: []string{"cruster.sleep"},
 		Manifest: &abi.Manifest{SDK: "go/0.1.0", Workflows: []abi.WorkflowInfo{{
 			Name: "Buy", Key: abi.KeyFromRequest,
-			Input: &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "price", Required: true, Schema: &abi.Schema{Type: abi.TypeFloat}}}},
+			Input: &abi.Schema{
+				Type:   abi.TypeStruct,
+				Fields: []abi.Field{{Name: "price", Required: true, Schema: &abi.Schema{Type: abi.TypeFloat}}},
+			},
 		}}, Activities: []abi.ActivityInfo{{Name: "pay", Timeout: int64(time.Second)}}},
 	}, nil
 }
 
 func completed(value any) *journal.Execution {
 	return &journal.Execution{
-		ID: journal.IDOf("default", "shop/Buy", "k"), Namespace: "default", Workflow: "shop/Buy", Key: "k", State: journal.Completed,
-		Value: abi.MustMarshal(value), CreatedAt: 1, FinishedAt: 2,
+		ID:         journal.IDOf("default", "shop/Buy", "k"),
+		Namespace:  "default",
+		Workflow:   "shop/Buy",
+		Key:        "k",
+		State:      journal.Completed,
+		Value:      abi.MustMarshal(value),
+		CreatedAt:  1,
+		FinishedAt: 2,
 	}
 }
 
@@ -51,19 +67,27 @@ func TestAFailedWorkflowIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.engine.start = func(context.Context, host.StartRequest) (*journal.Execution, bool, error) {
-		return &journal.Execution{Namespace: "default", Workflow: "shop/Buy", Key: "k", State: journal.Running}, false, nil
+		return &journal.Execution{
+			Namespace: "default", Workflow: "shop/Buy", Key: "k", State: journal.Running,
+		}, false, nil
 	}
 	b.engine.wait = func(_ context.Context, namespace, execution string) (*journal.Execution, error) {
 		require.Equal(t, "shop/Buy/k", execution)
 		e := abi.Errorf(abi.CodeWorkflowFailed, "no money \xff")
 		e.Type, e.Details = "broke", abi.MustMarshal(7)
-		return &journal.Execution{Namespace: namespace, Workflow: "shop/Buy", Key: "k", State: journal.Failed, Error: e}, nil
+		return &journal.Execution{
+			Namespace: namespace, Workflow: "shop/Buy", Key: "k", State: journal.Failed, Error: e,
+		}, nil
 	}
 
-	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy"}})
+	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{
+		Start: &crusterv1.StartOptions{Workflow: "shop/Buy"},
+	})
 	require.NoError(t, err)
 	require.Equal(t, crusterv1.State_STATE_FAILED, resp.GetExecution().GetState())
-	require.Equal(t, "no money \uFFFD", resp.GetExecution().GetError().GetMessage(), "text of a module need not be UTF-8")
+	require.Equal(
+		t, "no money \uFFFD", resp.GetExecution().GetError().GetMessage(), "text of a module need not be UTF-8",
+	)
 	require.Equal(t, "broke", resp.GetExecution().GetError().GetType())
 	require.Equal(t, []byte{7}, resp.GetExecution().GetError().GetDetails())
 }
@@ -85,9 +109,16 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 		{"UnknownField", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)})
 		}, abi.CodeBadInput, `the input of shop/Buy: unknown field "prize"; did you mean "price"?`},
-		{"BadJSON", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{`)}) }, abi.CodeBadInput, "ends early"},
+		{
+			"BadJSON",
+			func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{`)}) },
+			abi.CodeBadInput, "ends early",
+		},
 		{"BadMsgpack", func() error {
-			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}}})
+			return start(&crusterv1.StartOptions{
+				Workflow: "shop/Buy",
+				Input:    &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}},
+			})
 		}, abi.CodeBadInput, "malformed"},
 		{"UnknownWorkflow", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/By", Input: jsonPayload(`{}`)})
@@ -95,7 +126,11 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 		{"NoWorkflow", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop", Input: jsonPayload(`{}`)})
 		}, abi.CodeUnknownWorkflow, "is not a valid name of a workflow"},
-		{"Namespace", func() error { return start(&crusterv1.StartOptions{Namespace: "No Such", Workflow: "shop/Buy"}) }, abi.CodeBadRequest, "namespace"},
+		{
+			"Namespace",
+			func() error { return start(&crusterv1.StartOptions{Namespace: "No Such", Workflow: "shop/Buy"}) },
+			abi.CodeBadRequest, "namespace",
+		},
 		{"Execution", func() error {
 			_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy"})
 			return err
@@ -173,10 +208,19 @@ func TestDescribeTellsEverything(t *testing.T) {
 	since := time.Unix(100, 0).UTC()
 	b.engine.describe = func(context.Context, string, string) (*host.Description, error) {
 		exec := completed("x")
-		exec.Input, exec.Interrupt, exec.Parent = abi.MustMarshal(map[string]any{"a": 1}), &journal.Interrupt{At: 5, Reason: "why"}, journal.Caller{ID: journal.ID{1}}
+		exec.Input, exec.Interrupt, exec.Parent = abi.MustMarshal(map[string]any{"a": 1}), &journal.Interrupt{
+			At: 5, Reason: "why",
+		}, journal.Caller{ID: journal.ID{1}}
 		return &host.Description{
 			Execution: *exec, Entries: 3, Resident: true,
-			Pending:   []host.PendingOp{{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: abi.Errorf(abi.CodeActivityFailed, "no")}},
+			Pending: []host.PendingOp{{
+				Number:    4,
+				Kind:      "activity",
+				Name:      "pay",
+				Since:     since,
+				Attempt:   2,
+				LastError: abi.Errorf(abi.CodeActivityFailed, "no"),
+			}},
 			Deferreds: []journal.Settlement{{Name: "d", At: 7, Bytes: 1}},
 		}, nil
 	}
@@ -196,8 +240,8 @@ func TestDescribeTellsEverything(t *testing.T) {
 	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
 }
 
-// TestLargeDescriptions describes executions that wait for very much, and that were sent
-// very much: the answer is never larger than clients take by default.
+// TestLargeDescriptions describes executions that wait for very much, and that were sent very much: the answer is never
+// larger than clients take by default.
 func TestLargeDescriptions(t *testing.T) {
 	t.Parallel()
 	many := func(n, bytes int) (settled []journal.Settlement) {
@@ -213,20 +257,30 @@ func TestLargeDescriptions(t *testing.T) {
 		deferreds []journal.Settlement
 		value     any
 	}{
-		"pending":          {pending: slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 2000)},
-		"large values":     {deferreds: many(400, 1<<20), value: make([]byte, 1<<20-5)},
-		"they grow":        {deferreds: many(400, 1<<20), value: make([]any, 1<<20-5)},
-		"many":             {deferreds: many(10_000, 401), value: strings.Repeat("x", 398)},
-		"many and pending": {pending: slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 900), deferreds: many(10_000, 401), value: strings.Repeat("x", 398)},
+		"pending":      {pending: slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 2000)},
+		"large values": {deferreds: many(400, 1<<20), value: make([]byte, 1<<20-5)},
+		"they grow":    {deferreds: many(400, 1<<20), value: make([]any, 1<<20-5)},
+		"many":         {deferreds: many(10_000, 401), value: strings.Repeat("x", 398)},
+		"many and pending": {
+			pending:   slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 900),
+			deferreds: many(10_000, 401),
+			value:     strings.Repeat("x", 398),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.engine.describe = func(context.Context, string, string) (*host.Description, error) {
-				return &host.Description{Execution: journal.Execution{State: journal.Running}, Pending: test.pending, Deferreds: test.deferreds}, nil
+				return &host.Description{
+					Execution: journal.Execution{State: journal.Running},
+					Pending:   test.pending,
+					Deferreds: test.deferreds,
+				}, nil
 			}
 			reads, value := 0, abi.MustMarshal(test.value)
-			b.engine.deferred = func(_ context.Context, _ journal.Receiver, s *journal.Settlement) (*journal.Deferred, error) {
+			b.engine.deferred = func(
+				_ context.Context, _ journal.Receiver, s *journal.Settlement,
+			) (*journal.Deferred, error) {
 				reads++
 				return &journal.Deferred{Name: s.Name, Value: value}, nil
 			}
@@ -257,7 +311,9 @@ func TestLargeDescriptions(t *testing.T) {
 func TestResultsThatJSONLacksAreTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.engine.poll = func(context.Context, string, string) (*journal.Execution, error) { return completed(math.Inf(1)), nil }
+	b.engine.poll = func(context.Context, string, string) (*journal.Execution, error) {
+		return completed(math.Inf(1)), nil
+	}
 
 	resp, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
@@ -276,7 +332,9 @@ func TestFailIsPassedOn(t *testing.T) {
 		return nil
 	}
 
-	_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Namespace: "acme", Execution: "a/B/c", Reason: "gone"})
+	_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{
+		Namespace: "acme", Execution: "a/B/c", Reason: "gone",
+	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"acme", "a/B/c", "gone"}, heard)
 	_, err = b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Execution: "a/B/c", Reason: "again"})

@@ -20,20 +20,20 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// MaxJSON bounds a JSON text, in bytes: the largest msgpack value, written with
-// escapes and in base64, fits.
+// MaxJSON bounds a JSON text, in bytes: the largest msgpack value, written with escapes and in base64, fits.
 const MaxJSON = 4 * abi.MaxBody
 
-// FromJSON converts one JSON text to canonical msgpack that fits the schema; a
-// nil schema takes every value. Errors are [abi.CodeBadInput] or
-// [abi.CodePayloadTooLarge].
+// FromJSON converts one JSON text to canonical msgpack that fits the schema; a nil schema takes every value. Errors are
+// [abi.CodeBadInput] or [abi.CodePayloadTooLarge].
 //
 // The conversion only adapts values that JSON cannot express (floats without a point, bytes,
 // times). The schema then checks the result, so that JSON and msgpack are refused with the same
 // words.
 func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 	if len(text) > MaxJSON {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a JSON text of %d bytes is over the limit of %d", len(text), MaxJSON)
+		return nil, abi.Errorf(
+			abi.CodePayloadTooLarge, "a JSON text of %d bytes is over the limit of %d", len(text), MaxJSON,
+		)
 	}
 	if !utf8.Valid(text) {
 		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is not valid UTF-8")
@@ -50,7 +50,9 @@ func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 		return nil, abi.Errorf(abi.CodeBadInput, "%v", err)
 	}
 	if len(out) > abi.MaxBody {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(out), abi.MaxBody)
+		return nil, abi.Errorf(
+			abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(out), abi.MaxBody,
+		)
 	}
 	return out, s.Check(out)
 }
@@ -103,13 +105,16 @@ func (c *converter) token() (json.Token, error) {
 	t, err := c.json.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		// The decoder takes a misspelt word at the end for an unfinished one.
-		if rest := bytes.Trim(c.source[c.json.InputOffset():], " \t\r\n,:"); len(rest) > 0 && !bytes.ContainsAny(rest[:1], `"[{`) {
+		if rest := bytes.Trim(c.source[c.json.InputOffset():], " \t\r\n,:"); len(rest) > 0 &&
+			!bytes.ContainsAny(rest[:1], `"[{`) {
 			return nil, abi.Errorf(abi.CodeBadInput, "%.40q is not JSON", rest).WithHint("%s", HintOnQuotes)
 		}
 		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text ends early, at byte %d", c.json.InputOffset())
 	}
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is malformed near byte %d: %v", c.json.InputOffset(), err).WithHint("%s", HintOnQuotes)
+		return nil, abi.Errorf(
+			abi.CodeBadInput, "the JSON text is malformed near byte %d: %v", c.json.InputOffset(), err,
+		).WithHint("%s", HintOnQuotes)
 	}
 	return t, nil
 }
@@ -156,8 +161,8 @@ func (c *converter) array(s *abi.Schema, depth int) error {
 	return err
 }
 
-// open writes the head of a collection whose size is known only when it ends;
-// the canonical form shortens it later. It returns where the size stands.
+// open writes the head of a collection whose size is known only when it ends; the canonical form shortens it later. It
+// returns where the size stands.
 func (c *converter) open(head byte) int {
 	c.out.Write([]byte{head, 0, 0, 0, 0})
 	return c.out.Len() - 4
@@ -216,8 +221,8 @@ func (c *converter) number(literal string, s *abi.Schema) error {
 	if err != nil {
 		return misfitf("%s is out of the range of a 64-bit float", clip(literal))
 	}
-	// 1e3 and 5.0 are integers where the type is an integer, as long as it is
-	// certain which: above 2^53 neighbours share a float.
+	// 1e3 and 5.0 are integers where the type is an integer, as long as it is certain which: above 2^53 neighbours
+	// share a float.
 	if s != nil && (s.Type == abi.TypeInt || s.Type == abi.TypeUint) && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
 		return c.enc.EncodeInt(int64(f))
 	}
@@ -243,8 +248,8 @@ func (c *converter) float(literal string, whole bool, bits int) error {
 	if err != nil {
 		return misfitf("%s is out of the range of a %d-bit float", clip(literal), bits)
 	}
-	// A user who writes an integer means that integer: it is refused if the float
-	// would be another. A decimal fraction is understood to be rounded.
+	// A user who writes an integer means that integer: it is refused if the float would be another. A decimal fraction
+	// is understood to be rounded.
 	if whole && strconv.FormatFloat(f, 'f', 0, 64) != literal && !isZero(literal) {
 		return misfitf("%s cannot be held exactly by a %d-bit float", clip(literal), bits)
 	}
@@ -256,8 +261,8 @@ func (c *converter) float(literal string, whole bool, bits int) error {
 
 func isZero(literal string) bool { return literal == "0" || literal == "-0" }
 
-// A misfit is a value that cannot be converted. Its path grows from the leaf
-// upwards, so that values that fit pay nothing for it.
+// A misfit is a value that cannot be converted. Its path grows from the leaf upwards, so that values that fit pay
+// nothing for it.
 type misfit struct{ path, message string }
 
 func misfitf(format string, args ...any) error {

@@ -41,9 +41,16 @@ func TestFromJSON(t *testing.T) {
 		{"TimeAsString", `"2026-01-31T12:00:00Z"`, nil, "2026-01-31T12:00:00Z"},
 		{"Nullable", `null`, &abi.Schema{Type: abi.TypeBytes, Nullable: true}, nil},
 		{"Deep", `{"b":[1,{"c":2}],"a":[]}`, nil, map[string]any{"a": []any{}, "b": []any{1, map[string]any{"c": 2}}}},
-		{"MapOfFloats", `{"x":1}`, &abi.Schema{Type: abi.TypeMap, Elem: typed(abi.TypeFloat)}, map[string]any{"x": 1.0}},
 		{
-			"Struct", `{"n":1,"l":[1]}`, structOf(abi.Field{Name: "l", Schema: &abi.Schema{Type: abi.TypeList, Elem: typed(abi.TypeFloat)}}, abi.Field{Name: "n"}),
+			"MapOfFloats", `{"x":1}`, &abi.Schema{Type: abi.TypeMap, Elem: typed(abi.TypeFloat)},
+			map[string]any{"x": 1.0},
+		},
+		{
+			"Struct", `{"n":1,"l":[1]}`,
+			structOf(
+				abi.Field{Name: "l", Schema: &abi.Schema{Type: abi.TypeList, Elem: typed(abi.TypeFloat)}},
+				abi.Field{Name: "n"},
+			),
 			map[string]any{"l": []any{1.0}, "n": 1},
 		},
 		{"Surrounded", " \n7\t", nil, 7},
@@ -88,7 +95,10 @@ func TestFromJSONRefuses(t *testing.T) {
 		{"Beyond64Bits", `18446744073709551616`, nil, "does not fit into 64 bits"},
 		{"BeyondFloat", `1e400`, nil, "out of the range"},
 		{"InexactFloat", `9007199254740993`, typed(abi.TypeFloat), "cannot be held exactly by a 64-bit float"},
-		{"InexactFloat32", `16777217`, &abi.Schema{Type: abi.TypeFloat, Bits: 32}, "cannot be held exactly by a 32-bit float"},
+		{
+			"InexactFloat32", `16777217`, &abi.Schema{Type: abi.TypeFloat, Bits: 32},
+			"cannot be held exactly by a 32-bit float",
+		},
 		{"Fraction", `1.5`, typed(abi.TypeInt), "expected int, got float"},
 		{"TooWide", `300`, &abi.Schema{Type: abi.TypeUint, Bits: 8}, "300 is out of the range of uint8"},
 		{"BadBase64", `"???"`, typed(abi.TypeBytes), "base64"},
@@ -129,7 +139,9 @@ func TestFromJSONRefusesTooLarge(t *testing.T) {
 }
 
 func FuzzFromJSON(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.5,"x",null,true]}`, `-0`, `1e400`, `"\ud800"`, `{"a":1,"a":2}`, `[[[]]]`, `9007199254740993`} {
+	for _, seed := range []string{
+		`{"a":[1,2.5,"x",null,true]}`, `-0`, `1e400`, `"\ud800"`, `{"a":1,"a":2}`, `[[[]]]`, `9007199254740993`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -15,9 +15,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// ToJSON converts one msgpack value to JSON: bytes become base64 strings,
-// timestamps RFC 3339 strings, keys that are integers strings. Integers keep all
-// their digits, floats always show a point or an exponent, and NaN and the
+// ToJSON converts one msgpack value to JSON: bytes become base64 strings, timestamps RFC 3339 strings, keys that are
+// integers strings. Integers keep all their digits, floats always show a point or an exponent, and NaN and the
 // infinities, which JSON lacks, become strings. Errors are [abi.CodeBadInput].
 func ToJSON(data []byte) ([]byte, error) {
 	canonical, err := abi.Canonical(data)
@@ -32,8 +31,7 @@ func ToJSON(data []byte) ([]byte, error) {
 	return w.out, nil
 }
 
-// A writer reads a canonical value and writes JSON. The depth was bounded by
-// the canonical form.
+// A writer reads a canonical value and writes JSON. The depth was bounded by the canonical form.
 type writer struct {
 	dec *msgpack.Decoder
 	out []byte
@@ -152,7 +150,9 @@ func (w *writer) object() error {
 			return err
 		}
 		if keys[key] {
-			return abi.Errorf(abi.CodeBadInput, "a map has two keys that are both %q in JSON", clip(key)).WithHint("Ask for the payload as msgpack.")
+			return abi.Errorf(abi.CodeBadInput, "a map has two keys that are both %q in JSON", clip(key)).WithHint(
+				"Ask for the payload as msgpack.",
+			)
 		}
 		keys[key] = true
 		w.text(key)
@@ -180,7 +180,9 @@ func (w *writer) key() (string, error) {
 	case bool:
 		return strconv.FormatBool(k), nil
 	default:
-		return "", abi.Errorf(abi.CodeBadInput, "a map has a key of type %T, which JSON cannot express", k).WithHint("Ask for the payload as msgpack.")
+		return "", abi.Errorf(abi.CodeBadInput, "a map has a key of type %T, which JSON cannot express", k).WithHint(
+			"Ask for the payload as msgpack.",
+		)
 	}
 }
 

@@ -50,7 +50,8 @@ func TestToJSONExtension(t *testing.T) {
 
 	got, err := ToJSON([]byte{0xd4, 5, 1})
 	require.NoError(t, err)
-	require.Equal(t, `{"$extension":5,"data":"AQ=="}`, string(got)) //nolint:testifylint // the text itself: no space, keys in order
+	//nolint:testifylint // the text itself: no space, keys in order
+	require.Equal(t, `{"$extension":5,"data":"AQ=="}`, string(got))
 }
 
 func TestToJSONRefuses(t *testing.T) {

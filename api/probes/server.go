@@ -19,8 +19,7 @@ const readyTimeout = 2 * time.Second
 
 // Config configures a [Server]. Only Ready is required.
 type Config struct {
-	// Gatherer yields the metrics for /metrics. Defaults to the default
-	// gatherer of Prometheus.
+	// Gatherer yields the metrics for /metrics. Defaults to the default gatherer of Prometheus.
 	Gatherer prometheus.Gatherer
 	// Profiling serves profiles of the process at /debug/pprof/. Defaults to no: a profile shows
 	// the activity of the host, and taking one costs its guests time.
@@ -29,8 +28,8 @@ type Config struct {
 	Ready func(ctx context.Context) error
 }
 
-// Server answers probes and hands out metrics. Make one with [New], start it with
-// [Server.Serve], stop it with [Server.Close].
+// Server answers probes and hands out metrics. Make one with [New], start it with [Server.Serve], stop it with
+// [Server.Close].
 type Server struct {
 	cfg  Config
 	http *http.Server
@@ -64,8 +63,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// addProfiles adds the profiles of the Go runtime. The one page of them that is
-// missing is the command line: it may hold the password of the store.
+// addProfiles adds the profiles of the Go runtime. The one page of them that is missing is the command line: it may
+// hold the password of the store.
 func addProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

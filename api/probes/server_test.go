@@ -31,17 +31,24 @@ func TestEndpoints(t *testing.T) {
 		wantStatus int
 		wantBody   string
 	}{
-		"Alive":              {nil, http.MethodGet, "/healthz", http.StatusOK, "ok\n"},
-		"AliveWhileNotReady": {abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/healthz", http.StatusOK, "ok\n"},
-		"Ready":              {nil, http.MethodGet, "/readyz", http.StatusOK, "ok\n"},
-		"NotReady":           {abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/readyz", http.StatusServiceUnavailable, "CR-5005: the disk is full\n"},
-		"Metrics":            {nil, http.MethodGet, "/metrics", http.StatusOK, "things_total 1\n"},
-		"OtherPath":          {nil, http.MethodGet, "/", http.StatusNotFound, ""},
-		"OtherMethod":        {nil, http.MethodPost, "/readyz", http.StatusMethodNotAllowed, ""},
+		"Alive": {nil, http.MethodGet, "/healthz", http.StatusOK, "ok\n"},
+		"AliveWhileNotReady": {
+			abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/healthz", http.StatusOK, "ok\n",
+		},
+		"Ready": {nil, http.MethodGet, "/readyz", http.StatusOK, "ok\n"},
+		"NotReady": {
+			abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/readyz", http.StatusServiceUnavailable,
+			"CR-5005: the disk is full\n",
+		},
+		"Metrics":     {nil, http.MethodGet, "/metrics", http.StatusOK, "things_total 1\n"},
+		"OtherPath":   {nil, http.MethodGet, "/", http.StatusNotFound, ""},
+		"OtherMethod": {nil, http.MethodPost, "/readyz", http.StatusMethodNotAllowed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := probes.New(probes.Config{Gatherer: registry, Ready: func(context.Context) error { return tc.ready }})
+			server, err := probes.New(probes.Config{
+				Gatherer: registry, Ready: func(context.Context) error { return tc.ready },
+			})
 			require.NoError(t, err)
 			rec := httptest.NewRecorder()
 			server.Handler().ServeHTTP(rec, httptest.NewRequest(tc.method, tc.path, nil))
@@ -68,7 +75,9 @@ func TestProfilesAreOffByDefault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := probes.New(probes.Config{Profiling: tc.profiling, Ready: func(context.Context) error { return nil }})
+			server, err := probes.New(probes.Config{
+				Profiling: tc.profiling, Ready: func(context.Context) error { return nil },
+			})
 			require.NoError(t, err)
 			rec := httptest.NewRecorder()
 			server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, tc.path, nil))

@@ -22,8 +22,7 @@ func ToProto(e *abi.Error) *crusterv1.Error {
 	}
 }
 
-// Clipped is ToProto for places with little room: texts are cut, and details that
-// are too large are left out.
+// Clipped is ToProto for places with little room: texts are cut, and details that are too large are left out.
 func Clipped(e *abi.Error) *crusterv1.Error {
 	wire := ToProto(e)
 	if wire == nil {

@@ -50,10 +50,14 @@ func clipDiff(diff *crusterv1.Diff) *crusterv1.Diff {
 		from = max(0, min(from-diffRowsLead, to-maxDiffRows))
 		to = from + maxDiffRows
 	}
-	clipped := &crusterv1.Diff{Before: diff.GetBefore() + uint32(from), After: diff.GetAfter() + uint32(len(diff.GetRows())-to)}
+	clipped := &crusterv1.Diff{
+		Before: diff.GetBefore() + uint32(from), After: diff.GetAfter() + uint32(len(diff.GetRows())-to),
+	}
 	for _, r := range diff.GetRows()[from:to] {
 		clipped.Rows = append(clipped.Rows, &crusterv1.DiffRow{
-			Journal: clip(r.GetJournal(), maxDiffText), Code: clip(r.GetCode(), maxDiffText), Note: clip(r.GetNote(), maxDiffText),
+			Journal: clip(r.GetJournal(), maxDiffText),
+			Code:    clip(r.GetCode(), maxDiffText),
+			Note:    clip(r.GetNote(), maxDiffText),
 		})
 	}
 	return clipped

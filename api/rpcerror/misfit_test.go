@@ -17,7 +17,9 @@ import (
 func TestDiffsSurviveTheWire(t *testing.T) {
 	t.Parallel()
 	cause := abi.Errorf(abi.CodeDoesNotFit, "shop/Buy/k does not fit")
-	diff := &crusterv1.Diff{Before: 1, After: 2, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Code: "sleep", Note: "another step"}}}
+	diff := &crusterv1.Diff{
+		Before: 1, After: 2, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Code: "sleep", Note: "another step"}},
+	}
 	st := rpcerror.WithDiff(rpcerror.Status(cause, 0), diff)
 	require.Equal(t, codes.FailedPrecondition, st.Code())
 
@@ -29,8 +31,8 @@ func TestDiffsSurviveTheWire(t *testing.T) {
 	require.Equal(t, abi.CodeDoesNotFit, abi.CodeOf(err), "the *abi.Error is in the chain")
 }
 
-// A status travels in a trailer, so a long diff is cut to the steps around the
-// first that differs, and says how many it leaves out.
+// A status travels in a trailer, so a long diff is cut to the steps around the first that differs, and says how many it
+// leaves out.
 func TestLongDiffsAreCut(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []int{0, 3, 50, 99} {
@@ -43,7 +45,10 @@ func TestLongDiffsAreCut(t *testing.T) {
 			diff.Rows = append(diff.Rows, row)
 		}
 		var misfit *rpcerror.Misfit
-		require.ErrorAs(t, rpcerror.From(rpcerror.WithDiff(rpcerror.Status(abi.Errorf(abi.CodeDoesNotFit, "no"), 0), diff).Err()), &misfit)
+		require.ErrorAs(
+			t, rpcerror.From(rpcerror.WithDiff(rpcerror.Status(abi.Errorf(abi.CodeDoesNotFit, "no"), 0), diff).Err()),
+			&misfit,
+		)
 		got := misfit.Diff
 		require.Less(t, proto.Size(got), 4<<10)
 		require.Equal(t, 7+100+9, int(got.GetBefore())+len(got.GetRows())+int(got.GetAfter()))

@@ -20,8 +20,8 @@ import (
 // Domain is the domain of every google.rpc.ErrorInfo.
 const Domain = "cruster.dev"
 
-// A status travels in the trailer, whose size peers and proxies bound. The text of
-// a failure may come from a module: it must not break the answer that reports it.
+// A status travels in the trailer, whose size peers and proxies bound. The text of a failure may come from a module: it
+// must not break the answer that reports it.
 const (
 	maxText    = 4 << 10
 	maxDetails = 2 << 10
@@ -40,8 +40,7 @@ var codesByCategory = map[abi.Category]codes.Code{
 	abi.Aborted:            codes.Aborted,
 }
 
-// Status makes a status of an error. A retryAfter above zero is when the caller
-// should try again.
+// Status makes a status of an error. A retryAfter above zero is when the caller should try again.
 func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
 	wire := Clipped(e)
 	st := status.New(codesByCategory[e.Code.Info().Category], wire.Message)
@@ -101,8 +100,8 @@ func From(err error) error {
 	}
 }
 
-// RefusedLength is the length that a host gives a message which it has no memory for, and TooLargeLength the one of a message
-// that is too large for its method: the transport refuses it then, in words of its own.
+// RefusedLength is the length that a host gives a message which it has no memory for, and TooLargeLength the one of a
+// message that is too large for its method: the transport refuses it then, in words of its own.
 const (
 	RefusedLength  = math.MaxUint32
 	TooLargeLength = math.MaxUint32 - 1
@@ -119,8 +118,7 @@ func hasLength(st *status.Status, length uint64) bool {
 	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), strconv.FormatUint(length, 10))
 }
 
-// fromDetails makes an error of the details that Status and WithDiff gave a status;
-// nil if it has none.
+// fromDetails makes an error of the details that Status and WithDiff gave a status; nil if it has none.
 func fromDetails(st *status.Status) error {
 	var cause *abi.Error
 	var diff *crusterv1.Diff
@@ -161,8 +159,7 @@ func fromContext(err error) error {
 	}
 }
 
-// RetryDelay returns when the host asks the caller to try again; false if it does
-// not.
+// RetryDelay returns when the host asks the caller to try again; false if it does not.
 func RetryDelay(err error) (time.Duration, bool) {
 	st, ok := status.FromError(err)
 	if !ok {

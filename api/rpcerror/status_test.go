@@ -45,7 +45,9 @@ func TestFromKnowsWhatGRPCSaysItself(t *testing.T) {
 
 	require.NoError(t, rpcerror.From(nil))
 	for want, err := range map[abi.Code]error{
-		abi.CodeUnreachable:     status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp: refused"`),
+		abi.CodeUnreachable: status.Error(
+			codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp: refused"`,
+		),
 		abi.CodeDeadline:        status.Error(codes.DeadlineExceeded, "late"),
 		abi.CodePayloadTooLarge: status.Error(codes.ResourceExhausted, "grpc: received message larger than max"),
 		abi.CodeInternal:        status.Error(codes.Unimplemented, "unknown method"),
@@ -57,7 +59,10 @@ func TestFromKnowsWhatGRPCSaysItself(t *testing.T) {
 	require.Equal(t, abi.CodeDeadline, abi.CodeOf(rpcerror.From(context.DeadlineExceeded)))
 	require.ErrorIs(t, rpcerror.From(status.Error(codes.Canceled, "")), context.Canceled)
 	require.ErrorIs(t, rpcerror.From(context.Canceled), context.Canceled)
-	require.ErrorContains(t, rpcerror.From(status.Error(codes.Unavailable, `desc = "transport: Error while dialing: dial tcp: refused"`)), "no host answers: dial tcp: refused")
+	require.ErrorContains(
+		t, rpcerror.From(status.Error(codes.Unavailable, `desc = "transport: Error while dialing: dial tcp: refused"`)),
+		"no host answers: dial tcp: refused",
+	)
 }
 
 func TestClippedFitsIntoATrailer(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package kernel is the computation of workload W9: integers, memory and floating
-// point, without allocation in the loops. The harness runs it natively, the guest
-// in Go imports it, and the guest in Rust has it line by line. It imports nothing.
+// Package kernel is the computation of workload W9: integers, memory and floating point, without allocation in the
+// loops. The harness runs it natively, the guest in Go imports it, and the guest in Rust has it line by line. It
+// imports nothing.
 package kernel
 
-// Sum runs the three parts, each in proportion to rounds, and mixes their results,
-// so that a compiler can leave nothing out.
+// Sum runs the three parts, each in proportion to rounds, and mixes their results, so that a compiler can leave nothing
+// out.
 func Sum(rounds int) uint64 {
 	return mix(mix(mix(0, hash(rounds*20_000)), sieve(rounds*10_000)), mandelbrot(rounds))
 }
@@ -40,9 +40,8 @@ func sieve(n int) uint64 {
 	return count
 }
 
-// mandelbrot counts iterations over a grid of 64 columns: floating point. The
-// products are converted, which keeps Go from fusing them with the sums: fused
-// results differ in their last bit, and WebAssembly has no such operation.
+// mandelbrot counts iterations over a grid of 64 columns: floating point. The products are converted, which keeps Go
+// from fusing them with the sums: fused results differ in their last bit, and WebAssembly has no such operation.
 func mandelbrot(rows int) uint64 {
 	const columns, limit = 64, 200
 	total := uint64(0)

@@ -1,8 +1,8 @@
-// Command cruster-host is the whole of Cruster in one binary: the host itself
-// (dev, serve), and the verbs that talk to a host (module, workflow, deferred).
+// Command cruster-host is the whole of Cruster in one binary: the host itself (dev, serve), and the verbs that talk to
+// a host (module, workflow, deferred).
 //
-// main.go hands the process's arguments, streams and environment to package cli,
-// which returns the exit code. The rooms below internal:
+// main.go hands the process's arguments, streams and environment to package cli, which returns the exit code. The rooms
+// below internal:
 //
 //	cli        the commands: flags, calls, choice of the output, exit codes
 //	serve      runs a host: store, engine and the two servers
@@ -11,6 +11,5 @@
 //	terminal   tables, aligned lines, words of a shell
 //	usage      mistakes on the command line
 //
-// Imports point down: cli → {serve, scaffold, view} → {terminal, usage}. Nothing
-// imports this package.
+// Imports point down: cli → {serve, scaffold, view} → {terminal, usage}. Nothing imports this package.
 package main

@@ -14,8 +14,7 @@ var release = ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal has arrived the second one has its usual effect: it
-	// ends the process at once.
+	// Once the first signal has arrived the second one has its usual effect: it ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(cli.Run(ctx, cli.Process{
 		Args:      os.Args[1:],

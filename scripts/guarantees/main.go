@@ -1,6 +1,6 @@
-// Command guarantees checks that a page of promises names tests that exist: each row of
-// its table and each numbered section has at least one, each test is declared, in the
-// folder that is written behind it, and so are the files of testdata.
+// Command guarantees checks that a page of promises names tests that exist: each row of its table and each numbered
+// section has at least one, each test is declared, in the folder that is written behind it, and so are the files of
+// testdata.
 //
 //	go run ./scripts/guarantees docs/GUARANTEES.md
 package main
@@ -112,7 +112,8 @@ func survey(root fs.FS) (*tree, error) {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || name == "target" || name == "bin" || name == "dist") {
+			if base := d.Name(); name != "." &&
+				(strings.HasPrefix(base, ".") || name == "target" || name == "bin" || name == "dist") {
 				return fs.SkipDir
 			}
 			known.folders = append(known.folders, name)
@@ -141,9 +142,8 @@ var (
 	rustName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+){2,}$`)
 )
 
-// prove counts the tests that a text names, and tells which of them there are not. A
-// test is declared in a folder that is named in the brackets behind it, if one is;
-// files of testdata are those of that folder.
+// prove counts the tests that a text names, and tells which of them there are not. A test is declared in a folder that
+// is named in the brackets behind it, if one is; files of testdata are those of that folder.
 func (known *tree) prove(text string) (tests int, missing []string) {
 	var names, inside []string // since the last brackets, and within them
 	bracketed := false
@@ -205,8 +205,14 @@ func (known *tree) settle(names, inside []string) (missing []string) {
 		switch {
 		case len(declared) == 0:
 			missing = append(missing, fmt.Sprintf("there is no test %s", name))
-		case len(folders) > 0 && !strings.HasPrefix(name, "test") && !slices.ContainsFunc(declared, func(d string) bool { return under(d, folders) }):
-			missing = append(missing, fmt.Sprintf("the test %s is in %s, not in %s", name, strings.Join(declared, ", "), strings.Join(folders, ", ")))
+		case len(folders) > 0 && !strings.HasPrefix(name, "test") &&
+			!slices.ContainsFunc(declared, func(d string) bool { return under(d, folders) }):
+			missing = append(
+				missing,
+				fmt.Sprintf(
+					"the test %s is in %s, not in %s", name, strings.Join(declared, ", "), strings.Join(folders, ", "),
+				),
+			)
 		}
 	}
 	return missing
@@ -225,8 +231,7 @@ func (known *tree) foldersOf(name string) (found []string) {
 	return found
 }
 
-// hasFile tells whether there is such a file in one of the folders, or in any if there
-// are none. It may be a pattern.
+// hasFile tells whether there is such a file in one of the folders, or in any if there are none. It may be a pattern.
 func (known *tree) hasFile(folders []string, file string) bool {
 	return slices.ContainsFunc(known.files, func(f string) bool {
 		for _, folder := range folders {
@@ -239,5 +244,7 @@ func (known *tree) hasFile(folders []string, file string) bool {
 }
 
 func under(folder string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool { return folder == root || strings.HasPrefix(folder, root+"/") })
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return folder == root || strings.HasPrefix(folder, root+"/")
+	})
 }

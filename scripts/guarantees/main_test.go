@@ -11,7 +11,9 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	tree := fstest.MapFS{
-		"host/a_test.go":               file("package host\n\nfunc TestA(t *testing.T) {}\n\nfunc TestRuns(t *testing.T) {}\n"),
+		"host/a_test.go": file(
+			"package host\n\nfunc TestA(t *testing.T) {}\n\nfunc TestRuns(t *testing.T) {}\n",
+		),
 		"host/testdata/runs/move_one":  file(""),
 		"host/testdata/runs/other":     file(""),
 		"journal/suite/s.go":           file("package suite\n\nfunc testPart(t *testing.T) {}\n"),
@@ -31,7 +33,8 @@ func TestCheck(t *testing.T) {
 	}
 
 	for _, tests := range []string{
-		"`TestA`", "`TestA` (`host`)", "`TestA` (`host`, both stores)", "`testPart` of each store", "`FuzzK` (`kit`); `TestA`",
+		"`TestA`", "`TestA` (`host`)", "`TestA` (`host`, both stores)", "`testPart` of each store",
+		"`FuzzK` (`kit`); `TestA`",
 		"`TestRuns` (`host`, `testdata/runs/move_*`, `other`)", "`TestRuns` (`testdata/runs/other`)",
 		"`sdk/tests/due.rs`", "`comes_in_due_order` (`sdk/tests`)", "`TestA` at `turn.before-commit`",
 	} {
@@ -51,7 +54,10 @@ func TestCheck(t *testing.T) {
 		require.Contains(t, row(tests), "p.md:3: "+want, tests)
 	}
 	require.Empty(t, problems("## 1. It works\n\n**Tests.** `TestA`.\n\n## And besides\n"))
-	require.Equal(t, []string{`p.md:3: the section "1. It works" before has no tests`}, problems("## 1. It works\n\n## 2. It does\n\n**Tests.** `TestA`\n"))
+	require.Equal(
+		t, []string{`p.md:3: the section "1. It works" before has no tests`},
+		problems("## 1. It works\n\n## 2. It does\n\n**Tests.** `TestA`\n"),
+	)
 	require.Equal(t, []string{`p.md:1: the section "1. It works" has no tests`}, problems("## 1. It works\n"))
 
 	_, err := check(tree, "none.md")

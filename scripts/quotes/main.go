@@ -1,8 +1,6 @@
-// Command quotes checks that the code which pages show is code that compiles, or
-// runs: that each block of Go, Rust, Python or TypeScript stands, word for word, in
-// one of the files that the build compiles. In Go and Rust white space, commas before
-// a closing bracket and comments may differ; a line with nothing but … stands for
-// anything.
+// Command quotes checks that the code which pages show is code that compiles, or runs: that each block of Go, Rust,
+// Python or TypeScript stands, word for word, in one of the files that the build compiles. In Go and Rust white space,
+// commas before a closing bracket and comments may differ; a line with nothing but … stands for anything.
 //
 //	go run ./scripts/quotes PAGE… -- FILE…
 package main
@@ -79,8 +77,7 @@ func (b block) isIn(source string) bool {
 	return true
 }
 
-// blocks are those of a page that are quotes. Whole programs are not: they are
-// compiled as they are.
+// blocks are those of a page that are quotes. Whole programs are not: they are compiled as they are.
 func blocks(page string) []block {
 	extensions := map[string]string{"```go": ".go", "```rust": ".rs", "```python": ".py", "```ts": ".ts"}
 	var all []block
@@ -114,8 +111,8 @@ func parts(ext, text string) []string {
 	return out
 }
 
-// withoutLiberties is code without what may differ in its language. In Python white space
-// has a meaning: what is quoted of others than Go and Rust stands as it is.
+// withoutLiberties is code without what may differ in its language. In Python white space has a meaning: what is quoted
+// of others than Go and Rust stands as it is.
 func withoutLiberties(ext, code string) string {
 	if ext == ".go" || ext == ".rs" {
 		return plain(code)

@@ -35,7 +35,9 @@ func TestCheck(t *testing.T) {
 	require.Len(t, page("```rust\ng(1, 3);\n```\n"), 1, "other code")
 	require.Len(t, page("```rust\nG(1, 2)\n```\n"), 1, "of another language")
 	require.Len(t, page("```rust\nfn h() {}\n…\nfn f() {\n```\n"), 1, "in another order")
-	require.Equal(t, []string{filepath.Join(dir, "page.md") + ":3: no file has this code"}, page("a\nb\n```go\nH()\n```\n"))
+	require.Equal(
+		t, []string{filepath.Join(dir, "page.md") + ":3: no file has this code"}, page("a\nb\n```go\nH()\n```\n"),
+	)
 
 	_, err := check([]string{filepath.Join(dir, "none.md")}, nil)
 	require.Error(t, err)

@@ -1,5 +1,4 @@
-// Command rustcodes prints the table of error codes of the Rust SDK: abi.Codes,
-// under the names of its constants.
+// Command rustcodes prints the table of error codes of the Rust SDK: abi.Codes, under the names of its constants.
 package main
 
 import (
@@ -25,8 +24,8 @@ func main() {
 	}
 }
 
-// run prints the table. The values come from the package abi itself; only the
-// names of the constants have to be read from its source.
+// run prints the table. The values come from the package abi itself; only the names of the constants have to be read
+// from its source.
 func run(abiDir string, out io.Writer) error {
 	names, err := constants(abiDir)
 	if err != nil {
@@ -46,8 +45,7 @@ func run(abiDir string, out io.Writer) error {
 	return err
 }
 
-// constants finds the constants of type Code in a folder and returns their names
-// in Rust.
+// constants finds the constants of type Code in a folder and returns their names in Rust.
 func constants(dir string) (map[abi.Code]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -84,7 +82,8 @@ func constantName(name string) string {
 	var b strings.Builder
 	for i, r := range runes {
 		// A word begins at a capital that follows a small letter, or precedes one.
-		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToUpper(r))

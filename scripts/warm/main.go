@@ -1,5 +1,5 @@
-// Command warm compiles modules into a compilation cache, so that tests find them
-// there: under the race detector the compiler is ten times slower.
+// Command warm compiles modules into a compilation cache, so that tests find them there: under the race detector the
+// compiler is ten times slower.
 //
 //	go run ./scripts/warm CACHE_FOLDER FILE.wasm…
 package main

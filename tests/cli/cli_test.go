@@ -56,7 +56,8 @@ func buildAll(dir string) error {
 	}
 	for _, module := range []string{
 		"modules/examples/approval", "modules/examples/orders", "tests/guests/conformance",
-		"tests/guests/change/base", "tests/guests/change/buggy", "tests/guests/change/inserted", "tests/guests/change/removed",
+		"tests/guests/change/base", "tests/guests/change/buggy", "tests/guests/change/inserted",
+		"tests/guests/change/removed",
 	} {
 		binary, err := harness.ReadModule(module)
 		if err == nil {
@@ -123,8 +124,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdPending waits until an execution waits for an op of a kind: pending KIND
-// EXECUTION.
+// cmdPending waits until an execution waits for an op of a kind: pending KIND EXECUTION.
 func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: pending KIND EXECUTION")
@@ -171,8 +171,8 @@ func describe(ts *testscript.TestScript, kind, name string) (string, error) {
 	return string(out), err
 }
 
-// cmdPushRequest writes the JSON of a cruster.v1.PushRequest, as a shell would
-// with base64: pushrequest MODULE NAME FILE.
+// cmdPushRequest writes the JSON of a cruster.v1.PushRequest, as a shell would with base64: pushrequest MODULE NAME
+// FILE.
 func cmdPushRequest(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: pushrequest MODULE NAME FILE")

@@ -41,10 +41,9 @@ func hostOf(ts *testscript.TestScript) *hostProcess {
 	return h.(*hostProcess)
 }
 
-// cmdHost starts a host on free ports and waits until it says where it is:
-// host [NAME=VALUE…] [FLAGS…]. It is a dev host, unless the flags name a store.
-// The variables are set for the host alone; CRUSTER_ADDR and HTTP_ADDR are set
-// for the script.
+// cmdHost starts a host on free ports and waits until it says where it is: host [NAME=VALUE…] [FLAGS…]. It is a dev
+// host, unless the flags name a store. The variables are set for the host alone; CRUSTER_ADDR and HTTP_ADDR are set for
+// the script.
 func cmdHost(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("host does not take !")
@@ -57,8 +56,15 @@ func cmdHost(ts *testscript.TestScript, neg bool, args []string) {
 	if slices.Contains(args, "--store") {
 		verb = []string{"serve"}
 	}
-	args = append(append(verb, "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "info"), args...)
-	h := &hostProcess{cmd: exec.Command(filepath.Join(built, "bin", "cruster-host"), args...), exited: make(chan struct{}), log: ts.MkAbs("host.log")}
+	args = append(
+		append(verb, "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "info"),
+		args...,
+	)
+	h := &hostProcess{
+		cmd:    exec.Command(filepath.Join(built, "bin", "cruster-host"), args...),
+		exited: make(chan struct{}),
+		log:    ts.MkAbs("host.log"),
+	}
 	h.cmd.Env = append(append(os.Environ(), "CRUSTER_CACHE_DIR="+ts.Getenv("CRUSTER_CACHE_DIR")), env...)
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	ts.Check(err)

@@ -82,7 +82,10 @@ func hangUpOnce(t *testing.T, addr string, cmd *exec.Cmd, out *bytes.Buffer) <-c
 }
 
 func command(p *harness.Process, out *bytes.Buffer, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(built, "bin", "cruster-host"), append(args, "--addr", p.GRPC, "--retry-for", harness.Patience.String())...)
+	cmd := exec.Command(
+		filepath.Join(built, "bin", "cruster-host"),
+		append(args, "--addr", p.GRPC, "--retry-for", harness.Patience.String())...,
+	)
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
 }

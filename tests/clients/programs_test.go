@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -39,7 +39,9 @@ var languages = []language{
 		// Python itself and not the script: a program that is killed leaves nothing behind.
 		python := script(t, "python", "-c", "import sys; print(sys.executable)")
 		cmd := exec.Command(python, filepath.Join(harness.Root(), "clients/python/examples", name+".py"))
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(harness.Root(), "clients/python"), "PYTHONDONTWRITEBYTECODE=1")
+		cmd.Env = append(
+			os.Environ(), "PYTHONPATH="+filepath.Join(harness.Root(), "clients/python"), "PYTHONDONTWRITEBYTECODE=1",
+		)
 		return cmd
 	}},
 	{name: "typescript", program: func(t *testing.T, name string) *exec.Cmd {
@@ -58,8 +60,7 @@ func eachLanguage(t *testing.T, test func(t *testing.T, l language)) {
 	}
 }
 
-// script is the last line that scripts/clients.sh prints. If something is not installed, its
-// error says how it is.
+// script is the last line that scripts/clients.sh prints. If something is not installed, its error says how it is.
 func script(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(harness.Root(), "scripts/clients.sh"), args...)
@@ -99,7 +100,9 @@ func hostOf(t *testing.T, folders ...string) *harness.Process {
 	require.NoError(t, err)
 	defer c.Close()
 	for _, folder := range folders {
-		_, err := c.Push(t.Context(), client.PushRequest{Name: filepath.Base(folder), Binary: harness.Module(t, folder+"/rust")})
+		_, err := c.Push(t.Context(), client.PushRequest{
+			Name: filepath.Base(folder), Binary: harness.Module(t, folder+"/rust"),
+		})
 		require.NoError(t, err)
 	}
 	return p
@@ -213,7 +216,10 @@ func TestTheRestOfTheClients(t *testing.T) {
 		program := l.program(t, "rest")
 		p := hostOf(t, "tests/guests/conformance")
 		r := run(t, program, "CRUSTER_ADDR="+p.GRPC)
-		r.says("3", "7", "7", "CR-2039 negative", "CR-2006 too_much", "bye", "[3, 7]", "CR-2044", "[false, true]", "over", "1", "1", "1")
+		r.says(
+			"3", "7", "7", "CR-2039 negative", "CR-2006 too_much", "bye", "[3, 7]", "CR-2044", "[false, true]", "over",
+			"1", "1", "1",
+		)
 		r.ends()
 	})
 }

@@ -40,7 +40,9 @@ func TestTokensAndCertificates(t *testing.T) {
 		r.ends()
 
 		_, other := selfSigned(t)
-		r = run(t, l.program(t, "secure"), "CRUSTER_ADDR="+addr, "CRUSTER_CERTIFICATE="+other, "CRUSTER_TOKEN=open-sesame")
+		r = run(
+			t, l.program(t, "secure"), "CRUSTER_ADDR="+addr, "CRUSTER_CERTIFICATE="+other, "CRUSTER_TOKEN=open-sesame",
+		)
 		require.True(t, r.lines.Scan())
 		require.Contains(t, r.lines.Text(), "CR-5010: no host answers")
 	})
@@ -60,11 +62,15 @@ func gate(t *testing.T, certificate tls.Certificate) (addr string) {
 			return err
 		}
 		brought, _ := metadata.FromIncomingContext(stream.Context())
-		e := abi.Errorf(abi.CodeExecutionNotFound, "%s asks with %s", req.GetNamespace(), brought.Get("authorization")[0])
+		e := abi.Errorf(
+			abi.CodeExecutionNotFound, "%s asks with %s", req.GetNamespace(), brought.Get("authorization")[0],
+		)
 		e.Hint = "look again"
 		return rpcerror.Status(e, 0).Err()
 	}
-	server := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.UnknownServiceHandler(handler))
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewServerTLSFromCert(&certificate)), grpc.UnknownServiceHandler(handler),
+	)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = server.Serve(listener) }()

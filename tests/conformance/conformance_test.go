@@ -16,6 +16,7 @@ import (
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/tests/conformance/table"
 )
@@ -36,12 +37,13 @@ type mode struct {
 var modes = []mode{
 	{"", func(*testing.T, *host.Config) {}},
 	// Each turn begins with a replay.
-	{"-evicting", func(_ *testing.T, c *host.Config) { c.EvictAlways, c.HibernateAfter = true, -1 }},
-	// Each turn begins with a guest that is made from its saved state, and that is compared
-	// with one that was replayed.
+	{"-evicting", func(_ *testing.T, c *host.Config) {
+		undertest.Of(&c.UnderTest).EvictAlways, c.HibernateAfter = true, -1
+	}},
+	// Each turn begins with a guest that is made from its saved state, and that is compared with one that was replayed.
 	{"-hibernating", func(t *testing.T, c *host.Config) {
-		c.EvictAlways, c.HibernateAfter = true, 1
-		c.CompareRestored = func(restored, replayed *guest.Saved) {
+		undertest.Of(&c.UnderTest).EvictAlways, c.HibernateAfter = true, 1
+		undertest.Of(&c.UnderTest).CompareRestored = func(restored, replayed *guest.Saved) {
 			if !reflect.DeepEqual(restored, replayed) {
 				t.Errorf("restored and replayed guests differ:\n%s", differenceOf(restored, replayed))
 			}
@@ -53,8 +55,10 @@ var modes = []mode{
 func differenceOf(a, b *guest.Saved) string {
 	one, two := *a, *b
 	instance := fmt.Sprintf("memory %d and %d bytes, pages %v and %v, globals %v and %v, clock %d+%d and %d+%d",
-		one.Instance.Size, two.Instance.Size, one.Instance.Pages, two.Instance.Pages, one.Instance.Globals, two.Instance.Globals,
-		one.Instance.Origin, one.Instance.Clock, two.Instance.Origin, two.Instance.Clock)
+		one.Instance.Size, two.Instance.Size, one.Instance.Pages, two.Instance.Pages, one.Instance.Globals,
+		two.Instance.Globals,
+		one.Instance.Origin, one.Instance.Clock, two.Instance.Origin, two.Instance.Clock,
+	)
 	one.Instance, two.Instance = nil, nil
 	return fmt.Sprintf("%s\n%+v\n%+v", instance, one, two)
 }
@@ -94,7 +98,7 @@ func allCases() []testCase {
 
 func (c *testCase) run(t *testing.T, lang string, b *testBundle, results *ledger) {
 	t.Helper()
-	started, existed, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{
+	started, existed, err := b.engine.Launcher().Start(t.Context(), host.StartRequest{
 		Workflow: "conformance/" + c.Workflow, Input: c.Input.Encode(b.places("")), Key: c.Key(), KeyMode: abi.KeyRaw,
 	})
 	if c.Refused != "" {
@@ -159,8 +163,12 @@ func (c *testCase) checkTraces(t *testing.T, lang string, b *testBundle, row *jo
 		}
 	}
 	if c.Logs != nil {
-		harness.Eventually(t, "the last line is there", func() bool { return len(b.logs.of(row.Name())) >= len(c.Logs) })
-		require.ElementsMatch(t, c.Logs, b.logs.of(row.Name()), "each line must be logged once, however often the workflow is replayed")
+		harness.Eventually(t, "the last line is there", func() bool {
+			return len(b.logs.of(row.Name())) >= len(c.Logs)
+		})
+		require.ElementsMatch(
+			t, c.Logs, b.logs.of(row.Name()), "each line must be logged once, however often the workflow is replayed",
+		)
 	}
 	if row.State == journal.Paused {
 		resumeKeepsTheJournal(t, b, row)
@@ -170,8 +178,7 @@ func (c *testCase) checkTraces(t *testing.T, lang string, b *testBundle, row *jo
 	}
 }
 
-// requireValue compares canonical bytes, and shows the decoded values if they
-// differ.
+// requireValue compares canonical bytes, and shows the decoded values if they differ.
 func requireValue(t *testing.T, want, got []byte) {
 	t.Helper()
 	expected, err := abi.Canonical(want)

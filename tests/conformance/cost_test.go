@@ -12,8 +12,8 @@ import (
 )
 
 // TestWhatAStepCosts bounds the fuel of a step, which is the work of the guest and of its SDK, and the same on every
-// machine: a benchmark is read now and then, and a change of an SDK that makes every step dearer is seen here. (A timer for
-// each attempt, which no one looked at, made an activity in Go cost 85,000.)
+// machine: a benchmark is read now and then, and a change of an SDK that makes every step dearer is seen here. (A timer
+// for each attempt, which no one looked at, made an activity in Go cost 85,000.)
 func TestWhatAStepCosts(t *testing.T) {
 	t.Parallel()
 	const steps = 20
@@ -32,17 +32,21 @@ func TestWhatAStepCosts(t *testing.T) {
 	}
 }
 
-// TestWhatAStatementCosts bounds the fuel of an activity with one statement of SQL in the same way. (By reflection it cost one in Go
-// 223,000.)
+// TestWhatAStatementCosts bounds the fuel of an activity with one statement of SQL in the same way. (By reflection it
+// cost one in Go 223,000.)
 func TestWhatAStatementCosts(t *testing.T) {
 	t.Parallel()
-	for language, folder := range map[string]string{"go": "modules/examples/transfer", "rust": "modules/examples/transfer/rust"} {
+	for language, folder := range map[string]string{
+		"go": "modules/examples/transfer", "rust": "modules/examples/transfer/rust",
+	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			registry := prometheus.NewRegistry()
 			e := harness.Engine(t, harness.Store(t, "sqlite"), func(c *host.Config) { c.Registerer = registry })
 			harness.Push(t, e, "transfer", folder)
-			row := harness.Wait(t, e, harness.Start(t, e, "transfer/OpenAccount", object{"account": "ada", "balance_cents": 1}))
+			row := harness.Wait(
+				t, e, harness.Start(t, e, "transfer/OpenAccount", object{"account": "ada", "balance_cents": 1}),
+			)
 			require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 			requireFuel(t, registry, 1, map[string]map[string]float64{
 				"cruster_activity_fuel_total": {"go": 76_000, "rust": 26_000},
@@ -52,7 +56,9 @@ func TestWhatAStatementCosts(t *testing.T) {
 }
 
 // requireFuel compares what counters of fuel say, a step, with what it may be: a quarter more than it is.
-func requireFuel(t *testing.T, registry *prometheus.Registry, steps float64, most map[string]map[string]float64, language string) {
+func requireFuel(
+	t *testing.T, registry *prometheus.Registry, steps float64, most map[string]map[string]float64, language string,
+) {
 	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)

@@ -12,9 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestKeys shows how the key of a start is derived, and that a second start finds
-// the first. The test knows the expected keys, so they are the same in every
-// language.
+// TestKeys shows how the key of a start is derived, and that a second start finds the first. The test knows the
+// expected keys, so they are the same in every language.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	eachSetting(t, func(t *testing.T, l language, kind string) {
@@ -33,17 +32,43 @@ func keysFound(t *testing.T, b *testBundle) {
 		req  host.StartRequest
 		want string
 	}{
-		{"of the request", host.StartRequest{Workflow: "conformance/Echo", Input: request}, "96dcc23f72b2e55e2a9b9a6f2756b7fd4a6345f889ccc12cef160ce7262fb270"},
-		{"of a function, hashed", host.StartRequest{Workflow: "conformance/HashedKey", Input: request}, hash.OfString("order 7")},
+		{
+			"of the request",
+			host.StartRequest{Workflow: "conformance/Echo", Input: request},
+			"96dcc23f72b2e55e2a9b9a6f2756b7fd4a6345f889ccc12cef160ce7262fb270",
+		},
+		{
+			"of a function, hashed",
+			host.StartRequest{Workflow: "conformance/HashedKey", Input: request},
+			hash.OfString("order 7"),
+		},
 		{"of a function, raw", host.StartRequest{Workflow: "conformance/RawKey", Input: request}, "order 7"},
-		{"of a function, hashed, of all scripts", host.StartRequest{Workflow: "conformance/HashedKey", Input: scripts}, hash.OfString("Grüße/世界 🌍")},
-		{"of a function, raw, of all scripts", host.StartRequest{Workflow: "conformance/RawKey", Input: scripts}, "Grüße/世界 🌍"},
-		{"given, hashed", host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k", KeyMode: abi.KeyHashed}, hash.OfString("k")},
-		{"given, raw", host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k/with/slashes", KeyMode: abi.KeyRaw}, "k/with/slashes"},
+		{
+			"of a function, hashed, of all scripts",
+			host.StartRequest{Workflow: "conformance/HashedKey", Input: scripts},
+			hash.OfString("Grüße/世界 🌍"),
+		},
+		{
+			"of a function, raw, of all scripts",
+			host.StartRequest{Workflow: "conformance/RawKey", Input: scripts},
+			"Grüße/世界 🌍",
+		},
+		{
+			"given, hashed",
+			host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k", KeyMode: abi.KeyHashed},
+			hash.OfString("k"),
+		},
+		{
+			"given, raw",
+			host.StartRequest{
+				Workflow: "conformance/RawKey", Input: request, Key: "k/with/slashes", KeyMode: abi.KeyRaw,
+			},
+			"k/with/slashes",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			row, existed, err := b.engine.StartWorkflow(t.Context(), c.req)
+			row, existed, err := b.engine.Launcher().Start(t.Context(), c.req)
 			require.NoError(t, err)
 			require.False(t, existed)
 			require.Equal(t, c.want, row.Key)
@@ -52,7 +77,7 @@ func keysFound(t *testing.T, b *testBundle) {
 			if c.name != "of the request" && string(c.req.Input) == string(request) {
 				c.req.Input = other
 			}
-			again, existed, err := b.engine.StartWorkflow(t.Context(), c.req)
+			again, existed, err := b.engine.Launcher().Start(t.Context(), c.req)
 			require.NoError(t, err)
 			require.True(t, existed, "the second start must find the first execution")
 			require.Equal(t, first.Value, again.Value, "the second start must have the result of the first")
@@ -69,13 +94,20 @@ func keysRefused(t *testing.T, b *testBundle) {
 		place    string
 	}{
 		"raw key function returns nothing": {"RawKey", object{"id": "", "other": 1}, abi.CodeBadKey, "", ""},
-		"key function panics":              {"RawKey", object{"id": "panic", "other": 1}, abi.CodeKeyFunction, "no key for this", `children\.(go|rs):[0-9]+`},
-		"request does not fit":             {"RawKey", object{"id": 5, "other": 1}, abi.CodeBadInput, "", ""},
-		"unknown workflow":                 {"EchoAnything", object{"id": "order 7", "other": 1}, abi.CodeUnknownWorkflow, "", ""},
+		"key function panics": {
+			"RawKey",
+			object{"id": "panic", "other": 1},
+			abi.CodeKeyFunction, "no key for this",
+			`children\.(go|rs):[0-9]+`,
+		},
+		"request does not fit": {"RawKey", object{"id": 5, "other": 1}, abi.CodeBadInput, "", ""},
+		"unknown workflow":     {"EchoAnything", object{"id": "order 7", "other": 1}, abi.CodeUnknownWorkflow, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/" + c.workflow, Input: harness.Encode(t, c.input)})
+			_, _, err := b.engine.Launcher().Start(t.Context(), host.StartRequest{
+				Workflow: "conformance/" + c.workflow, Input: harness.Encode(t, c.input),
+			})
 			require.Equal(t, c.code, abi.CodeOf(err), "%v", err)
 			require.ErrorContains(t, err, c.text)
 			require.Regexp(t, c.place, err.Error())

@@ -19,8 +19,8 @@ type language struct {
 	name string
 	// pkg is the folder of the module.
 	pkg string
-	// least is set for a module that has only some of the workflows: it is the least
-	// number of cases that must run. A module with zero must have all workflows.
+	// least is set for a module that has only some of the workflows: it is the least number of cases that must run. A
+	// module with zero must have all workflows.
 	least int
 }
 
@@ -28,7 +28,7 @@ type language struct {
 var languages = []language{
 	{name: "go", pkg: "tests/guests/conformance"},
 	{name: "rust", pkg: "tests/guests/conformance/rust"},
-	{name: "c", pkg: "modules/examples/greeter-c", least: 100},
+	{name: "c", pkg: "tests/thirdlanguage/conformance", least: 100},
 }
 
 // wholeLanguages are the languages whose modules have all workflows.
@@ -63,8 +63,7 @@ func (l language) has(c *testCase, manifest *abi.Manifest) bool {
 	})
 }
 
-// testBundle is one engine with the module deployed; all cases of one variant
-// share it.
+// testBundle is one engine with the module deployed; all cases of one variant share it.
 type testBundle struct {
 	language string
 	engine   *host.Engine
@@ -76,11 +75,12 @@ type testBundle struct {
 	manifest *abi.Manifest
 }
 
-// setup starts an engine over a fresh store and deploys the module of a
-// language, with a grant for the world outside.
+// setup starts an engine over a fresh store and deploys the module of a language, with a grant for the world outside.
 func setup(t *testing.T, l language, kind string, world *outside, options ...func(*host.Config)) *testBundle {
 	t.Helper()
-	b := &testBundle{language: l.name, store: harness.Store(t, kind), logs: &logKeeper{}, outside: world, variant: t.Name()}
+	b := &testBundle{
+		language: l.name, store: harness.Store(t, kind), logs: &logKeeper{}, outside: world, variant: t.Name(),
+	}
 	options = append([]func(*host.Config){func(c *host.Config) { c.Logger = b.logs.logger() }}, options...)
 	b.engine = harness.Engine(t, b.store, options...)
 	b.manifest = deploy(t, b.engine, l, world)
@@ -93,12 +93,11 @@ func deploy(t *testing.T, e *host.Engine, l language, world *outside) *abi.Manif
 		r.Config = map[string]string{"greeting": "hello", "empty": ""}
 		if world != nil {
 			r.AllowHTTP = []string{strings.TrimPrefix(world.url, "http://")}
-			// In the configuration, not in a request: the value differs from variant
-			// to variant, and requests must not.
+			// In the configuration, not in a request: the value differs from variant to variant, and requests must not.
 			r.Config["outside"], r.Config["variant"] = world.url, t.Name()
 		}
 	})
-	deployment, err := e.Deployment(t.Context(), "", "conformance")
+	deployment, err := e.Deployments().Describe(t.Context(), "", "conformance")
 	require.NoError(t, err)
 	return deployment.Manifest
 }

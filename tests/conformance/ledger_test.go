@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// ledger keeps the outcome of each case in the variant that ended first, and
-// compares the other variants with it: the result, and the journal byte for byte.
+// ledger keeps the outcome of each case in the variant that ended first, and compares the other variants with it: the
+// result, and the journal byte for byte.
 type ledger struct{ byCase sync.Map }
 
 type ledgerLine struct {
@@ -26,9 +26,8 @@ type ledgerLine struct {
 	Journal   []ledgerEntry
 }
 
-// ledgerEntry is what every variant must have in its journal. Times and turns may
-// differ, and so may the order in which ops that end at the same time are
-// delivered. So entries are compared in the order of their ops. Cases in which the
+// ledgerEntry is what every variant must have in its journal. Times and turns may differ, and so may the order in which
+// ops that end at the same time are delivered. So entries are compared in the order of their ops. Cases in which the
 // order of deliveries is certain list it in Case.Journal.
 type ledgerEntry struct {
 	Number                uint32
@@ -58,8 +57,15 @@ func inLedger(t *testing.T, b *testBundle, row *journal.Execution) ledgerLine {
 	line := ledgerLine{Execution: row.Name(), State: row.State, Value: readable(row.Value), Error: lasting(row.Error)}
 	for _, en := range history(t, b, row.Name()) {
 		line.Journal = append(line.Journal, ledgerEntry{
-			Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
-			Attempts: en.Attempts, Value: readable(en.Value), Error: lasting(en.Error),
+			Number:   en.Op.Number,
+			Entry:    en.Kind,
+			Kind:     en.Op.Kind,
+			Name:     en.Op.Name,
+			Key:      en.Op.Key,
+			Hash:     hex.EncodeToString(en.Op.Hash),
+			Attempts: en.Attempts,
+			Value:    readable(en.Value),
+			Error:    lasting(en.Error),
 		})
 	}
 	slices.SortStableFunc(line.Journal, func(a, b ledgerEntry) int { return int(a.Number) - int(b.Number) })
@@ -75,15 +81,16 @@ func readable(value []byte) string {
 	return hex.EncodeToString(value)
 }
 
-// lasting leaves out of an error what need not be the same in all variants: the
-// message of a language's runtime that crashed, hung or slept, and of a database.
+// lasting leaves out of an error what need not be the same in all variants: the message of a language's runtime that
+// crashed, hung or slept, and of a database.
 func lasting(e *abi.Error) abi.Error {
 	if e == nil {
 		return abi.Error{}
 	}
 	out := *e
 	switch e.Code {
-	case abi.CodeActivityCrashed, abi.CodeActivityTimeout, abi.CodeOperationCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock,
+	case abi.CodeActivityCrashed, abi.CodeActivityTimeout, abi.CodeOperationCrashed,
+		abi.CodeCrashLoop, abi.CodeGuestDeadlock,
 		abi.CodeBlockingSleep, abi.CodeUnreadable, abi.CodeSQL, abi.CodeSQLForbidden:
 		out.Message, out.Hint = "", ""
 	case abi.CodeUnknownWorkflow: // the hint lists the workflows of the module
@@ -101,7 +108,7 @@ func history(t *testing.T, b *testBundle, execution string) []journal.Entry {
 	t.Helper()
 	var all []journal.Entry
 	for after := uint64(0); ; {
-		entries, more, err := b.engine.History(t.Context(), "", execution, after, 500)
+		entries, more, err := b.engine.Observer().History(t.Context(), "", execution, after, 500)
 		require.NoError(t, err)
 		all = append(all, entries...)
 		if !more {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -21,10 +22,12 @@ func TestLengthOfTheJournal(t *testing.T) {
 		for variant, evict := range map[string]bool{"warm": false, "evicting": true} {
 			t.Run(l.name+"-"+variant, func(t *testing.T) {
 				t.Parallel()
-				b := setup(t, l, "sqlite", nil, func(c *host.Config) { c.EvictAlways = evict })
+				b := setup(t, l, "sqlite", nil, func(c *host.Config) { undertest.Of(&c.UnderTest).EvictAlways = evict })
 				row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Lengths", 4))
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
-				require.Equal(t, []any{int8(0), int8(1), int8(2), int8(3), int8(4), false}, harness.Decode[[]any](t, row.Value))
+				require.Equal(
+					t, []any{int8(0), int8(1), int8(2), int8(3), int8(4), false}, harness.Decode[[]any](t, row.Value),
+				)
 			})
 		}
 	}

@@ -59,7 +59,7 @@ func (b *testBundle) updateOf(execution string, s *table.Step) host.UpdateReques
 
 // answer is the answer to an update, or why there is none.
 func (b *testBundle) answer(t *testing.T, execution string, req host.UpdateRequest) ([]byte, error) {
-	outcome, err := b.engine.Update(t.Context(), "", execution, req)
+	outcome, err := b.engine.Executions().Update(t.Context(), "", execution, req)
 	if err == nil && outcome.Error != nil {
 		err = outcome.Error
 	}
@@ -69,9 +69,9 @@ func (b *testBundle) answer(t *testing.T, execution string, req host.UpdateReque
 // requirePublished checks all that can be seen of the execution.
 func (b *testBundle) requirePublished(t *testing.T, execution string, want *table.Published) {
 	t.Helper()
-	row, err := b.engine.Poll(t.Context(), "", execution)
+	row, err := b.engine.Observer().Poll(t.Context(), "", execution)
 	require.NoError(t, err)
-	got, err := b.engine.Published(t.Context(), row)
+	got, err := b.engine.Observer().Published(t.Context(), row)
 	require.NoError(t, err)
 	require.Len(t, got.State, len(want.State))
 	for _, p := range got.State {
@@ -86,5 +86,7 @@ func (b *testBundle) requirePublished(t *testing.T, execution string, want *tabl
 		require.Nil(t, got.Progress)
 		return
 	}
-	require.Equal(t, &abi.Progress{Done: want.Progress.Done, Note: want.Progress.Note, Total: want.Progress.Total}, got.Progress)
+	require.Equal(
+		t, &abi.Progress{Done: want.Progress.Done, Note: want.Progress.Note, Total: want.Progress.Total}, got.Progress,
+	)
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// resumeKeepsTheJournal resumes a paused execution. Its code has not changed, so
-// it is paused again, for the same reason and with the same journal.
+// resumeKeepsTheJournal resumes a paused execution. Its code has not changed, so it is paused again, for the same
+// reason and with the same journal.
 func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) {
 	t.Helper()
-	before, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	before, _, err := b.engine.Observer().History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	require.NotEmpty(t, before)
-	require.NoError(t, b.engine.Resume(t.Context(), "", row.Name()))
+	require.NoError(t, b.engine.Executions().Resume(t.Context(), "", row.Name()))
 	again := harness.Wait(t, b.engine, row.Name())
 	require.Equal(t, journal.Paused, again.State)
 	require.Equal(t, row.Error.Code, again.Error.Code)
-	after, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	after, _, err := b.engine.Observer().History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -47,14 +47,14 @@ func TestEndlessTurn(t *testing.T) {
 		require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
 		require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
 		require.Regexp(t, map[string]string{
-			"go":   `\(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)`,
+			"go":   `\(in main\.init\.func\d+ \(conformance/misuse\.go:(29|30)\)`,
 			"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
 		}[l.name], row.Error.Message)
 	})
 }
 
-// TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for what they computed,
-// so they are in the loop however slow the machine is.
+// TestEndlessLoopShowsLines: of a loop in Go, in a workflow and in an activity. They are stopped for what they
+// computed, so they are in the loop however slow the machine is.
 func TestEndlessLoopShowsLines(t *testing.T) {
 	t.Parallel()
 	l := wholeLanguages()[0]
@@ -62,17 +62,21 @@ func TestEndlessLoopShowsLines(t *testing.T) {
 	b := setup(t, l, "sqlite", nil, func(c *host.Config) { c.TurnFuel, c.ActivityFuel = 50_000_000, 50_000_000 })
 	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "loop"))
 	require.Equal(t, journal.Paused, row.State)
-	require.Regexp(t, `has used up its fuel, 50000000 units, and was stopped \(in main\.init\.func\d+ \(conformance/misuse\.go:2[78]\)\)`, row.Error.Message)
+	require.Regexp(
+		t,
+		`has used up its fuel, 50000000 units, and was stopped \(in main\.init\.func\d+ \(conformance/misuse\.go:(29|30)\)\)`,
+		row.Error.Message,
+	)
 
 	row = harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Crash", "loop for long"))
 	require.Equal(t, journal.Completed, row.State, "%v", row.Error)
-	entries, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	entries, _, err := b.engine.Observer().History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	failed := 0
 	for _, entry := range entries {
 		if entry.Error != nil {
 			failed++
-			require.Regexp(t, `\(in main\.init\.func\d+ \(conformance/steps\.go:14[78]\)\)`, entry.Error.Message)
+			require.Regexp(t, `\(in main\.init\.func\d+ \(conformance/steps\.go:15[34]\)\)`, entry.Error.Message)
 		}
 	}
 	require.Equal(t, 2, failed, "both attempts")
@@ -111,8 +115,8 @@ func TestDeadlockShowsLines(t *testing.T) {
 	}
 }
 
-// TestCrashesInRustShowTheAuthor: a panic names its line alone, which may be that of a library, and other crashes name none. A line of the
-// author's is added.
+// TestCrashesInRustShowTheAuthor: a panic names its line alone, which may be that of a library, and other crashes name
+// none. A line of the author's is added.
 func TestCrashesInRustShowTheAuthor(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(languages, func(l language) bool { return l.name == "rust" })
@@ -131,7 +135,8 @@ func TestCrashesInRustShowTheAuthor(t *testing.T) {
 	}
 }
 
-// TestBlockingSleepShowsItsLine: in Go, whose runtime tells which goroutine sleeps. In Rust the last durable call is shown.
+// TestBlockingSleepShowsItsLine: in Go, whose runtime tells which goroutine sleeps. In Rust the last durable call is
+// shown.
 func TestBlockingSleepShowsItsLine(t *testing.T) {
 	t.Parallel()
 	for _, l := range wholeLanguages() {
@@ -149,9 +154,8 @@ func TestBlockingSleepShowsItsLine(t *testing.T) {
 	}
 }
 
-// TestMisuseHarmsOnlyItself runs guests that panic, exit, leak and recurse in
-// workflows, activities and key functions, while ordinary workflows run on the
-// same host. The ordinary ones must not be affected. For endless workflows see
+// TestMisuseHarmsOnlyItself runs guests that panic, exit, leak and recurse in workflows, activities and key functions,
+// while ordinary workflows run on the same host. The ordinary ones must not be affected. For endless workflows see
 // [TestEndlessTurn].
 func TestMisuseHarmsOnlyItself(t *testing.T) {
 	t.Parallel()
@@ -166,7 +170,9 @@ func TestMisuseHarmsOnlyItself(t *testing.T) {
 			for _, how := range []string{"panic", "exit", "loop", "hog", "recurse"} {
 				crashed = append(crashed, harness.Start(t, b.engine, "conformance/Crash", how))
 			}
-			_, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/RawKey", Input: harness.Encode(t, object{"id": "panic", "other": 1})})
+			_, _, err := b.engine.Launcher().Start(t.Context(), host.StartRequest{
+				Workflow: "conformance/RawKey", Input: harness.Encode(t, object{"id": "panic", "other": 1}),
+			})
 			require.Equal(t, abi.CodeKeyFunction, abi.CodeOf(err), "%v", err)
 
 			var good []string
@@ -185,7 +191,10 @@ func TestMisuseHarmsOnlyItself(t *testing.T) {
 			for _, execution := range crashed {
 				row := harness.Wait(t, b.engine, execution)
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
-				require.Contains(t, []any{string(abi.CodeActivityCrashed), string(abi.CodeActivityTimeout)}, harness.Decode[object](t, row.Value)["code"])
+				require.Contains(
+					t, []any{string(abi.CodeActivityCrashed), string(abi.CodeActivityTimeout)},
+					harness.Decode[object](t, row.Value)["code"],
+				)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestALoopInABatchIsFoundByWhatTheGuestReports(t *testing.T) {
 			c.Registerer, c.TurnFuel, c.TurnTimeout = registry, limit, 10*time.Minute
 		})
 		send := func(operation string, input any) {
-			require.NoError(t, b.engine.SendEntity(t.Context(), host.EntityRequest{
+			require.NoError(t, b.engine.Entities().Send(t.Context(), host.EntityRequest{
 				Entity: "conformance/Tally/a", Operation: operation, Input: harness.Encode(t, input),
 			}))
 		}
@@ -36,7 +36,7 @@ func TestALoopInABatchIsFoundByWhatTheGuestReports(t *testing.T) {
 			}
 		}
 		parked := func() (all []host.ParkedMessage) {
-			all, err := b.engine.ParkedMessages(t.Context(), journal.ParkedFilter{})
+			all, err := b.engine.Entities().Parked(t.Context(), journal.ParkedFilter{})
 			require.NoError(t, err)
 			return all
 		}
@@ -46,11 +46,15 @@ func TestALoopInABatchIsFoundByWhatTheGuestReports(t *testing.T) {
 			require.Equal(t, "spin", m.Message.Name)
 		}
 		harness.Eventually(t, "the others to be performed", func() bool {
-			o, err := b.engine.CallEntity(t.Context(), host.EntityRequest{Entity: "conformance/Tally/a", Operation: "spin", Input: harness.Encode(t, false)})
+			o, err := b.engine.Entities().Call(t.Context(), host.EntityRequest{
+				Entity: "conformance/Tally/a", Operation: "spin", Input: harness.Encode(t, false),
+			})
 			require.NoError(t, err)
 			return harness.Decode[int64](t, o.Value) == 10
 		})
-		require.InDelta(t, 2*limit, gathered(t, registry, "cruster_entity_fuel_total"), 0.1*limit, "each used up its limit once")
+		require.InDelta(
+			t, 2*limit, gathered(t, registry, "cruster_entity_fuel_total"), 0.1*limit, "each used up its limit once",
+		)
 	})
 }
 

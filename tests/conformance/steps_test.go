@@ -51,7 +51,7 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	}
 	if s.Delivered != nil {
 		harness.Eventually(t, "the previous step is delivered", func() bool {
-			d, err := b.engine.Describe(t.Context(), "", execution)
+			d, err := b.engine.Observer().Describe(t.Context(), "", execution)
 			if err != nil || d.Entries != *s.Delivered {
 				return false
 			}
@@ -67,7 +67,7 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 func (b *testBundle) pendingKinds(t *testing.T, name string) (kinds []string) {
 	t.Helper()
 	harness.Eventually(t, "the turn is over", func() bool {
-		d, err := b.engine.Describe(t.Context(), "", name)
+		d, err := b.engine.Observer().Describe(t.Context(), "", name)
 		require.NoError(t, err)
 		kinds = nil
 		for _, p := range d.Pending {
@@ -83,19 +83,25 @@ func (b *testBundle) pendingKinds(t *testing.T, name string) (kinds []string) {
 func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 	switch {
 	case s.Resolve != "":
-		return b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: s.Resolve, Value: s.Value.Encode(b.places(execution))})
+		return b.engine.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+			Name: s.Resolve, Value: s.Value.Encode(b.places(execution)),
+		})
 	case s.Reject != "":
-		return b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: s.Reject, Error: s.Error.ABI("")})
+		return b.engine.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+			Name: s.Reject, Error: s.Error.ABI(""),
+		})
 	case s.Signal != "":
-		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
+		return b.engine.Executions().Signal(t.Context(), "", execution, host.SignalRequest{
+			Name: s.Signal, Value: s.Value.Encode(b.places(execution)),
+		})
 	case s.Query != "":
 		return b.query(t, execution, s)
 	case s.Update != "":
 		return b.update(t, execution, s)
 	case s.Send != "":
-		return b.engine.SendEntity(t.Context(), b.operation(s))
+		return b.engine.Entities().Send(t.Context(), b.operation(s))
 	default:
-		return b.engine.Interrupt(t.Context(), "", execution, s.Interrupt)
+		return b.engine.Executions().Interrupt(t.Context(), "", execution, s.Interrupt)
 	}
 }
 
@@ -106,7 +112,7 @@ func (b *testBundle) query(t *testing.T, execution string, s *table.Step) error 
 	if !s.Value.IsZero() {
 		req.Input = s.Value.Encode(b.places(execution))
 	}
-	answer, err := b.engine.Query(t.Context(), "", execution, req)
+	answer, err := b.engine.Executions().Query(t.Context(), "", execution, req)
 	if err == nil && s.Refused == "" {
 		requireValue(t, s.Answer.Encode(b.places(execution)), answer)
 	}
@@ -116,7 +122,7 @@ func (b *testBundle) query(t *testing.T, execution string, s *table.Step) error 
 // startOther starts another workflow and waits for its end.
 func (b *testBundle) startOther(t *testing.T, execution string, s *table.Step) {
 	t.Helper()
-	row, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{
+	row, _, err := b.engine.Launcher().Start(t.Context(), host.StartRequest{
 		Workflow: "conformance/" + s.Start, Input: s.Value.Encode(b.places(execution)),
 	})
 	require.NoError(t, err)
@@ -140,7 +146,7 @@ func (b *testBundle) call(t *testing.T, s *table.Step) {
 	req := b.operation(s)
 	req.RequestID = rand.Text()
 	for range 2 {
-		outcome, err := b.engine.CallEntity(t.Context(), req)
+		outcome, err := b.engine.Entities().Call(t.Context(), req)
 		if s.Refused != "" {
 			if err == nil && outcome.Error != nil {
 				err = outcome.Error

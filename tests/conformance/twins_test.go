@@ -17,8 +17,8 @@ import (
 // onlyIn are the workflows that make sense in one language only.
 var onlyIn = map[string][]string{"go": {"Channels", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
 
-// TestTwins compares the module in Rust with the same module in Go: the manifests
-// are equal, and the same start has the same name, result and journal.
+// TestTwins compares the module in Rust with the same module in Go: the manifests are equal, and the same start has the
+// same name, result and journal.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	var twins []*testBundle
@@ -49,19 +49,25 @@ func TestTwins(t *testing.T) {
 		"key of nothing":                {Workflow: "First", Input: harness.Encode(t, object{})},
 		"key of a function, hashed":     {Workflow: "HashedKey", Input: request},
 		"key of a function, raw":        {Workflow: "RawKey", Input: request},
-		"given key, hashed":             {Workflow: "Call", Input: harness.Encode(t, 4), Key: "k", KeyMode: abi.KeyHashed},
-		"given key, raw":                {Workflow: "CallKeys", Input: harness.Encode(t, "fixed"), Key: "k/with/slashes", KeyMode: abi.KeyRaw},
-		"SQL":                           {Workflow: "Count", Input: harness.Encode(t, object{"name": "twins"})},
-		"retries":                       {Workflow: "Retry", Input: harness.Encode(t, object{"failures": 2, "retries": 3})},
-		"failure":                       {Workflow: "Decline", Input: harness.Encode(t, "no money")},
-		"failure of a child":            {Workflow: "Rethrow", Input: harness.Encode(t, object{"from": "child", "words": "order 7"})},
+		"given key, hashed": {
+			Workflow: "Call", Input: harness.Encode(t, 4), Key: "k", KeyMode: abi.KeyHashed,
+		},
+		"given key, raw": {
+			Workflow: "CallKeys", Input: harness.Encode(t, "fixed"), Key: "k/with/slashes", KeyMode: abi.KeyRaw,
+		},
+		"SQL":     {Workflow: "Count", Input: harness.Encode(t, object{"name": "twins"})},
+		"retries": {Workflow: "Retry", Input: harness.Encode(t, object{"failures": 2, "retries": 3})},
+		"failure": {Workflow: "Decline", Input: harness.Encode(t, "no money")},
+		"failure of a child": {
+			Workflow: "Rethrow", Input: harness.Encode(t, object{"from": "child", "words": "order 7"}),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req.Workflow = "conformance/" + req.Workflow
 			var lines []ledgerLine
 			for _, b := range twins {
-				row, _, err := b.engine.StartWorkflow(t.Context(), req)
+				row, _, err := b.engine.Launcher().Start(t.Context(), req)
 				require.NoError(t, err)
 				lines = append(lines, inLedger(t, b, harness.Wait(t, b.engine, row.Name())))
 			}
@@ -92,7 +98,12 @@ func TestMoveBetweenLanguages(t *testing.T) {
 			deploy(t, b.engine, from, nil)
 			move(t, b, executions[1])
 			for _, execution := range executions {
-				require.NoError(t, b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, "open")}))
+				require.NoError(
+					t,
+					b.engine.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+						Name: "gate", Value: harness.Encode(t, "open"),
+					}),
+				)
 				row := harness.Wait(t, b.engine, execution)
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 				require.Len(t, harness.Decode[[]object](t, row.Value), 12)
@@ -101,8 +112,8 @@ func TestMoveBetweenLanguages(t *testing.T) {
 	}
 }
 
-// TestSettlementsBetweenModules: a workflow settles promises of one that still runs the module
-// of another language. What does not fit that module's types settles nothing.
+// TestSettlementsBetweenModules: a workflow settles promises of one that still runs the module of another language.
+// What does not fit that module's types settles nothing.
 func TestSettlementsBetweenModules(t *testing.T) {
 	t.Parallel()
 	both := wholeLanguages()
@@ -121,7 +132,10 @@ func TestSettlementsBetweenModules(t *testing.T) {
 			}
 			require.Equal(t, []any{"CR-2043", "CR-2043", "CR-2002", "CR-2002", "CR-2002", true, true}, got)
 			row = harness.Wait(t, b.engine, execution)
-			require.Equal(t, []object{{"approved": true}, {"approved": false, "note": "no"}}, harness.Decode[[]object](t, row.Value))
+			require.Equal(
+				t, []object{{"approved": true}, {"approved": false, "note": "no"}},
+				harness.Decode[[]object](t, row.Value),
+			)
 		})
 	}
 }
@@ -129,7 +143,7 @@ func TestSettlementsBetweenModules(t *testing.T) {
 func move(t *testing.T, b *testBundle, executions ...string) {
 	t.Helper()
 	for _, execution := range executions {
-		_, err := b.engine.Move(t.Context(), "", execution, host.Latest)
+		_, err := b.engine.Executions().Move(t.Context(), "", execution, host.Latest)
 		require.NoError(t, err)
 	}
 }
@@ -138,7 +152,9 @@ func move(t *testing.T, b *testBundle, executions ...string) {
 func shape(m *abi.Manifest, language string) abi.Manifest {
 	out := *m
 	out.SDK = ""
-	out.Workflows = slices.DeleteFunc(slices.Clone(m.Workflows), func(w abi.WorkflowInfo) bool { return slices.Contains(onlyIn[language], w.Name) })
+	out.Workflows = slices.DeleteFunc(slices.Clone(m.Workflows), func(w abi.WorkflowInfo) bool {
+		return slices.Contains(onlyIn[language], w.Name)
+	})
 	return out
 }
 

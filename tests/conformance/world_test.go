@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// outside is an HTTP server that the deployments may call. All variants share one
-// server, so that requests that contain its address are the same everywhere.
+// outside is an HTTP server that the deployments may call. All variants share one server, so that requests that contain
+// its address are the same everywhere.
 type outside struct {
 	url string
 
@@ -26,8 +26,7 @@ func newOutside(t *testing.T) *outside {
 	return world
 }
 
-// ServeHTTP answers requests that have a key, once the gate that the request names
-// is open.
+// ServeHTTP answers requests that have a key, once the gate that the request names is open.
 func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/missing" || r.Header.Get("X-Key") == "" {
 		http.Error(w, "not here", http.StatusNotFound)

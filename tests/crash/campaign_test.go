@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/execution"
+	requests "github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
@@ -82,8 +82,7 @@ func (c *campaign) done(tr trial) {
 	require.LessOrEqual(c.t, most, 1+len(tr.crashed), "after %v an effect may happen once more for each", tr.crashed)
 }
 
-// undisturbed counts how often a run that does not crash passes each point, and
-// holds that against the table.
+// undisturbed counts how often a run that does not crash passes each point, and holds that against the table.
 func (c *campaign) undisturbed(counts func() map[string]int) {
 	harness.TryUntil(c.t, c.scenario.name+" passes no point that only slow runs pass", func(n int) bool {
 		c.done(c.try(fmt.Sprintf("undisturbed-%d", n)))
@@ -91,8 +90,8 @@ func (c *campaign) undisturbed(counts func() map[string]int) {
 	})
 }
 
-// checkCounts holds how often the last run has passed each point against the table. It
-// tells whether that was a slow run.
+// checkCounts holds how often the last run has passed each point against the table. It tells whether that was a slow
+// run.
 func (c *campaign) checkCounts(counts func() map[string]int) (slow bool) {
 	for _, point := range faultpoint.Points {
 		if cell := c.reach[point]; cell.n > 0 && !cell.byTime {
@@ -105,7 +104,9 @@ func (c *campaign) checkCounts(counts func() map[string]int) (slow bool) {
 	for _, point := range faultpoint.Points {
 		cell := c.reach[point]
 		if cell.never() {
-			require.Zero(c.t, passed[point], "the table does not say that %s passes %s: %v", c.scenario.name, point, passed)
+			require.Zero(
+				c.t, passed[point], "the table does not say that %s passes %s: %v", c.scenario.name, point, passed,
+			)
 		}
 		if cell.ifSlow() && passed[point] > 0 {
 			c.t.Logf("a slow run of %s: it passes %s %d times", c.scenario.name, point, passed[point])
@@ -121,8 +122,8 @@ func (c *campaign) crashAtAll(points []string) {
 	}
 }
 
-// crashAt crashes at the last passing of a point that every run makes, and with warm
-// instances at the first as well; in full at each.
+// crashAt crashes at the last passing of a point that every run makes, and with warm instances at the first as well; in
+// full at each.
 func (c *campaign) crashAt(point string) {
 	cell := c.reach[point]
 	for n := 1; n <= cell.n; n++ {
@@ -132,9 +133,8 @@ func (c *campaign) crashAt(point string) {
 	}
 }
 
-// crashAtPassing runs the scenario with a crash, and fails if there was none. What is
-// due before the engine waits for it sets off no timer: then the run was an
-// undisturbed one, and is made again.
+// crashAtPassing runs the scenario with a crash, and fails if there was none. What is due before the engine waits for
+// it sets off no timer: then the run was an undisturbed one, and is made again.
 func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
 	name := strings.ReplaceAll(at.Point, ".", "-")
 	if !byTime {
@@ -152,8 +152,7 @@ func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
 	})
 }
 
-// crashInReplays crashes three engines, two of them while they replay what the first
-// has left.
+// crashInReplays crashes three engines, two of them while they replay what the first has left.
 func (c *campaign) crashInReplays() {
 	// The commit of the last transaction may hold the result: then nothing would be left.
 	first := faultpoint.Passing{Point: faultpoint.TxBeforeCommit, N: c.reach[faultpoint.TxBeforeCommit].n}
@@ -167,7 +166,9 @@ func (c *campaign) crashInReplays() {
 	tr := c.try("in-replays", first, again, again)
 	c.d.awaitCrashes(harness.Patience)
 	c.done(tr)
-	require.Equal(c.t, []faultpoint.Passing{first, again, again}, c.d.crashed, "%s did not crash there", c.scenario.name)
+	require.Equal(
+		c.t, []faultpoint.Passing{first, again, again}, c.d.crashed, "%s did not crash there", c.scenario.name,
+	)
 }
 
 // compare holds what each trial has left behind against the file of outcomes.
@@ -193,10 +194,10 @@ func (c *campaign) observe(store journal.Store, tr trial) []string {
 	return seen
 }
 
-// checkJournal checks what must hold for every journal: sequence numbers ascend, an
-// op is delivered at most once, and time does not run backwards.
+// checkJournal checks what must hold for every journal: sequence numbers ascend, an op is delivered at most once, and
+// time does not run backwards.
 func checkJournal(t *testing.T, store journal.Store, tr trial) {
-	ref, err := execution.RefOf(host.DefaultNamespace, tr.execution)
+	ref, err := requests.RefOf(host.DefaultNamespace, tr.execution)
 	require.NoError(t, err)
 	row, err := store.Load(t.Context(), ref.ID)
 	require.NoError(t, err)
@@ -226,12 +227,10 @@ func rowsOf(t *testing.T, store journal.Store, sql string, args ...any) [][]any 
 	return rows
 }
 
-// varying matches what differs between two executions by design: ids derived
-// from the key.
+// varying matches what differs between two executions by design: ids derived from the key.
 var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// render renders a result for comparison, without the parts that differ from key
-// to key.
+// render renders a result for comparison, without the parts that differ from key to key.
 func render(t *testing.T, key string, v any) string {
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -250,8 +249,8 @@ func outcome(t *testing.T, tr trial) string {
 	return fmt.Sprintf("%s %s", tr.end.state, render(t, tr.key, tr.end.value))
 }
 
-// readOutcomes reads the file of outcomes: the name of a scenario, and below it,
-// indented, what it shows and stores, in any language and on any store.
+// readOutcomes reads the file of outcomes: the name of a scenario, and below it, indented, what it shows and stores, in
+// any language and on any store.
 func readOutcomes(t *testing.T) map[string][]string {
 	text, err := os.ReadFile("testdata/outcomes")
 	require.NoError(t, err)

@@ -1,8 +1,7 @@
-// Package crash_test crashes hosts at every named fault point and compares the
-// result with an undisturbed run: engines in this process, at every point of every
-// scenario, and the real binary, which kills itself with SIGKILL. testdata/points
-// says which scenario reaches which point, and testdata/outcomes what comes of each.
-// Start reading at campaign_test.go.
+// Package crash_test crashes hosts at every named fault point and compares the result with an undisturbed run: engines
+// in this process, at every point of every scenario, and the real binary, which kills itself with SIGKILL.
+// testdata/points says which scenario reaches which point, and testdata/outcomes what comes of each. Start reading at
+// campaign_test.go.
 package crash_test
 
 import (
@@ -24,9 +23,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestCrashAtEveryBoundary proves the main promise: wherever the engine crashes,
-// once the next one has finished the work, everything is as after an undisturbed
-// run.
+// TestCrashAtEveryBoundary proves the main promise: wherever the engine crashes, once the next one has finished the
+// work, everything is as after an undisturbed run.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	runtime, reach := newRuntime(t), readReach(t)
@@ -51,8 +49,8 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// TestTheBinaryKillsItself does the same with real processes, which kill themselves
-// at each named point: once, in one variant or the other, and in full at each passing in all variants.
+// TestTheBinaryKillsItself does the same with real processes, which kill themselves at each named point: once, in one
+// variant or the other, and in full at each passing in all variants.
 func TestTheBinaryKillsItself(t *testing.T) {
 	t.Parallel()
 	reach := readReach(t)
@@ -69,7 +67,9 @@ func TestTheBinaryKillsItself(t *testing.T) {
 				t.Parallel()
 				onStores(s, reach.of(s, v.evict), points, func(points []string) {
 					flags, open := storeOfProcesses(t, v.store)
-					c := newCampaign(t, v.language, s, reach.of(s, v.evict), (&processes{t: t, store: flags, evict: v.evict}).launch)
+					c := newCampaign(
+						t, v.language, s, reach.of(s, v.evict), (&processes{t: t, store: flags, evict: v.evict}).launch,
+					)
 					c.crashAtAll(points)
 					if extenttest.Full() {
 						c.crashInReplays()
@@ -82,8 +82,8 @@ func TestTheBinaryKillsItself(t *testing.T) {
 	}
 }
 
-// onStores runs a campaign with all points on one store. A first deployment is made
-// once a store: such a scenario has a store for each point, and one for none.
+// onStores runs a campaign with all points on one store. A first deployment is made once a store: such a scenario has a
+// store for each point, and one for none.
 func onStores(s scenario, reach map[string]cell, points []string, run func(points []string)) {
 	if !s.deploys {
 		run(points)
@@ -97,8 +97,8 @@ func onStores(s scenario, reach map[string]cell, points []string, run func(point
 	}
 }
 
-// storeOfProcesses makes a store for hosts in other processes. An embedded store has
-// one owner: it is opened here when they have ended.
+// storeOfProcesses makes a store for hosts in other processes. An embedded store has one owner: it is opened here when
+// they have ended.
 func storeOfProcesses(t *testing.T, kind string) (flags []string, open func() journal.Store) {
 	opened := func(store journal.Store, err error) journal.Store {
 		require.NoError(t, err)
@@ -124,8 +124,7 @@ func newRuntime(t *testing.T) *wasm.Runtime {
 	return runtime
 }
 
-// variant is a language on a kind of store, with instances kept warm or evicted
-// after every turn.
+// variant is a language on a kind of store, with instances kept warm or evicted after every turn.
 type variant struct {
 	language language
 	store    string
@@ -156,8 +155,7 @@ func settings() []setting {
 	return all
 }
 
-// processVariants have each language, each store and each mode; in full all their
-// combinations.
+// processVariants have each language, each store and each mode; in full all their combinations.
 func processVariants() []variant {
 	if !extenttest.Full() {
 		return []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}

@@ -67,8 +67,7 @@ type operation struct {
 	input                   any
 }
 
-// ending is everything that a caller is told about an execution that is over or
-// paused.
+// ending is everything that a caller is told about an execution that is over or paused.
 type ending struct {
 	state string
 	value any
@@ -78,8 +77,7 @@ type ending struct {
 // life is one engine from its start to its crash.
 type life struct {
 	target
-	// died is closed when the engine has crashed where it was armed to, or, with
-	// wrong set, in another way.
+	// died is closed when the engine has crashed where it was armed to, or, with wrong set, in another way.
 	died  chan struct{}
 	wrong error
 	// end ends the engine, dead or alive, and frees what it holds.
@@ -101,16 +99,14 @@ type arming struct {
 	retention time.Duration
 }
 
-// driver is a client that outlives the engines it talks to. A plan says at which
-// passing each of them crashes; then another engine starts on the same store, and
-// the client repeats the request that got no reply. Only the goroutine of the test
-// uses it.
+// driver is a client that outlives the engines it talks to. A plan says at which passing each of them crashes; then
+// another engine starts on the same store, and the client repeats the request that got no reply. Only the goroutine of
+// the test uses it.
 type driver struct {
 	t         *testing.T
 	launch    func(arming) *life
 	retention time.Duration
-	// deploy pushes the module of the scenario in the language of the campaign, or in
-	// another one.
+	// deploy pushes the module of the scenario in the language of the campaign, or in another one.
 	deploy func(another bool)
 
 	engine  *life
@@ -163,8 +159,8 @@ func (d *driver) current() *life {
 	return d.engine
 }
 
-// awaitCrashes waits for what is left of the plan. The client may have its last
-// answer before the engine passes a point on another goroutine.
+// awaitCrashes waits for what is left of the plan. The client may have its last answer before the engine passes a point
+// on another goroutine.
 func (d *driver) awaitCrashes(patience time.Duration) {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
@@ -177,8 +173,8 @@ func (d *driver) awaitCrashes(patience time.Duration) {
 	}
 }
 
-// do repeats a request until an engine replies. A request that is repeated may be
-// told that it has taken effect before, by one of the codes.
+// do repeats a request until an engine replies. A request that is repeated may be told that it has taken effect before,
+// by one of the codes.
 func do[T any](d *driver, request func(ctx context.Context, to target) (T, error), before ...abi.Code) T {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
@@ -220,14 +216,16 @@ func do[T any](d *driver, request func(ctx context.Context, to target) (T, error
 func (d *driver) push(l language, s scenario, payments *charges) {
 	d.t.Helper()
 	m := module{
-		name: s.example, folder: l.folder(s.example), binary: harness.Module(d.t, l.folder(s.example)),
-		config: map[string]string{"payments_url": payments.url}, allowHTTP: []string{strings.TrimPrefix(payments.url, "http://")},
+		name:      s.example,
+		folder:    l.folder(s.example),
+		binary:    harness.Module(d.t, l.folder(s.example)),
+		config:    map[string]string{"payments_url": payments.url},
+		allowHTTP: []string{strings.TrimPrefix(payments.url, "http://")},
 	}
 	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.push(ctx, m) })
 }
 
-// start starts a workflow under the key that it derives, and returns the name of
-// the execution.
+// start starts a workflow under the key that it derives, and returns the name of the execution.
 func (d *driver) start(workflow string, input any) string {
 	d.t.Helper()
 	return d.startAs("", workflow, input)
@@ -244,7 +242,10 @@ func (d *driver) startAs(key, workflow string, input any) string {
 func (d *driver) schedule(name, workflow string, input any) {
 	d.t.Helper()
 	r := request{workflow: workflow, input: input}
-	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.schedule(ctx, name, r) }, abi.CodeScheduleExists)
+	do(
+		d, func(ctx context.Context, to target) (any, error) { return nil, to.schedule(ctx, name, r) },
+		abi.CodeScheduleExists,
+	)
 }
 
 // trigger has a schedule start a run, and returns the name of the execution.
@@ -344,7 +345,10 @@ func (d *driver) move(execution string) {
 // fork starts a new run from the first entries of an execution, under a key.
 func (d *driver) fork(execution string, at uint64, key string) {
 	d.t.Helper()
-	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.fork(ctx, execution, at, key) }, abi.CodeForkExists)
+	do(
+		d, func(ctx context.Context, to target) (any, error) { return nil, to.fork(ctx, execution, at, key) },
+		abi.CodeForkExists,
+	)
 }
 
 // run is the id of the newest run of an execution.
@@ -362,7 +366,10 @@ func (d *driver) startOver(execution, requestID string) {
 // deleteRun deletes a run that is over.
 func (d *driver) deleteRun(execution, run string) {
 	d.t.Helper()
-	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.deleteRun(ctx, execution, run) }, abi.CodeExecutionNotFound)
+	do(
+		d, func(ctx context.Context, to target) (any, error) { return nil, to.deleteRun(ctx, execution, run) },
+		abi.CodeExecutionNotFound,
+	)
 }
 
 // wait waits until an execution is over or paused.

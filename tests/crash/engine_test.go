@@ -12,14 +12,15 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/entity"
+	entities "github.com/cruster/cruster/host/entity/target"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
-// engines launches engines in this process, one after the other, and counts how
-// often the last of them has passed each fault point.
+// engines launches engines in this process, one after the other, and counts how often the last of them has passed each
+// fault point.
 type engines struct {
 	t       *testing.T
 	store   journal.Store
@@ -38,11 +39,11 @@ func (es *engines) launch(a arming) *life {
 	l := &life{died: make(chan struct{})}
 	var e *host.Engine
 	e, err := host.New(host.Config{
-		Store: es.store, Logger: harness.Logger(es.t), Runtime: es.runtime, EvictAlways: es.evict, Retention: a.retention,
+		Store: es.store, Logger: harness.Logger(es.t), Runtime: es.runtime, Retention: a.retention,
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
 		TurnTimeout: harness.Patience,
-		FaultPoint: func(point string) {
+		UnderTest: &undertest.Options{EvictAlways: es.evict, FaultPoint: func(point string) {
 			if es.pass(point, a) {
 				e.Kill()
 				close(l.died)
@@ -50,12 +51,12 @@ func (es *engines) launch(a arming) *life {
 				return
 			}
 			runtime.Goexit() // as in a real crash, the goroutine does not go on
-		},
+		}},
 	})
 	require.NoError(es.t, err)
 	l.target, l.end = inProcess{e}, func() { require.NoError(es.t, e.Stop(context.Background())) }
-	// A crash in Start ends its goroutine; one elsewhere does not, and Start must be
-	// through before the engine is stopped.
+	// A crash in Start ends its goroutine; one elsewhere does not, and Start must be through before the engine is
+	// stopped.
 	through := make(chan struct{})
 	go func() {
 		defer close(through)
@@ -96,7 +97,9 @@ func (es *engines) counts() map[string]int {
 type inProcess struct{ *host.Engine }
 
 func (e inProcess) push(ctx context.Context, m module) error {
-	_, err := e.Push(ctx, host.PushRequest{Name: m.name, Binary: m.binary, Settings: host.Settings{Config: m.config, AllowHTTP: m.allowHTTP}})
+	_, err := e.Deployments().Push(ctx, host.PushRequest{
+		Name: m.name, Binary: m.binary, Settings: host.Settings{Config: m.config, AllowHTTP: m.allowHTTP},
+	})
 	return err
 }
 
@@ -109,7 +112,7 @@ func (e inProcess) start(ctx context.Context, r request) (string, error) {
 	if r.key != "" {
 		req.Key, req.KeyMode = r.key, abi.KeyRaw
 	}
-	row, _, err := e.StartWorkflow(ctx, req)
+	row, _, err := e.Launcher().Start(ctx, req)
 	if err != nil {
 		return "", err
 	}
@@ -121,15 +124,19 @@ func (e inProcess) settle(ctx context.Context, execution, name string, value any
 	if err != nil {
 		return err
 	}
-	return e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
+	return e.Executions().Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
 }
 
 func (e inProcess) signal(ctx context.Context, execution, name, requestID string, value any) error {
-	return e.Signal(ctx, "", execution, host.SignalRequest{Name: name, Value: abi.MustMarshal(value), RequestID: requestID})
+	return e.Executions().Signal(ctx, "", execution, host.SignalRequest{
+		Name: name, Value: abi.MustMarshal(value), RequestID: requestID,
+	})
 }
 
 func (e inProcess) update(ctx context.Context, execution, name, requestID string, input any) error {
-	outcome, err := e.Update(ctx, "", execution, host.UpdateRequest{Name: name, Input: abi.MustMarshal(input), RequestID: requestID})
+	outcome, err := e.Executions().Update(ctx, "", execution, host.UpdateRequest{
+		Name: name, Input: abi.MustMarshal(input), RequestID: requestID,
+	})
 	if err == nil && outcome.Error != nil {
 		return outcome.Error
 	}
@@ -137,7 +144,7 @@ func (e inProcess) update(ctx context.Context, execution, name, requestID string
 }
 
 func (e inProcess) call(ctx context.Context, o operation) error {
-	outcome, err := e.CallEntity(ctx, o.request())
+	outcome, err := e.Entities().Call(ctx, o.request())
 	if err == nil && outcome.Error != nil {
 		return outcome.Error
 	}
@@ -145,15 +152,15 @@ func (e inProcess) call(ctx context.Context, o operation) error {
 }
 
 func (e inProcess) send(ctx context.Context, o operation) error {
-	return e.SendEntity(ctx, o.request())
+	return e.Entities().Send(ctx, o.request())
 }
 
 func (e inProcess) parkedAt(ctx context.Context, name string) (all []time.Time, err error) {
-	ref, err := entity.RefOf(host.DefaultNamespace, name)
+	ref, err := entities.RefOf(host.DefaultNamespace, name)
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.ParkedMessages(ctx, journal.ParkedFilter{Entity: ref.ID()})
+	found, err := e.Entities().Parked(ctx, journal.ParkedFilter{Entity: ref.ID()})
 	for i := range found {
 		all = append(all, time.Unix(0, found[i].At))
 	}
@@ -161,43 +168,45 @@ func (e inProcess) parkedAt(ctx context.Context, name string) (all []time.Time, 
 }
 
 func (e inProcess) retryParked(ctx context.Context, entity string) error {
-	_, err := e.RetryParked(ctx, "", entity, nil)
+	_, err := e.Entities().RetryParked(ctx, "", entity, nil)
 	return err
 }
 
 func (e inProcess) dropParked(ctx context.Context, entity string) error {
-	_, err := e.DropParked(ctx, "", entity, nil)
+	_, err := e.Entities().DropParked(ctx, "", entity, nil)
 	return err
 }
 
 func (o operation) request() host.EntityRequest {
-	return host.EntityRequest{Entity: o.entity, Operation: o.name, RequestID: o.requestID, Input: abi.MustMarshal(o.input)}
+	return host.EntityRequest{
+		Entity: o.entity, Operation: o.name, RequestID: o.requestID, Input: abi.MustMarshal(o.input),
+	}
 }
 
 func (e inProcess) interrupt(ctx context.Context, execution, reason string) error {
-	return e.Interrupt(ctx, "", execution, reason)
+	return e.Executions().Interrupt(ctx, "", execution, reason)
 }
 
 func (e inProcess) resume(ctx context.Context, execution string) error {
-	return e.Resume(ctx, "", execution)
+	return e.Executions().Resume(ctx, "", execution)
 }
 
 func (e inProcess) fail(ctx context.Context, execution, reason string) error {
-	return e.Fail(ctx, "", execution, reason)
+	return e.Executions().Fail(ctx, "", execution, reason)
 }
 
 func (e inProcess) move(ctx context.Context, execution string) error {
-	_, err := e.Move(ctx, "", execution, host.Latest)
+	_, err := e.Executions().Move(ctx, "", execution, host.Latest)
 	return err
 }
 
 func (e inProcess) fork(ctx context.Context, execution string, at uint64, key string) error {
-	_, err := e.Fork(ctx, "", execution, host.ForkRequest{At: at, Key: key})
+	_, err := e.Launcher().Fork(ctx, "", execution, host.ForkRequest{At: at, Key: key})
 	return err
 }
 
 func (e inProcess) run(ctx context.Context, execution string) (string, error) {
-	row, err := e.Poll(ctx, "", execution)
+	row, err := e.Observer().Poll(ctx, "", execution)
 	if err != nil {
 		return "", err
 	}
@@ -205,12 +214,12 @@ func (e inProcess) run(ctx context.Context, execution string) (string, error) {
 }
 
 func (e inProcess) restart(ctx context.Context, execution, requestID string) error {
-	_, _, err := e.Restart(ctx, "", execution, host.RestartRequest{RequestID: requestID})
+	_, _, err := e.Launcher().Restart(ctx, "", execution, host.RestartRequest{RequestID: requestID})
 	return err
 }
 
 func (e inProcess) deleteRun(ctx context.Context, execution, run string) error {
-	return e.Delete(ctx, "", execution, run)
+	return e.Maintenance().Delete(ctx, "", execution, run)
 }
 
 func (e inProcess) schedule(ctx context.Context, name string, r request) error {
@@ -218,19 +227,22 @@ func (e inProcess) schedule(ctx context.Context, name string, r request) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.CreateSchedule(ctx, journal.Schedule{
-		Name: name, Input: input, Spec: journal.ScheduleSpec{Cron: "@yearly", Workflow: r.workflow}, State: journal.ScheduleState{Paused: true},
+	_, err = e.Schedules().Create(ctx, journal.Schedule{
+		Name:  name,
+		Input: input,
+		Spec:  journal.ScheduleSpec{Cron: "@yearly", Workflow: r.workflow},
+		State: journal.ScheduleState{Paused: true},
 	})
 	return err
 }
 
 func (e inProcess) trigger(ctx context.Context, schedule, request string) (string, error) {
-	run, err := e.TriggerSchedule(ctx, "", schedule, request)
+	run, err := e.Schedules().Trigger(ctx, "", schedule, request)
 	return run.Execution, err
 }
 
 func (e inProcess) pending(ctx context.Context, execution string) ([]string, error) {
-	d, err := e.Describe(ctx, "", execution)
+	d, err := e.Observer().Describe(ctx, "", execution)
 	if err != nil {
 		return nil, err
 	}
@@ -242,14 +254,14 @@ func (e inProcess) pending(ctx context.Context, execution string) ([]string, err
 }
 
 func (e inProcess) poll(ctx context.Context, execution string) error {
-	_, err := e.Poll(ctx, "", execution)
+	_, err := e.Observer().Poll(ctx, "", execution)
 	return err
 }
 
 func (e inProcess) wait(ctx context.Context, execution string) (ending, error) {
-	row, err := e.Wait(ctx, "", execution)
+	row, err := e.Observer().Wait(ctx, "", execution)
 	if err == nil {
-		row, err = e.Whole(ctx, row)
+		row, err = e.Observer().Whole(ctx, row)
 	}
 	if err != nil {
 		return ending{}, err

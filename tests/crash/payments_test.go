@@ -35,8 +35,7 @@ func (c *charges) reset() {
 	clear(c.n)
 }
 
-// seen tells how many idempotency keys there were, and how often the most frequent
-// was used.
+// seen tells how many idempotency keys there were, and how often the most frequent was used.
 func (c *charges) seen() (keys, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,13 +21,12 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// processes launches the real binary, built so that it can be armed, one process
-// after the other on the same store.
+// processes launches the real binary, built so that it can be armed, one process after the other on the same store.
 type processes struct {
 	t     *testing.T
 	store []string // the flags that name it
@@ -37,7 +36,8 @@ type processes struct {
 func (ps *processes) launch(a arming) *life {
 	args := append([]string{
 		"serve", "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0",
-		"--cache-dir", harness.CacheDir(ps.t), "--turn-timeout", harness.Patience.String(), "--log-level", "warn", "--retention", a.retention.String(),
+		"--cache-dir", harness.CacheDir(ps.t), "--turn-timeout", harness.Patience.String(), "--log-level", "warn",
+		"--retention", a.retention.String(),
 	}, ps.store...)
 	cmd := exec.Command(harness.CrashBinary(ps.t), args...)
 	cmd.Env = os.Environ()
@@ -77,8 +77,7 @@ func (ps *processes) launch(a arming) *life {
 	return l
 }
 
-// connect dials the host that has shown its first screen. There is none if the host
-// died before.
+// connect dials the host that has shown its first screen. There is none if the host died before.
 func (ps *processes) connect(line string, l *life, log *output) target {
 	var screen struct{ GRPC string }
 	if err := json.Unmarshal([]byte(line), &screen); err != nil {
@@ -129,7 +128,9 @@ func (o *output) String() string {
 type overGRPC struct{ client *client.Client }
 
 func (g overGRPC) push(ctx context.Context, m module) error {
-	_, err := g.client.Push(ctx, client.PushRequest{Name: m.name, Binary: m.binary, Config: m.config, AllowHTTP: m.allowHTTP})
+	_, err := g.client.Push(ctx, client.PushRequest{
+		Name: m.name, Binary: m.binary, Config: m.config, AllowHTTP: m.allowHTTP,
+	})
 	return err
 }
 
@@ -182,7 +183,9 @@ func (g overGRPC) dropParked(ctx context.Context, entity string) error {
 
 func (g overGRPC) entity(o operation) client.EntityOf[any, any] {
 	slash := strings.LastIndex(o.entity, "/")
-	return client.Operation[any, any](g.client, o.entity[:slash], o.name).On(o.entity[slash+1:]).WithRequestID(o.requestID)
+	return client.Operation[any, any](g.client, o.entity[:slash], o.name).On(o.entity[slash+1:]).WithRequestID(
+		o.requestID,
+	)
 }
 
 func (g overGRPC) interrupt(ctx context.Context, execution, reason string) error {
@@ -226,14 +229,22 @@ func (g overGRPC) schedule(ctx context.Context, name string, r request) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.client.Schedules().Create(ctx, &crusterv1.CreateScheduleRequest{Name: name, Paused: true, Spec: &crusterv1.ScheduleSpec{
-		Workflow: r.workflow, Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: input}}, Times: &crusterv1.ScheduleSpec_Cron{Cron: "@yearly"},
-	}})
+	_, err = g.client.Schedules().Create(ctx, &crusterv1.CreateScheduleRequest{
+		Name:   name,
+		Paused: true,
+		Spec: &crusterv1.ScheduleSpec{
+			Workflow: r.workflow,
+			Input:    &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: input}},
+			Times:    &crusterv1.ScheduleSpec_Cron{Cron: "@yearly"},
+		},
+	})
 	return err
 }
 
 func (g overGRPC) trigger(ctx context.Context, schedule, request string) (string, error) {
-	resp, err := g.client.Schedules().Trigger(ctx, &crusterv1.TriggerScheduleRequest{Name: schedule, RequestId: request})
+	resp, err := g.client.Schedules().Trigger(ctx, &crusterv1.TriggerScheduleRequest{
+		Name: schedule, RequestId: request,
+	})
 	return resp.GetRun().GetExecution(), err
 }
 

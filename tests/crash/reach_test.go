@@ -25,8 +25,7 @@ func (c cell) never() bool { return c == cell{} }
 // ifSlow tells whether only slow runs pass the point.
 func (c cell) ifSlow() bool { return c.n == 0 && c.byTime }
 
-// reach is the table of testdata/points: by scenario, then by point; with warm
-// instances and with evicted ones.
+// reach is the table of testdata/points: by scenario, then by point; with warm instances and with evicted ones.
 type reach struct {
 	warm, evicting map[string]map[string]cell
 }
@@ -38,8 +37,8 @@ func (r *reach) of(s scenario, evict bool) map[string]cell {
 	return r.warm[s.name]
 }
 
-// share are the points that a scenario tries in a variant if each is to be tried once: those
-// that no scenario before it reaches. The variants of processes take turns, as far as each reaches a point.
+// share are the points that a scenario tries in a variant if each is to be tried once: those that no scenario before it
+// reaches. The variants of processes take turns, as far as each reaches a point.
 func (r *reach) share(s scenario, v variant) []string {
 	var points []string
 	for i, point := range faultpoint.Points {
@@ -81,7 +80,9 @@ func readReach(t *testing.T) *reach {
 				if !two {
 					evicting = warm
 				}
-				r.warm[names[i]][fields[0]], r.evicting[names[i]][fields[0]] = parseCell(t, warm), parseCell(t, evicting)
+				r.warm[names[i]][fields[0]], r.evicting[names[i]][fields[0]] = parseCell(t, warm), parseCell(
+					t, evicting,
+				)
 			}
 		}
 	}
@@ -104,8 +105,8 @@ func parseCell(t *testing.T, text string) cell {
 	return cell{n: n, byTime: byTime}
 }
 
-// TestEveryPointIsReached holds the table against the points and the scenarios that
-// there are. That a scenario reaches what the table says, the other tests see.
+// TestEveryPointIsReached holds the table against the points and the scenarios that there are. That a scenario reaches
+// what the table says, the other tests see.
 func TestEveryPointIsReached(t *testing.T) {
 	t.Parallel()
 	r := readReach(t)
@@ -122,23 +123,36 @@ func TestEveryPointIsReached(t *testing.T) {
 	}
 	// On each store, in each language and in each mode that has it.
 	for _, point := range faultpoint.Points {
-		passing := slices.DeleteFunc(settings(), func(s setting) bool { return r.of(s.scenario, s.variant.evict)[point].n == 0 })
+		passing := slices.DeleteFunc(settings(), func(s setting) bool {
+			return r.of(s.scenario, s.variant.evict)[point].n == 0
+		})
 		for _, l := range languages {
-			require.True(t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.language == l }), "%s in %s", point, l.name)
+			require.True(
+				t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.language == l }), "%s in %s",
+				point, l.name,
+			)
 		}
 		for _, kind := range harness.StoreKinds {
-			require.True(t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.store == kind }), "%s on %s", point, kind)
+			require.True(
+				t, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.store == kind }), "%s on %s",
+				point, kind,
+			)
 		}
 		for _, evict := range []bool{false, true} {
 			there := slices.ContainsFunc(scenarios, func(s scenario) bool { return r.of(s, evict)[point].n > 0 })
-			require.Equal(t, there, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.evict == evict }), "%s, evicting %t", point, evict)
+			require.Equal(
+				t, there, slices.ContainsFunc(passing, func(s setting) bool { return s.variant.evict == evict }),
+				"%s, evicting %t", point, evict,
+			)
 		}
 	}
 	// In all variants of the processes together, each point is reached.
 	tried := map[variant]int{}
 	for _, point := range faultpoint.Points {
 		i := slices.IndexFunc(processVariants(), func(v variant) bool {
-			return slices.ContainsFunc(scenarios, func(s scenario) bool { return slices.Contains(r.share(s, v), point) })
+			return slices.ContainsFunc(scenarios, func(s scenario) bool {
+				return slices.Contains(r.share(s, v), point)
+			})
 		})
 		require.GreaterOrEqual(t, i, 0, "no process kills itself at %s", point)
 		tried[processVariants()[i]]++

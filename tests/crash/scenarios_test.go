@@ -8,8 +8,7 @@ import (
 
 type object = map[string]any
 
-// language is a language in which every example is written. The modules of one
-// example must behave the same.
+// language is a language in which every example is written. The modules of one example must behave the same.
 type language struct {
 	name string
 	// below is the path of its module in the folder of an example.
@@ -37,8 +36,8 @@ func (l language) another() language {
 type scenario struct {
 	name    string
 	example string
-	// prepare, if there is one, runs on an engine that does not crash. What run does
-	// begins with the start of the next engine.
+	// prepare, if there is one, runs on an engine that does not crash. What run does begins with the start of the next
+	// engine.
 	prepare func(d *driver, key string) (execution string)
 	run     func(d *driver, key, execution string) (string, ending)
 	// rows are queries over the tables of the module; $1 is the key.
@@ -85,7 +84,9 @@ var scenarios = []scenario{
 		// The workflow that it calls has been started by another caller.
 		name: "found", example: "orders",
 		prepare: func(d *driver, key string) string {
-			execution := d.start("orders/NotifyCustomer", object{"order_id": key, "email": "bob@example.com", "message": "hello"})
+			execution := d.start("orders/NotifyCustomer", object{
+				"order_id": key, "email": "bob@example.com", "message": "hello",
+			})
 			d.wait(execution)
 			return execution
 		},
@@ -127,8 +128,7 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// The execution waits already when the engine starts that crashes: it is
-		// recovered, not begun.
+		// The execution waits already when the engine starts that crashes: it is recovered, not begun.
 		name: "recovered", example: "approval",
 		prepare: func(d *driver, key string) string {
 			execution := d.start("approval/RequestApproval", object{"document": key})
@@ -164,7 +164,9 @@ var scenarios = []scenario{
 		run: func(d *driver, key, _ string) (string, ending) {
 			return waited(d, d.start("fanout/FanOut", object{"run": key, "n": 6, "record": true}))
 		},
-		rowsOfExecution: []string{`SELECT step, COUNT(*) FROM fanout_effects WHERE execution = $1 GROUP BY step ORDER BY step`},
+		rowsOfExecution: []string{
+			`SELECT step, COUNT(*) FROM fanout_effects WHERE execution = $1 GROUP BY step ORDER BY step`,
+		},
 	},
 	{
 		name: "saga", example: "saga",
@@ -200,8 +202,8 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// Calls, messages, a workflow that an entity starts and one that calls it: each is
-		// a digit of the sum. What has no state counts in SQL.
+		// Calls, messages, a workflow that an entity starts and one that calls it: each is a digit of the sum. What has
+		// no state counts in SQL.
 		name: "entities", example: "conformance",
 		run: func(d *driver, key, _ string) (string, ending) {
 			tally, reported := "conformance/Tally/"+key, "conformance/TallyReported/"+key
@@ -230,8 +232,8 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// It calls a workflow that the client has started. Both wait when the other one is let go on: whatever crashes behind
-		// that, its end is told to the one that waits.
+		// It calls a workflow that the client has started. Both wait when the other one is let go on: whatever crashes
+		// behind that, its end is told to the one that waits.
 		name: "awaited", example: "conformance",
 		prepare: func(d *driver, key string) string {
 			execution := d.startAs(key, "conformance/Await", key)
@@ -246,13 +248,14 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		// Whatever happens in the section, the sum of the accounts is the same behind it, and
-		// they can be called.
+		// Whatever happens in the section, the sum of the accounts is the same behind it, and they can be called.
 		name: "locked", example: "bank",
 		run: func(d *driver, key, _ string) (string, ending) {
 			from, to := key+"-from", key+"-to"
 			d.call("bank/Account/"+from, "deposit", "from", 100)
-			execution, end := waited(d, d.start("bank/Transfer", object{"transfer_id": key, "from": from, "to": to, "cents": 30}))
+			execution, end := waited(
+				d, d.start("bank/Transfer", object{"transfer_id": key, "from": from, "to": to, "cents": 30}),
+			)
 			d.call("bank/Account/"+from, "deposit", "again", -70)
 			d.call("bank/Account/"+to, "deposit", "again", -30)
 			return execution, end
@@ -323,7 +326,8 @@ var scenarios = []scenario{
 		},
 		rows: []string{
 			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
-			`SELECT execution, step FROM approval_effects WHERE execution LIKE '%/' || $1 || '%' ORDER BY execution, step`,
+			`SELECT execution, step FROM approval_effects WHERE execution LIKE '%/' || $1 || '%'
+				ORDER BY execution, step`,
 		},
 	},
 	{
@@ -380,7 +384,8 @@ var scenarios = []scenario{
 		},
 		rows: []string{
 			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
-			`SELECT step, COUNT(*) FROM approval_effects WHERE execution LIKE 'approval/RequestApproval/' || $1 || '@trigger-r@%' GROUP BY step ORDER BY step`,
+			`SELECT step, COUNT(*) FROM approval_effects WHERE execution LIKE 'approval/RequestApproval/' || $1 ||
+				'@trigger-r@%' GROUP BY step ORDER BY step`,
 		},
 	},
 }

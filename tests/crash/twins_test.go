@@ -10,13 +10,13 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/execution"
+	requests "github.com/cruster/cruster/host/execution/request"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
 
-// twin is everything that must not depend on the language of an example: the
-// manifest of its module, and the result, journal and rows of an execution.
+// twin is everything that must not depend on the language of an example: the manifest of its module, and the result,
+// journal and rows of an execution.
 type twin struct {
 	Manifest  abi.Manifest
 	Execution string
@@ -44,8 +44,8 @@ func exampleScenarios() []scenario {
 	})
 }
 
-// TestExamplesAreTwins runs each example in every language with the same input,
-// each on a fresh store, and compares the executions.
+// TestExamplesAreTwins runs each example in every language with the same input, each on a fresh store, and compares the
+// executions.
 func TestExamplesAreTwins(t *testing.T) {
 	t.Parallel()
 	runtime := newRuntime(t)
@@ -65,9 +65,8 @@ func TestExamplesAreTwins(t *testing.T) {
 	}
 }
 
-// TestOneLanguageTakesThePlaceOfAnother deploys the module of each language
-// over that of the one before: its migrations are the same, so the tables that
-// are there are its own.
+// TestOneLanguageTakesThePlaceOfAnother deploys the module of each language over that of the one before: its migrations
+// are the same, so the tables that are there are its own.
 func TestOneLanguageTakesThePlaceOfAnother(t *testing.T) {
 	t.Parallel()
 	runtime := newRuntime(t)
@@ -86,8 +85,7 @@ func TestOneLanguageTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// TestRustExamplesAreSmall holds the modules to what the documentation says of
-// their size.
+// TestRustExamplesAreSmall holds the modules to what the documentation says of their size.
 func TestRustExamplesAreSmall(t *testing.T) {
 	t.Parallel()
 	for _, s := range exampleScenarios() {
@@ -100,13 +98,13 @@ func TestRustExamplesAreSmall(t *testing.T) {
 func twinOf(c *campaign, store journal.Store) *twin {
 	t := c.t
 	tr := c.try("twin")
-	deployment, err := c.d.current().target.(inProcess).Deployment(t.Context(), "", c.scenario.example)
+	deployment, err := c.d.current().target.(inProcess).Deployments().Describe(t.Context(), "", c.scenario.example)
 	require.NoError(t, err)
 	out := &twin{Manifest: *deployment.Manifest, Execution: tr.execution, Seen: c.observe(store, tr)}
 	require.NotEmpty(t, out.Manifest.SDK)
 	out.Manifest.SDK = ""
 
-	ref, err := execution.RefOf(host.DefaultNamespace, tr.execution)
+	ref, err := requests.RefOf(host.DefaultNamespace, tr.execution)
 	require.NoError(t, err)
 	row, err := store.Load(t.Context(), ref.ID)
 	require.NoError(t, err)
@@ -118,8 +116,15 @@ func twinOf(c *campaign, store journal.Store) *twin {
 			en.Op.Hash = nil // of an input that holds the id of the charge, which no two runs share
 		}
 		out.Journal = append(out.Journal, twinEntry{
-			Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
-			Attempts: en.Attempts, Value: readable(en.Value), Error: en.Error,
+			Number:   en.Op.Number,
+			Entry:    en.Kind,
+			Kind:     en.Op.Kind,
+			Name:     en.Op.Name,
+			Key:      en.Op.Key,
+			Hash:     hex.EncodeToString(en.Op.Hash),
+			Attempts: en.Attempts,
+			Value:    readable(en.Value),
+			Error:    en.Error,
 		})
 	}
 	// Ops of the same time are delivered in any order.
@@ -127,8 +132,7 @@ func twinOf(c *campaign, store journal.Store) *twin {
 	return out
 }
 
-// readable shows the bytes of a value, without ids that were drawn at random:
-// each language draws its own.
+// readable shows the bytes of a value, without ids that were drawn at random: each language draws its own.
 func readable(value []byte) string {
 	return fmt.Sprintf("%q", varying.ReplaceAll(value, []byte("ID")))
 }

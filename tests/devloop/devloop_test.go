@@ -21,11 +21,15 @@ func TestGoProject(t *testing.T) {
 	// With -trimpath the standard library is compiled already: guests of other tests are built so.
 	d := startDev(t, "hello", "go", "main.go", "GOFLAGS=-trimpath", "GOPROXY=off")
 	require.Equal(t, 1, d.await("deployed").Version)
-	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"1","name":"Ada"}`), "Hello, Ada!")
+	require.Contains(
+		t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"1","name":"Ada"}`), "Hello, Ada!",
+	)
 
 	d.edit(`"Hello, "`, `"Good day, "`)
 	require.Equal(t, 2, d.await("deployed").Version)
-	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!")
+	require.Contains(
+		t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!",
+	)
 
 	d.edit(`"Good day, "`, `"Good day, " + nothing`)
 	require.Contains(t, d.await("failed").Output, "undefined: nothing")
@@ -54,14 +58,17 @@ func TestRustProject(t *testing.T) {
 	shim := "#!/bin/sh\nexec '" + harness.Root() + "/scripts/rust.sh' cargo \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "cargo"), []byte(shim), 0o700))
 	// The script finds the real one behind it, in the folder of rustc.
-	d := startDev(t, "hello", "rust", "src/lib.rs", "CARGO_NET_OFFLINE=true", "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	path := "PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH")
+	d := startDev(t, "hello", "rust", "src/lib.rs", append(harness.RustProject(), path)...)
 	require.Equal(t, 1, d.await("deployed").Version)
 
 	d.edit(`"Hello, {}!"`, `"Hello, {}!" nothing`)
 	require.Contains(t, d.await("failed").Output, "src/lib.rs:")
 	d.edit(`"Hello, {}!" nothing`, `"Good day, {}!"`)
 	require.Equal(t, 2, d.await("deployed").Version)
-	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!")
+	require.Contains(
+		t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!",
+	)
 	d.stop()
 }
 
@@ -88,8 +95,7 @@ type dev struct {
 	events chan event
 }
 
-// startDev makes a project with the SDK of this tree, and watches it. source is the file
-// that edit changes.
+// startDev makes a project with the SDK of this tree, and watches it. source is the file that edit changes.
 func startDev(t *testing.T, name, language, source string, env ...string) *dev {
 	t.Helper()
 	top := t.TempDir()
@@ -100,7 +106,10 @@ func startDev(t *testing.T, name, language, source string, env ...string) *dev {
 	out, err := create.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	d.cmd = exec.Command(binary, "dev", "-o", "jsonl", "--watch", name, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--cache-dir", harness.CacheDir(t))
+	d.cmd = exec.Command(
+		binary, "dev", "-o", "jsonl", "--watch", name, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0",
+		"--cache-dir", harness.CacheDir(t),
+	)
 	d.cmd.Dir, d.cmd.Env = top, append(os.Environ(), env...)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var log strings.Builder

@@ -10,14 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
 const later = "followed/Later/k"
 
-// a bench is a host with the guest, an execution that waits for its gate, and what a
-// follower of it is told.
+// a bench is a host with the guest, an execution that waits for its gate, and what a follower of it is told.
 type bench struct {
 	t      *testing.T
 	host   *harness.Process
@@ -34,10 +33,14 @@ func begin(t *testing.T, runs string) *bench {
 	b.client, err = client.Dial(b.host.GRPC, client.WithRetryFor(harness.Patience))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.client.Close() })
-	_, err = b.client.Push(t.Context(), client.PushRequest{Name: "followed", Binary: harness.Module(t, "tests/guests/followed")})
+	_, err = b.client.Push(t.Context(), client.PushRequest{
+		Name: "followed", Binary: harness.Module(t, "tests/guests/followed"),
+	})
 	require.NoError(t, err)
 	_, err = b.client.Workflows().Start(t.Context(), &crusterv1.StartRequest{Start: &crusterv1.StartOptions{
-		Workflow: "followed/Later", Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"}, Input: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: runs}},
+		Workflow:    "followed/Later",
+		Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"},
+		Input:       &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: runs}},
 	}})
 	require.NoError(t, err)
 	b.atTheGate()
@@ -56,7 +59,9 @@ func follow(t *testing.T, runs string) *bench {
 	})
 	go func() {
 		defer close(ended)
-		for m, err := range b.client.Follow(ctx, client.FollowRequest{Execution: later, Encoding: crusterv1.Encoding_ENCODING_JSON}) {
+		for m, err := range b.client.Follow(ctx, client.FollowRequest{
+			Execution: later, Encoding: crusterv1.Encoding_ENCODING_JSON,
+		}) {
 			b.told <- text(m, err)
 		}
 		b.told <- "end"
@@ -74,7 +79,10 @@ func text(m *crusterv1.FollowResponse, err error) string {
 	case m.GetLine() != nil:
 		return fmt.Sprintf("line of %q: %s", m.GetLine().GetActivity(), m.GetLine().GetMessage())
 	default:
-		return fmt.Sprintf("run %d %s %s", m.GetExecution().GetContinued(), client.StateOf(m.GetExecution().GetState()), m.GetExecution().GetResult().GetJson())
+		return fmt.Sprintf(
+			"run %d %s %s", m.GetExecution().GetContinued(), client.StateOf(m.GetExecution().GetState()),
+			m.GetExecution().GetResult().GetJson(),
+		)
 	}
 }
 
@@ -111,7 +119,10 @@ func TestFollowTellsEntriesAndLines(t *testing.T) {
 	b := follow(t, "1")
 	b.require("run 0 running ", "entry 1: activity say") // what was logged before is not told
 	b.open()
-	b.require("entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`, "entry 3: activity say", `run 0 completed "second"`, "end")
+	b.require(
+		"entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`,
+		"entry 3: activity say", `run 0 completed "second"`, "end",
+	)
 }
 
 // A follower sees no entry twice, and misses none, although its host is killed.
@@ -123,7 +134,10 @@ func TestFollowOverAKilledHost(t *testing.T) {
 	b.host.Start()
 	b.require("run 0 running ") // it is there again
 	b.open()
-	b.require("entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`, "entry 3: activity say", `run 0 completed "second"`, "end")
+	b.require(
+		"entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`,
+		"entry 3: activity say", `run 0 completed "second"`, "end",
+	)
 }
 
 func TestFollowARunThatContinues(t *testing.T) {
@@ -139,10 +153,15 @@ func TestFollowARunThatContinues(t *testing.T) {
 			require.FailNow(t, "the run that continues is not told")
 		}
 	}
-	harness.Eventually(t, "the first entry of the second run", func() bool { return <-b.told == "entry 1: activity say" })
+	harness.Eventually(t, "the first entry of the second run", func() bool {
+		return <-b.told == "entry 1: activity say"
+	})
 	b.atTheGate()
 	b.open()
-	b.require("entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`, "entry 3: activity say", `run 1 completed "second"`, "end")
+	b.require(
+		"entry 2: deferred gate", `line of "": through the gate`, `line of "say": saying second`,
+		"entry 3: activity say", `run 1 completed "second"`, "end",
+	)
 }
 
 func TestFollowOneThatIsOver(t *testing.T) {
@@ -153,7 +172,9 @@ func TestFollowOneThatIsOver(t *testing.T) {
 	for got := ""; got != "end"; got = <-b.told {
 	}
 	var all []string
-	for m, err := range b.client.Follow(t.Context(), client.FollowRequest{Execution: later, After: 2, Encoding: crusterv1.Encoding_ENCODING_JSON}) {
+	for m, err := range b.client.Follow(t.Context(), client.FollowRequest{
+		Execution: later, After: 2, Encoding: crusterv1.Encoding_ENCODING_JSON,
+	}) {
 		all = append(all, text(m, err))
 	}
 	require.Equal(t, []string{"entry 3: activity say", `run 0 completed "second"`}, all)
@@ -168,7 +189,9 @@ func TestFollowStaysWithItsRun(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "1")
 	var all []string
-	for m, err := range b.client.Follow(t.Context(), client.FollowRequest{Execution: later, Encoding: crusterv1.Encoding_ENCODING_JSON}) {
+	for m, err := range b.client.Follow(t.Context(), client.FollowRequest{
+		Execution: later, Encoding: crusterv1.Encoding_ENCODING_JSON,
+	}) {
 		all = append(all, text(m, err))
 		if len(all) > 1 {
 			continue
@@ -182,5 +205,12 @@ func TestFollowStaysWithItsRun(t *testing.T) {
 		require.NoError(t, err)
 		b.atTheGate()
 	}
-	require.Equal(t, []string{"run 0 running ", "entry 1: activity say", "entry 2: deferred gate", "entry 3: activity say", `run 0 completed "second"`}, all)
+	require.Equal(
+		t,
+		[]string{
+			"run 0 running ", "entry 1: activity say", "entry 2: deferred gate", "entry 3: activity say",
+			`run 0 completed "second"`,
+		},
+		all,
+	)
 }

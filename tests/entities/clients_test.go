@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -60,8 +60,7 @@ func dial(t *testing.T, p *harness.Process, opts ...client.Option) *client.Clien
 	return c
 }
 
-// one makes one request. All that is drawn is drawn at once, so that what comes later does
-// not depend on answers.
+// one makes one request. All that is drawn is drawn at once, so that what comes later does not depend on answers.
 func (c *caller) one(n int) {
 	r := c.draw(n)
 	gives, repeats := c.random.IntN(5) == 0, c.random.IntN(4) == 0
@@ -113,11 +112,15 @@ func (r request) make(c *client.Client) (out output, err error) {
 	defer cancel()
 	switch r.name {
 	case "send":
-		return output{}, client.Operation[int64, int64](c, tallyType, "add").On(r.tally).WithRequestID(r.id).Send(ctx, r.n)
+		return output{}, client.Operation[int64, int64](c, tallyType, "add").On(r.tally).WithRequestID(r.id).Send(
+			ctx, r.n,
+		)
 	case "add":
 		out.n, err = client.Operation[int64, int64](c, tallyType, "add").On(r.tally).WithRequestID(r.id).Call(ctx, r.n)
 	case "drop":
-		out.n, err = client.Operation[object, int64](c, tallyType, "drop").On(r.tally).WithRequestID(r.id).Call(ctx, object{})
+		out.n, err = client.Operation[object, int64](c, tallyType, "drop").On(r.tally).WithRequestID(r.id).Call(
+			ctx, object{},
+		)
 	default:
 		var state struct {
 			N int64 `json:"n"`

@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -20,10 +20,9 @@ const (
 	tallyType = "conformance/Tally"
 )
 
-// TestEntitiesAreLinearizable: one order of all operations, in which each comes between its
-// call and its answer, explains what every client was told; and each request id has counted
-// once. The seed decides what the clients ask for, and after how many answers the host is
-// killed; CRUSTER_SEED repeats it.
+// TestEntitiesAreLinearizable: one order of all operations, in which each comes between its call and its answer,
+// explains what every client was told; and each request id has counted once. The seed decides what the clients ask for,
+// and after how many answers the host is killed; CRUSTER_SEED repeats it.
 func TestEntitiesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -33,7 +32,9 @@ func TestEntitiesAreLinearizable(t *testing.T) {
 			p := harness.NewProcess(t, "sqlite:"+t.TempDir())
 			p.Start()
 			patient := dial(t, p, client.WithRetryFor(harness.Patience))
-			_, err := patient.Push(t.Context(), client.PushRequest{Name: "conformance", Binary: harness.Module(t, "tests/guests/conformance"+below)})
+			_, err := patient.Push(t.Context(), client.PushRequest{
+				Name: "conformance", Binary: harness.Module(t, "tests/guests/conformance"+below),
+			})
 			require.NoError(t, err)
 
 			h := &history{news: make(chan struct{}, 1)}
@@ -72,8 +73,8 @@ func hammer(t *testing.T, seed uint64, p *harness.Process, h *history) {
 	all.Wait()
 }
 
-// check holds what the clients were told against the model, and repeats every request that
-// counts: those that were not answered are performed by then, and no other again.
+// check holds what the clients were told against the model, and repeats every request that counts: those that were not
+// answered are performed by then, and no other again.
 func (h *history) check(t *testing.T, c *client.Client) {
 	t.Helper()
 	for _, err := range h.wrong {
@@ -85,9 +86,15 @@ func (h *history) check(t *testing.T, c *client.Client) {
 			unknown++
 		}
 	}
-	t.Logf("%d kills, %d operations, %d of them with an unknown outcome, %d that count", kills, len(h.operations), unknown, len(h.counted))
+	t.Logf(
+		"%d kills, %d operations, %d of them with an unknown outcome, %d that count", kills, len(h.operations), unknown,
+		len(h.counted),
+	)
 	require.Greater(t, len(h.operations), 10*kills, "there was too little load for the test to prove anything")
-	require.True(t, porcupine.CheckOperations(model, h.operations), "no order of the operations explains what the clients were told")
+	require.True(
+		t, porcupine.CheckOperations(model, h.operations),
+		"no order of the operations explains what the clients were told",
+	)
 
 	for range 2 {
 		for _, r := range h.counted {

@@ -62,25 +62,33 @@ func perform(sum int64, in input) (after int64, want output) {
 func TestTheModelSeesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	add := func(call, ret, n, sum int64) porcupine.Operation {
-		return porcupine.Operation{Input: input{"a", "add", n}, Call: call, Return: ret, Output: output{known: true, n: sum}}
+		return porcupine.Operation{
+			Input: input{"a", "add", n}, Call: call, Return: ret, Output: output{known: true, n: sum},
+		}
 	}
 	read := func(call, ret, sum int64) porcupine.Operation {
-		return porcupine.Operation{Input: input{"a", "read", 0}, Call: call, Return: ret, Output: output{known: true, n: sum}}
+		return porcupine.Operation{
+			Input: input{"a", "read", 0}, Call: call, Return: ret, Output: output{known: true, n: sum},
+		}
 	}
 	unknown := porcupine.Operation{Input: input{"a", "add", 7}, Call: 3, Return: never, Output: output{}}
 	message := porcupine.Operation{Input: input{"a", "send", 7}, Call: 3, Return: 4, Output: output{}}
-	refused := porcupine.Operation{Input: input{"a", "add", -7}, Call: 3, Return: 4, Output: output{known: true, refused: true}}
+	refused := porcupine.Operation{
+		Input: input{"a", "add", -7}, Call: 3, Return: 4, Output: output{known: true, refused: true},
+	}
 	for name, c := range map[string]struct {
 		history []porcupine.Operation
 		ok      bool
 	}{
-		"one after the other":         {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 5)}, true},
-		"a lost update":               {[]porcupine.Operation{add(1, 4, 5, 5), add(2, 3, 2, 2)}, false},
-		"performed twice":             {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 10)}, false},
-		"a stale read":                {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 0)}, false},
-		"unknown, and it happened":    {[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 12)}, true},
-		"unknown, and it did not":     {[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 5)}, true},
-		"unknown, and it was undone":  {[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 12), read(7, 8, 5)}, false},
+		"one after the other":      {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 5)}, true},
+		"a lost update":            {[]porcupine.Operation{add(1, 4, 5, 5), add(2, 3, 2, 2)}, false},
+		"performed twice":          {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 10)}, false},
+		"a stale read":             {[]porcupine.Operation{add(1, 2, 5, 5), read(3, 4, 0)}, false},
+		"unknown, and it happened": {[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 12)}, true},
+		"unknown, and it did not":  {[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 5)}, true},
+		"unknown, and it was undone": {
+			[]porcupine.Operation{add(1, 2, 5, 5), unknown, read(5, 6, 12), read(7, 8, 5)}, false,
+		},
 		"a message is not lost":       {[]porcupine.Operation{add(1, 2, 5, 5), message, read(5, 6, 5)}, false},
 		"a message is there":          {[]porcupine.Operation{add(1, 2, 5, 5), message, read(5, 6, 12)}, true},
 		"what is refused has changed": {[]porcupine.Operation{add(1, 2, 5, 5), refused, read(5, 6, -2)}, false},

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
@@ -27,9 +27,8 @@ const (
 	transferring = 32  // clients that start transfers, and wait for them
 )
 
-// transferLoad is how many transfers there are at the same time, and how often the host is
-// killed, for each language on each store. In full they take an hour or so;
-// -run chooses among them:
+// transferLoad is how many transfers there are at the same time, and how often the host is killed, for each language on
+// each store. In full they take an hour or so; -run chooses among them:
 //
 //	CRUSTER_TEST_EXTENT=full go test -v -timeout 4h -run 'TestTransfersUnderLocks/rust/postgres' ./tests/entities
 func transferLoad() (transfers, kills int) {
@@ -44,10 +43,9 @@ type transfer struct {
 	To    string `json:"to"`
 }
 
-// TestTransfersUnderLocks: workflows that lock two of a hundred accounts, in any order, read
-// both and write both, while the host is killed again and again. All come to an end, every
-// account has what the transfers say, and no lock is left over. The seed decides who pays whom,
-// and after how many the host is killed; CRUSTER_SEED repeats it.
+// TestTransfersUnderLocks: workflows that lock two of a hundred accounts, in any order, read both and write both, while
+// the host is killed again and again. All come to an end, every account has what the transfers say, and no lock is left
+// over. The seed decides who pays whom, and after how many the host is killed; CRUSTER_SEED repeats it.
 func TestTransfersUnderLocks(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -65,11 +63,16 @@ func TestTransfersUnderLocks(t *testing.T) {
 
 func transferAll(t *testing.T, seed uint64, below string, p *harness.Process) {
 	p.Start()
-	c := dial(t, p, client.WithRetryFor(time.Hour)) // a call may meet all kills, and no host may have it for long in between
-	_, err := c.Push(t.Context(), client.PushRequest{Name: "transfers", Binary: harness.Module(t, "tests/guests/transfers"+below)})
+	// a call may meet all kills, and no host may have it for long in between
+	c := dial(t, p, client.WithRetryFor(time.Hour))
+	_, err := c.Push(t.Context(), client.PushRequest{
+		Name: "transfers", Binary: harness.Module(t, "tests/guests/transfers"+below),
+	})
 	require.NoError(t, err)
 	for i := range accounts {
-		_, err := client.Operation[int64, int64](c, "transfers/Account", "put").On(accountID(i)).WithRequestID("opening").Call(t.Context(), opening)
+		_, err := client.Operation[int64, int64](c, "transfers/Account", "put").On(accountID(i)).WithRequestID(
+			"opening",
+		).Call(t.Context(), opening)
 		require.NoError(t, err)
 	}
 	transfers, kills := transferLoad()
@@ -99,7 +102,9 @@ func drawTransfers(random *rand.Rand, n int) []transfer {
 	for i := range all {
 		from := random.IntN(accounts)
 		to := (from + 1 + random.IntN(accounts-1)) % accounts
-		all[i] = transfer{Cents: random.Int64N(200), From: accountID(from), Leave: random.IntN(4) == 0, To: accountID(to)}
+		all[i] = transfer{
+			Cents: random.Int64N(200), From: accountID(from), Leave: random.IntN(4) == 0, To: accountID(to),
+		}
 	}
 	return all
 }
@@ -153,7 +158,9 @@ func (m *movements) check(t *testing.T, c *client.Client, all []transfer) {
 	t.Logf("%d transfers, %d of them moved something", len(all), count)
 	sum := int64(0)
 	for i := range accounts {
-		cents, err := client.Operation[object, int64](c, "transfers/Account", "balance").On(accountID(i)).Call(t.Context(), object{})
+		cents, err := client.Operation[object, int64](c, "transfers/Account", "balance").On(accountID(i)).Call(
+			t.Context(), object{},
+		)
 		require.NoError(t, err)
 		require.Equal(t, opening+want[accountID(i)], cents, accountID(i))
 		sum += cents

@@ -26,14 +26,19 @@ func testTransfers(t *testing.T, e *host.Engine) {
 	const accounts, each, transfers = 4, 100, 40
 	account := func(i int) string { return fmt.Sprintf("a%d", i%accounts) }
 	for i := range accounts {
-		_, err := e.CallEntity(t.Context(), host.EntityRequest{Entity: "bank/Account/" + account(i), Operation: "deposit", Input: harness.Encode(t, each)})
+		_, err := e.Entities().Call(t.Context(), host.EntityRequest{
+			Entity: "bank/Account/" + account(i), Operation: "deposit", Input: harness.Encode(t, each),
+		})
 		require.NoError(t, err)
 	}
 	var runs []string
 	for i := range transfers {
-		row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "bank/Transfer", Input: harness.Encode(t, object{
-			"transfer_id": fmt.Sprint(i), "from": account(i), "to": account(i*i + 1 + i/accounts), "cents": 10 + i,
-		})})
+		row, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "bank/Transfer",
+			Input: harness.Encode(t, object{
+				"transfer_id": fmt.Sprint(i), "from": account(i), "to": account(i*i + 1 + i/accounts), "cents": 10 + i,
+			}),
+		})
 		require.NoError(t, err)
 		runs = append(runs, row.Name())
 	}
@@ -50,7 +55,9 @@ func testTransfers(t *testing.T, e *host.Engine) {
 	require.Greater(t, moved, transfers/2)
 	sum := int64(0)
 	for i := range accounts {
-		outcome, err := e.CallEntity(t.Context(), host.EntityRequest{Entity: "bank/Account/" + account(i), Operation: "balance"})
+		outcome, err := e.Entities().Call(t.Context(), host.EntityRequest{
+			Entity: "bank/Account/" + account(i), Operation: "balance",
+		})
 		require.NoError(t, err)
 		sum += harness.Decode[int64](t, outcome.Value)
 	}

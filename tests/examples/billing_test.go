@@ -20,7 +20,7 @@ func TestBilling(t *testing.T) {
 		harness.Push(t, e, "billing", "modules/examples/billing"+below)
 		execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 1})
 		harness.Eventually(t, "the subscription has continued", func() bool {
-			row, err := e.Poll(t.Context(), "", execution)
+			row, err := e.Observer().Poll(t.Context(), "", execution)
 			require.NoError(t, err)
 			return row.Continued > 0
 		})
@@ -28,7 +28,7 @@ func TestBilling(t *testing.T) {
 		require.GreaterOrEqual(t, charged, int64(100))
 		require.Equal(t, 500*charged, harness.Execute[int64](t, e, "billing/Report", object{}))
 
-		daily, err := e.Schedule(t.Context(), "", "billing/daily", 1)
+		daily, err := e.Schedules().Describe(t.Context(), "", "billing/daily", 1)
 		require.NoError(t, err)
 		require.Equal(t, "billing/Report", daily.Spec.Workflow)
 	})
@@ -42,12 +42,14 @@ func TestBillingInTheOtherLanguage(t *testing.T) {
 	harness.EachSetting(t, func(t *testing.T, from string, store journal.Store) {
 		e := harness.Engine(t, store)
 		harness.Push(t, e, "billing", "modules/examples/billing"+from)
-		execution := harness.Start(t, e, "billing/Billing", object{"customer": "ada", "cents": 500, "period_ms": 3_600_000})
+		execution := harness.Start(t, e, "billing/Billing", object{
+			"customer": "ada", "cents": 500, "period_ms": 3_600_000,
+		})
 		harness.Pending(t, e, execution, abi.OpSleep, "")
 		for _, below := range []string{other[from], from} {
 			send(t, e, execution, "change_plan", object{"cents": 700})
 			harness.Push(t, e, "billing", "modules/examples/billing"+below)
-			_, err := e.Move(t.Context(), "", execution, host.Latest)
+			_, err := e.Executions().Move(t.Context(), "", execution, host.Latest)
 			require.NoError(t, err)
 		}
 		require.Equal(t, int64(1), cancel(t, e, execution))
@@ -56,7 +58,12 @@ func TestBillingInTheOtherLanguage(t *testing.T) {
 
 func send(t *testing.T, e *host.Engine, execution, signal string, value object) {
 	t.Helper()
-	require.NoError(t, e.Signal(t.Context(), "", execution, host.SignalRequest{Name: signal, Value: harness.Encode(t, value)}))
+	require.NoError(
+		t,
+		e.Executions().Signal(t.Context(), "", execution, host.SignalRequest{
+			Name: signal, Value: harness.Encode(t, value),
+		}),
+	)
 }
 
 // cancel ends a subscription, and returns how many periods it was charged for.

@@ -20,9 +20,8 @@ type subscriptionStatus struct {
 	Reason   string `json:"reason"`
 }
 
-// TestCart: a checkout that is asked for twice is one order, and empties the cart. A
-// subscription receives a signal that was sent together with its start, and answers while
-// it sleeps.
+// TestCart: a checkout that is asked for twice is one order, and empties the cart. A subscription receives a signal
+// that was sent together with its start, and answers while it sleeps.
 func TestCart(t *testing.T) {
 	t.Parallel()
 	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
@@ -45,7 +44,7 @@ func testCheckout(t *testing.T, e *host.Engine) {
 	}
 	require.Equal(t, int64(0), operate[int64](t, e, "total", "", nil))
 	harness.Eventually(t, "the order is placed", func() bool {
-		_, err := e.Poll(t.Context(), "", "cart/PlaceOrder/ada-1")
+		_, err := e.Observer().Poll(t.Context(), "", "cart/PlaceOrder/ada-1")
 		return err == nil
 	})
 	row := harness.Wait(t, e, "cart/PlaceOrder/ada-1")
@@ -60,14 +59,14 @@ func operate[T any](t *testing.T, e *host.Engine, operation, request string, inp
 	if input != nil {
 		req.Input = harness.Encode(t, input)
 	}
-	out, err := e.CallEntity(t.Context(), req)
+	out, err := e.Entities().Call(t.Context(), req)
 	require.NoError(t, err)
 	require.Nil(t, out.Error)
 	return harness.Decode[T](t, out.Value)
 }
 
 func testSubscription(t *testing.T, e *host.Engine) {
-	row, existed, err := e.SignalWithStart(t.Context(), subscribe(t, "ada", 1),
+	row, existed, err := e.Launcher().SignalWithStart(t.Context(), subscribe(t, "ada", 1),
 		host.SignalRequest{Name: "change_plan", Value: harness.Encode(t, object{"plan": "large"})})
 	require.NoError(t, err)
 	require.False(t, existed)
@@ -84,17 +83,22 @@ func subscribe(t *testing.T, customer string, periodMS int) host.StartRequest {
 }
 
 func testStatus(t *testing.T, e *host.Engine) {
-	row, _, err := e.StartWorkflow(t.Context(), subscribe(t, "bob", 3_600_000))
+	row, _, err := e.Launcher().Start(t.Context(), subscribe(t, "bob", 3_600_000))
 	require.NoError(t, err)
 	for name, value := range map[string]object{"change_plan": {"plan": "large"}, "cancel": {"reason": "too much"}} {
-		require.NoError(t, e.Signal(t.Context(), "", row.Name(), host.SignalRequest{Name: name, Value: harness.Encode(t, value)}))
+		require.NoError(
+			t,
+			e.Executions().Signal(t.Context(), "", row.Name(), host.SignalRequest{
+				Name: name, Value: harness.Encode(t, value),
+			}),
+		)
 	}
 	want := subscriptionStatus{Plan: "large", Charged: 1, Canceled: true, Reason: "too much"}
 	harness.Eventually(t, "the subscription knows both signals", func() bool {
-		answer, err := e.Query(t.Context(), "", row.Name(), host.QueryRequest{Name: "status"})
+		answer, err := e.Executions().Query(t.Context(), "", row.Name(), host.QueryRequest{Name: "status"})
 		require.NoError(t, err)
 		return harness.Decode[subscriptionStatus](t, answer) == want
 	})
-	require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "the test is over"))
+	require.NoError(t, e.Executions().Interrupt(t.Context(), "", row.Name(), "the test is over"))
 	require.Equal(t, journal.Interrupted, harness.Wait(t, e, row.Name()).State)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
@@ -89,7 +89,9 @@ func (v *victim) begin(name string, config map[string]string, allowHTTP ...strin
 	v.Client, err = client.Dial(v.p.GRPC, client.WithRetryFor(harness.Patience))
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { _ = v.Close() })
-	_, err = v.Push(v.t.Context(), client.PushRequest{Name: name, Binary: harness.Module(v.t, v.folder), Config: config, AllowHTTP: allowHTTP})
+	_, err = v.Push(v.t.Context(), client.PushRequest{
+		Name: name, Binary: harness.Module(v.t, v.folder), Config: config, AllowHTTP: allowHTTP,
+	})
 	require.NoError(v.t, err)
 }
 
@@ -102,7 +104,9 @@ func (v *victim) kill() {
 // killAfter kills the host once an execution has so many entries in its journal.
 func (v *victim) killAfter(execution string, entries uint64) {
 	harness.Eventually(v.t, fmt.Sprintf("%s has %d entries", execution, entries), func() bool {
-		page, err := v.Workflows().History(v.t.Context(), &crusterv1.HistoryRequest{Execution: execution, After: entries - 1})
+		page, err := v.Workflows().History(v.t.Context(), &crusterv1.HistoryRequest{
+			Execution: execution, After: entries - 1,
+		})
 		require.NoError(v.t, err)
 		return len(page.GetEntries()) > 0
 	})
@@ -157,7 +161,9 @@ func (v *victim) rowsIn(namespace string, queries ...string) (all [][]string) {
 // its plan.
 func killBilling(v *victim) {
 	v.begin("billing", nil)
-	run, err := client.Workflow[object, object](v.Client, "billing/Billing").Start(v.t.Context(), object{"customer": "ada", "cents": 500, "period_ms": 1})
+	run, err := client.Workflow[object, object](v.Client, "billing/Billing").Start(v.t.Context(), object{
+		"customer": "ada", "cents": 500, "period_ms": 1,
+	})
 	require.NoError(v.t, err)
 	charged := func(at int64) {
 		harness.Eventually(v.t, fmt.Sprintf("%d periods are charged", at), func() bool {
@@ -170,7 +176,9 @@ func killBilling(v *victim) {
 		charged(at)
 		v.kill()
 	}
-	require.NoError(v.t, client.Signal[object]("change_plan").Send(v.t.Context(), v.Client, run.Execution(), object{"cents": 700}))
+	require.NoError(
+		v.t, client.Signal[object]("change_plan").Send(v.t.Context(), v.Client, run.Execution(), object{"cents": 700}),
+	)
 	v.kill()
 	// 260 are three runs that continue each other. In full the host is killed twenty times.
 	for last, at := int64(extenttest.Sized(10_000, 260)), int64(260); ; at = min(at+500, last) {
@@ -180,14 +188,18 @@ func killBilling(v *victim) {
 		}
 		v.kill()
 	}
-	require.NoError(v.t, client.Signal[object]("cancel").Send(v.t.Context(), v.Client, run.Execution(), object{"reason": "moved away"}))
+	require.NoError(
+		v.t,
+		client.Signal[object]("cancel").Send(v.t.Context(), v.Client, run.Execution(), object{"reason": "moved away"}),
+	)
 	v.kill()
 	result, err := run.Wait(v.t.Context())
 	require.NoError(v.t, err)
 	require.Equal(v.t, "moved away", result["reason"])
 	tables := v.rows(`SELECT count(*), count(DISTINCT period), min(period), max(period) FROM billing_charges`,
 		`SELECT DISTINCT cents FROM billing_charges ORDER BY cents`,
-		`SELECT count(*) FROM billing_charges a, billing_charges b WHERE a.cents = 700 AND b.cents = 500 AND a.period < b.period`)
+		`SELECT count(*) FROM billing_charges a, billing_charges b WHERE a.cents = 700 AND b.cents = 500
+			AND a.period < b.period`)
 	n := fmt.Sprint(result["charged"])
 	require.Equal(v.t, [][]string{{n + " " + n + " 1 " + n}, {"500", "700"}, {"0"}}, tables)
 }
@@ -285,14 +297,23 @@ func killImports(v *victim) {
 		Rows   int64             `json:"rows"`
 		Failed map[string]string `json:"failed"`
 	}
-	run, err := client.Workflow[object, result](v.Client, "imports/Import").Start(v.t.Context(), object{"batch": "b", "files": files, "at_once": 20})
+	run, err := client.Workflow[object, result](v.Client, "imports/Import").Start(v.t.Context(), object{
+		"batch": "b", "files": files, "at_once": 20,
+	})
 	require.NoError(v.t, err)
 	for _, entries := range []uint64{5, 30} {
 		v.killAfter(run.Execution(), entries)
 	}
 	got, err := run.Wait(v.t.Context())
 	require.NoError(v.t, err)
-	require.Equal(v.t, result{Rows: 144, Failed: map[string]string{"broken-1": "broken-1 cannot be read", "broken-2": "broken-2 cannot be read"}}, got)
+	require.Equal(
+		v.t,
+		result{
+			Rows:   144,
+			Failed: map[string]string{"broken-1": "broken-1 cannot be read", "broken-2": "broken-2 cannot be read"},
+		},
+		got,
+	)
 	require.Equal(v.t, [][]string{{"144"}, {}}, v.rows(`SELECT count(*) FROM import_rows`,
 		`SELECT source, part FROM import_rows GROUP BY source, part HAVING count(*) > 1`))
 }
@@ -354,16 +375,20 @@ func killQuorum(v *victim) {
 	require.NoError(v.t, err)
 	slices.Sort(got.For) // one who is just being reminded is counted behind the other
 	require.Equal(v.t, result{Decision: "accepted", For: []string{"ada", "eve"}, Against: []string{}}, got)
-	tables := v.rows(`SELECT kind, recipient, number FROM quorum_letters GROUP BY kind, recipient, number HAVING count(*) > 1`,
+	tables := v.rows(
+		`SELECT kind, recipient, number FROM quorum_letters GROUP BY kind, recipient, number HAVING count(*) > 1`,
 		`SELECT kind, recipient FROM quorum_letters WHERE kind <> 'reminder'`,
-		`SELECT recipient FROM quorum_letters GROUP BY recipient, kind HAVING count(*) <> max(number)`)
+		`SELECT recipient FROM quorum_letters GROUP BY recipient, kind HAVING count(*) <> max(number)`,
+	)
 	require.Equal(v.t, [][]string{{}, {"accepted all"}, {}}, tables)
 }
 
 // killSaga: a booking is interrupted, and all that was booked is given back, in reverse order.
 func killSaga(v *victim) {
 	v.begin("saga", nil)
-	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{"trip_id": "t", "pause_ms": 3_600_000})
+	run, err := client.Workflow[object, object](v.Client, "saga/BookTrip").Start(v.t.Context(), object{
+		"trip_id": "t", "pause_ms": 3_600_000,
+	})
 	require.NoError(v.t, err)
 	v.killAfter(run.Execution(), 1)
 	require.NoError(v.t, run.Interrupt(v.t.Context(), "staying at home"))

@@ -63,7 +63,10 @@ func TestLibraries(t *testing.T) {
 		e := harness.Engine(t, store)
 		harness.Push(t, e, "libraries", "modules/examples/libraries"+below, func(r *host.PushRequest) {
 			r.Config = map[string]string{
-				"openai_key": "k1", "openai_url": server.URL + "/v1", "slack_token": "k2", "slack_url": server.URL + "/slack/",
+				"openai_key":  "k1",
+				"openai_url":  server.URL + "/v1",
+				"slack_token": "k2",
+				"slack_url":   server.URL + "/slack/",
 			}
 			r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
 		})
@@ -77,7 +80,9 @@ func TestLibraries(t *testing.T) {
 			got := harness.Execute[result](t, e, "libraries/Standup", object{
 				"channel": "team", "day": day, "zone": "Europe/Berlin", "notes": []string{"nothing broke", "it's fine"},
 			})
-			require.Equal(t, result{Summary: "all is well", Hours: 24 - i, Posted: "1767225600.000100", Before: int64(i)}, got)
+			require.Equal(
+				t, result{Summary: "all is well", Hours: 24 - i, Posted: "1767225600.000100", Before: int64(i)}, got,
+			)
 		}
 		services.mu.Lock()
 		defer services.mu.Unlock()

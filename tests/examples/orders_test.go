@@ -18,9 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestTheMoneyGoesBack: an order that is interrupted after it was charged is
-// refunded through the payment service, once, also if the service answers only the
-// third call.
+// TestTheMoneyGoesBack: an order that is interrupted after it was charged is refunded through the payment service,
+// once, also if the service answers only the third call.
 func TestTheMoneyGoesBack(t *testing.T) {
 	t.Parallel()
 	harness.EachSetting(t, func(t *testing.T, below string, store journal.Store) {
@@ -38,7 +37,7 @@ func TestTheMoneyGoesBack(t *testing.T) {
 		harness.Pending(t, e, execution, abi.OpSleep, "")
 		requireBalance(t, service, 300, 0)
 
-		require.NoError(t, e.Interrupt(t.Context(), "", execution, "changed my mind"))
+		require.NoError(t, e.Executions().Interrupt(t.Context(), "", execution, "changed my mind"))
 		row := harness.Wait(t, e, execution)
 		require.Equal(t, journal.Interrupted, row.State, "%v", row.Error)
 		requireBalance(t, service, 300, 300)
@@ -65,8 +64,7 @@ func requireBalance(t *testing.T, service *paytest.Service, taken, refunded int)
 	require.Equal(t, [2]int{taken, refunded}, [2]int{gotTaken, gotRefunded}, "taken and refunded")
 }
 
-// requireOneKeyEach checks that one charge and one refund were asked for, however
-// often.
+// requireOneKeyEach checks that one charge and one refund were asked for, however often.
 func requireOneKeyEach(t *testing.T, calls []paytest.Call) {
 	t.Helper()
 	keys := map[string]map[string]bool{"/charges": {}, "/charges/refunds": {}}

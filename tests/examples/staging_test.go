@@ -6,14 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// TestStagingBesideProduction: one module with tables, under one name in two namespaces of one store. The host is killed
-// while money moves in both. In the end it has moved once in each, and what belongs to the one is not in the other.
+// TestStagingBesideProduction: one module with tables, under one name in two namespaces of one store. The host is
+// killed while money moves in both. In the end it has moved once in each, and what belongs to the one is not in the
+// other.
 func TestStagingBesideProduction(t *testing.T) {
 	t.Parallel()
 	for _, c := range extenttest.Each(t, len(harness.Languages), len(harness.StoreKinds)) {
@@ -34,7 +35,9 @@ func killStaging(v *victim) {
 	both := map[string]*client.Client{host.DefaultNamespace: v.Client, "staging": staging}
 	for namespace, c := range both {
 		for account, cents := range map[string]int64{"ada": first[namespace], "bob": 0} {
-			_, err := client.Workflow[object, object](c, "transfer/OpenAccount").Execute(v.t.Context(), object{"account": account, "balance_cents": cents})
+			_, err := client.Workflow[object, object](c, "transfer/OpenAccount").Execute(v.t.Context(), object{
+				"account": account, "balance_cents": cents,
+			})
 			require.NoError(v.t, err)
 		}
 	}
@@ -58,7 +61,10 @@ func killStaging(v *victim) {
 		}
 	}
 	for namespace, cents := range first {
-		got := v.rowsIn(namespace, "SELECT account, balance_cents FROM accounts ORDER BY account", "SELECT count(*), sum(ledger.amount_cents) FROM ledger")
+		got := v.rowsIn(
+			namespace, "SELECT account, balance_cents FROM accounts ORDER BY account",
+			"SELECT count(*), sum(ledger.amount_cents) FROM ledger",
+		)
 		balances := []string{fmt.Sprintf("ada %d", cents-10*transfers), fmt.Sprintf("bob %d", 10*transfers)}
 		require.Equal(v.t, [][]string{balances, {fmt.Sprintf("%d %d", transfers, 10*transfers)}}, got, namespace)
 	}

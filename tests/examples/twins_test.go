@@ -24,9 +24,9 @@ func TestTwins(t *testing.T) {
 			e := harness.Engine(t, memory.New())
 			harness.Push(t, e, "go", "modules/examples/"+name)
 			harness.Push(t, e, "rust", "modules/examples/"+name+"/rust")
-			inGo, err := e.Deployment(t.Context(), "", "go")
+			inGo, err := e.Deployments().Describe(t.Context(), "", "go")
 			require.NoError(t, err)
-			inRust, err := e.Deployment(t.Context(), "", "rust")
+			inRust, err := e.Deployments().Describe(t.Context(), "", "rust")
 			require.NoError(t, err)
 			inGo.Manifest.SDK = inRust.Manifest.SDK
 			require.Equal(t, inGo.Manifest, inRust.Manifest)

@@ -13,13 +13,13 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestCommitWithATurnFails lets the commit of each of three transactions fail that the turn
-// which it causes is part of, in every possible way. Each step has left one row, and the
-// result is that of an undisturbed run. A run that was too busy to take the turn ahead is
-// made again.
+// TestCommitWithATurnFails lets the commit of each of three transactions fail that the turn which it causes is part of,
+// in every possible way. Each step has left one row, and the result is that of an undisturbed run. A run that was too
+// busy to take the turn ahead is made again.
 func TestCommitWithATurnFails(t *testing.T) {
 	t.Parallel()
 	for _, kind := range harness.StoreKinds {
@@ -28,7 +28,7 @@ func TestCommitWithATurnFails(t *testing.T) {
 			c := setup(t, kind, "tests/guests/steps", false)
 			var ahead atomic.Bool // the guest has run ahead of the commit that is next
 			c.restart(func(cfg *host.Config) {
-				cfg.FaultPoint = func(point string) {
+				undertest.Of(&cfg.UnderTest).FaultPoint = func(point string) {
 					if point == faultpoint.AheadBeforeCommit {
 						ahead.Store(true)
 					}
@@ -45,8 +45,8 @@ func TestCommitWithATurnFails(t *testing.T) {
 	}
 }
 
-// failsAhead runs three steps with SQL, and has the n-th commit of a transaction fail. It
-// reports whether a turn was part of that.
+// failsAhead runs three steps with SQL, and has the n-th commit of a transaction fail. It reports whether a turn was
+// part of that.
 func (c *client) failsAhead(m mode, n int, key string, ahead *atomic.Bool) (failed bool) {
 	c.t.Helper()
 	seen := 0 // transactions of the one workflow come one after the other
@@ -68,10 +68,9 @@ func (c *client) failsAhead(m mode, n int, key string, ahead *atomic.Bool) (fail
 	return failed
 }
 
-// TestManyTransactionsAtOnce runs many workflows at the same time whose steps use SQL, one
-// after the other and many at once, some of them interrupted meanwhile, with warm instances
-// and with memory for a few. All end, and each has left one row for each step that its
-// journal says it has seen the success of.
+// TestManyTransactionsAtOnce runs many workflows at the same time whose steps use SQL, one after the other and many at
+// once, some of them interrupted meanwhile, with warm instances and with memory for a few. All end, and each has left
+// one row for each step that its journal says it has seen the success of.
 func TestManyTransactionsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, kind := range harness.StoreKinds {
@@ -85,7 +84,7 @@ func TestManyTransactionsAtOnce(t *testing.T) {
 				var ahead atomic.Int64
 				e := engine(t, store, func(c *host.Config) {
 					c.Memory, c.IdleTimeout = memory, time.Second
-					c.FaultPoint = func(point string) {
+					undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 						if point == faultpoint.AheadAfterCommit {
 							ahead.Add(1)
 						}
@@ -110,7 +109,7 @@ func transact(t *testing.T, e *host.Engine, store journal.Store, i int) {
 	}
 	name := harness.Start(t, e, workflow, rows)
 	if i%4 == 2 {
-		if err := e.Interrupt(t.Context(), "", name, "enough"); abi.CodeOf(err) != abi.CodeAlreadyOver {
+		if err := e.Executions().Interrupt(t.Context(), "", name, "enough"); abi.CodeOf(err) != abi.CodeAlreadyOver {
 			require.NoError(t, err)
 		}
 	}
@@ -130,6 +129,8 @@ func transact(t *testing.T, e *host.Engine, store journal.Store, i int) {
 			succeeded++
 		}
 	}
-	left := (&client{t: t, store: store}).query(`SELECT COUNT(*), COUNT(DISTINCT step) FROM steps WHERE execution = $1`, name)
+	left := (&client{t: t, store: store}).query(
+		`SELECT COUNT(*), COUNT(DISTINCT step) FROM steps WHERE execution = $1`, name,
+	)
 	require.Equal(t, fmt.Sprintf("[[%d,%d]]", succeeded, succeeded), left, name)
 }

@@ -35,7 +35,8 @@ func databases(t *testing.T) map[string]database {
 					return err
 				}
 				defer conn.Close()
-				const damage = "UPDATE cruster_entries SET body = x'c1' WHERE run = (SELECT run FROM cruster_executions WHERE id = ?) AND last >= ?"
+				const damage = "UPDATE cruster_entries SET body = x'c1' WHERE run = (SELECT run FROM " +
+					"cruster_executions WHERE id = ?) AND last >= ?"
 				return sqlitex.Execute(conn, damage, &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
 			},
 		},
@@ -49,17 +50,21 @@ func databases(t *testing.T) map[string]database {
 					return err
 				}
 				defer func() { _ = conn.Close(t.Context()) }()
-				_, err = conn.Exec(t.Context(), `UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+`
-					SET body = '\xc1' WHERE run = (SELECT run FROM `+pgx.Identifier{schema, "executions"}.Sanitize()+` WHERE id = $1) AND last >= $2`, id[:], int64(from))
+				_, err = conn.Exec(t.Context(),
+					`UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+`
+					SET body = '\xc1' WHERE run = (SELECT run FROM `+pgx.Identifier{schema, "executions"}.Sanitize()+
+						` WHERE id = $1) AND last >= $2`,
+					id[:],
+					int64(from),
+				)
 				return err
 			},
 		},
 	}
 }
 
-// TestDamagedEntriesPauseOneExecution makes the entries of one of two executions
-// unreadable. It is paused with the reason when the host needs them, and stays so; the
-// other goes on.
+// TestDamagedEntriesPauseOneExecution makes the entries of one of two executions unreadable. It is paused with the
+// reason when the host needs them, and stays so; the other goes on.
 func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 	t.Parallel()
 	for name, db := range databases(t) {
@@ -76,7 +81,7 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 			harness.Eventually(t, "both wait", func() bool {
 				waiting := true
 				for _, name := range []string{names[1], names[0]} {
-					row, err := e.Poll(t.Context(), "", name)
+					row, err := e.Observer().Poll(t.Context(), "", name)
 					require.NoError(t, err)
 					waiting = waiting && row.WakeAt != journal.Now
 					damaged = row.ID
@@ -89,7 +94,7 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 
 			approve := func(name string) error {
 				value := abi.MustMarshal(object{"approved": true, "by": "ada"})
-				return e.Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: value})
+				return e.Executions().Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: value})
 			}
 			for range 2 {
 				store, err = db.open()
@@ -122,9 +127,8 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 	}
 }
 
-// TestDamagedEntriesLeaveTheRest damages the third entry of one of three open
-// executions. That one is judged as not fitting and is not moved, and the two others
-// are; what can be read of it is shown, and can be forked.
+// TestDamagedEntriesLeaveTheRest damages the third entry of one of three open executions. That one is judged as not
+// fitting and is not moved, and the two others are; what can be read of it is shown, and can be forked.
 func TestDamagedEntriesLeaveTheRest(t *testing.T) {
 	t.Parallel()
 	for name, db := range databases(t) {
@@ -137,7 +141,7 @@ func TestDamagedEntriesLeaveTheRest(t *testing.T) {
 			for _, order := range orders {
 				harness.Pending(t, e, harness.Start(t, e, "change/Order", order), abi.OpDeferred, "gate")
 			}
-			damaged, err := e.Poll(t.Context(), "", "change/Order/damaged")
+			damaged, err := e.Observer().Poll(t.Context(), "", "change/Order/damaged")
 			require.NoError(t, err)
 			require.NoError(t, e.Stop(t.Context()))
 			require.NoError(t, store.Close())
@@ -153,7 +157,7 @@ func TestDamagedEntriesLeaveTheRest(t *testing.T) {
 			}
 			harness.Push(t, e, "change", "tests/guests/change/buggy")
 			for _, order := range orders {
-				_, err := e.Move(t.Context(), "", "change/Order/"+order, host.Latest)
+				_, err := e.Executions().Move(t.Context(), "", "change/Order/"+order, host.Latest)
 				if order == "damaged" {
 					require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
 					require.ErrorContains(t, err, "entry 3,")
@@ -161,11 +165,16 @@ func TestDamagedEntriesLeaveTheRest(t *testing.T) {
 				}
 				require.NoError(t, err)
 			}
-			fork, err := e.Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 2, Key: "fork"})
+			fork, err := e.Launcher().Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 2, Key: "fork"})
 			require.NoError(t, err)
-			require.NoError(t, e.Settle(t.Context(), "", fork.Name(), journal.Deferred{Name: "gate", Value: abi.MustMarshal(true)}))
+			require.NoError(
+				t,
+				e.Executions().Settle(t.Context(), "", fork.Name(), journal.Deferred{
+					Name: "gate", Value: abi.MustMarshal(true),
+				}),
+			)
 			require.Equal(t, journal.Completed, harness.Wait(t, e, fork.Name()).State)
-			_, err = e.Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 3, Key: "behind"})
+			_, err = e.Launcher().Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 3, Key: "behind"})
 			require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
 		})
 	}
@@ -176,7 +185,7 @@ func leavesTheRest(t *testing.T, e *host.Engine, damaged *journal.Execution) {
 	t.Helper()
 	reasons := map[string]string{}
 	check := host.CheckRequest{Name: "change", Binary: harness.Module(t, "tests/guests/change/buggy")}
-	require.NoError(t, e.Check(t.Context(), check, func(r host.CheckResult, _, _ int) error {
+	require.NoError(t, e.Deployments().Check(t.Context(), check, func(r host.CheckResult, _, _ int) error {
 		require.Equal(t, r.Reason == "", r.Fits)
 		reasons[r.Execution.Key] = r.Reason
 		return nil
@@ -185,7 +194,7 @@ func leavesTheRest(t *testing.T, e *host.Engine, damaged *journal.Execution) {
 	require.Empty(t, reasons["one"]+reasons["three"])
 	require.Contains(t, reasons["damaged"], "its journal cannot be read: entry 3 does not decode")
 
-	d, err := e.Describe(t.Context(), "", damaged.Name())
+	d, err := e.Observer().Describe(t.Context(), "", damaged.Name())
 	require.NoError(t, err)
 	require.Equal(t, 2, d.Entries)
 	require.Equal(t, abi.CodeHostFault, d.Error.Code)
@@ -199,11 +208,11 @@ func leavesTheRest(t *testing.T, e *host.Engine, damaged *journal.Execution) {
 	require.EqualValues(t, 1, bundle.Delivered, "the turn of the second may go on in the third")
 	require.EqualValues(t, 3, bundle.Entry)
 
-	entries, more, err := e.History(t.Context(), "", damaged.Name(), 0, 10)
+	entries, more, err := e.Observer().History(t.Context(), "", damaged.Name(), 0, 10)
 	require.NoError(t, err)
 	require.True(t, more)
 	require.Len(t, entries, 2)
-	_, _, err = e.History(t.Context(), "", damaged.Name(), 2, 10)
+	_, _, err = e.Observer().History(t.Context(), "", damaged.Name(), 2, 10)
 	require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
 	require.ErrorContains(t, err, "entry 3,")
 

@@ -10,19 +10,19 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
-// TestFanOutOfFailures has 300 steps fail with long messages while the store takes no
-// commits, so that all of them are to be delivered at the same moment: more than one
-// turn may carry.
+// TestFanOutOfFailures has 300 steps fail with long messages while the store takes no commits, so that all of them are
+// to be delivered at the same moment: more than one turn may carry.
 func TestFanOutOfFailures(t *testing.T) {
 	t.Parallel()
 	const steps, size = 300, 16 << 10
 	store := &failing{Store: harness.Store(t, "sqlite")}
 	var ran atomic.Int64
 	e := engine(t, store, func(c *host.Config) {
-		c.FaultPoint = func(point string) {
+		undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 			if point == faultpoint.ActivityAfter {
 				ran.Add(1)
 			}

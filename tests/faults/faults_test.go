@@ -16,8 +16,8 @@ import (
 // reading are the ways in which a call that changes nothing can fail.
 var reading = []mode{refused, slow}
 
-// failures are the calls of the store, and the ways in which each can fail. A panic
-// of the store in other calls is the fault of one execution, and is tested there.
+// failures are the calls of the store, and the ways in which each can fail. A panic of the store in other calls is the
+// fault of one execution, and is tested there.
 var failures = map[string][]mode{
 	"begin":       reading,
 	"callee":      reading,
@@ -41,8 +41,8 @@ var failures = map[string][]mode{
 	"sweep":       {refused, applied, lost, slow},
 }
 
-// most is how many calls of a kind the test lets fail. Commits differ from each
-// other, reads do not, and clients that retry make many of them.
+// most is how many calls of a kind the test lets fail. Commits differ from each other, reads do not, and clients that
+// retry make many of them.
 func most(call string) int {
 	if call == "commit" || call == "guest" {
 		return 16
@@ -70,10 +70,9 @@ func failuresOf(made []map[string]int) [][]failure {
 	return all
 }
 
-// TestEveryCallFailsOnce lets calls that scenarios make to the store fail, one in a run, as
-// [failuresOf] chooses them. The scenario must see the same as with a healthy store.
-// Instances are evicted after every turn, so that everything is also loaded,
-// replayed and dropped. A way to fail that no scenario comes to fails the test.
+// TestEveryCallFailsOnce lets calls that scenarios make to the store fail, one in a run, as [failuresOf] chooses them.
+// The scenario must see the same as with a healthy store. Instances are evicted after every turn, so that everything is
+// also loaded, replayed and dropped. A way to fail that no scenario comes to fails the test.
 func TestEveryCallFailsOnce(t *testing.T) {
 	t.Parallel()
 	tried := slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.stormOnly })
@@ -108,8 +107,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-// failsOnce runs a scenario in which the n-th call of a kind fails. It reports
-// whether there was such a call.
+// failsOnce runs a scenario in which the n-th call of a kind fails. It reports whether there was such a call.
 func (c *client) failsOnce(s scenario, call string, m mode, n int) bool {
 	var mu sync.Mutex
 	seen := 0
@@ -128,8 +126,8 @@ func (c *client) failsOnce(s scenario, call string, m mode, n int) bool {
 	return c.failing.counts()[call] >= n
 }
 
-// TestStorm lets one in six calls fail, at random, while several executions run at
-// once. Each scenario meets each store and each seed, and in full each seed on each store.
+// TestStorm lets one in six calls fail, at random, while several executions run at once. Each scenario meets each store
+// and each seed, and in full each seed on each store.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	const seeds = 3

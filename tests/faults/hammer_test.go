@@ -16,9 +16,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestHammer lets many callers make all kinds of requests for the same executions,
-// while very few instances may stay warm. All executions must end, no journal may
-// hold a delivery twice, and no execution may stay in memory.
+// TestHammer lets many callers make all kinds of requests for the same executions, while very few instances may stay
+// warm. All executions must end, no journal may hold a delivery twice, and no execution may stay in memory.
 func TestHammer(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
@@ -43,7 +42,9 @@ func TestHammer(t *testing.T) {
 	for i := range hammered {
 		for _, workflow := range []string{"Late", "Long", "Parent", "Race", "Resolve"} {
 			key := fmt.Sprint(workflow, i)
-			_, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
+			_, _, err := e.Launcher().Start(t.Context(), host.StartRequest{
+				Workflow: "races/" + workflow, Input: harness.Encode(t, key),
+			})
 			require.NoError(t, err)
 			execution := "races/" + workflow + "/" + key
 			for _, name := range []string{execution, "races/Late/" + key + "-late"} {
@@ -57,15 +58,15 @@ func TestHammer(t *testing.T) {
 		}
 	}
 	harness.Eventually(t, "no execution or instance is in memory", func() bool {
-		return gauge(t, registry, "cruster_executions_in_memory") == 0 && gauge(t, registry, "cruster_instances_resident") == 0
+		return gauge(t, registry, "cruster_executions_in_memory") == 0 &&
+			gauge(t, registry, "cruster_instances_resident") == 0
 	})
 }
 
 // hammered is how many executions of each workflow there are.
 const hammered = 4
 
-// hammer makes one request for one execution. The request may be too late or too
-// early, or have nothing to do.
+// hammer makes one request for one execution. The request may be too late or too early, or have nothing to do.
 func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 	workflow := []string{"Late", "Long", "Parent", "Race", "Resolve"}[random.IntN(5)]
 	key := fmt.Sprint(workflow, random.IntN(hammered))
@@ -73,38 +74,43 @@ func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 	var err error
 	switch random.IntN(7) {
 	case 0, 1:
-		_, _, err = e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
+		_, _, err = e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "races/" + workflow, Input: harness.Encode(t, key),
+		})
 	case 2:
 		settleAny(t, e, execution, []string{"gate", "early", "unused"}[random.IntN(3)])
 	case 3:
 		if random.IntN(4) == 0 {
-			err = e.Interrupt(t.Context(), "", execution, "hammered")
+			err = e.Executions().Interrupt(t.Context(), "", execution, "hammered")
 		}
 	case 4:
-		_, err = e.Describe(t.Context(), "", execution)
+		_, err = e.Observer().Describe(t.Context(), "", execution)
 	case 5:
-		err = e.Resume(t.Context(), "", execution)
+		err = e.Executions().Resume(t.Context(), "", execution)
 	case 6:
-		err = e.Fail(t.Context(), "", execution, "hammered")
+		err = e.Executions().Fail(t.Context(), "", execution, "hammered")
 	}
 	expected(t, err)
 }
 
 func settleAny(t *testing.T, e *host.Engine, execution, name string) {
-	err := e.Settle(t.Context(), "", execution, journal.Deferred{Name: name, Value: harness.Encode(t, "x")})
+	err := e.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+		Name: name, Value: harness.Encode(t, "x"),
+	})
 	expected(t, err)
 }
 
 func expected(t *testing.T, err error) {
 	switch abi.CodeOf(err) {
-	case abi.CodeExecutionNotFound, abi.CodeUnknownDeferred, abi.CodeDeferredSettled, abi.CodeAlreadyOver, abi.CodeNotPaused:
+	case abi.CodeExecutionNotFound, abi.CodeUnknownDeferred, abi.CodeDeferredSettled, abi.CodeAlreadyOver,
+		abi.CodeNotPaused:
 	default:
 		require.NoError(t, err)
 	}
 }
 
-// checkJournal checks what must hold for every journal: an op is delivered at most
-// once, and neither turns nor time run backwards.
+// checkJournal checks what must hold for every journal: an op is delivered at most once, and neither turns nor time run
+// backwards.
 func checkJournal(t *testing.T, store journal.Store, row *journal.Execution) {
 	entries, _, err := store.Entries(t.Context(), row.RunKey(), 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
 	require.NoError(t, err)

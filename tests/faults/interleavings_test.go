@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 )
 
 // passings lets a test hold goroutines of the engine at fault points.
@@ -59,10 +60,9 @@ func (p *passings) await(t *testing.T, point string, n int) {
 	}
 }
 
-// TestCanceledWhileCommitting lets a workflow cancel an activity whose transaction
-// is being committed. The entry is skipped; the workflow must not wait for it
-// forever. Instances are evicted, so that the transaction of the step that wins commits
-// alone: otherwise the other would find that it is not waited for.
+// TestCanceledWhileCommitting lets a workflow cancel an activity whose transaction is being committed. The entry is
+// skipped; the workflow must not wait for it forever. Instances are evicted, so that the transaction of the step that
+// wins commits alone: otherwise the other would find that it is not waited for.
 func TestCanceledWhileCommitting(t *testing.T) {
 	t.Parallel()
 	p := newPassings()
@@ -77,7 +77,9 @@ func TestCanceledWhileCommitting(t *testing.T) {
 		}
 	}
 	store := harness.Store(t, "sqlite")
-	e := engine(t, store, func(c *host.Config) { c.FaultPoint, c.EvictAlways = p.pass, true })
+	e := engine(t, store, func(c *host.Config) {
+		undertest.Of(&c.UnderTest).FaultPoint, undertest.Of(&c.UnderTest).EvictAlways = p.pass, true
+	})
 	harness.Push(t, e, "races", "tests/guests/races")
 	c := &client{t: t, engine: e, store: store}
 	require.Equal(t, `completed "over"`, c.execute("races/Race", "given-up"))
@@ -86,13 +88,13 @@ func TestCanceledWhileCommitting(t *testing.T) {
 	})
 }
 
-// TestSettledBeforeAwaitedAndCrashed crashes right after a turn in which the
-// workflow awaits a deferred that is already settled: nothing else will wake it.
+// TestSettledBeforeAwaitedAndCrashed crashes right after a turn in which the workflow awaits a deferred that is already
+// settled: nothing else will wake it.
 func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
 	p := newPassings()
-	first := engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
+	first := engine(t, store, func(c *host.Config) { undertest.Of(&c.UnderTest).FaultPoint = p.pass })
 	harness.Push(t, first, "races", "tests/guests/races")
 	c := &client{t: t, engine: first, store: store}
 	execution := c.start("races/Late", "late")
@@ -117,8 +119,8 @@ func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	require.Equal(t, `completed "there"`, c.wait(execution))
 }
 
-// TestResolveIsAnsweredTheSameAfterACrash crashes after a workflow has settled a
-// deferred and before the reply is delivered to it.
+// TestResolveIsAnsweredTheSameAfterACrash crashes after a workflow has settled a deferred and before the reply is
+// delivered to it.
 func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
@@ -126,7 +128,7 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	var once sync.Once
 	crashed := make(chan struct{})
 	first = engine(t, store, func(c *host.Config) {
-		c.FaultPoint = func(point string) {
+		undertest.Of(&c.UnderTest).FaultPoint = func(point string) {
 			if point == faultpoint.SettleAfterCommit {
 				first.Kill()
 				once.Do(func() { close(crashed) })
@@ -144,14 +146,14 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	require.Equal(t, "completed [true,false]", c.wait(execution))
 }
 
-// TestDrainBeginsNothing stops an engine while activities wait in the queue: the
-// one that runs may finish, the others do not begin.
+// TestDrainBeginsNothing stops an engine while activities wait in the queue: the one that runs may finish, the others
+// do not begin.
 func TestDrainBeginsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPassings()
 	store := harness.Store(t, "sqlite")
 	e := engine(t, store, func(c *host.Config) {
-		c.FaultPoint, c.MaxActivities, c.DrainTimeout = p.pass, 1, harness.Patience
+		undertest.Of(&c.UnderTest).FaultPoint, c.MaxActivities, c.DrainTimeout = p.pass, 1, harness.Patience
 	})
 	p.hold = func(point string, _ int) {
 		if point == faultpoint.ActivityBefore {

@@ -13,16 +13,16 @@ import (
 
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
-// outage is how long the store is away, and how: commits are refused, or left in doubt
-// without effect, or nothing of the store works.
+// outage is how long the store is away, and how: commits are refused, or left in doubt without effect, or nothing of
+// the store works.
 const outage = 3 * time.Second
 
-// TestOutcomeInHandIsKept lets the store go away when a server has been called, and come
-// back some time later. The server is not called again: what it said is kept until it
-// can be committed.
+// TestOutcomeInHandIsKept lets the store go away when a server has been called, and come back some time later. The
+// server is not called again: what it said is kept until it can be committed.
 func TestOutcomeInHandIsKept(t *testing.T) {
 	t.Parallel()
 	for _, evict := range []bool{false, true} {
@@ -47,13 +47,16 @@ func TestOutcomeInHandIsKept(t *testing.T) {
 					}
 				}))
 				t.Cleanup(server.Close)
-				e := engine(t, store, func(c *host.Config) { c.EvictAlways = evict })
+				e := engine(t, store, func(c *host.Config) { undertest.Of(&c.UnderTest).EvictAlways = evict })
 				harness.Push(t, e, "conformance", "tests/guests/conformance", func(r *host.PushRequest) {
 					r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
 				})
 				name := harness.Start(t, e, "conformance/Fetch", server.URL)
 				// A caller that comes while the store is away gets its error.
-				harness.Eventually(t, "the store is back", func() bool { at := back.Load(); return at > 0 && time.Now().UnixNano() > at })
+				harness.Eventually(t, "the store is back", func() bool {
+					at := back.Load()
+					return at > 0 && time.Now().UnixNano() > at
+				})
 				row := harness.Wait(t, e, name)
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 				require.Greater(t, time.Now().UnixNano(), back.Load())

@@ -18,6 +18,7 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -34,8 +35,8 @@ func engine(t *testing.T, store journal.Store, options ...func(*host.Config)) *h
 	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = sandbox.Runtime(t) })...)
 }
 
-// scenario is one use of a module. run returns what it saw; the key is removed from
-// that before it is compared with want.
+// scenario is one use of a module. run returns what it saw; the key is removed from that before it is compared with
+// want.
 type scenario struct {
 	name, module string
 	stormOnly    bool // for TestStorm only: other scenarios make the same kinds of calls
@@ -68,7 +69,9 @@ var scenarios = []scenario{
 		run: func(c *client, key string) []any {
 			execution := c.start("approval/RequestApproval", object{"document": key})
 			c.settle(execution, "approved", object{"approved": true, "by": "ada"})
-			return []any{c.wait(execution), c.query(`SELECT status, decided_by FROM approvals WHERE document = $1`, key)}
+			return []any{
+				c.wait(execution), c.query(`SELECT status, decided_by FROM approvals WHERE document = $1`, key),
+			}
 		},
 	},
 	{
@@ -78,8 +81,15 @@ var scenarios = []scenario{
 			for _, account := range []string{"from", "to"} {
 				c.execute("transfer/OpenAccount", object{"account": key + account, "balance_cents": 100})
 			}
-			row := c.execute("transfer/Transfer", object{"transfer_id": key, "from": key + "from", "to": key + "to", "amount_cents": 30})
-			return []any{row, c.query(`SELECT account, balance_cents FROM accounts WHERE account LIKE $1 || '%' ORDER BY account`, key)}
+			row := c.execute("transfer/Transfer", object{
+				"transfer_id": key, "from": key + "from", "to": key + "to", "amount_cents": 30,
+			})
+			return []any{
+				row,
+				c.query(
+					`SELECT account, balance_cents FROM accounts WHERE account LIKE $1 || '%' ORDER BY account`, key,
+				),
+			}
 		},
 	},
 	{
@@ -88,7 +98,10 @@ var scenarios = []scenario{
 			`"[[1,\"book\",\"flight\"],[2,\"book\",\"hotel\"],[3,\"give_back\",\"hotel\"],[4,\"give_back\",\"flight\"]]"]`,
 		run: func(c *client, key string) []any {
 			row := c.execute("saga/BookTrip", object{"trip_id": key, "fail_at": "car", "pause_ms": 1})
-			return []any{row, c.query(`SELECT position, action, part FROM booking_log WHERE trip_id = $1 ORDER BY position`, key)}
+			return []any{
+				row,
+				c.query(`SELECT position, action, part FROM booking_log WHERE trip_id = $1 ORDER BY position`, key),
+			}
 		},
 	},
 	{
@@ -123,7 +136,7 @@ var scenarios = []scenario{
 		run: func(c *client, key string) []any {
 			execution := c.start("races/Long", key)
 			c.do(func(ctx context.Context) error {
-				err := c.engine.Interrupt(ctx, "", execution, "enough")
+				err := c.engine.Executions().Interrupt(ctx, "", execution, "enough")
 				if errors.Is(err, &abi.Error{Code: abi.CodeAlreadyOver}) {
 					return nil
 				}
@@ -178,8 +191,12 @@ func (c *client) restart(options ...func(*host.Config)) {
 		require.NoError(c.t, c.engine.Stop(context.Background()))
 	}
 	cfg := host.Config{
-		Store: c.failing, Logger: harness.Logger(c.t), Runtime: sandbox.Runtime(c.t), EvictAlways: c.evict,
-		DrainTimeout: time.Second, TurnTimeout: harness.Patience,
+		Store:        c.failing,
+		Logger:       harness.Logger(c.t),
+		Runtime:      sandbox.Runtime(c.t),
+		UnderTest:    &undertest.Options{EvictAlways: c.evict},
+		DrainTimeout: time.Second,
+		TurnTimeout:  harness.Patience,
 	}
 	for _, o := range options {
 		o(&cfg)
@@ -201,7 +218,7 @@ func (c *client) push(name, module string) {
 	c.t.Helper()
 	binary := harness.Module(c.t, module)
 	c.do(func(ctx context.Context) error {
-		_, err := c.engine.Push(ctx, host.PushRequest{Name: name, Binary: binary})
+		_, err := c.engine.Deployments().Push(ctx, host.PushRequest{Name: name, Binary: binary})
 		return err
 	})
 }
@@ -210,8 +227,10 @@ func (c *client) push(name, module string) {
 func (c *client) listed(execution string) (found bool) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
-		page, err := c.engine.List(ctx, journal.Filter{Namespace: host.DefaultNamespace, Limit: 1000})
-		found = slices.ContainsFunc(page.Executions, func(row journal.Execution) bool { return row.Name() == execution })
+		page, err := c.engine.Observer().List(ctx, journal.Filter{Namespace: host.DefaultNamespace, Limit: 1000})
+		found = slices.ContainsFunc(page.Executions, func(row journal.Execution) bool {
+			return row.Name() == execution
+		})
 		return err
 	})
 	return found
@@ -221,7 +240,7 @@ func (c *client) listed(execution string) (found bool) {
 func (c *client) deployments() (names []string) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
-		all, err := c.engine.Deployments(ctx, "")
+		all, err := c.engine.Deployments().List(ctx, "")
 		names = nil
 		for _, d := range all {
 			names = append(names, d.Name)
@@ -235,7 +254,7 @@ func (c *client) deployments() (names []string) {
 func (c *client) gone(execution string) string {
 	c.t.Helper()
 	harness.Eventually(c.t, execution+" is deleted", func() bool {
-		_, err := c.engine.Poll(c.t.Context(), "", execution)
+		_, err := c.engine.Observer().Poll(c.t.Context(), "", execution)
 		return abi.CodeOf(err) == abi.CodeExecutionNotFound
 	})
 	return "gone"
@@ -252,7 +271,9 @@ func (c *client) do(request func(ctx context.Context) error) {
 		}
 		require.NoError(c.t, ctx.Err(), "no answer; last: %v", err)
 		code := abi.CodeOf(err)
-		require.True(c.t, code == abi.CodeStore || code == abi.CodeDeadline || code == abi.CodeExecutionNotFound, "%v", err)
+		require.True(
+			c.t, code == abi.CodeStore || code == abi.CodeDeadline || code == abi.CodeExecutionNotFound, "%v", err,
+		)
 		select {
 		case <-ctx.Done():
 		case <-time.After(5 * time.Millisecond):
@@ -263,7 +284,9 @@ func (c *client) do(request func(ctx context.Context) error) {
 func (c *client) start(workflow string, input any) (name string) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
-		row, _, err := c.engine.StartWorkflow(ctx, host.StartRequest{Workflow: workflow, Input: harness.Encode(c.t, input)})
+		row, _, err := c.engine.Launcher().Start(ctx, host.StartRequest{
+			Workflow: workflow, Input: harness.Encode(c.t, input),
+		})
 		if err == nil {
 			name = row.Name()
 		}
@@ -276,7 +299,9 @@ func (c *client) start(workflow string, input any) (name string) {
 func (c *client) settle(execution, name string, value any) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
-		err := c.engine.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: harness.Encode(c.t, value)})
+		err := c.engine.Executions().Settle(ctx, "", execution, journal.Deferred{
+			Name: name, Value: harness.Encode(c.t, value),
+		})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			return nil
 		}
@@ -288,9 +313,9 @@ func (c *client) settle(execution, name string, value any) {
 func (c *client) wait(execution string) (seen string) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
-		row, err := c.engine.Wait(ctx, "", execution)
+		row, err := c.engine.Observer().Wait(ctx, "", execution)
 		if err == nil {
-			row, err = c.engine.Whole(ctx, row)
+			row, err = c.engine.Observer().Whole(ctx, row)
 		}
 		if err != nil {
 			return err

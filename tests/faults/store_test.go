@@ -27,8 +27,8 @@ const (
 
 var errInjected = errors.New("injected failure of the store")
 
-// failing is a store that fails when the test says so. It counts the calls,
-// commits of guests and of the committer among them.
+// failing is a store that fails when the test says so. It counts the calls, commits of guests and of the committer
+// among them.
 type failing struct {
 	journal.Store
 
@@ -98,22 +98,32 @@ func without(do func(ctx context.Context) error) func(ctx context.Context) (stru
 }
 
 func (f *failing) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
-	return ask(ctx, f.next("commit"), func(ctx context.Context) ([]journal.Result, error) { return f.Store.Commit(ctx, writes) })
+	return ask(ctx, f.next("commit"), func(ctx context.Context) ([]journal.Result, error) {
+		return f.Store.Commit(ctx, writes)
+	})
 }
 
 func (f *failing) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Load(ctx, id) })
+	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) {
+		return f.Store.Load(ctx, id)
+	})
 }
 
 func (f *failing) Brief(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Brief(ctx, id) })
+	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) {
+		return f.Store.Brief(ctx, id)
+	})
 }
 
 func (f *failing) BriefRun(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
-	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.BriefRun(ctx, id, run) })
+	return ask(ctx, f.next("load"), func(ctx context.Context) (*journal.Execution, error) {
+		return f.Store.BriefRun(ctx, id, run)
+	})
 }
 
-func (f *failing) Entries(ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+func (f *failing) Entries(
+	ctx context.Context, run journal.RunKey, after uint64, limit journal.PageLimit,
+) (entries []journal.Entry, more bool, err error) {
 	entries, err = ask(ctx, f.next("entries"), func(ctx context.Context) (found []journal.Entry, err error) {
 		found, more, err = f.Store.Entries(ctx, run, after, limit)
 		return found, err
@@ -122,31 +132,45 @@ func (f *failing) Entries(ctx context.Context, run journal.RunKey, after uint64,
 }
 
 func (f *failing) Inbox(ctx context.Context, to journal.Receiver, after uint64) ([]journal.Envelope, error) {
-	return ask(ctx, f.next("inbox"), func(ctx context.Context) ([]journal.Envelope, error) { return f.Store.Inbox(ctx, to, after) })
+	return ask(ctx, f.next("inbox"), func(ctx context.Context) ([]journal.Envelope, error) {
+		return f.Store.Inbox(ctx, to, after)
+	})
 }
 
 func (f *failing) Message(ctx context.Context, to journal.Receiver, position uint64) (*journal.Message, error) {
-	return ask(ctx, f.next("message"), func(ctx context.Context) (*journal.Message, error) { return f.Store.Message(ctx, to, position) })
+	return ask(ctx, f.next("message"), func(ctx context.Context) (*journal.Message, error) {
+		return f.Store.Message(ctx, to, position)
+	})
 }
 
 func (f *failing) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
-	return ask(ctx, f.next("callee"), func(ctx context.Context) (*journal.Execution, error) { return f.Store.Callee(ctx, step) })
+	return ask(ctx, f.next("callee"), func(ctx context.Context) (*journal.Execution, error) {
+		return f.Store.Callee(ctx, step)
+	})
 }
 
 func (f *failing) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
-	return ask(ctx, f.next("due"), func(ctx context.Context) ([]journal.Wake, error) { return f.Store.Due(ctx, until, after, limit) })
+	return ask(ctx, f.next("due"), func(ctx context.Context) ([]journal.Wake, error) {
+		return f.Store.Due(ctx, until, after, limit)
+	})
 }
 
 func (f *failing) List(ctx context.Context, filter journal.Filter) (journal.Page, error) {
-	return ask(ctx, f.next("list"), func(ctx context.Context) (journal.Page, error) { return f.Store.List(ctx, filter) })
+	return ask(ctx, f.next("list"), func(ctx context.Context) (journal.Page, error) {
+		return f.Store.List(ctx, filter)
+	})
 }
 
 func (f *failing) Module(ctx context.Context, digest string) (*journal.Module, error) {
-	return ask(ctx, f.next("module"), func(ctx context.Context) (*journal.Module, error) { return f.Store.Module(ctx, digest) })
+	return ask(ctx, f.next("module"), func(ctx context.Context) (*journal.Module, error) {
+		return f.Store.Module(ctx, digest)
+	})
 }
 
 func (f *failing) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
-	return ask(ctx, f.next("digests"), func(ctx context.Context) ([]string, error) { return f.Store.Digests(ctx, prefix, limit) })
+	return ask(ctx, f.next("digests"), func(ctx context.Context) ([]string, error) {
+		return f.Store.Digests(ctx, prefix, limit)
+	})
 }
 
 func (f *failing) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
@@ -156,21 +180,29 @@ func (f *failing) Deployment(ctx context.Context, namespace, name string) (*jour
 }
 
 func (f *failing) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
-	return ask(ctx, f.next("deployments"), func(ctx context.Context) ([]journal.Deployment, error) { return f.Store.Deployments(ctx, namespace) })
+	return ask(ctx, f.next("deployments"), func(ctx context.Context) ([]journal.Deployment, error) {
+		return f.Store.Deployments(ctx, namespace)
+	})
 }
 
-func (f *failing) Deploy(ctx context.Context, fence journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (f *failing) Deploy(
+	ctx context.Context, fence journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration,
+) (journal.Deployment, error) {
 	return ask(ctx, f.next("deploy"), func(ctx context.Context) (journal.Deployment, error) {
 		return f.Store.Deploy(ctx, fence, m, d, migrations)
 	})
 }
 
 func (f *failing) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
-	return ask(ctx, f.next("claim"), func(ctx context.Context) ([]journal.Fence, error) { return f.Store.ClaimShards(ctx, owner) })
+	return ask(ctx, f.next("claim"), func(ctx context.Context) ([]journal.Fence, error) {
+		return f.Store.ClaimShards(ctx, owner)
+	})
 }
 
 func (f *failing) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
-	return ask(ctx, f.next("sweep"), func(ctx context.Context) (int, error) { return f.Store.Sweep(ctx, own, finishedBefore, limit) })
+	return ask(ctx, f.next("sweep"), func(ctx context.Context) (int, error) {
+		return f.Store.Sweep(ctx, own, finishedBefore, limit)
+	})
 }
 
 func (f *failing) Ping(ctx context.Context) error {
@@ -179,7 +211,9 @@ func (f *failing) Ping(ctx context.Context) error {
 }
 
 func (f *failing) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
-	tx, err := ask(ctx, f.next("begin"), func(ctx context.Context) (journal.GuestTx, error) { return f.Store.BeginGuest(ctx, namespace) })
+	tx, err := ask(ctx, f.next("begin"), func(ctx context.Context) (journal.GuestTx, error) {
+		return f.Store.BeginGuest(ctx, namespace)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +226,9 @@ type failingTx struct {
 }
 
 func (tx *failingTx) Exec(ctx context.Context, query string, args []any) (int64, error) {
-	return ask(ctx, tx.store.next("exec"), func(ctx context.Context) (int64, error) { return tx.GuestTx.Exec(ctx, query, args) })
+	return ask(ctx, tx.store.next("exec"), func(ctx context.Context) (int64, error) {
+		return tx.GuestTx.Exec(ctx, query, args)
+	})
 }
 
 func (tx *failingTx) Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error) {
@@ -204,7 +240,9 @@ func (tx *failingTx) Query(ctx context.Context, query string, args []any) (colum
 }
 
 func (tx *failingTx) Commit(ctx context.Context, w journal.Write) error {
-	_, err := ask(ctx, tx.store.next("guest"), without(func(ctx context.Context) error { return tx.GuestTx.Commit(ctx, w) }))
+	_, err := ask(
+		ctx, tx.store.next("guest"), without(func(ctx context.Context) error { return tx.GuestTx.Commit(ctx, w) }),
+	)
 	if err != nil {
 		_ = tx.GuestTx.Rollback(context.WithoutCancel(ctx))
 	}

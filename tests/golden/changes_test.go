@@ -13,9 +13,8 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// TestChangesAreNoticed proves the net: whatever a host could do otherwise than the one
-// that wrote a journal, here by a recording that says otherwise, pauses the execution or
-// changes its result.
+// TestChangesAreNoticed proves the net: whatever a host could do otherwise than the one that wrote a journal, here by a
+// recording that says otherwise, pauses the execution or changes its result.
 func TestChangesAreNoticed(t *testing.T) {
 	t.Parallel()
 	for language := range guests {
@@ -26,11 +25,17 @@ func TestChangesAreNoticed(t *testing.T) {
 		}{
 			"seed": {everything, journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Seed[0]++ }},
 			"time": {everything, journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Time++ }},
-			"hash": {everything, journal.Paused, func(t *testing.T, r *recording) { entry(t, r, abi.OpActivity, "note").Op.Hash[0]++ }},
+			"hash": {
+				everything, journal.Paused,
+				func(t *testing.T, r *recording) { entry(t, r, abi.OpActivity, "note").Op.Hash[0]++ },
+			},
 			"name of a step": {everything, journal.Paused, func(t *testing.T, r *recording) {
 				entry(t, r, abi.OpDeferred, "answer").Op.Name = "other"
 			}},
-			"number of an op": {everything, journal.Paused, func(t *testing.T, r *recording) { entry(t, r, abi.OpCall, "Callee").Op.Number += 1000 }},
+			"number of an op": {
+				everything, journal.Paused,
+				func(t *testing.T, r *recording) { entry(t, r, abi.OpCall, "Callee").Op.Number += 1000 },
+			},
 			"wording of an error": {everything, journal.Completed, func(t *testing.T, r *recording) {
 				entry(t, r, abi.OpCall, "Missing").Error.Message += "!"
 			}},
@@ -49,7 +54,9 @@ func TestChangesAreNoticed(t *testing.T) {
 			"a step before a move": {moved, journal.Paused, func(t *testing.T, r *recording) {
 				entry(t, r, abi.OpActivity, "note").Op.Hash[0]++
 			}},
-			"seed before a move": {moved, journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Seed[0]++ }},
+			"seed before a move": {
+				moved, journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Seed[0]++ },
+			},
 		} {
 			t.Run(language+"/"+what, func(t *testing.T) {
 				t.Parallel()

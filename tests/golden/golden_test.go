@@ -1,12 +1,11 @@
-// Package golden_test replays journals of every format that was ever written. A
-// recording is a module, the row and the entries of an execution of it, and its result.
-// The workflow of the module touches all that a guest can observe. So whatever changes
-// what an old journal means fails here: how random numbers are seeded, how arguments are
-// hashed and steps are named, what WASI does, how a refusal is worded.
+// Package golden_test replays journals of every format that was ever written. A recording is a module, the row and the
+// entries of an execution of it, and its result. The workflow of the module touches all that a guest can observe. So
+// whatever changes what an old journal means fails here: how random numbers are seeded, how arguments are hashed and
+// steps are named, what WASI does, how a refusal is worded.
 //
-// Files of a recording are never written again. A change that must break them is a new
-// format ([journal.CurrentFormat]): old executions keep the old behaviour, and
-// `go test ./tests/golden -record` adds the files of the new format.
+// Files of a recording are never written again. A change that must break them is a new format
+// ([journal.CurrentFormat]): old executions keep the old behaviour, and `go test ./tests/golden -record` adds the files
+// of the new format.
 package golden_test
 
 import (
@@ -36,8 +35,7 @@ var recordFlag = flag.Bool("record", false, "record executions of the current fo
 // guests are the folders of the guest, by language.
 var guests = map[string]string{"go": "tests/guests/golden", "rust": "tests/guests/golden/rust"}
 
-// lives are how executions are recorded, with the first format for which there is a
-// recording.
+// lives are how executions are recorded, with the first format for which there is a recording.
 var lives = []struct {
 	name  string
 	since int
@@ -50,8 +48,8 @@ var lives = []struct {
 const (
 	// everything has all the refusals as well, and the module.
 	everything = ""
-	// waiting has entries that say what the run waited for: [journal.Entry.Waiting] came
-	// after the first recordings of format 2.
+	// waiting has entries that say what the run waited for: [journal.Entry.Waiting] came after the first recordings of
+	// format 2.
 	waiting = "waiting"
 	// moved began with an earlier version of the workflow, and went on with the module.
 	moved = "moved"
@@ -74,13 +72,14 @@ func eachRecording(t *testing.T, test func(t *testing.T, r recording, dir string
 	}
 }
 
-// TestJournalsOfAllFormatsAreReplayed brings recorded executions back from their
-// journals. They arrive at the recorded result, to the byte, and nothing is performed
-// for that.
+// TestJournalsOfAllFormatsAreReplayed brings recorded executions back from their journals. They arrive at the recorded
+// result, to the byte, and nothing is performed for that.
 func TestJournalsOfAllFormatsAreReplayed(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, r recording, _ string) {
-		for kind, store := range map[string]journal.Store{"memory": memory.New(), "postgres": harness.Store(t, "postgres"), "sqlite": harness.Store(t, "sqlite")} {
+		for kind, store := range map[string]journal.Store{
+			"memory": memory.New(), "postgres": harness.Store(t, "postgres"), "sqlite": harness.Store(t, "sqlite"),
+		} {
 			row, entries := replay(t, store, r)
 			require.Equal(t, journal.Completed, row.State, "%s: %v", kind, row.Error)
 			got := recording{result: row.Value}
@@ -101,8 +100,8 @@ func TestRecordingsAreReadable(t *testing.T) {
 	})
 }
 
-// TestRecordingsHaveWhatTheyAreFor: a recording of a moved run has the move, with steps
-// on both sides of it, and entries say what their run waited for.
+// TestRecordingsHaveWhatTheyAreFor: a recording of a moved run has the move, with steps on both sides of it, and
+// entries say what their run waited for.
 func TestRecordingsHaveWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	for language := range guests {
@@ -123,8 +122,7 @@ func folder(format int, language, life string) string {
 // oneAtATime has each recording made by one test.
 var oneAtATime sync.Mutex
 
-// recorded loads a recording. With -record it is made if it is one of the current
-// format and missing.
+// recorded loads a recording. With -record it is made if it is one of the current format and missing.
 func recorded(t *testing.T, format int, language, life string) recording {
 	t.Helper()
 	oneAtATime.Lock()
@@ -145,17 +143,16 @@ func recorded(t *testing.T, format int, language, life string) recording {
 	return load(t, dir)
 }
 
-// sandbox is shared by all engines that replay. It has more memory for its guests than
-// the host had that the executions were started on.
+// sandbox is shared by all engines that replay. It has more memory for its guests than the host had that the executions
+// were started on.
 var sandbox = harness.Sandbox{MemoryLimit: 96 << 20}
 
-// replay puts a recording into a store as it was before its end was committed, and has
-// a host recover it.
+// replay puts a recording into a store as it was before its end was committed, and has a host recover it.
 func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution, []journal.Entry) {
 	t.Helper()
 	shared := func(c *host.Config) { c.Runtime = sandbox.Runtime(t) }
 	first := harness.Engine(t, store, shared)
-	_, err := first.Push(t.Context(), host.PushRequest{Name: "golden", Binary: r.module})
+	_, err := first.Deployments().Push(t.Context(), host.PushRequest{Name: "golden", Binary: r.module})
 	require.NoError(t, err)
 	require.NoError(t, first.Stop(t.Context()))
 
@@ -172,9 +169,9 @@ func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution,
 
 	second := harness.Engine(t, store, shared)
 	ended := harness.Wait(t, second, execution)
-	entries, _, err := second.History(t.Context(), "", execution, 0, 1000)
+	entries, _, err := second.Observer().History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
-	page, err := second.List(t.Context(), journal.Filter{Namespace: row.Namespace, Limit: 10})
+	page, err := second.Observer().List(t.Context(), journal.Filter{Namespace: row.Namespace, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 1, "no callee was started")
 	return ended, entries

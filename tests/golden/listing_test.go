@@ -17,9 +17,14 @@ import (
 func (r recording) listing(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, format %d, %d bytes of memory\n\nentries\n", r.row.Name(), r.row.Pinned.Format, r.row.Pinned.Memory)
+	fmt.Fprintf(
+		&out, "%s, format %d, %d bytes of memory\n\nentries\n", r.row.Name(), r.row.Pinned.Format, r.row.Pinned.Memory,
+	)
 	for _, en := range r.entries {
-		fmt.Fprintf(&out, "  %d turn %d at +%v: %s of op %d, %s", en.Seq, en.Turn, time.Duration(en.At-r.row.Pinned.Time), en.Kind, en.Op.Number, en.Op.Kind)
+		fmt.Fprintf(
+			&out, "  %d turn %d at +%v: %s of op %d, %s", en.Seq, en.Turn, time.Duration(en.At-r.row.Pinned.Time),
+			en.Kind, en.Op.Number, en.Op.Kind,
+		)
 		if en.Op.Name != "" {
 			fmt.Fprintf(&out, " %q", en.Op.Name)
 		}
@@ -103,5 +108,7 @@ func shown(v any) any {
 }
 
 func errorText(e *abi.Error) string {
-	return fmt.Sprintf("%s %q type %q hint %q retryable %v details %x", e.Code, e.Message, e.Type, e.Hint, e.Retryable, e.Details)
+	return fmt.Sprintf(
+		"%s %q type %q hint %q retryable %v details %x", e.Code, e.Message, e.Type, e.Hint, e.Retryable, e.Details,
+	)
 }

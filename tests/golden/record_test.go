@@ -35,8 +35,7 @@ type request struct {
 	Pages int64  `msgpack:"pages"`
 }
 
-// earlier are the folders of the guest that runs begin with before they are moved, by
-// language.
+// earlier are the folders of the guest that runs begin with before they are moved, by language.
 var earlier = map[string]string{"go": "tests/guests/golden-before", "rust": "tests/guests/golden-before/rust"}
 
 // record runs the workflow of a module to its end.
@@ -46,19 +45,19 @@ func record(t *testing.T, module []byte, calls []call) recording {
 	push(t, e, module)
 	require.Equal(t, execution, harness.Start(t, e, workflow, request{Calls: calls, Pages: 64 << 20 / pageSize}))
 	harness.Eventually(t, "the workflow is past its first sleep", func() bool {
-		d, err := e.Describe(t.Context(), "", execution)
+		d, err := e.Observer().Describe(t.Context(), "", execution)
 		require.NoError(t, err)
 		is := func(kind string) func(host.PendingOp) bool {
 			return func(p host.PendingOp) bool { return p.Kind == kind }
 		}
-		return d.Entries > 0 && slices.ContainsFunc(d.Pending, is(abi.OpDeferred)) && !slices.ContainsFunc(d.Pending, is(abi.OpSleep))
+		return d.Entries > 0 && slices.ContainsFunc(d.Pending, is(abi.OpDeferred)) &&
+			!slices.ContainsFunc(d.Pending, is(abi.OpSleep))
 	})
 	return recordRest(t, e, module)
 }
 
-// recordMoved runs the earlier version of the workflow, moves it to a module, and runs
-// that to its end. The module waits for a step that was inserted, before it comes to one
-// that has run.
+// recordMoved runs the earlier version of the workflow, moves it to a module, and runs that to its end. The module
+// waits for a step that was inserted, before it comes to one that has run.
 func recordMoved(t *testing.T, language string, module []byte) recording {
 	t.Helper()
 	e := harness.Engine(t, harness.Store(t, "sqlite"))
@@ -66,7 +65,7 @@ func recordMoved(t *testing.T, language string, module []byte) recording {
 	require.Equal(t, execution, harness.Start(t, e, workflow, request{Calls: []call{}, Pages: 64 << 20 / pageSize}))
 	harness.Pending(t, e, execution, abi.OpDeferred, "answer")
 	push(t, e, module)
-	_, err := e.Move(t.Context(), "", execution, host.Latest)
+	_, err := e.Executions().Move(t.Context(), "", execution, host.Latest)
 	require.NoError(t, err)
 	harness.Pending(t, e, execution, abi.OpDeferred, "open")
 	return recordRest(t, e, module)
@@ -74,27 +73,35 @@ func recordMoved(t *testing.T, language string, module []byte) recording {
 
 func push(t *testing.T, e *host.Engine, module []byte) {
 	t.Helper()
-	_, err := e.Push(t.Context(), host.PushRequest{Name: "golden", Binary: module})
+	_, err := e.Deployments().Push(t.Context(), host.PushRequest{Name: "golden", Binary: module})
 	require.NoError(t, err)
 }
 
 // recordRest goes on with a workflow that waits to be opened.
 func recordRest(t *testing.T, e *host.Engine, module []byte) recording {
 	t.Helper()
-	settle := func(d journal.Deferred) { require.NoError(t, e.Settle(t.Context(), "", execution, d)) }
+	settle := func(d journal.Deferred) { require.NoError(t, e.Executions().Settle(t.Context(), "", execution, d)) }
 	settle(journal.Deferred{Name: "open", Value: harness.Encode(t, "opened")})
 	harness.Pending(t, e, execution, abi.OpDeferred, "answer")
 	settle(journal.Deferred{Name: "answer", Value: harness.Encode(t, "from outside")})
 	harness.Pending(t, e, execution, abi.OpDeferred, "denied")
-	settle(journal.Deferred{Name: "denied", Error: &abi.Error{Code: abi.CodeDeferredRejected, Message: "denied from outside", Type: "denied", Details: harness.Encode(t, 7)}})
+	settle(journal.Deferred{
+		Name: "denied",
+		Error: &abi.Error{
+			Code:    abi.CodeDeferredRejected,
+			Message: "denied from outside",
+			Type:    "denied",
+			Details: harness.Encode(t, 7),
+		},
+	})
 	harness.Pending(t, e, execution, abi.OpDeferred, "never")
-	require.NoError(t, e.Interrupt(t.Context(), "", execution, "the recording is over"))
+	require.NoError(t, e.Executions().Interrupt(t.Context(), "", execution, "the recording is over"))
 
 	ended := harness.Wait(t, e, execution)
 	require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
-	entries, _, err := e.History(t.Context(), "", execution, 0, 1000)
+	entries, _, err := e.Observer().History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
-	info, err := e.Deployment(t.Context(), "", "golden")
+	info, err := e.Deployments().Describe(t.Context(), "", "golden")
 	require.NoError(t, err)
 	require.Equal(t, info.Digest, ended.Digest)
 	return recording{module: module, row: *ended, entries: entries, result: ended.Value}
@@ -111,11 +118,14 @@ func refused() (calls []call) {
 		}
 		calls = append(calls, c)
 	}
-	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportHTTPAll, abi.ImportConfig} {
+	for _, name := range []string{
+		abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportHTTPAll, abi.ImportConfig,
+	} {
 		add(1, name, abi.Nil)
 	}
 	for _, kind := range []string{
-		abi.OpSleep, abi.OpActivity, abi.OpDeferred, abi.OpResolve, abi.OpCall, abi.OpSend, abi.OpPoll, abi.OpPatched, abi.OpInterrupted,
+		abi.OpSleep, abi.OpActivity, abi.OpDeferred, abi.OpResolve, abi.OpCall, abi.OpSend, abi.OpPoll, abi.OpPatched,
+		abi.OpInterrupted,
 	} {
 		add(1, kind, nil)
 		add(1, kind, []byte{0xc1})

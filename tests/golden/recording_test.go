@@ -46,8 +46,8 @@ type row struct {
 	Input       string `json:"input"`
 }
 
-// The files of a recording. All but the listing are what replays go by. A recording
-// below another one has no module of its own: it ended on the module of that one.
+// The files of a recording. All but the listing are what replays go by. A recording below another one has no module of
+// its own: it ended on the module of that one.
 const (
 	moduleFile  = "module.wasm.gz"
 	rowFile     = "row.json"
@@ -67,10 +67,19 @@ func load(t *testing.T, dir string) recording {
 	var f row
 	require.NoError(t, json.Unmarshal(read(rowFile), &f))
 	r.row = journal.Execution{
-		ID: journal.IDOf(f.Namespace, f.Workflow, f.Key), Run: journal.RunID(unhex(t, f.Run)), Namespace: f.Namespace,
-		Workflow: f.Workflow, Key: f.Key, Digest: f.Digest, MovedAt: f.MovedAt, Input: unhex(t, f.Input), CreatedAt: f.CreatedAt,
+		ID:        journal.IDOf(f.Namespace, f.Workflow, f.Key),
+		Run:       journal.RunID(unhex(t, f.Run)),
+		Namespace: f.Namespace,
+		Workflow:  f.Workflow,
+		Key:       f.Key,
+		Digest:    f.Digest,
+		MovedAt:   f.MovedAt,
+		Input:     unhex(t, f.Input),
+		CreatedAt: f.CreatedAt,
 		Interrupt: &journal.Interrupt{At: f.Interrupted, Reason: f.Reason},
-		Pinned:    journal.Pinned{Format: f.Format, Memory: f.Memory, Seed: journal.RunID(unhex(t, f.Seed)), Time: f.Time},
+		Pinned: journal.Pinned{
+			Format: f.Format, Memory: f.Memory, Seed: journal.RunID(unhex(t, f.Seed)), Time: f.Time,
+		},
 	}
 	for line := range strings.Lines(string(read(entriesFile))) {
 		stored := unhex(t, strings.TrimSpace(line))
@@ -119,9 +128,20 @@ func save(t *testing.T, dir string, r recording) {
 	}
 	e := r.row
 	f, err := json.MarshalIndent(row{
-		Workflow: e.Workflow, Key: e.Key, Namespace: e.Namespace, Run: e.Run.String(), Digest: e.Digest, MovedAt: e.MovedAt, Format: e.Pinned.Format,
-		Memory: e.Pinned.Memory, Seed: e.Pinned.Seed.String(), Time: e.Pinned.Time, CreatedAt: e.CreatedAt,
-		Interrupted: e.Interrupt.At, Reason: e.Interrupt.Reason, Input: hex.EncodeToString(e.Input),
+		Workflow:    e.Workflow,
+		Key:         e.Key,
+		Namespace:   e.Namespace,
+		Run:         e.Run.String(),
+		Digest:      e.Digest,
+		MovedAt:     e.MovedAt,
+		Format:      e.Pinned.Format,
+		Memory:      e.Pinned.Memory,
+		Seed:        e.Pinned.Seed.String(),
+		Time:        e.Pinned.Time,
+		CreatedAt:   e.CreatedAt,
+		Interrupted: e.Interrupt.At,
+		Reason:      e.Interrupt.Reason,
+		Input:       hex.EncodeToString(e.Input),
 	}, "", "  ")
 	require.NoError(t, err)
 	write(rowFile, append(f, '\n'))

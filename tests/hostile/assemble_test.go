@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// crafted is a module assembled by hand. Its zero value has all required exports,
-// hands over the bytes of manifest, and parks in every turn.
+// crafted is a module assembled by hand. Its zero value has all required exports, hands over the bytes of manifest, and
+// parks in every turn.
 type crafted struct {
 	manifest []byte
 	// outcome is what its turns hand over before they return.
@@ -38,7 +38,12 @@ func honest() []byte {
 
 // wellMade is a valid module; its workflow returns nil.
 func wellMade() crafted {
-	return crafted{manifest: honest(), outcome: abi.MustMarshal(abi.Outcome{Value: abi.Nil}), version: abi.Version, status: abi.StatusDone}
+	return crafted{
+		manifest: honest(),
+		outcome:  abi.MustMarshal(abi.Outcome{Value: abi.Nil}),
+		version:  abi.Version,
+		status:   abi.StatusDone,
+	}
 }
 
 // binary assembles the module.
@@ -50,7 +55,9 @@ func (c crafted) binary() []byte {
 	}
 	for _, imp := range c.imports {
 		if imp.kind != nil {
-			m.RawImports = append(m.RawImports, slices.Concat(wasmtest.String(imp.module), wasmtest.String(imp.name), imp.kind))
+			m.RawImports = append(
+				m.RawImports, slices.Concat(wasmtest.String(imp.module), wasmtest.String(imp.name), imp.kind),
+			)
 			continue
 		}
 		m.Imports = append(m.Imports, wasmtest.Import{Module: imp.module, Name: imp.name, Type: imp.typ})

@@ -21,12 +21,18 @@ import (
 // goodBodies has a valid body for each import.
 func goodBodies() map[string][]byte {
 	return map[string][]byte{
-		abi.OpSleep:          abi.MustMarshal(abi.Sleep{Duration: 1}),
-		abi.OpActivity:       abi.MustMarshal(abi.Activity{Name: "raw", Input: abi.MustMarshal(script{Where: inActivity})}),
-		abi.OpDeferred:       abi.MustMarshal(abi.Deferred{Name: "d"}),
-		abi.OpResolve:        abi.MustMarshal(abi.Resolve{Name: "d", Value: abi.Nil}),
-		abi.OpCall:           abi.MustMarshal(abi.Call{Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow})}),
-		abi.OpSend:           abi.MustMarshal(abi.Call{Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow})}),
+		abi.OpSleep: abi.MustMarshal(abi.Sleep{Duration: 1}),
+		abi.OpActivity: abi.MustMarshal(abi.Activity{
+			Name: "raw", Input: abi.MustMarshal(script{Where: inActivity}),
+		}),
+		abi.OpDeferred: abi.MustMarshal(abi.Deferred{Name: "d"}),
+		abi.OpResolve:  abi.MustMarshal(abi.Resolve{Name: "d", Value: abi.Nil}),
+		abi.OpCall: abi.MustMarshal(abi.Call{
+			Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow}),
+		}),
+		abi.OpSend: abi.MustMarshal(abi.Call{
+			Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow}),
+		}),
 		abi.OpPoll:           abi.MustMarshal(abi.Poll{Execution: "raw/Raw/none"}),
 		abi.OpPatched:        abi.MustMarshal(abi.Patched{ID: "p"}),
 		abi.OpInterrupted:    abi.MustMarshal(abi.Interrupted{}),
@@ -42,17 +48,22 @@ func goodBodies() map[string][]byte {
 		abi.OpInterrupt:      abi.MustMarshal(abi.Interrupt{Execution: "raw/Raw/none", Reason: "r"}),
 		abi.ImportTxRollback: abi.MustMarshal(abi.TxRollback{}),
 		abi.ImportTxExec:     abi.MustMarshal(abi.SQL{Query: "SELECT 1"}),
-		abi.ImportTxQuery:    abi.MustMarshal(abi.SQL{Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1})}),
-		abi.ImportHTTP:       abi.MustMarshal(abi.HTTPRequest{Method: "GET", URL: "http://127.0.0.1:1/"}),
-		abi.ImportHTTPAll:    abi.MustMarshal(abi.HTTPAll{Requests: abi.HTTPRequests{{Method: "GET", URL: "http://127.0.0.1:1/"}}}),
-		abi.ImportConfig:     abi.MustMarshal(abi.ConfigRequest{Name: "k"}),
+		abi.ImportTxQuery: abi.MustMarshal(abi.SQL{
+			Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1}),
+		}),
+		abi.ImportHTTP: abi.MustMarshal(abi.HTTPRequest{Method: "GET", URL: "http://127.0.0.1:1/"}),
+		abi.ImportHTTPAll: abi.MustMarshal(abi.HTTPAll{
+			Requests: abi.HTTPRequests{{Method: "GET", URL: "http://127.0.0.1:1/"}},
+		}),
+		abi.ImportConfig: abi.MustMarshal(abi.ConfigRequest{Name: "k"}),
 	}
 }
 
 // strangeValues are values of unexpected types.
 func strangeValues() []any {
 	return []any{
-		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), math.Inf(-1), "", "\x00", "\xff\xfe", "../../x", "a/b/c",
+		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), math.Inf(-1), "", "\x00",
+		"\xff\xfe", "../../x", "a/b/c",
 		strings.Repeat("n", 100_000),
 		[]byte{},
 		[]byte{0xc1},
@@ -65,8 +76,7 @@ func strangeValues() []any {
 	}
 }
 
-// badBodies are many bodies for an import: garbage, and a valid one changed in
-// every way.
+// badBodies are many bodies for an import: garbage, and a valid one changed in every way.
 func badBodies(t testing.TB, name string) [][]byte {
 	good := goodBodies()[name]
 	bodies := [][]byte{
@@ -123,8 +133,8 @@ func badBodies(t testing.TB, name string) [][]byte {
 	return bodies
 }
 
-// TestBodies passes bad bodies to every import, from workflows, activities and key
-// functions. Whatever the body is, the guest gets a reply and goes on.
+// TestBodies passes bad bodies to every import, from workflows, activities and key functions. Whatever the body is, the
+// guest gets a reply and goes on.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testBodies)
@@ -187,11 +197,10 @@ func (b *testBundle) feed(t *testing.T, name, where string) {
 	require.Less(t, taken, len(results), "nothing was refused")
 }
 
-// requireReadableJournal checks that the parts of a journal that people see are
-// short and have no control characters.
+// requireReadableJournal checks that the parts of a journal that people see are short and have no control characters.
 func (b *testBundle) requireReadableJournal(t *testing.T, execution string) {
 	t.Helper()
-	entries, _, err := b.engine.History(t.Context(), "", execution, 0, 0)
+	entries, _, err := b.engine.Observer().History(t.Context(), "", execution, 0, 0)
 	require.NoError(t, err)
 	for _, en := range entries {
 		require.LessOrEqual(t, len(en.Op.Name), 1024)
@@ -220,7 +229,9 @@ func TestPointers(t *testing.T) {
 	}
 	t.Run("imports", func(t *testing.T) {
 		for _, name := range names {
-			for i, s := range []step{at(math.MaxUint32, 1), at(0xfffffff0, 100), at(1, math.MaxUint32), at(60<<20, 8<<20)} {
+			for i, s := range []step{
+				at(math.MaxUint32, 1), at(0xfffffff0, 100), at(1, math.MaxUint32), at(60<<20, 8<<20),
+			} {
 				for _, where := range []string{inWorkflow, inActivity, inKey} {
 					t.Run(fmt.Sprint(name, " ", i, " in ", where), func(t *testing.T) {
 						t.Parallel()
@@ -233,7 +244,10 @@ func TestPointers(t *testing.T) {
 						}
 						requireEnd(t, row)
 						if row.State == journal.Paused {
-							require.Contains(t, []abi.Code{abi.CodeBadPointer, abi.CodePayloadTooLarge}, row.Error.Code, "%v", row.Error)
+							require.Contains(
+								t, []abi.Code{abi.CodeBadPointer, abi.CodePayloadTooLarge}, row.Error.Code, "%v",
+								row.Error,
+							)
 						}
 					})
 				}

@@ -39,7 +39,7 @@ func setupOn(t testing.TB, store journal.Store, options ...func(*host.Config)) *
 // push deploys a binary under a name.
 func (b *testBundle) push(t testing.TB, name string, binary []byte) error {
 	t.Helper()
-	_, err := b.engine.Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
+	_, err := b.engine.Deployments().Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
 	return err
 }
 
@@ -49,12 +49,11 @@ func (b *testBundle) pushRaw(t testing.TB) {
 	harness.Push(t, b.engine, "raw", "tests/guests/raw")
 }
 
-// requireRefused checks that an upload failed with this code and that nothing was
-// stored.
+// requireRefused checks that an upload failed with this code and that nothing was stored.
 func (b *testBundle) requireRefused(t testing.TB, err error, code abi.Code, name string, binary []byte) {
 	t.Helper()
 	requireCode(t, err, code)
-	_, err = b.engine.Deployment(t.Context(), "", name)
+	_, err = b.engine.Deployments().Describe(t.Context(), "", name)
 	require.Equal(t, abi.CodeDeploymentNotFound, abi.CodeOf(err), "the deployment is there: %v", err)
 	_, err = b.store.Module(t.Context(), wasm.Digest(binary))
 	require.ErrorIs(t, err, journal.ErrNotFound, "the module was stored")
@@ -63,7 +62,7 @@ func (b *testBundle) requireRefused(t testing.TB, err error, code abi.Code, name
 // requireNothingStored checks that there is no deployment at all.
 func (b *testBundle) requireNothingStored(t testing.TB) {
 	t.Helper()
-	all, err := b.engine.Deployments(t.Context(), "")
+	all, err := b.engine.Deployments().List(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
@@ -76,8 +75,8 @@ func (b *testBundle) requireGoesOn(t testing.TB) {
 	require.NoError(t, b.engine.Ready(t.Context()))
 }
 
-// requireCode checks that err carries this code, a message and a hint. No code
-// means any that does not say that the host itself is broken.
+// requireCode checks that err carries this code, a message and a hint. No code means any that does not say that the
+// host itself is broken.
 func requireCode(t testing.TB, err error, code abi.Code) {
 	t.Helper()
 	require.Error(t, err)
@@ -93,8 +92,8 @@ func requireCode(t testing.TB, err error, code abi.Code) {
 	require.NotEqual(t, abi.CodeInternal, coded.Code, "%v", err)
 }
 
-// requireEnd checks that an execution has ended or is paused, without an internal
-// error. The guest may have written the error of a failed one.
+// requireEnd checks that an execution has ended or is paused, without an internal error. The guest may have written the
+// error of a failed one.
 func requireEnd(t testing.TB, row *journal.Execution) {
 	t.Helper()
 	switch row.State {

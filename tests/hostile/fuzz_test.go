@@ -16,9 +16,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// FuzzPush uploads any bytes, each under a new name. If the upload is refused,
-// nothing is stored; if it is accepted, the module runs, with any outcome, and does
-// not affect other executions.
+// FuzzPush uploads any bytes, each under a new name. If the upload is refused, nothing is stored; if it is accepted,
+// the module runs, with any outcome, and does not affect other executions.
 func FuzzPush(f *testing.F) {
 	for _, c := range []crafted{
 		wellMade(),
@@ -28,8 +27,16 @@ func FuzzPush(f *testing.F) {
 		{manifest: honest(), version: abi.Version, start: endlessLoop},
 		{manifest: []byte{0xc1}, version: abi.Version},
 		{manifest: honest(), version: abi.Version, omit: abi.ExportMemory},
-		{manifest: honest(), version: abi.Version, outcome: abi.MustMarshal(abi.Outcome{Error: &abi.Error{Message: "no"}})},
-		{manifest: honest(), version: abi.Version, imports: []craftedImport{{module: abi.ImportModule, name: abi.OpSleep, typ: wasmtest.TypeOp}}},
+		{
+			manifest: honest(),
+			version:  abi.Version,
+			outcome:  abi.MustMarshal(abi.Outcome{Error: &abi.Error{Message: "no"}}),
+		},
+		{
+			manifest: honest(),
+			version:  abi.Version,
+			imports:  []craftedImport{{module: abi.ImportModule, name: abi.OpSleep, typ: wasmtest.TypeOp}},
+		},
 	} {
 		f.Add(c.binary())
 	}
@@ -39,13 +46,15 @@ func FuzzPush(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, binary []byte) {
 		name := "d" + wasm.Digest(binary)[:40]
-		info, err := b.engine.Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
+		info, err := b.engine.Deployments().Push(t.Context(), host.PushRequest{Name: name, Binary: binary})
 		if err != nil {
 			b.requireRefused(t, err, "", name, binary)
 			return
 		}
 		for _, w := range info.Manifest.Workflows[:min(3, len(info.Manifest.Workflows))] {
-			row, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{Workflow: name + "/" + w.Name, Input: abi.Nil})
+			row, _, err := b.engine.Launcher().Start(t.Context(), host.StartRequest{
+				Workflow: name + "/" + w.Name, Input: abi.Nil,
+			})
 			if err != nil {
 				requireCode(t, err, "")
 				continue
@@ -55,12 +64,11 @@ func FuzzPush(f *testing.F) {
 	})
 }
 
-// requireOrderly waits until an execution has ended, is paused, or waits for an
-// event from outside.
+// requireOrderly waits until an execution has ended, is paused, or waits for an event from outside.
 func (b *testBundle) requireOrderly(t *testing.T, execution string) {
 	t.Helper()
 	harness.Eventually(t, execution+" comes to rest", func() bool {
-		d, err := b.engine.Describe(t.Context(), "", execution)
+		d, err := b.engine.Observer().Describe(t.Context(), "", execution)
 		require.NoError(t, err)
 		if d.State != journal.Running {
 			requireEnd(t, &d.Execution)
@@ -70,8 +78,7 @@ func (b *testBundle) requireOrderly(t *testing.T, execution string) {
 	})
 }
 
-// FuzzBody passes bytes to an import, from a workflow or an activity. The guest
-// gets a reply and goes on.
+// FuzzBody passes bytes to an import, from a workflow or an activity. The guest gets a reply and goes on.
 func FuzzBody(f *testing.F) {
 	names := slices.Concat(abi.OpKinds, abi.ImmediateCalls)
 	for i, name := range names {

@@ -31,14 +31,31 @@ func TestOutcomes(t *testing.T) {
 		"status -1":         {script{Output: [][]byte{good}, Status: status(-1)}, abi.CodeGuestProtocol},
 		"empty output":      {script{Output: [][]byte{{}}}, abi.CodeBadBody},
 		"garbage":           {script{Output: [][]byte{[]byte("garbage")}}, abi.CodeBadBody},
-		"an invalid value":  {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc1}})}}, abi.CodeBadBody},
-		"an empty value":    {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{}})}}, abi.CodeBadBody},
-		"neither":           {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{})}}, abi.CodeBadBody},
-		"two values":        {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc0, 0xc0}})}}, abi.CodeBadBody},
-		"a value too deep":  {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: append([]byte(strings.Repeat("\x91", 100)), 0xc0)})}}, abi.CodeBadBody},
-		"input twice":       {script{Steps: []step{{Import: abi.ImportInput}}}, abi.CodeGuestProtocol},
+		"an invalid value": {
+			script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc1}})}}, abi.CodeBadBody,
+		},
+		"an empty value": {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{}})}}, abi.CodeBadBody},
+		"neither":        {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{})}}, abi.CodeBadBody},
+		"two values": {
+			script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc0, 0xc0}})}}, abi.CodeBadBody,
+		},
+		"a value too deep": {
+			script{
+				Output: [][]byte{
+					abi.MustMarshal(abi.Outcome{Value: append([]byte(strings.Repeat("\x91", 100)), 0xc0)}),
+				},
+			},
+			abi.CodeBadBody,
+		},
+		"input twice": {script{Steps: []step{{Import: abi.ImportInput}}}, abi.CodeGuestProtocol},
 		"too large": {
-			script{Steps: []step{{Import: abi.ImportOutput, Ptr: new(uint32), Len: func() *uint32 { n := uint32(abi.MaxBody + 1); return &n }()}}},
+			script{
+				Steps: []step{{
+					Import: abi.ImportOutput,
+					Ptr:    new(uint32),
+					Len:    func() *uint32 { n := uint32(abi.MaxBody + 1); return &n }(),
+				}},
+			},
 			abi.CodePayloadTooLarge,
 		},
 	}
@@ -66,8 +83,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestErrors lets guests fail with huge and malformed errors: what the host keeps
-// of them is small and readable.
+// TestErrors lets guests fail with huge and malformed errors: what the host keeps of them is small and readable.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testErrors)
@@ -108,14 +124,16 @@ func testErrors(t *testing.T, store journal.Store) {
 	}
 }
 
-// TestTheWidestFanOut has a workflow of an SDK run as many steps at once as a turn may issue,
-// and one more. What the SDK issues on its own does not count.
+// TestTheWidestFanOut has a workflow of an SDK run as many steps at once as a turn may issue, and one more. What the
+// SDK issues on its own does not count.
 func TestTheWidestFanOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	harness.Push(t, b.engine, "steps", "tests/guests/steps")
 	const most = abi.MaxOpsPerTurn
-	require.Equal(t, most*(most-1)/2, harness.Execute[int](t, b.engine, "steps/Beside", object{"n": most, "run": "most"}))
+	require.Equal(
+		t, most*(most-1)/2, harness.Execute[int](t, b.engine, "steps/Beside", object{"n": most, "run": "most"}),
+	)
 	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "steps/Beside", object{"n": most + 1, "run": "more"}))
 	require.Equal(t, journal.Failed, row.State)
 	require.Contains(t, row.Error.Message, string(abi.CodeTooManyOps))
@@ -152,7 +170,9 @@ func TestFloods(t *testing.T) {
 	t.Run("many and large ops", func(t *testing.T) {
 		t.Parallel()
 		body := abi.MustMarshal(abi.Resolve{Name: "d", Value: abi.MustMarshal(make([]byte, 3<<20))})
-		results := b.perform(t, script{Where: inWorkflow, Steps: []step{{Import: abi.OpResolve, Body: body, Times: 40}}}, "large")
+		results := b.perform(
+			t, script{Where: inWorkflow, Steps: []step{{Import: abi.OpResolve, Body: body, Times: 40}}}, "large",
+		)
 		require.NotEmpty(t, results)
 		require.Equal(t, string(abi.CodeTooManyOps), results[0].Code)
 	})

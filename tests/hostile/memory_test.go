@@ -18,7 +18,8 @@ var greedy = map[string]struct{ code, extra []byte }{
 	"recursion": {
 		code: wasmtest.Join(wasmtest.I32Const(400_000), wasmtest.Call(wasmtest.Self(2)), []byte{0x1a}),
 		extra: wasmtest.Join([]byte{0x20, 0, 0x45, 0x04, 0x7f}, wasmtest.I32Const(0), []byte{0x05}, // if it is 0 then 0
-			[]byte{0x20, 0}, wasmtest.I32Const(1), []byte{0x6b}, wasmtest.Call(wasmtest.Self(2)), []byte{0x0b}), // else itself of one less
+			// else itself of one less
+			[]byte{0x20, 0}, wasmtest.I32Const(1), []byte{0x6b}, wasmtest.Call(wasmtest.Self(2)), []byte{0x0b}),
 	},
 }
 
@@ -42,16 +43,18 @@ func greedyModule(where string, code, extra []byte) []byte {
 			wasmtest.I32Const(abi.StatusParked), []byte{0x0b}) // else
 	}
 	return wasmtest.Module{
-		Imports:  []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen), wasmtest.Cruster(abi.OpActivity, wasmtest.TypeOp)},
+		Imports: []wasmtest.Import{
+			wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen), wasmtest.Cruster(abi.OpActivity, wasmtest.TypeOp),
+		},
 		Describe: wasmtest.Join(put(0, len(manifest)), wasmtest.Call(0)),
 		Start:    start, Resume: done, Extra: extra, Pages: 1,
 		Data: wasmtest.Join(manifest, outcome, op),
 	}.Assemble()
 }
 
-// TestMemoryThatTheHostNeverHas lets guests need more memory than the host has for all of
-// them: no waiting and no repeating would help. The workflow is paused, and goes on on a
-// larger host; the attempt of the activity fails, and there is no other.
+// TestMemoryThatTheHostNeverHas lets guests need more memory than the host has for all of them: no waiting and no
+// repeating would help. The workflow is paused, and goes on on a larger host; the attempt of the activity fails, and
+// there is no other.
 func TestMemoryThatTheHostNeverHas(t *testing.T) {
 	t.Parallel()
 	for how, g := range greedy {
@@ -73,19 +76,18 @@ func TestMemoryThatTheHostNeverHas(t *testing.T) {
 
 				require.NoError(t, small.engine.Stop(t.Context()))
 				large := setupOn(t, store)
-				require.NoError(t, large.engine.Resume(t.Context(), "", name))
+				require.NoError(t, large.engine.Executions().Resume(t.Context(), "", name))
 				require.Equal(t, journal.Completed, harness.Wait(t, large.engine, name).State)
 			})
 		}
 	}
 }
 
-// requireOneAttempt checks that the activity of an execution was tried once, and was not
-// failed for the host's sake.
+// requireOneAttempt checks that the activity of an execution was tried once, and was not failed for the host's sake.
 func requireOneAttempt(t testing.TB, b *testBundle, row *journal.Execution) {
 	t.Helper()
 	require.Equal(t, journal.Completed, row.State, "its workflow does not mind: %v", row.Error)
-	entries, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 10)
+	entries, _, err := b.engine.Observer().History(t.Context(), "", row.Name(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "one delivery, and no failed attempt before it")
 	require.EqualValues(t, 1, entries[0].Attempts)

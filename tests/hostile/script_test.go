@@ -41,15 +41,14 @@ const (
 	inKey      = "key"
 )
 
-// play runs a script to its end. If its key function fails, play returns the error
-// of the start.
+// play runs a script to its end. If its key function fails, play returns the error of the start.
 func (b *testBundle) play(t testing.TB, s script, key string) (*journal.Execution, error) {
 	t.Helper()
 	req := host.StartRequest{Workflow: "raw/Raw", Input: harness.Encode(t, s), Key: key, KeyMode: abi.KeyRaw}
 	if s.Where == inKey {
 		req.Workflow, req.Key, req.KeyMode = "raw/RawKey", "", abi.KeyDerived
 	}
-	started, _, err := b.engine.StartWorkflow(t.Context(), req)
+	started, _, err := b.engine.Launcher().Start(t.Context(), req)
 	if err != nil {
 		return nil, err
 	}

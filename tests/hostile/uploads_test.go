@@ -51,23 +51,56 @@ func uploads(t testing.TB) []upload {
 		{"an unknown import", changed(func(c *crafted) {
 			c.imports = []craftedImport{{module: "cruster", name: "format_disk", typ: wasmtest.TypeOp}}
 		}), abi.CodeUnknownImport},
-		{"an import of another module", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "abort", typ: wasmtest.TypeVoid}} }), abi.CodeUnknownImport},
+		{
+			"an import of another module",
+			changed(func(c *crafted) {
+				c.imports = []craftedImport{{module: "env", name: "abort", typ: wasmtest.TypeVoid}}
+			}),
+			abi.CodeUnknownImport,
+		},
 		{"an import of another type", changed(func(c *crafted) {
 			c.imports = []craftedImport{{module: "cruster", name: "sleep", typ: wasmtest.TypeVoid}}
 		}), abi.CodeUnknownImport},
-		{"an import without a name", changed(func(c *crafted) { c.imports = []craftedImport{{}} }), abi.CodeUnknownImport},
-		{"an import with a long name", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: strings.Repeat("x", 1<<20)}} }), abi.CodeUnknownImport},
-		{"an imported memory", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "memory", kind: []byte{2, 0, 1}}} }), abi.CodeUnknownImport},
-		{"an imported global", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "g", kind: []byte{3, 0x7f, 0}}} }), abi.CodeUnknownImport},
+		{
+			"an import without a name", changed(func(c *crafted) { c.imports = []craftedImport{{}} }),
+			abi.CodeUnknownImport,
+		},
+		{
+			"an import with a long name",
+			changed(func(c *crafted) {
+				c.imports = []craftedImport{{module: "cruster", name: strings.Repeat("x", 1<<20)}}
+			}),
+			abi.CodeUnknownImport,
+		},
+		{
+			"an imported memory",
+			changed(func(c *crafted) {
+				c.imports = []craftedImport{{module: "env", name: "memory", kind: []byte{2, 0, 1}}}
+			}),
+			abi.CodeUnknownImport,
+		},
+		{
+			"an imported global",
+			changed(func(c *crafted) {
+				c.imports = []craftedImport{{module: "env", name: "g", kind: []byte{3, 0x7f, 0}}}
+			}),
+			abi.CodeUnknownImport,
+		},
 		{"too much memory", changed(func(c *crafted) { c.pages = 60_000 }), abi.CodeModuleMemory},
 		{"describe crashes", changed(func(c *crafted) { c.describe = wasmtest.Unreachable }), abi.CodeModuleInit},
 		{"describe says nothing", changed(func(c *crafted) { c.describe = []byte{0x01} }), abi.CodeBadManifest},
 	}
-	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume, abi.ExportMemory} {
-		all = append(all, upload{"without " + export, changed(func(c *crafted) { c.omit = export }), abi.CodeMissingExport})
+	for _, export := range []string{
+		abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume, abi.ExportMemory,
+	} {
+		all = append(all, upload{
+			"without " + export, changed(func(c *crafted) { c.omit = export }), abi.CodeMissingExport,
+		})
 	}
 	for name, manifest := range badManifests() {
-		all = append(all, upload{"manifest: " + name, changed(func(c *crafted) { c.manifest = manifest }), abi.CodeBadManifest})
+		all = append(all, upload{
+			"manifest: " + name, changed(func(c *crafted) { c.manifest = manifest }), abi.CodeBadManifest,
+		})
 	}
 	return all
 }
@@ -89,42 +122,66 @@ func badManifests() map[string][]byte {
 		deep = &abi.Schema{Type: abi.TypeList, Elem: deep}
 	}
 	return map[string][]byte{
-		"nil":                         abi.Nil,
-		"a number":                    {0x2a},
-		"a list":                      {0x90},
-		"garbage":                     {0xc1, 0xff, 0x00},
-		"two values":                  append(honest(), honest()...),
-		"cut off":                     honest()[:len(honest())-1],
-		"an empty map":                {0x80},
-		"no workflow":                 workflows(),
-		"a string for a list":         abi.MustMarshal(object{"workflows": "W"}),
-		"a million workflows":         slices.Concat([]byte{0x81}, []byte("\xa9workflows"), []byte{0xdd, 0x00, 0x0f, 0x42, 0x40}, bytes.Repeat([]byte{0x80}, 1_000_000)),
-		"a lying length":              slices.Concat([]byte{0x81}, []byte("\xa9workflows"), []byte{0xdd, 0xff, 0xff, 0xff, 0xff}),
-		"a lying map":                 {0xdf, 0xff, 0xff, 0xff, 0xff},
-		"too deep":                    abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Input: deep}}}),
-		"a bomb of lists":             bytes.Repeat([]byte{0x91}, 1_000_000),
-		"a name twice":                workflows(named("W"), named("W")),
-		"no name":                     workflows(named("")),
-		"a name with a slash":         workflows(named("a/b")),
-		"a name with a control":       workflows(named("a\x00b")),
-		"a name that starts wrong":    workflows(named("1st")),
-		"a long name":                 workflows(named(strings.Repeat("n", abi.MaxName+1))),
-		"an unknown key mode":         workflows(abi.WorkflowInfo{Name: "W", Key: "guess"}),
-		"no key mode":                 workflows(abi.WorkflowInfo{Name: "W"}),
-		"an unknown type":             workflows(abi.WorkflowInfo{Name: "W", Key: abi.KeyFromRequest, Input: &abi.Schema{Type: "matrix"}}),
-		"a deferred twice":            deferreds(abi.DeferredInfo{Name: "d"}, abi.DeferredInfo{Name: "d"}),
-		"deferreds that meet":         deferreds(abi.DeferredInfo{Name: "d-", Dynamic: true}, abi.DeferredInfo{Name: "d-e"}),
-		"beginnings that meet":        deferreds(abi.DeferredInfo{Name: "d-e", Dynamic: true}, abi.DeferredInfo{Name: "d", Dynamic: true}),
-		"all deferreds":               deferreds(abi.DeferredInfo{Dynamic: true}),
-		"too many deferreds":          deferreds(make([]abi.DeferredInfo, 100_000)...),
-		"an activity twice":           abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{Name: "a"}, {Name: "a"}}}),
-		"an activity without name":    abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{}}}),
-		"migration zero":              migrations(abi.Migration{Name: "m", SQL: "SELECT 1"}),
-		"a migration twice":           migrations(abi.Migration{Version: 1, SQL: "SELECT 1"}, abi.Migration{Version: 1, SQL: "SELECT 2"}),
-		"a migration for and for all": migrations(abi.Migration{Version: 1, SQL: "SELECT 1", Dialect: abi.DialectSQLite}, abi.Migration{Version: 1, SQL: "SELECT 2"}),
-		"a migration of nothing":      migrations(abi.Migration{Version: 1, SQL: " \n"}),
-		"a migration in a dialect":    migrations(abi.Migration{Version: 1, SQL: "SELECT 1", Dialect: "cobol"}),
-		"a migration of megabytes":    migrations(abi.Migration{Version: 1, SQL: "SELECT '" + strings.Repeat("x", 1<<20) + "'"}),
+		"nil":                 abi.Nil,
+		"a number":            {0x2a},
+		"a list":              {0x90},
+		"garbage":             {0xc1, 0xff, 0x00},
+		"two values":          append(honest(), honest()...),
+		"cut off":             honest()[:len(honest())-1],
+		"an empty map":        {0x80},
+		"no workflow":         workflows(),
+		"a string for a list": abi.MustMarshal(object{"workflows": "W"}),
+		"a million workflows": slices.Concat(
+			[]byte{0x81}, []byte("\xa9workflows"), []byte{0xdd, 0x00, 0x0f, 0x42, 0x40},
+			bytes.Repeat([]byte{0x80}, 1_000_000),
+		),
+		"a lying length": slices.Concat(
+			[]byte{0x81}, []byte("\xa9workflows"), []byte{0xdd, 0xff, 0xff, 0xff, 0xff},
+		),
+		"a lying map": {0xdf, 0xff, 0xff, 0xff, 0xff},
+		"too deep": abi.MustMarshal(abi.Manifest{
+			Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Input: deep}},
+		}),
+		"a bomb of lists":          bytes.Repeat([]byte{0x91}, 1_000_000),
+		"a name twice":             workflows(named("W"), named("W")),
+		"no name":                  workflows(named("")),
+		"a name with a slash":      workflows(named("a/b")),
+		"a name with a control":    workflows(named("a\x00b")),
+		"a name that starts wrong": workflows(named("1st")),
+		"a long name":              workflows(named(strings.Repeat("n", abi.MaxName+1))),
+		"an unknown key mode":      workflows(abi.WorkflowInfo{Name: "W", Key: "guess"}),
+		"no key mode":              workflows(abi.WorkflowInfo{Name: "W"}),
+		"an unknown type": workflows(abi.WorkflowInfo{
+			Name: "W", Key: abi.KeyFromRequest, Input: &abi.Schema{Type: "matrix"},
+		}),
+		"a deferred twice": deferreds(abi.DeferredInfo{Name: "d"}, abi.DeferredInfo{Name: "d"}),
+		"deferreds that meet": deferreds(
+			abi.DeferredInfo{Name: "d-", Dynamic: true}, abi.DeferredInfo{Name: "d-e"},
+		),
+		"beginnings that meet": deferreds(
+			abi.DeferredInfo{Name: "d-e", Dynamic: true}, abi.DeferredInfo{Name: "d", Dynamic: true},
+		),
+		"all deferreds":      deferreds(abi.DeferredInfo{Dynamic: true}),
+		"too many deferreds": deferreds(make([]abi.DeferredInfo, 100_000)...),
+		"an activity twice": abi.MustMarshal(abi.Manifest{
+			Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{Name: "a"}, {Name: "a"}},
+		}),
+		"an activity without name": abi.MustMarshal(abi.Manifest{
+			Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{}},
+		}),
+		"migration zero": migrations(abi.Migration{Name: "m", SQL: "SELECT 1"}),
+		"a migration twice": migrations(
+			abi.Migration{Version: 1, SQL: "SELECT 1"}, abi.Migration{Version: 1, SQL: "SELECT 2"},
+		),
+		"a migration for and for all": migrations(
+			abi.Migration{Version: 1, SQL: "SELECT 1", Dialect: abi.DialectSQLite},
+			abi.Migration{Version: 1, SQL: "SELECT 2"},
+		),
+		"a migration of nothing":   migrations(abi.Migration{Version: 1, SQL: " \n"}),
+		"a migration in a dialect": migrations(abi.Migration{Version: 1, SQL: "SELECT 1", Dialect: "cobol"}),
+		"a migration of megabytes": migrations(abi.Migration{
+			Version: 1, SQL: "SELECT '" + strings.Repeat("x", 1<<20) + "'",
+		}),
 	}
 }
 
@@ -180,24 +237,30 @@ func testSettingsAreRefused(t *testing.T, store journal.Store) {
 	}
 	good := wellMade().binary()
 	for name, req := range map[string]host.PushRequest{
-		"no name":             {},
-		"upper case":          {Name: "Orders"},
-		"a slash":             {Name: "a/b"},
-		"a dot":               {Name: ".."},
-		"a newline":           {Name: "orders\n"},
-		"too long":            {Name: strings.Repeat("n", 64)},
-		"not UTF-8":           {Name: "\xff\xfe"},
-		"a bad grant":         {Name: "x", Settings: host.Settings{AllowHTTP: []string{"http://example.com/"}}},
-		"an empty grant":      {Name: "x", Settings: host.Settings{AllowHTTP: []string{""}}},
-		"a config name":       {Name: "x", Settings: host.Settings{Config: map[string]string{"a b": ""}}},
-		"a config value":      {Name: "x", Settings: host.Settings{Config: map[string]string{"k": strings.Repeat("v", 64<<10+1)}}},
-		"many config values":  {Name: "x", Settings: host.Settings{Config: many}},
-		"a long grant":        {Name: "x", Settings: host.Settings{AllowHTTP: []string{strings.Repeat("a.", 100_000) + "example"}}},
-		"a config name, long": {Name: "x", Settings: host.Settings{Config: map[string]string{strings.Repeat("k", 129): ""}}},
+		"no name":        {},
+		"upper case":     {Name: "Orders"},
+		"a slash":        {Name: "a/b"},
+		"a dot":          {Name: ".."},
+		"a newline":      {Name: "orders\n"},
+		"too long":       {Name: strings.Repeat("n", 64)},
+		"not UTF-8":      {Name: "\xff\xfe"},
+		"a bad grant":    {Name: "x", Settings: host.Settings{AllowHTTP: []string{"http://example.com/"}}},
+		"an empty grant": {Name: "x", Settings: host.Settings{AllowHTTP: []string{""}}},
+		"a config name":  {Name: "x", Settings: host.Settings{Config: map[string]string{"a b": ""}}},
+		"a config value": {
+			Name: "x", Settings: host.Settings{Config: map[string]string{"k": strings.Repeat("v", 64<<10+1)}},
+		},
+		"many config values": {Name: "x", Settings: host.Settings{Config: many}},
+		"a long grant": {
+			Name: "x", Settings: host.Settings{AllowHTTP: []string{strings.Repeat("a.", 100_000) + "example"}},
+		},
+		"a config name, long": {
+			Name: "x", Settings: host.Settings{Config: map[string]string{strings.Repeat("k", 129): ""}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.Binary = good
-			_, err := b.engine.Push(t.Context(), req)
+			_, err := b.engine.Deployments().Push(t.Context(), req)
 			requireCode(t, err, abi.CodeBadDeployment)
 			b.requireNothingStored(t)
 		})
@@ -205,8 +268,8 @@ func testSettingsAreRefused(t *testing.T, store journal.Store) {
 	b.requireGoesOn(t)
 }
 
-// TestMigrationFails shows that nothing is stored of a module whose migration
-// fails: neither the module nor the tables of earlier steps.
+// TestMigrationFails shows that nothing is stored of a module whose migration fails: neither the module nor the tables
+// of earlier steps.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,7 +319,10 @@ func TestManifestLies(t *testing.T) {
 		{"it answers with garbage", func(c *crafted) { c.outcome = []byte{0xc1} }, journal.Paused, abi.CodeBadBody},
 		{"it answers with nothing", func(c *crafted) { c.outcome = []byte{} }, journal.Paused, abi.CodeBadBody},
 		{"it returns a strange status", func(c *crafted) { c.status = 7 }, journal.Paused, abi.CodeGuestProtocol},
-		{"it waits for nothing", func(c *crafted) { c.outcome, c.status = nil, abi.StatusParked }, journal.Paused, abi.CodeGuestDeadlock},
+		{
+			"it waits for nothing", func(c *crafted) { c.outcome, c.status = nil, abi.StatusParked }, journal.Paused,
+			abi.CodeGuestDeadlock,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

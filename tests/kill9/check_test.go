@@ -13,14 +13,14 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
 
-// checkHost waits for every execution, and holds what the host says of it against
-// what it said to the clients. The result is in the record afterwards.
+// checkHost waits for every execution, and holds what the host says of it against what it said to the clients. The
+// result is in the record afterwards.
 func checkHost(t *testing.T, c *client.Client, records []*record) {
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
 	defer cancel()
@@ -40,8 +40,7 @@ func checkHost(t *testing.T, c *client.Client, records []*record) {
 	}
 }
 
-// checkResult checks that an execution ended as it had to, after what was
-// acknowledged.
+// checkResult checks that an execution ended as it had to, after what was acknowledged.
 func checkResult(t *testing.T, rec *record) {
 	state := rec.result.state
 	switch rec.kind {
@@ -54,15 +53,16 @@ func checkResult(t *testing.T, rec *record) {
 		require.Equal(t, client.Interrupted, state, "%+v: %+v", rec, rec.result)
 	}
 	if rec.kind == "approval settled" {
-		require.JSONEq(t, fmt.Sprintf(`{"document": %q, "status": "approved", "by": %q}`, rec.key, rec.by()), rec.result.value)
+		require.JSONEq(
+			t, fmt.Sprintf(`{"document": %q, "status": "approved", "by": %q}`, rec.key, rec.by()), rec.result.value,
+		)
 	}
 }
 
-// checkInterrupt holds what was said of an interrupt against what the host has of it.
-// An interrupt that was taken is there, with the reason of this request. If the host
-// answered that the execution is over, then it was; and it has either this very
-// request, from a try that got no reply, or none, and then the execution ended by
-// itself. What ends as interrupted was interrupted, and its guest was told so.
+// checkInterrupt holds what was said of an interrupt against what the host has of it. An interrupt that was taken is
+// there, with the reason of this request. If the host answered that the execution is over, then it was; and it has
+// either this very request, from a try that got no reply, or none, and then the execution ended by itself. What ends as
+// interrupted was interrupted, and its guest was told so.
 func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *record) {
 	described, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: rec.execution})
 	require.NoError(t, err)
@@ -80,12 +80,14 @@ func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *re
 	}
 	if rec.result.state == client.Interrupted {
 		require.NotNil(t, recorded, "%s ended as interrupted and was not", rec.execution)
-		require.True(t, toldOfInterrupt(ctx, t, c, rec.execution), "%s ended as interrupted and its guest was not told", rec.execution)
+		require.True(
+			t, toldOfInterrupt(ctx, t, c, rec.execution), "%s ended as interrupted and its guest was not told",
+			rec.execution,
+		)
 	}
 }
 
-// toldOfInterrupt tells whether the journal of an execution has the delivery of an
-// interrupt.
+// toldOfInterrupt tells whether the journal of an execution has the delivery of an interrupt.
 func toldOfInterrupt(ctx context.Context, t *testing.T, c *client.Client, execution string) bool {
 	history, err := c.Workflows().History(ctx, &crusterv1.HistoryRequest{Execution: execution})
 	require.NoError(t, err)
@@ -95,8 +97,8 @@ func toldOfInterrupt(ctx context.Context, t *testing.T, c *client.Client, execut
 	})
 }
 
-// checkStore checks in the store that everything happened exactly once, and at the
-// payment service that every call was made, under one key.
+// checkStore checks in the store that everything happened exactly once, and at the payment service that every call was
+// made, under one key.
 func checkStore(t *testing.T, s journal.Store, records []*record, p *payments) {
 	tx, err := s.BeginGuest(t.Context(), host.DefaultNamespace)
 	require.NoError(t, err)
@@ -110,8 +112,14 @@ func checkStore(t *testing.T, s journal.Store, records []*record, p *payments) {
 		"a step of an order took effect twice")
 	require.Empty(t, query(`SELECT execution, step FROM approval_effects GROUP BY execution, step HAVING COUNT(*) > 1`),
 		"a step of an approval took effect twice")
-	require.Empty(t, query(`SELECT transfer_id FROM ledger GROUP BY transfer_id HAVING COUNT(*) > 1`), "a transfer was booked twice")
-	require.Equal(t, fmt.Sprint(accounts*opening), fmt.Sprint(query(`SELECT SUM(balance_cents) FROM accounts`)[0][0]), "money was made or lost")
+	require.Empty(
+		t, query(`SELECT transfer_id FROM ledger GROUP BY transfer_id HAVING COUNT(*) > 1`),
+		"a transfer was booked twice",
+	)
+	require.Equal(
+		t, fmt.Sprint(accounts*opening), fmt.Sprint(query(`SELECT SUM(balance_cents) FROM accounts`)[0][0]),
+		"money was made or lost",
+	)
 
 	orders, approvals, transfers := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, row := range query(`SELECT order_id, status FROM orders`) {
@@ -157,8 +165,12 @@ func (p *payments) check(t *testing.T, rec *record, status string, charges []str
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	called, refunded := slices.Collect(maps.Keys(p.charges[rec.key])), slices.Collect(maps.Keys(p.refunds[rec.key]))
-	require.LessOrEqual(t, len(called), 1, "the idempotency key of the charge of %s is not stable: %v", rec.execution, called)
-	require.LessOrEqual(t, len(refunded), 1, "the idempotency key of the refund of %s is not stable: %v", rec.execution, refunded)
+	require.LessOrEqual(
+		t, len(called), 1, "the idempotency key of the charge of %s is not stable: %v", rec.execution, called,
+	)
+	require.LessOrEqual(
+		t, len(refunded), 1, "the idempotency key of the refund of %s is not stable: %v", rec.execution, refunded,
+	)
 	require.NotContains(t, append(called, refunded...), "", "a call without a key for %s", rec.execution)
 	if len(refunded) == 1 {
 		require.NotEqual(t, called, refunded, "charge and refund of %s have one key", rec.execution)

@@ -1,8 +1,6 @@
-// Package kill9_test kills the real binary with SIGKILL under load, again and
-// again, and then checks every promise that was made to a client: starts, settles,
-// interrupts and results that were acknowledged, and calls to the world outside.
-// Start reading at kill9_test.go; load_test.go has the clients, check_test.go what
-// must hold in the end.
+// Package kill9_test kills the real binary with SIGKILL under load, again and again, and then checks every promise that
+// was made to a client: starts, settles, interrupts and results that were acknowledged, and calls to the world outside.
+// Start reading at kill9_test.go; load_test.go has the clients, check_test.go what must hold in the end.
 package kill9_test
 
 import (
@@ -14,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -32,8 +30,8 @@ const (
 	opening  = 1_000
 )
 
-// TestKillNineLosesNothing does what it says. The seed decides what the clients ask
-// for and when the host is killed; CRUSTER_SEED repeats it. CRUSTER_KILLS says how often each host is killed.
+// TestKillNineLosesNothing does what it says. The seed decides what the clients ask for and when the host is killed;
+// CRUSTER_SEED repeats it. CRUSTER_KILLS says how often each host is killed.
 func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
 	seed := harness.Seed(t)
@@ -55,16 +53,18 @@ func TestKillNineLosesNothing(t *testing.T) {
 	}
 }
 
-// hammer runs a host under load, and kills and restarts it again and again. Then it
-// lets everything finish and checks what the host and the store say.
+// hammer runs a host under load, and kills and restarts it again and again. Then it lets everything finish and checks
+// what the host and the store say.
 func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open func() (journal.Store, error)) {
 	payments := startPayments(t)
 	p.Start()
 	c := dial(t, p)
 	for _, example := range []string{"approval", "orders", "transfer"} {
 		_, err := c.Push(t.Context(), client.PushRequest{
-			Name: example, Binary: harness.Module(t, "modules/examples/"+example+below),
-			Config: map[string]string{"payments_url": payments.url}, AllowHTTP: []string{strings.TrimPrefix(payments.url, "http://")},
+			Name:      example,
+			Binary:    harness.Module(t, "modules/examples/"+example+below),
+			Config:    map[string]string{"payments_url": payments.url},
+			AllowHTTP: []string{strings.TrimPrefix(payments.url, "http://")},
 		})
 		require.NoError(t, err)
 	}

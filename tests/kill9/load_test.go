@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
 type object = map[string]any
 
-// record is what a client was told about one execution. Only what was answered is
-// in it: a request without a reply may have taken effect or not.
+// record is what a client was told about one execution. Only what was answered is in it: a request without a reply may
+// have taken effect or not.
 type record struct {
 	kind, key string // what was asked for
 	execution string
@@ -36,10 +36,10 @@ const (
 	silent answer = iota
 	// taken: the host has done it, now or, for a settle that was repeated, the first time.
 	taken
-	// over: the execution had ended. Only an interrupt may get this answer: nothing but the
-	// settle ends an approval that is to be settled, and a settle that took effect is found
-	// also after the end. Whether the interrupt itself was why, in a try that had no reply, the
-	// client cannot know, as it repeats interrupts by itself: [checkInterrupt] can.
+	// over: the execution had ended. Only an interrupt may get this answer: nothing but the settle ends an approval
+	// that is to be settled, and a settle that took effect is found also after the end. Whether the interrupt itself
+	// was why, in a try that had no reply, the client cannot know, as it repeats interrupts by itself: [checkInterrupt]
+	// can.
 	over
 )
 
@@ -81,8 +81,8 @@ func startLoad(t *testing.T, seed uint64, p *harness.Process) *load {
 // kinds are what the clients ask for, in turn.
 var kinds = []string{"order", "order interrupted", "transfer", "approval settled", "approval interrupted"}
 
-// one makes the requests of one execution. All that it draws it draws at once, so
-// that what comes later does not depend on how the host answers.
+// one makes the requests of one execution. All that it draws it draws at once, so that what comes later does not depend
+// on how the host answers.
 func (l *load) one(c *client.Client, kind, key string, random *rand.Rand) {
 	from, waits := random.IntN(accounts), random.IntN(2) == 0
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
@@ -121,8 +121,8 @@ func start(ctx context.Context, c *client.Client, rec *record, from int) (client
 	}
 }
 
-// settle settles the deferred of an approval. "Settled before" is an acknowledgement if
-// the request was repeated: no other client makes it.
+// settle settles the deferred of an approval. "Settled before" is an acknowledgement if the request was repeated: no
+// other client makes it.
 func (rec *record) settle(ctx context.Context, run client.Run[any]) {
 	tries := 0
 	err := insist(ctx, func() error {
@@ -168,9 +168,8 @@ func unanswered(ctx context.Context, err error) bool {
 	return code == abi.CodeUnreachable || code == abi.CodeShuttingDown || ctx.Err() != nil
 }
 
-// resultOf waits for the end of an execution. It is nil if there was no reply. One that
-// is paused because it was killed with its host again and again is resumed, as an
-// operator would do that knows why the hosts ended.
+// resultOf waits for the end of an execution. It is nil if there was no reply. One that is paused because it was killed
+// with its host again and again is resumed, as an operator would do that knows why the hosts ended.
 func resultOf(ctx context.Context, run client.Run[any]) *result {
 	value, err := run.Wait(ctx)
 	var failed *client.RunError
@@ -202,8 +201,8 @@ func (l *load) add(rec *record) {
 	}
 }
 
-// awaitAcknowledged waits until the host serves clients. The first signal may be
-// from before the last kill, the second is not.
+// awaitAcknowledged waits until the host serves clients. The first signal may be from before the last kill, the second
+// is not.
 func (l *load) awaitAcknowledged() {
 	<-l.news
 	<-l.news

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// startOperator has an operator look now and then for executions that are paused because they
-// were killed with their host again and again, and resume them: a client waits for its own, but
-// their children have no client. Leave ends that.
+// startOperator has an operator look now and then for executions that are paused because they were killed with their
+// host again and again, and resume them: a client waits for its own, but their children have no client. Leave ends
+// that.
 func startOperator(t *testing.T, p *harness.Process) (leave func()) {
 	c := dial(t, p)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -33,7 +33,8 @@ func startOperator(t *testing.T, p *harness.Process) (leave func()) {
 			}
 			for _, e := range page.GetExecutions() {
 				if e.GetError().GetCode() == string(abi.CodeHostLost) {
-					_, _ = c.Workflows().Resume(ctx, &crusterv1.ResumeRequest{Execution: e.GetName()}) // or the next time
+					// or the next time
+					_, _ = c.Workflows().Resume(ctx, &crusterv1.ResumeRequest{Execution: e.GetName()})
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
@@ -45,9 +45,13 @@ func TestUpdatesAreHandledOnce(t *testing.T) {
 func streamUpdates(t *testing.T, seed uint64, below string, renew int, p *harness.Process) {
 	p.Start()
 	c := dial(t, p)
-	_, err := c.Push(t.Context(), client.PushRequest{Name: "tickets", Binary: harness.Module(t, "tests/guests/tickets"+below)})
+	_, err := c.Push(t.Context(), client.PushRequest{
+		Name: "tickets", Binary: harness.Module(t, "tests/guests/tickets"+below),
+	})
 	require.NoError(t, err)
-	run, err := client.Workflow[object, int64](c, "tickets/Tickets").Start(t.Context(), object{"last": 0, "name": "w", "renew": renew})
+	run, err := client.Workflow[object, int64](c, "tickets/Tickets").Start(t.Context(), object{
+		"last": 0, "name": "w", "renew": renew,
+	})
 	require.NoError(t, err)
 
 	s := startStream(t, p, run.Execution())
@@ -104,7 +108,9 @@ type draw struct {
 func (d *draw) call(ctx context.Context, c *client.Client, execution string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, harness.Patience)
 	defer cancel()
-	return client.Update[object, int64]("draw").WithRequestID(d.id).Call(ctx, c, execution, object{"id": d.id, "sql": d.sql})
+	return client.Update[object, int64]("draw").WithRequestID(d.id).Call(ctx, c, execution, object{
+		"id": d.id, "sql": d.sql,
+	})
 }
 
 // stream is a group of clients that send updates, one after the other.

@@ -14,15 +14,15 @@ import (
 
 func TestGoProject(t *testing.T) {
 	t.Parallel()
-	// What the SDK needs is on this machine. Nothing else is asked for: without
-	// -mod=mod Go takes no module and no checksum that the project does not name. With -trimpath the
-	// standard library is compiled already: guests of other tests are built so.
+	// What the SDK needs is on this machine. Nothing else is asked for: without -mod=mod Go takes no module and no
+	// checksum that the project does not name. With -trimpath the standard library is compiled already: guests of other
+	// tests are built so.
 	testProject(t, "go", 3, "GOFLAGS=-trimpath", "GOPROXY=off")
 }
 
 func TestRustProject(t *testing.T) {
 	t.Parallel()
-	shell, name, commands := testProject(t, "rust", 3, "CARGO_NET_OFFLINE=true")
+	shell, name, commands := testProject(t, "rust", 3, harness.RustProject()...)
 
 	// The profile keeps the names of functions: the message about an endless turn has them.
 	shell.append("src/lib.rs", `
@@ -42,8 +42,7 @@ fn endless(mut n: i64) -> i64 {
 	require.Regexp(t, `\(in hello_rust::endless, task 0, after its start at src/lib\.rs:\d+\)`, says)
 }
 
-// testProject makes a project that takes the SDK from this tree, and runs all
-// commands of its README.
+// testProject makes a project that takes the SDK from this tree, and runs all commands of its README.
 func testProject(t *testing.T, language string, blocks int, env ...string) (at *shell, name string, commands []string) {
 	host := harness.NewProcess(t, "sqlite:"+t.TempDir(), "--turn-fuel", "100000000")
 	host.Start()
@@ -52,7 +51,9 @@ func testProject(t *testing.T, language string, blocks int, env ...string) (at *
 		t:   t,
 		dir: t.TempDir(),
 		env: append(append(os.Environ(), env...),
-			"CRUSTER_ADDR="+host.GRPC, "CRUSTER_OUTPUT=jsonl", "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH")),
+			"CRUSTER_ADDR="+host.GRPC, "CRUSTER_OUTPUT=jsonl",
+			"PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
+		),
 	}
 	name = "hello-" + language
 	shell.run("cruster-host new " + name + " --lang " + language + " --sdk '" + harness.Root() + "'")

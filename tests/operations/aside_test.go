@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -20,7 +20,9 @@ func TestLargeModulesAreCompiledByAnotherProcess(t *testing.T) {
 	c, err := client.Dial(p.GRPC)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.Push(t.Context(), client.PushRequest{Name: "orders", Binary: harness.Module(t, "modules/examples/orders")})
+	_, err = c.Push(t.Context(), client.PushRequest{
+		Name: "orders", Binary: harness.Module(t, "modules/examples/orders"),
+	})
 	require.NoError(t, err)
 	notes, err := os.ReadDir(filepath.Join(cache, "notes"))
 	require.NoError(t, err)

@@ -26,8 +26,7 @@ const (
 	exitStoreGone = 14
 )
 
-// TestExitCodesSayOneThing: what a supervisor has to do differs, and so does the code
-// that a host exits with.
+// TestExitCodesSayOneThing: what a supervisor has to do differs, and so does the code that a host exits with.
 func TestExitCodesSayOneThing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -102,13 +101,13 @@ func TestExitCodesSayOneThing(t *testing.T) {
 	}
 }
 
-// failClaims makes a store whose shards cannot be claimed: the server refuses with
-// the given state.
+// failClaims makes a store whose shards cannot be claimed: the server refuses with the given state.
 func failClaims(t *testing.T, at place, state string) {
 	store, err := at.open()
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	administer(t, strings.NewReplacer("SCHEMA", at.args[1], "STATE", state).Replace(`
-		CREATE FUNCTION SCHEMA.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'STATE'; END $$;
+		CREATE FUNCTION SCHEMA.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'
+			USING ERRCODE = 'STATE'; END $$;
 		CREATE TRIGGER refuse BEFORE UPDATE ON SCHEMA.shards EXECUTE FUNCTION SCHEMA.refuse()`))
 }

@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// freeze is how long a host is stopped at a time: longer than the limits of its
-// guests, so that a limit on the wall clock is over when the host runs again.
+// freeze is how long a host is stopped at a time: longer than the limits of its guests, so that a limit on the wall
+// clock is over when the host runs again.
 const freeze = 1200 * time.Millisecond
 
-// TestFrozenHostFailsNothing stops a real host under load, again and again, for
-// longer than its guests may take. Its guests did nothing meanwhile, so none of them
-// is late: every workflow completes, although none of its steps is ever tried twice.
+// TestFrozenHostFailsNothing stops a real host under load, again and again, for longer than its guests may take. Its
+// guests did nothing meanwhile, so none of them is late: every workflow completes, although none of its steps is ever
+// tried twice.
 func TestFrozenHostFailsNothing(t *testing.T) {
 	t.Parallel()
 	at := onSQLite(t)

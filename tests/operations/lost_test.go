@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// TestHostKilledDuringAnAttempt kills a real host three times during the same attempt of
-// an activity. The fourth host does not run it again: it pauses the execution and says
-// why. After a resume the attempt runs, and the execution completes.
+// TestHostKilledDuringAnAttempt kills a real host three times during the same attempt of an activity. The fourth host
+// does not run it again: it pauses the execution and says why. After a resume the attempt runs, and the execution
+// completes.
 func TestHostKilledDuringAnAttempt(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) place{"sqlite": onSQLite, "postgres": onPostgres} {
@@ -34,7 +34,9 @@ func TestHostKilledDuringAnAttempt(t *testing.T) {
 			t.Cleanup(server.Close)
 			p := on(t).host(t)
 			_, err := dial(t, p).Push(t.Context(), client.PushRequest{
-				Name: "conformance", Binary: harness.Module(t, "tests/guests/conformance"), AllowHTTP: []string{strings.TrimPrefix(server.URL, "http://")},
+				Name:      "conformance",
+				Binary:    harness.Module(t, "tests/guests/conformance"),
+				AllowHTTP: []string{strings.TrimPrefix(server.URL, "http://")},
 			})
 			require.NoError(t, err)
 			h, err := client.Workflow[string, object](dial(t, p), "conformance/Fetch").Start(t.Context(), server.URL)

@@ -1,5 +1,5 @@
-// Package ops_test does to real hosts what operators and machines do to them: it
-// terminates them, freezes them, and starts two of them on one store.
+// Package ops_test does to real hosts what operators and machines do to them: it terminates them, freezes them, and
+// starts two of them on one store.
 package ops_test
 
 import (
@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -70,7 +70,9 @@ func dial(t *testing.T, p *harness.Process) *client.Client {
 }
 
 func push(t *testing.T, p *harness.Process) {
-	_, err := dial(t, p).Push(t.Context(), client.PushRequest{Name: "steps", Binary: harness.Module(t, "tests/guests/steps")})
+	_, err := dial(t, p).Push(t.Context(), client.PushRequest{
+		Name: "steps", Binary: harness.Module(t, "tests/guests/steps"),
+	})
 	require.NoError(t, err)
 }
 
@@ -126,8 +128,8 @@ func (l *load) stop() []string {
 	return l.names
 }
 
-// finish waits until a host has finished all executions, and then checks in the
-// store that each step has written its row once.
+// finish waits until a host has finished all executions, and then checks in the store that each step has written its
+// row once.
 func finish(t *testing.T, at place, p *harness.Process, names []string) {
 	c := dial(t, p)
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
@@ -144,16 +146,22 @@ func finish(t *testing.T, at place, p *harness.Process, names []string) {
 	tx, err := store.BeginGuest(ctx, "default")
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(ctx) }()
-	_, rows, err := tx.Query(ctx, "SELECT count(*) FROM (SELECT execution, step FROM steps GROUP BY execution, step HAVING count(*) > 1) AS doubled", nil)
+	_, rows, err := tx.Query(
+		ctx,
+		"SELECT count(*) FROM (SELECT execution, step FROM steps GROUP BY execution, step HAVING count(*) > 1) AS doubled",
+		nil,
+	)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(0)}}, rows)
-	_, rows, err = tx.Query(ctx, "SELECT count(*) FROM (SELECT execution FROM steps GROUP BY execution HAVING count(*) = $1) AS whole", []any{int64(steps)})
+	_, rows, err = tx.Query(
+		ctx, "SELECT count(*) FROM (SELECT execution FROM steps GROUP BY execution HAVING count(*) = $1) AS whole",
+		[]any{int64(steps)},
+	)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, rows[0][0], int64(len(names)))
 }
 
-// TestTerminatedUnderLoad: a host that is asked to stop ends with 0 in time, and
-// the next one takes over its work.
+// TestTerminatedUnderLoad: a host that is asked to stop ends with 0 in time, and the next one takes over its work.
 func TestTerminatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) place{"sqlite": onSQLite, "postgres": onPostgres} {
@@ -173,8 +181,7 @@ func TestTerminatedUnderLoad(t *testing.T) {
 	}
 }
 
-// TestZombie: a host is frozen while another one takes over. When it runs again it
-// writes nothing and ends by itself.
+// TestZombie: a host is frozen while another one takes over. When it runs again it writes nothing and ends by itself.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	at := onPostgres(t)
@@ -196,8 +203,7 @@ func TestZombie(t *testing.T) {
 	finish(t, at, heir, names)
 }
 
-// TestTwoHostsOnOneFolder: the second host refuses to start, and the first one is
-// not affected.
+// TestTwoHostsOnOneFolder: the second host refuses to start, and the first one is not affected.
 func TestTwoHostsOnOneFolder(t *testing.T) {
 	t.Parallel()
 	at := onSQLite(t)
@@ -206,7 +212,9 @@ func TestTwoHostsOnOneFolder(t *testing.T) {
 	second := harness.NewProcess(t, at.store)
 	require.NotZero(t, second.Run(), "the second host must refuse to start")
 	require.Contains(t, second.Log(), "another process uses the data folder")
-	got, err := client.Workflow[object, int](dial(t, first), "steps/Steps").Execute(t.Context(), object{"run": "x", "n": steps})
+	got, err := client.Workflow[object, int](dial(t, first), "steps/Steps").Execute(t.Context(), object{
+		"run": "x", "n": steps,
+	})
 	require.NoError(t, err)
 	require.Equal(t, sum, got)
 }

@@ -50,9 +50,8 @@ func readiness(t *testing.T, p *harness.Process) (status int, reason string) {
 	return res.StatusCode, string(body)
 }
 
-// TestReadinessFollowsCommits: a host whose database answers and does not commit
-// says that it is not ready. When the database commits again, so does the host,
-// without a restart, and it finishes what it had.
+// TestReadinessFollowsCommits: a host whose database answers and does not commit says that it is not ready. When the
+// database commits again, so does the host, without a restart, and it finishes what it had.
 func TestReadinessFollowsCommits(t *testing.T) {
 	t.Parallel()
 	at, database := onOwnDatabase(t)
@@ -61,10 +60,14 @@ func TestReadinessFollowsCommits(t *testing.T) {
 	l := startLoad(t, p)
 	harness.Eventually(t, "there is load", func() bool { return l.count() > 20 })
 
-	// The setting holds for new sessions: the present ones end, as they do when a
-	// database fails over.
+	// The setting holds for new sessions: the present ones end, as they do when a database fails over.
 	administer(t, `ALTER DATABASE `+database+` SET default_transaction_read_only = on`)
-	administer(t, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1 AND application_name LIKE 'cruster%'`, database)
+	administer(
+		t,
+		`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1
+			AND application_name LIKE 'cruster%'`,
+		database,
+	)
 	harness.Eventually(t, "the host is not ready", func() bool {
 		status, reason := readiness(t, p)
 		return status == http.StatusServiceUnavailable && len(reason) > 0

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -36,8 +36,8 @@ func (u *unfinished) Read(p []byte) (int, error) {
 	return 0, u.end.Err()
 }
 
-// TestUnfinishedMessagesDoNotFillTheHost: many callers send as much of a message of 16 MiB as
-// the host takes, and do not finish it. It refuses those that it has no memory for, and goes on.
+// TestUnfinishedMessagesDoNotFillTheHost: many callers send as much of a message of 16 MiB as the host takes, and do
+// not finish it. It refuses those that it has no memory for, and goes on.
 func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 	t.Parallel()
 	const callers, length, machine = 120, 16 * mib, 1024 * mib
@@ -59,8 +59,10 @@ func TestUnfinishedMessagesDoNotFillTheHost(t *testing.T) {
 			transport := &http.Transport{Protocols: new(http.Protocols)}
 			transport.Protocols.SetUnencryptedHTTP2(true)
 			defer transport.CloseIdleConnections()
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.GRPC+crusterv1.WorkflowService_Start_FullMethodName,
-				&unfinished{bytes.NewReader(message), sent, ctx})
+			req, err := http.NewRequestWithContext(
+				ctx, http.MethodPost, "http://"+p.GRPC+crusterv1.WorkflowService_Start_FullMethodName,
+				&unfinished{bytes.NewReader(message), sent, ctx},
+			)
 			if err != nil {
 				return
 			}

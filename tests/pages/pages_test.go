@@ -21,9 +21,16 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // modules are what a reader's `make build` has built, and what pages speak of besides.
 var modules = map[string]string{
-	"approval": "modules/examples/approval", "bank": "modules/examples/bank", "billing": "modules/examples/billing", "cart": "modules/examples/cart",
-	"base": "tests/guests/change/base", "buggy": "tests/guests/change/buggy", "orders": "modules/examples/orders", "orders-rust": "modules/examples/orders/rust",
-	"reports": "tests/guests/reports", "shop": "tests/guests/tour",
+	"approval":    "modules/examples/approval",
+	"bank":        "modules/examples/bank",
+	"billing":     "modules/examples/billing",
+	"cart":        "modules/examples/cart",
+	"base":        "tests/guests/change/base",
+	"buggy":       "tests/guests/change/buggy",
+	"orders":      "modules/examples/orders",
+	"orders-rust": "modules/examples/orders/rust",
+	"reports":     "tests/guests/reports",
+	"shop":        "tests/guests/tour",
 }
 
 func TestPages(t *testing.T) {
@@ -96,7 +103,9 @@ func (p *page) run(t *testing.T, tools string) {
 	blocks := t.TempDir()
 	for language, all := range p.blocks {
 		for i, block := range all {
-			require.NoError(t, os.WriteFile(filepath.Join(blocks, fmt.Sprintf("%d.%s", i+1, language)), []byte(block), 0o600))
+			require.NoError(
+				t, os.WriteFile(filepath.Join(blocks, fmt.Sprintf("%d.%s", i+1, language)), []byte(block), 0o600),
+			)
 		}
 	}
 	clone := clone(t, tools)
@@ -124,7 +133,9 @@ func (p *page) run(t *testing.T, tools string) {
 	ran, err := os.ReadFile(filepath.Join(blocks, "ran"))
 	require.NoError(t, err)
 	for i := range p.count("sh") {
-		require.Contains(t, strings.Fields(string(ran)), fmt.Sprint(i+1), "a block that no test runs:\n%s", p.blocks["sh"][i])
+		require.Contains(
+			t, strings.Fields(string(ran)), fmt.Sprint(i+1), "a block that no test runs:\n%s", p.blocks["sh"][i],
+		)
 	}
 }
 
@@ -133,12 +144,15 @@ func clone(t *testing.T, tools string) string {
 	dir := filepath.Join(t.TempDir(), "cruster")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin", "modules"), 0o700))
 	// `go mod tidy` of a program asks for what the tests of the client import, which must need no host.
-	for _, shared := range []string{"abi", "api", "client", "go.mod", "go.sum", "guest-sdk", "internal"} {
+	for _, shared := range []string{"abi", "api", "clients/go", "go.mod", "go.sum", "guest-sdk", "internal"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, shared)), 0o700))
 		require.NoError(t, os.Symlink(filepath.Join(harness.Root(), shared), filepath.Join(dir, shared)))
 	}
 	require.NoError(t, os.Symlink(filepath.Join(tools, "cruster-host"), filepath.Join(dir, "bin", "cruster-host")))
 	for name, folder := range modules {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "bin", "modules", name+".wasm"), harness.Module(t, folder), 0o600))
+		require.NoError(
+			t, os.WriteFile(filepath.Join(dir, "bin", "modules", name+".wasm"), harness.Module(t, folder), 0o600),
+		)
 	}
 	return dir
 }

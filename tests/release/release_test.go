@@ -69,8 +69,7 @@ func TestReleasesHaveVersions(t *testing.T) {
 	}
 }
 
-// The SDKs, the clients, and the modules of this repository as they require each other,
-// have one version.
+// The SDKs, the clients, and the modules of this repository as they require each other, have one version.
 func TestVersionsAgree(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
@@ -80,13 +79,16 @@ func TestVersionsAgree(t *testing.T) {
 	}
 	found := regexp.MustCompile(`(?m)^version = "([^"]+)"$`).FindStringSubmatch(read("Cargo.toml"))
 	require.NotNil(t, found, "the workspace has no version")
-	abi, sdk := "github.com/cruster/cruster/abi v"+found[1]+"\n", "github.com/cruster/cruster/guest-sdk/go v"+found[1]+"\n"
+	abi, sdk := "github.com/cruster/cruster/abi v"+found[1]+"\n", "github.com/cruster/cruster/guest-sdk/go v"+found[1]+
+		"\n"
 	require.Contains(t, read("go.mod"), abi)
 	require.Contains(t, read("go.mod"), sdk)
 	require.Contains(t, read("guest-sdk/go/go.mod"), abi)
 	require.Contains(t, read("CHANGELOG.md"), "## ["+found[1]+"]")
 	require.Contains(t, read("clients/rust/Cargo.toml"), found[0])
-	require.Contains(t, read("clients/rust/cruster-client/Cargo.toml"), `guest-sdk/rust/cruster", version = "`+found[1]+`"`)
+	require.Contains(
+		t, read("clients/rust/cruster-client/Cargo.toml"), `guest-sdk/rust/cruster", version = "`+found[1]+`"`,
+	)
 	require.Contains(t, read("clients/python/pyproject.toml"), found[0])
 	require.Contains(t, read("clients/typescript/package.json"), `"version": "`+found[1]+`"`)
 }

@@ -21,10 +21,14 @@ import (
 // stdhttp, also if it hands on no context, and relies on what http.DefaultTransport is.
 func TestDefaultTransport(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("hello"))
+	}))
 	t.Cleanup(server.Close)
 	e := harness.Engine(t, harness.Store(t, "sqlite"))
-	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) { r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")} })
+	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) {
+		r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
+	})
 	require.Equal(t, "hello hello", harness.Execute[string](t, e, "fetch/Fetch", server.URL))
 }
 
@@ -46,7 +50,9 @@ func TestGoroutinesFetchTogether(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	e := harness.Engine(t, harness.Store(t, "sqlite"))
-	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) { r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")} })
+	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) {
+		r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
+	})
 	urls, want := []string{"http://refused.test/"}, []string{string(abi.CodeHTTPForbidden)}
 	for i := range n {
 		urls, want = append(urls, fmt.Sprint(server.URL, "/", i)), append(want, fmt.Sprint("hello /", i))
@@ -76,7 +82,10 @@ func TestOutside(t *testing.T) {
 			row := harness.Wait(t, e, harness.Start(t, e, "outside/Try", what))
 			require.Equal(t, journal.Failed, row.State)
 			if code == abi.CodeWorkflowFailed {
-				require.Contains(t, []string{"CR-2006: the shop is closed", "CR-2006: status 502: [Errno 111] Connection refused"}, row.Error.Error())
+				require.Contains(
+					t, []string{"CR-2006: the shop is closed", "CR-2006: status 502: [Errno 111] Connection refused"},
+					row.Error.Error(),
+				)
 				return
 			}
 			require.Contains(t, row.Error.Message, code, "by which the code and its advice are shown")

@@ -44,7 +44,7 @@ func (w *world) replace() {
 // call calls an entity under a request id.
 func call[T any](w *world, entity, operation, request string, input any) T {
 	w.t.Helper()
-	outcome, err := w.CallEntity(w.t.Context(), host.EntityRequest{
+	outcome, err := w.Entities().Call(w.t.Context(), host.EntityRequest{
 		Entity: "s/" + entity, Operation: operation, RequestID: request, Input: harness.Encode(w.t, input),
 	})
 	require.NoError(w.t, err)
@@ -56,13 +56,18 @@ func TestCounterInSQL(t *testing.T) {
 	each(t, "tests/guests/scenarios", func(w *world) {
 		for i, request := range []string{"1", "2", "2", "3"} {
 			want := []int64{5, 10, 10, 15}[i]
-			require.Equal(w.t, want, call[int64](w, "Counter/a", "increment", request, 5), "a request that is repeated counts once")
+			require.Equal(
+				w.t, want, call[int64](w, "Counter/a", "increment", request, 5),
+				"a request that is repeated counts once",
+			)
 		}
 		w.replace()
 		require.Equal(w.t, int64(15), call[int64](w, "Counter/a", "increment", "3", 5), "also by another host")
 		require.Equal(w.t, int64(15), call[int64](w, "Counter/a", "get", "", object{}))
 		require.Equal(w.t, int64(0), call[int64](w, "Counter/b", "get", "", object{}))
-		outcome, err := w.CallEntity(w.t.Context(), host.EntityRequest{Entity: "s/Counter/a", Operation: "increment", Input: harness.Encode(w.t, 0)})
+		outcome, err := w.Entities().Call(w.t.Context(), host.EntityRequest{
+			Entity: "s/Counter/a", Operation: "increment", Input: harness.Encode(w.t, 0),
+		})
 		require.NoError(w.t, err)
 		require.Equal(w.t, "nothing", outcome.Error.Type)
 	})
@@ -100,7 +105,7 @@ func TestEntitiesShareRPCs(t *testing.T) {
 func TestTimers(t *testing.T) {
 	each(t, "tests/guests/scenarios", func(w *world) {
 		start := func(name string, ms int) string {
-			row, existed, err := w.StartWorkflow(w.t.Context(), host.StartRequest{
+			row, existed, err := w.Launcher().Start(w.t.Context(), host.StartRequest{
 				Workflow: "s/Schedule", Input: harness.Encode(w.t, object{"clock": "c", "name": name, "ms": ms}),
 			})
 			require.NoError(w.t, err)
@@ -109,12 +114,14 @@ func TestTimers(t *testing.T) {
 		}
 		timers := func(state string) []string { return call[[]string](w, "Clock/c", "timers", "", state) }
 		soon, later, never := start("soon", 1), start("later", 1500), start("never", 3_600_000)
-		harness.Eventually(w.t, "the timers are set", func() bool { return len(timers("pending"))+len(timers("fired")) == 3 })
+		harness.Eventually(w.t, "the timers are set", func() bool {
+			return len(timers("pending"))+len(timers("fired")) == 3
+		})
 		require.True(w.t, harness.Decode[bool](w.t, harness.Wait(w.t, w.Engine, soon).Value))
 		require.True(w.t, call[bool](w, "Clock/c", "cancel", "cancel", "never"))
 		w.replace() // which does not matter to those that wait
 		require.True(w.t, harness.Decode[bool](w.t, harness.Wait(w.t, w.Engine, later).Value))
-		require.NoError(w.t, w.Interrupt(w.t.Context(), "", never, "the test is over"))
+		require.NoError(w.t, w.Executions().Interrupt(w.t.Context(), "", never, "the test is over"))
 		require.Equal(w.t, journal.Interrupted, harness.Wait(w.t, w.Engine, never).State)
 		require.Equal(w.t, []string{"later", "soon"}, timers("fired"))
 		require.Equal(w.t, []string{"never"}, timers("cancelled"))
@@ -158,8 +165,11 @@ func TestLimiter(t *testing.T) {
 		allowed := make(chan bool, 20)
 		for range cap(allowed) {
 			go func() {
-				outcome, err := w.CallEntity(w.t.Context(), host.EntityRequest{Entity: "s/Limiter/ada", Operation: "take", Input: harness.Encode(w.t, 1)})
-				allowed <- err == nil && outcome.Error == nil && harness.Decode[object](w.t, outcome.Value)["allowed"] == true
+				outcome, err := w.Entities().Call(w.t.Context(), host.EntityRequest{
+					Entity: "s/Limiter/ada", Operation: "take", Input: harness.Encode(w.t, 1),
+				})
+				allowed <- err == nil && outcome.Error == nil &&
+					harness.Decode[object](w.t, outcome.Value)["allowed"] == true
 			}()
 		}
 		n := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 )
@@ -104,7 +104,9 @@ func (h *host) startAll(workflow string, from, to int, input func(i int) any) {
 		if err != nil {
 			return err
 		}
-		_, err = client.Workflow[any, any](h.client, workflow).WithKeyRaw(text(from+i)).Start(h.t.Context(), input(from+i))
+		_, err = client.Workflow[any, any](h.client, workflow).WithKeyRaw(text(from+i)).Start(
+			h.t.Context(), input(from+i),
+		)
 		return err
 	})
 }
@@ -137,7 +139,9 @@ func (h *host) each(n int, do func(key string) error) {
 func (h *host) awaitAll(workflow string, n int) {
 	h.t.Helper()
 	h.await(workflow, client.Completed, n)
-	h.t.Logf("%d of %s are completed %v after the host was ready", n, workflow, time.Since(h.began).Round(time.Millisecond))
+	h.t.Logf(
+		"%d of %s are completed %v after the host was ready", n, workflow, time.Since(h.began).Round(time.Millisecond),
+	)
 }
 
 // awaitRunning waits until that many executions of a workflow have begun.
@@ -155,7 +159,8 @@ func (h *host) await(workflow string, state client.State, n int) {
 		count = h.count(ctx, workflow, state)
 		require.Zero(h.t, h.count(ctx, workflow, client.Failed), workflow)
 		require.Zero(h.t, h.count(ctx, workflow, client.Paused), workflow)
-		// Before the next questions to the other process, so long that it has time for its work: to count thousands is work, too.
+		// Before the next questions to the other process, so long that it has time for its work: to count thousands is
+		// work, too.
 		time.Sleep(50*time.Millisecond + 10*time.Since(asked))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
@@ -17,8 +17,8 @@ import (
 // small is all the memory of a machine on which large values are many more than fit.
 const small = 512 * mib
 
-// confined is a host in a control group of a small machine, whose memory it finds out
-// itself. Where a test may make no group, the host is told what it would find out.
+// confined is a host in a control group of a small machine, whose memory it finds out itself. Where a test may make no
+// group, the host is told what it would find out.
 func (s store) confined(t *testing.T, group string, args ...string) *host {
 	t.Helper()
 	if group == "" {
@@ -30,9 +30,9 @@ func (s store) confined(t *testing.T, group string, args ...string) *host {
 	return h
 }
 
-// TestLargeInputsBesideASlowActivity: executions with large inputs wait for an activity, all
-// at the same time. Their inputs are more than the memory of the host, in full thirty times that of the machine. What
-// the host cannot take it refuses for now, and what it took completes.
+// TestLargeInputsBesideASlowActivity: executions with large inputs wait for an activity, all at the same time. Their
+// inputs are more than the memory of the host, in full thirty times that of the machine. What the host cannot take it
+// refuses for now, and what it took completes.
 func TestLargeInputsBesideASlowActivity(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {

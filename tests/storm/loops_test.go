@@ -10,16 +10,15 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/internal/extenttest"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// TestEndlessLoopsOfOneTenant: one tenant has 64 activities that never end. Workflows, their
-// activities and entities of another go on, and so does the host: it answers, and it ends
-// when it is told to, within the time that it has for it. Nothing ends the loops but that.
-// While they run no attempt of theirs ends: at the end all of them compute, each in its first attempt.
-// The calls are so many that they would not come to their end if each had to wait for the loops. How
+// TestEndlessLoopsOfOneTenant: one tenant has 64 activities that never end. Workflows, their activities and entities of
+// another go on, and so does the host: it answers, and it ends when it is told to, within the time that it has for it.
+// Nothing ends the loops but that. While they run no attempt of theirs ends: at the end all of them compute, each in
+// its first attempt. The calls are so many that they would not come to their end if each had to wait for the loops. How
 // long they may take depends on how long they take without loops, on a machine as busy as this one. Loops touch no
 // store, and keep all processors busy: Postgres is there in full.
 func TestEndlessLoopsOfOneTenant(t *testing.T) {
@@ -37,7 +36,9 @@ func standLoops(t *testing.T, at store) {
 	h := at.host(t, "--activity-timeout", "24h", "--drain-timeout", "1s")
 	h.push("tests/guests/greedy", nil)
 	other := h.as(t, "other")
-	_, err := other.Push(t.Context(), client.PushRequest{Name: "storm", Binary: harness.Module(t, "tests/guests/greedy")})
+	_, err := other.Push(t.Context(), client.PushRequest{
+		Name: "storm", Binary: harness.Module(t, "tests/guests/greedy"),
+	})
 	require.NoError(t, err)
 	round := func(ctx context.Context, n int) {
 		sum, err := client.Workflow[int, int](other, "storm/Count").WithKeyRaw(text(n)).Execute(ctx, 10)
@@ -65,7 +66,9 @@ func standLoops(t *testing.T, at store) {
 	}
 	require.EqualValues(t, loops, h.process.Metric("cruster_activities_running"))
 	for i := range loops {
-		d, err := h.client.Workflows().Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "storm/Spin/" + text(i)})
+		d, err := h.client.Workflows().Describe(t.Context(), &crusterv1.DescribeRequest{
+			Execution: "storm/Spin/" + text(i),
+		})
 		require.NoError(t, err)
 		var attempts []uint32
 		for _, op := range d.GetPending() {

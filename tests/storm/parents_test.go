@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
@@ -22,8 +22,9 @@ func (h *host) pushProgram(name, operation string, body any) {
 	require.NoError(h.t, err)
 }
 
-// TestParentsLeaveRoom has as many parents as the host may have in memory wait for children that sleep for ten minutes: some have
-// started theirs, others have found it. Others start meanwhile, and one that is overdue after a restart wakes.
+// TestParentsLeaveRoom has as many parents as the host may have in memory wait for children that sleep for ten minutes:
+// some have started theirs, others have found it. Others start meanwhile, and one that is overdue after a restart
+// wakes.
 func TestParentsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {
@@ -34,7 +35,10 @@ func TestParentsLeaveRoom(t *testing.T) {
 		first.pushProgram("nap", abi.OpSleep, &abi.Sleep{Duration: int64(time.Second)})
 		null := func(int) any { return nil }
 		for i := range families {
-			first.pushProgram("parent"+text(i), abi.OpCall, &abi.Call{Workflow: "sleeper/W", Input: abi.Nil, Key: text(i), KeyMode: abi.KeyRaw})
+			first.pushProgram("parent"+
+				text(i), abi.OpCall, &abi.Call{
+				Workflow: "sleeper/W", Input: abi.Nil, Key: text(i), KeyMode: abi.KeyRaw,
+			})
 			first.startAll("parent"+text(i)+"/W", 0, room/families, null)
 		}
 		first.awaitRunning("sleeper/W", families)

@@ -1,10 +1,9 @@
-// Package storm_test has thousands of executions want something at the same moment: all
-// recover, all timers fire, all wait for others. The host is the real binary on real
-// stores. It gets through with the memory that it was given. How long that takes is
-// printed and not asserted.
+// Package storm_test has thousands of executions want something at the same moment: all recover, all timers fire, all
+// wait for others. The host is the real binary on real stores. It gets through with the memory that it was given. How
+// long that takes is printed and not asserted.
 //
-// `make test` has a few hundred of each; in full they are all there (package extenttest).
-// Start reading at storm_test.go; host_test.go has the host and its clients.
+// `make test` has a few hundred of each; in full they are all there (package extenttest). Start reading at
+// storm_test.go; host_test.go has the host and its clients.
 package storm_test
 
 import (
@@ -27,14 +26,14 @@ const (
 	mib = 1 << 20
 	// goInstance is what an instance of a module in Go has of the budget at least.
 	goInstance = 4 * mib
-	// overhead is what a host takes besides its instances: its code, that of the modules,
-	// the caches of the store, and what it keeps of each execution in memory.
+	// overhead is what a host takes besides its instances: its code, that of the modules, the caches of the store, and
+	// what it keeps of each execution in memory.
 	overhead = 192 * mib
 )
 
-// TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an
-// activity. The next one has memory for few instances, and all of them to bring back at
-// once. In Rust there are more than may work at the same time, in Go in full.
+// TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an activity. The next one has
+// memory for few instances, and all of them to bring back at once. In Rust there are more than may work at the same
+// time, in Go in full.
 func TestRecoveryWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	storms := []struct {
@@ -72,8 +71,8 @@ func TestTimersOfOneSecond(t *testing.T) {
 		n := extenttest.Sized(100_000, 500)
 		h := at.host(t, "--memory", bytesOf(budget), "--idle-timeout", "1s")
 		h.push("tests/guests/storm/rust", nil)
-		// How long the starts will take is known once some were made. A sleeper that is
-		// started too late does not sleep, and counts all the same.
+		// How long the starts will take is known once some were made. A sleeper that is started too late does not
+		// sleep, and counts all the same.
 		probes, began := n/50, time.Now()
 		h.startAll("storm/Sleeper", 0, probes, func(i int) any { return map[string]any{"n": i, "until": 0} })
 		wake := time.Now().Add(2 * 50 * time.Since(began)).Add(time.Second)
@@ -86,9 +85,8 @@ func TestTimersOfOneSecond(t *testing.T) {
 	})
 }
 
-// TestParentsDoNotBlockTheirChildren: executions that wait for their children are many
-// more than the host may have in memory, and than it runs activities at the same time.
-// They hold nothing that the children need.
+// TestParentsDoNotBlockTheirChildren: executions that wait for their children are many more than the host may have in
+// memory, and than it runs activities at the same time. They hold nothing that the children need.
 func TestParentsDoNotBlockTheirChildren(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, at store) {

@@ -14,8 +14,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// sweep deletes all that retention may delete, once its time has come. No engine may run
-// on the store.
+// sweep deletes all that retention may delete, once its time has come. No engine may run on the store.
 func sweep(t *testing.T, store journal.Store) (swept int) {
 	t.Helper()
 	fences, err := store.ClaimShards(t.Context(), "the test")
@@ -30,9 +29,8 @@ func sweep(t *testing.T, store journal.Store) (swept int) {
 	}
 }
 
-// TestAKeyThatIsUsedAgainIsAnotherRun starts an order anew after retention has deleted its
-// first run. What leaves the run differs: a payment provider does not take the second
-// charge for the first, and the callee is one of its own.
+// TestAKeyThatIsUsedAgainIsAnotherRun starts an order anew after retention has deleted its first run. What leaves the
+// run differs: a payment provider does not take the second charge for the first, and the callee is one of its own.
 func TestAKeyThatIsUsedAgainIsAnotherRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {
@@ -55,9 +53,8 @@ func TestAKeyThatIsUsedAgainIsAnotherRun(t *testing.T) {
 	})
 }
 
-// TestAnExecutionThatWasFoundIsLinked has a workflow wait for an execution that another
-// caller has started. Retention keeps that one while the workflow waits, and after a crash
-// the workflow is answered by it: it is not started anew.
+// TestAnExecutionThatWasFoundIsLinked has a workflow wait for an execution that another caller has started. Retention
+// keeps that one while the workflow waits, and after a crash the workflow is answered by it: it is not started anew.
 func TestAnExecutionThatWasFoundIsLinked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, store journal.Store, g guest) {
@@ -75,7 +72,11 @@ func TestAnExecutionThatWasFoundIsLinked(t *testing.T) {
 		require.NoError(t, err)
 		results, err := store.Commit(t.Context(), []journal.Write{{
 			ID: callee.ID, Run: callee.Run, Fence: fences[callee.ID.Shard()],
-			Update: &journal.Update{State: journal.Completed, FinishedAt: 1, Value: harness.Encode(t, report{Keys: map[string]string{}, Steps: []string{"found"}})},
+			Update: &journal.Update{
+				State:      journal.Completed,
+				FinishedAt: 1,
+				Value:      harness.Encode(t, report{Keys: map[string]string{}, Steps: []string{"found"}}),
+			},
 		}})
 		require.NoError(t, err)
 		require.NoError(t, results[0].Err)
@@ -85,7 +86,7 @@ func TestAnExecutionThatWasFoundIsLinked(t *testing.T) {
 		row := harness.Wait(t, e, follower)
 		require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 		require.Equal(t, []string{"found"}, harness.Decode[report](t, row.Value).Steps)
-		kept, err := e.Poll(t.Context(), "", order)
+		kept, err := e.Observer().Poll(t.Context(), "", order)
 		require.NoError(t, err)
 		require.Equal(t, callee.Run, kept.Run, "it was not started anew")
 
@@ -97,7 +98,7 @@ func TestAnExecutionThatWasFoundIsLinked(t *testing.T) {
 // linked waits until a follower is linked to the order that it waits for, and returns that.
 func linked(t *testing.T, store journal.Store, e *host.Engine, follower string) (callee *journal.Execution) {
 	t.Helper()
-	row, err := e.Poll(t.Context(), "", follower)
+	row, err := e.Observer().Poll(t.Context(), "", follower)
 	require.NoError(t, err)
 	call, refused := op.New(abi.OpCall, abi.MustMarshal(abi.Call{Input: row.Input, Workflow: "Order"}), 1, 0)
 	require.Nil(t, refused)

@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestLowerLimitsStopNoExecution restarts a host with a limit on the memory of guests
-// that is below what a module has from the start, and with one on the size of
-// modules. Executions that run on the module go on; a push of it is refused.
+// TestLowerLimitsStopNoExecution restarts a host with a limit on the memory of guests that is below what a module has
+// from the start, and with one on the size of modules. Executions that run on the module go on; a push of it is
+// refused.
 func TestLowerLimitsStopNoExecution(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -32,13 +32,15 @@ func TestLowerLimitsStopNoExecution(t *testing.T) {
 			})
 			harness.Pending(t, lower, execution, abi.OpDeferred, "signal")
 			binary := harness.Module(t, "tests/guests/upgrade/one")
-			_, err := lower.Push(t.Context(), host.PushRequest{Name: "report", Binary: binary})
+			_, err := lower.Deployments().Push(t.Context(), host.PushRequest{Name: "report", Binary: binary})
 			require.Equal(t, code, abi.CodeOf(err), "%v", err)
-			err = lower.Check(t.Context(), host.CheckRequest{Name: "report", Binary: binary}, nil)
+			err = lower.Deployments().Check(t.Context(), host.CheckRequest{Name: "report", Binary: binary}, nil)
 			require.Equal(t, code, abi.CodeOf(err), "%v", err)
 			require.NoError(t, lower.Stop(t.Context()))
 		}
-		last := harness.Engine(t, store, func(c *host.Config) { c.Wasm.MemoryLimit, c.Wasm.MaxModuleSize = 1<<20, 1<<10 })
+		last := harness.Engine(t, store, func(c *host.Config) {
+			c.Wasm.MemoryLimit, c.Wasm.MaxModuleSize = 1<<20, 1<<10
+		})
 		require.Equal(t, "one set with one", finish(t, last, execution))
 	})
 }

@@ -20,23 +20,26 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// recordedStore begins the names of stores that the host of commit c78dce95 has written and left in good order: of the last version
-// before rows were keyed by run, and before callees sent their results. In them
+// recordedStore begins the names of stores that the host of commit c78dce95 has written and left in good order: of the
+// last version before rows were keyed by run, and before callees sent their results. In them
 //
 //   - parent/W/p waits for child/W/open, which it has started, and finder/W/f for the same one, which it has found;
 //   - child/W/open waits for its deferred gate, and child/W/done has ended;
 //   - sleeper/W/s sleeps for a second, which was over while no host ran;
-//   - waiting/W/w waits for its deferred gate. Its deferred later is settled and not asked for, its inbox has a signal, and it was
-//     asked to stop.
+//   - waiting/W/w waits for its deferred gate. Its deferred later is settled and not asked for, its inbox has a
+//     signal, and it was asked to stop.
 const recordedStore = "testdata/store-c78dce95"
 
 // recordedSchema is the schema of the dump (pg_dump --schema=recorded_store --inserts --no-owner --no-privileges).
 const recordedSchema = "recorded_store"
 
-// TestAStoreOfAnEarlierVersionGoesOn: what a host of an earlier version has left is migrated, and its executions go on to their ends.
+// TestAStoreOfAnEarlierVersionGoesOn: what a host of an earlier version has left is migrated, and its executions go on
+// to their ends.
 func TestAStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 	t.Parallel()
-	for kind, open := range map[string]func(t *testing.T) journal.Store{"sqlite": recordedSQLite, "postgres": recordedPostgres} {
+	for kind, open := range map[string]func(t *testing.T) journal.Store{
+		"sqlite": recordedSQLite, "postgres": recordedPostgres,
+	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			store := open(t)
@@ -54,11 +57,11 @@ func TestAStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 			require.NoError(t, e.Stop(t.Context()))
 
 			e = harness.Engine(t, store)
-			require.NoError(t, e.Settle(t.Context(), "", "child/W/open", gate))
+			require.NoError(t, e.Executions().Settle(t.Context(), "", "child/W/open", gate))
 			for _, name := range []string{"child/W/open", "parent/W/p", "finder/W/f"} {
 				ends(name)
 			}
-			require.NoError(t, e.Settle(t.Context(), "", "waiting/W/w", gate))
+			require.NoError(t, e.Executions().Settle(t.Context(), "", "waiting/W/w", gate))
 			ends("waiting/W/w")
 		})
 	}
@@ -67,7 +70,7 @@ func TestAStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 // requireWaiting checks what the execution that waits was told and sent by the earlier host.
 func requireWaiting(t *testing.T, e *host.Engine, store journal.Store) {
 	t.Helper()
-	row, err := e.Poll(t.Context(), "", "waiting/W/w")
+	row, err := e.Observer().Poll(t.Context(), "", "waiting/W/w")
 	require.NoError(t, err)
 	require.Equal(t, journal.Running, row.State, "%v", row.Error)
 	require.NotNil(t, row.Interrupt)

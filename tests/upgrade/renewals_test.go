@@ -16,9 +16,9 @@ type member struct {
 	Grade string `json:"grade"`
 }
 
-// TestARequestThatANewRunCannotDecodePausesIt: the deployed code takes the request of a run that continues, as far as its type
-// says, and does not decode it. Nothing has failed that anyone could see to, so the run is paused, on every host, and is moved to
-// code that decodes it. A caller who starts an execution with such a request gets an error.
+// TestARequestThatANewRunCannotDecodePausesIt: the deployed code takes the request of a run that continues, as far as
+// its type says, and does not decode it. Nothing has failed that anyone could see to, so the run is paused, on every
+// host, and is moved to code that decodes it. A caller who starts an execution with such a request gets an error.
 func TestARequestThatANewRunCannotDecodePausesIt(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -28,7 +28,7 @@ func TestARequestThatANewRunCannotDecodePausesIt(t *testing.T) {
 		harness.Pending(t, first, execution, abi.OpDeferred, "gate")
 		harness.Push(t, first, "club", "tests/guests/renewals/strict")
 		open := journal.Deferred{Name: "gate", Value: harness.Encode(t, true)}
-		require.NoError(t, first.Settle(t.Context(), "", execution, open))
+		require.NoError(t, first.Executions().Settle(t.Context(), "", execution, open))
 		undecoded := func(row *journal.Execution) {
 			require.Equal(t, journal.Paused, row.State, "value %x, error %v", row.Value, row.Error)
 			require.Equal(t, abi.CodeUnreadable, row.Error.Code, "%v", row.Error)
@@ -38,12 +38,12 @@ func TestARequestThatANewRunCannotDecodePausesIt(t *testing.T) {
 		require.NoError(t, first.Stop(context.Background()))
 
 		second := harness.Engine(t, store)
-		require.NoError(t, second.Resume(t.Context(), "", execution))
+		require.NoError(t, second.Executions().Resume(t.Context(), "", execution))
 		undecoded(harness.Wait(t, second, execution))
 		harness.Push(t, second, "club", "tests/guests/renewals/lenient")
-		_, err := second.Move(t.Context(), "", execution, host.Latest)
+		_, err := second.Executions().Move(t.Context(), "", execution, host.Latest)
 		require.NoError(t, err)
-		require.NoError(t, second.Settle(t.Context(), "", execution, open))
+		require.NoError(t, second.Executions().Settle(t.Context(), "", execution, open))
 		row := harness.Wait(t, second, execution)
 		require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 		require.Equal(t, member{"gold"}, harness.Decode[member](t, row.Value))
@@ -51,8 +51,8 @@ func TestARequestThatANewRunCannotDecodePausesIt(t *testing.T) {
 	})
 }
 
-// TestTerminateBreaksOffTheAnswerOfACopy: an answer that never ends is over at once when its execution is ended, though a copy of
-// the guest computes it. An answer that had reached its limit before is asked for again.
+// TestTerminateBreaksOffTheAnswerOfACopy: an answer that never ends is over at once when its execution is ended, though
+// a copy of the guest computes it. An answer that had reached its limit before is asked for again.
 func TestTerminateBreaksOffTheAnswerOfACopy(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -63,14 +63,15 @@ func TestTerminateBreaksOffTheAnswerOfACopy(t *testing.T) {
 			harness.Pending(t, e, execution, abi.OpDeferred, "gate")
 			asked := make(chan error, 1)
 			go func() {
-				_, err := e.Query(context.Background(), "", execution, host.QueryRequest{Name: "endless"})
+				_, err := e.Executions().Query(context.Background(), "", execution, host.QueryRequest{Name: "endless"})
 				asked <- err
 			}()
-			require.NoError(t, e.Terminate(t.Context(), "", execution, "enough"))
+			require.NoError(t, e.Executions().Terminate(t.Context(), "", execution, "enough"))
 			err := <-asked
 			require.Error(t, err)
-			require.NoError(t, e.Delete(t.Context(), "", execution, ""))
-			return abi.CodeOf(err) == abi.CodeAlreadyOver && abi.AsError(err).Message == execution+" was ended while it answered"
+			require.NoError(t, e.Maintenance().Delete(t.Context(), "", execution, ""))
+			return abi.CodeOf(err) == abi.CodeAlreadyOver &&
+				abi.AsError(err).Message == execution+" was ended while it answered"
 		})
 	})
 }

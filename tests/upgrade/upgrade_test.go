@@ -1,5 +1,4 @@
-// Package upgrade_test deploys a new module over executions that run on the old
-// one.
+// Package upgrade_test deploys a new module over executions that run on the old one.
 package upgrade_test
 
 import (
@@ -35,14 +34,19 @@ func park(t *testing.T, e *host.Engine, input string) string {
 
 func finish(t *testing.T, e *host.Engine, execution string) string {
 	t.Helper()
-	require.NoError(t, e.Settle(t.Context(), "", execution, journal.Deferred{Name: "signal", Value: harness.Encode(t, true)}))
+	require.NoError(
+		t,
+		e.Executions().Settle(t.Context(), "", execution, journal.Deferred{
+			Name: "signal", Value: harness.Encode(t, true),
+		}),
+	)
 	row := harness.Wait(t, e, execution)
 	require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 	return harness.Decode[string](t, row.Value)
 }
 
-// TestRunningExecutionsKeepTheirModule: code is pinned, settings are not, and
-// neither a restart nor an eviction changes that.
+// TestRunningExecutionsKeepTheirModule: code is pinned, settings are not, and neither a restart nor an eviction changes
+// that.
 func TestRunningExecutionsKeepTheirModule(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -61,8 +65,7 @@ func TestRunningExecutionsKeepTheirModule(t *testing.T) {
 	})
 }
 
-// TestAStartFindsTheExecutionOfAnOlderModule: the identity of an execution is
-// its key, whichever module is deployed.
+// TestAStartFindsTheExecutionOfAnOlderModule: the identity of an execution is its key, whichever module is deployed.
 func TestAStartFindsTheExecutionOfAnOlderModule(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -70,7 +73,9 @@ func TestAStartFindsTheExecutionOfAnOlderModule(t *testing.T) {
 		push(t, e, "one")
 		execution := park(t, e, "same")
 		push(t, e, "two")
-		row, existed, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "report/Report", Input: harness.Encode(t, "same")})
+		row, existed, err := e.Launcher().Start(t.Context(), host.StartRequest{
+			Workflow: "report/Report", Input: harness.Encode(t, "same"),
+		})
 		require.NoError(t, err)
 		require.True(t, existed)
 		require.Equal(t, execution, row.Name())

@@ -237,12 +237,12 @@ func (*Payload_Msgpack) isPayload_Data() {}
 
 func (*Payload_Json) isPayload_Data() {}
 
-// Error says what happened to what, and what to do about it.
+// Error names a failure, its object and the remedy.
 type Error struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code, as in docs/errors.md: "CR-2001".
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
-	// One sentence that says what happened to what.
+	// One sentence: the failure and its object.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// What to do about it.
 	Hint string `protobuf:"bytes,3,opt,name=hint,proto3" json:"hint,omitempty"`
@@ -361,7 +361,7 @@ type Execution struct {
 	// What tells this run from others that had, or will have, the same name, in
 	// hex.
 	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// What it is found by, by name. Describe and List tell it.
+	// The attributes for searches, by name. Describe and List tell them.
 	Attributes []*Attribute `protobuf:"bytes,16,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// How far it says that it is, for people. Describe and List tell it.
 	Progress *Progress `protobuf:"bytes,17,opt,name=progress,proto3" json:"progress,omitempty"`
@@ -676,7 +676,7 @@ type Progress struct {
 	Done uint64 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
 	// How much there is; 0 if that is not known.
 	Total uint64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
-	// What it is at.
+	// The current step.
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -788,8 +788,8 @@ func (x *Interruption) GetReason() string {
 	return ""
 }
 
-// Diff shows what the journal of an execution holds beside what other code does
-// with it, step by step.
+// Diff shows the journal of an execution beside the behaviour of other code,
+// step by step.
 type Diff struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The steps around the first that differs, in order.
@@ -856,12 +856,12 @@ func (x *Diff) GetAfter() uint32 {
 // DiffRow is one step. A side that does not have it is empty.
 type DiffRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the journal holds.
+	// The step in the journal.
 	Journal string `protobuf:"bytes,1,opt,name=journal,proto3" json:"journal,omitempty"`
-	// What the code does.
+	// The step of the code.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
-	// What is wrong; empty if nothing is, and "not compared" for a step of the
-	// journal that the code may come to behind one that differs.
+	// The difference; empty if there is none, and "not compared" for a step of the
+	// journal that the code may come to behind a step that differs.
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -918,8 +918,7 @@ func (x *DiffRow) GetNote() string {
 	return ""
 }
 
-// MoveResult is what became of one execution that was to be moved to another
-// module.
+// MoveResult is the outcome of the move of one execution to another module.
 type MoveResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution: after the move if it was moved, else as it was found.
@@ -927,7 +926,7 @@ type MoveResult struct {
 	// SHA-256 of the module that it was pinned to before, in hex.
 	FromDigest string `protobuf:"bytes,2,opt,name=from_digest,json=fromDigest,proto3" json:"from_digest,omitempty"`
 	// Why it was not moved; absent if it was. CR-2031 says that the module does
-	// not fit what the execution has done.
+	// not fit the history of the execution.
 	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// What does not fit, if that is why.
 	Diff          *Diff `protobuf:"bytes,4,opt,name=diff,proto3" json:"diff,omitempty"`

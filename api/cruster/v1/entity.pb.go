@@ -178,7 +178,7 @@ type CallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result, if it succeeded.
 	Result *Payload `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// Why it failed. One that failed has changed nothing.
+	// Why it failed. A failed call has changed nothing.
 	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -287,7 +287,7 @@ func (x *CallsRequest) GetGivenUp() []uint64 {
 // StreamedCall is one of the calls of a stream.
 type StreamedCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tells it from the others of the stream: above that of the call before.
+	// Tells it from the others of the stream: above the id of the call before.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What to perform.
 	Request *CallRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
@@ -411,7 +411,7 @@ type StreamedAnswer struct {
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The outcome.
 	Response *CallResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// If there is no outcome, why: what the status of a Call would be, a
+	// If there is no outcome, why: the status that a Call would have, a
 	// google.rpc.Status.
 	Status        []byte `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -680,7 +680,7 @@ func (x *StateResponse) GetParked() int32 {
 	return 0
 }
 
-// Entity is one that has a state.
+// Entity is an entity with a state.
 type Entity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name for people and for other calls: "deployment/Type/id".
@@ -1224,7 +1224,7 @@ type LockWaiter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution that waits; empty if it is a client, another entity, or not known.
 	Execution string `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	// What it waits for: "lock", or the name of the operation.
+	// The cause of the wait: "lock", or the name of the operation.
 	Operation string `protobuf:"bytes,2,opt,name=operation,proto3" json:"operation,omitempty"`
 	// Since when.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`

@@ -30,18 +30,18 @@ type PushMetadata struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The deployment's name: lower-case letters, digits and '-'.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Values that activities read with the SDK's config call. Those that the
-	// deployment has and that are not named here stay as they are.
+	// Values that activities read with the SDK's config call. Values of the
+	// deployment that are not named here stay as they are.
 	Config map[string]string `protobuf:"bytes,3,rep,name=config,proto3" json:"config,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Hosts ("api.example.com", "127.0.0.1:9000") that activities may call over
-	// HTTP, besides those that the deployment may call already.
+	// HTTP, besides the hosts that the deployment may call already.
 	AllowHttp []string `protobuf:"bytes,4,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
 	// Check the open executions of the deployment first, and refuse the module
 	// with CR-2031 if it does not fit one of them. The push itself changes no
 	// execution: what starts or goes on meanwhile is not checked.
 	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
 	// After the push, move the open executions of the deployment that fit to the
-	// module. Those that do not fit stay on the module that they are on.
+	// module. The others stay on the module that they are on.
 	MoveOpen bool `protobuf:"varint,6,opt,name=move_open,json=moveOpen,proto3" json:"move_open,omitempty"`
 	// Names of values that are taken away.
 	UnsetConfig []string `protobuf:"bytes,7,rep,name=unset_config,json=unsetConfig,proto3" json:"unset_config,omitempty"`
@@ -822,9 +822,9 @@ type Deployment struct {
 	ConfigKeys []string `protobuf:"bytes,6,rep,name=config_keys,json=configKeys,proto3" json:"config_keys,omitempty"`
 	// Hosts that activities may call over HTTP.
 	AllowHttp []string `protobuf:"bytes,7,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
-	// The host functions that the module imports: what it can do.
+	// The host functions that the module imports: its abilities.
 	Imports []string `protobuf:"bytes,8,rep,name=imports,proto3" json:"imports,omitempty"`
-	// What the module was written with: "go/0.1.0".
+	// The SDK of the module: "go/0.1.0".
 	Sdk string `protobuf:"bytes,9,opt,name=sdk,proto3" json:"sdk,omitempty"`
 	// Its workflows, by name.
 	Workflows []*WorkflowInfo `protobuf:"bytes,10,rep,name=workflows,proto3" json:"workflows,omitempty"`
@@ -1339,7 +1339,7 @@ type SignalInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The type of what it brings.
+	// The type of its value.
 	Value         *Schema `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

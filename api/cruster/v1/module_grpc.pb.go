@@ -30,7 +30,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ModuleService uploads modules and lists what is deployed.
+// ModuleService uploads modules and lists deployments.
 type ModuleServiceClient interface {
 	// Push uploads a module in one message and points a deployment at it. If the
 	// module is not acceptable, nothing is stored.
@@ -119,7 +119,7 @@ func (c *moduleServiceClient) Describe(ctx context.Context, in *DescribeModuleRe
 // All implementations must embed UnimplementedModuleServiceServer
 // for forward compatibility.
 //
-// ModuleService uploads modules and lists what is deployed.
+// ModuleService uploads modules and lists deployments.
 type ModuleServiceServer interface {
 	// Push uploads a module in one message and points a deployment at it. If the
 	// module is not acceptable, nothing is stored.

@@ -141,7 +141,7 @@ func (StartCause) EnumDescriptor() ([]byte, []int) {
 	return file_cruster_v1_schedule_proto_rawDescGZIP(), []int{1}
 }
 
-// ScheduleOutcome is what became of a start.
+// ScheduleOutcome is the outcome of a start.
 type ScheduleOutcome int32
 
 const (
@@ -387,7 +387,7 @@ type ScheduleSpec_Interval struct {
 }
 
 type ScheduleSpec_Always struct {
-	// No times: the next run begins when the one before is over.
+	// No times: the next run begins when the one before has finished.
 	Always *Always `protobuf:"bytes,5,opt,name=always,proto3,oneof"`
 }
 
@@ -515,11 +515,11 @@ type Schedule struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What was said about it. Lists leave the input out.
+	// Its definition. Lists leave the input out.
 	Spec *ScheduleSpec `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
 	// Whether no tick is started.
 	Paused bool `protobuf:"varint,4,opt,name=paused,proto3" json:"paused,omitempty"`
-	// What was noted when it was created, paused or resumed last.
+	// The note of its creation, or of its last pause or resumption.
 	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -689,14 +689,14 @@ func (x *Schedule) GetRefused() int64 {
 	return 0
 }
 
-// ScheduleRun is what became of a tick, or of another start.
+// ScheduleRun is the outcome of a tick, or of another start.
 type ScheduleRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The time of the tick, or when the run was asked for.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Why it was to be started.
 	Cause StartCause `protobuf:"varint,2,opt,name=cause,proto3,enum=cruster.v1.StartCause" json:"cause,omitempty"`
-	// What became of it.
+	// Its outcome.
 	Outcome ScheduleOutcome `protobuf:"varint,3,opt,name=outcome,proto3,enum=cruster.v1.ScheduleOutcome" json:"outcome,omitempty"`
 	// The name of its execution.
 	Execution string `protobuf:"bytes,4,opt,name=execution,proto3" json:"execution,omitempty"`
@@ -860,7 +860,7 @@ type CreateScheduleRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Its name: letters, digits, '_', '-' and '.'.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What it does, and when.
+	// Its runs and their times.
 	Spec *ScheduleSpec `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
 	// Create it paused.
 	Paused bool `protobuf:"varint,4,opt,name=paused,proto3" json:"paused,omitempty"`
@@ -981,14 +981,14 @@ func (x *CreateScheduleResponse) GetSchedule() *Schedule {
 	return nil
 }
 
-// UpdateScheduleRequest replaces what was said about a schedule.
+// UpdateScheduleRequest replaces the definition of a schedule.
 type UpdateScheduleRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The schedule's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What it does from now on, and when; all of it.
+	// Its runs and their times from now on; all of the definition.
 	Spec          *ScheduleSpec `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1596,7 +1596,7 @@ func (x *TriggerScheduleRequest) GetRequestId() string {
 	return ""
 }
 
-// TriggerScheduleResponse says what became of it.
+// TriggerScheduleResponse has the outcome.
 type TriggerScheduleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run; without an outcome if it waits.

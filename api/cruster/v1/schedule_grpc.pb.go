@@ -42,7 +42,7 @@ const (
 type ScheduleServiceClient interface {
 	// Create makes a schedule. Its first tick is the first after this moment.
 	Create(ctx context.Context, in *CreateScheduleRequest, opts ...grpc.CallOption) (*CreateScheduleResponse, error)
-	// Update replaces what was said about a schedule. Ticks of the new times
+	// Update replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
 	Update(ctx context.Context, in *UpdateScheduleRequest, opts ...grpc.CallOption) (*UpdateScheduleResponse, error)
 	// Describe returns a schedule with its last runs and its next times.
@@ -172,7 +172,7 @@ func (c *scheduleServiceClient) Delete(ctx context.Context, in *DeleteScheduleRe
 type ScheduleServiceServer interface {
 	// Create makes a schedule. Its first tick is the first after this moment.
 	Create(context.Context, *CreateScheduleRequest) (*CreateScheduleResponse, error)
-	// Update replaces what was said about a schedule. Ticks of the new times
+	// Update replaces the definition of a schedule. Ticks of the new times
 	// begin after this moment.
 	Update(context.Context, *UpdateScheduleRequest) (*UpdateScheduleResponse, error)
 	// Describe returns a schedule with its last runs and its next times.

@@ -22,18 +22,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// IfFinished says what a start does if there is a run under its key that is over. One that is
-// not over is found, whatever it says.
+// IfFinished tells a start how to treat a finished run under its key. An unfinished run is
+// found, whatever it says.
 type IfFinished int32
 
 const (
 	// As IF_FINISHED_RETURN.
 	IfFinished_IF_FINISHED_UNSPECIFIED IfFinished = 0
-	// Answer with the run that is over.
+	// Answer with the finished run.
 	IfFinished_IF_FINISHED_RETURN IfFinished = 1
 	// Start a new run.
 	IfFinished_IF_FINISHED_RESTART IfFinished = 2
-	// Start a new run if the one that is over failed or was interrupted; answer with it if it
+	// Start a new run if the finished run failed or was interrupted; answer with it if it
 	// completed.
 	IfFinished_IF_FINISHED_RESTART_FAILED IfFinished = 3
 	// Fail with CR-2044.
@@ -104,12 +104,12 @@ type StartOptions struct {
 	//	*StartOptions_Key
 	//	*StartOptions_RawKey
 	Idempotency isStartOptions_Idempotency `protobuf_oneof:"idempotency"`
-	// What to do if there is a run under the key that is over.
+	// The treatment of a finished run under the key.
 	IfFinished IfFinished `protobuf:"varint,6,opt,name=if_finished,json=ifFinished,proto3,enum=cruster.v1.IfFinished" json:"if_finished,omitempty"`
-	// Makes it safe to repeat a request that may start a new run in place of one that is over:
+	// Makes it safe to repeat a request that may start a new run in place of a finished one:
 	// requests with the same id start one run, for as long as that is kept, and find it
-	// afterwards. Absent means that it is not repeated; for SignalWithStart it means that of the
-	// signal.
+	// afterwards. Absent means that it is not repeated; for SignalWithStart it means the id of
+	// the signal.
 	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -278,10 +278,10 @@ func (x *StartRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// StartResponse is what was started.
+// StartResponse is the started execution.
 type StartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The execution, with its result if it is over already.
+	// The execution, with its result if it has finished already.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
 	// Whether it had been started before.
 	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
@@ -681,7 +681,7 @@ func (x *WaitResponse) GetExecution() *Execution {
 	return nil
 }
 
-// DescribeRequest asks what an execution is doing.
+// DescribeRequest asks for the state of an execution.
 type DescribeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
@@ -754,7 +754,7 @@ func (x *DescribeRequest) GetRunId() string {
 	return ""
 }
 
-// DescribeResponse is what the execution is doing.
+// DescribeResponse is the state of the execution.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution as it is.
@@ -776,14 +776,14 @@ type DescribeResponse struct {
 	PendingOmitted uint32 `protobuf:"varint,8,opt,name=pending_omitted,json=pendingOmitted,proto3" json:"pending_omitted,omitempty"`
 	// How many settled deferreds are left out.
 	DeferredsOmitted uint32 `protobuf:"varint,9,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
-	// The fuel that the turns of a running execution have used so far: what it has computed.
+	// The fuel that the turns of a running execution have used so far, for its computations.
 	// It follows from the module and the journal. Activities are not part of it.
 	Fuel int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
 	// The signals that it has not received yet, by name.
 	Unread []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
 	// The updates that it has not answered yet, by name.
 	Unanswered []*UnansweredUpdates `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
-	// What it has published.
+	// Its published values.
 	Published []*PublishedState `protobuf:"bytes,14,rep,name=published,proto3" json:"published,omitempty"`
 	// Runs of the execution that this one has taken the place of, newest first: at most 100,
 	// without their results.
@@ -1009,7 +1009,7 @@ type PublishedState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it is.
+	// Its value.
 	Value         *Payload `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1114,7 +1114,7 @@ func (x *UnreadSignals) GetCount() uint32 {
 	return 0
 }
 
-// Patch is what an execution does about a change of the code that asks for it.
+// Patch is the decision of an execution on a change of the code that asks for it.
 type Patch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id that the code asks for.
@@ -1314,9 +1314,9 @@ type SettledDeferred struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// When it was settled.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// What it was resolved with.
+	// The value of its resolution.
 	Value *Payload `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
-	// What it was rejected with.
+	// The error of its rejection.
 	Error *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// How many bytes it was settled with, if they are left out: those before it have
 	// taken the room that there is. The journal has the value once it is delivered.
@@ -1562,9 +1562,9 @@ type HistoryEntry struct {
 	Attempts uint32 `protobuf:"varint,9,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// When the next attempt is due, for entries of kind "attempt".
 	NextAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=next_at,json=nextAt,proto3" json:"next_at,omitempty"`
-	// What the op yielded.
+	// The result of the op.
 	Value *Payload `protobuf:"bytes,11,opt,name=value,proto3" json:"value,omitempty"`
-	// What it failed with.
+	// The error of the op.
 	Error *Error `protobuf:"bytes,12,opt,name=error,proto3" json:"error,omitempty"`
 	// How many bytes the value has, if it is left out: in the form that was asked for
 	// it is too large for a message. As msgpack every value fits.
@@ -1703,8 +1703,8 @@ type FollowRequest struct {
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The sequence number of the last entry seen; 0 starts at the beginning.
 	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
-	// The run that after is of, in hex; empty means the one that the execution is. If it
-	// is another by now, that is told from its beginning.
+	// The run that after is of, in hex; empty means the current run of the execution. If
+	// another run is current by now, that is told from its beginning.
 	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The wanted form of values.
 	Encoding Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
@@ -1790,7 +1790,7 @@ func (x *FollowRequest) GetChainId() string {
 // FollowResponse is something that happened to the execution.
 type FollowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// The event.
 	//
 	// Types that are valid to be assigned to Event:
 	//
@@ -1881,8 +1881,8 @@ type FollowResponse_Line struct {
 }
 
 type FollowResponse_Execution struct {
-	// The execution as it is: the first message, unless it is over; and again when its
-	// state or its run is another. One that is over is the last message.
+	// The execution as it is: the first message, unless it has finished; and again when its
+	// state or its run is another. A finished execution is the last message.
 	Execution *Execution `protobuf:"bytes,3,opt,name=execution,proto3,oneof"`
 }
 
@@ -1892,7 +1892,7 @@ func (*FollowResponse_Line) isFollowResponse_Event() {}
 
 func (*FollowResponse_Execution) isFollowResponse_Event() {}
 
-// LogLine is what a workflow or an activity has logged.
+// LogLine is a line in the log of a workflow or an activity.
 type LogLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When.
@@ -2086,8 +2086,8 @@ func (x *ListRequest) GetWhere() []*Condition {
 	return nil
 }
 
-// Condition selects executions by an attribute: those that have it, and whose value
-// compares like this with the given one. Values of different types are never alike.
+// Condition selects executions by an attribute: they have it, and its value compares like
+// this with the given one. Values of different types are never alike.
 type Condition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the attribute.
@@ -2230,7 +2230,7 @@ type Condition_Time struct {
 
 type Condition_Literal struct {
 	// A value as people write it. If the request names a workflow, it is of the type that the
-	// workflow declares for the attribute. Otherwise it is what it looks like: true or
+	// workflow declares for the attribute. Otherwise its form decides: true or
 	// false, a number, a time (RFC 3339), or else a text; in double quotes it is a text.
 	Literal string `protobuf:"bytes,7,opt,name=literal,proto3,oneof"`
 }
@@ -2305,7 +2305,7 @@ type SignalOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the signal, as the workflow declares it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it brings. Absent means an empty struct if the type of the signal is a struct
+	// Its value. Absent means an empty struct if the type of the signal is a struct
 	// that requires no field and may not be null; otherwise absent means null.
 	Value *Payload `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	// Makes it safe to repeat the request: one with the same id is received once, for at
@@ -2531,7 +2531,7 @@ func (x *SignalWithStartRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// SignalWithStartResponse is what the signal was sent to.
+// SignalWithStartResponse is the receiver of the signal.
 type SignalWithStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution.
@@ -2672,7 +2672,7 @@ func (x *QueryRequest) GetEncoding() Encoding {
 // QueryResponse is the answer.
 type QueryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the workflow says.
+	// The answer of the workflow.
 	Value         *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2811,7 +2811,7 @@ func (x *UpdateRequest) GetEncoding() Encoding {
 // UpdateResponse is the answer.
 type UpdateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the workflow says.
+	// The answer of the workflow.
 	Value *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	// Why it refused the update, or failed at it; then there is no value.
 	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
@@ -2863,7 +2863,7 @@ func (x *UpdateResponse) GetError() *Error {
 	return nil
 }
 
-// GetStateRequest asks for what an execution has published.
+// GetStateRequest asks for the published values of an execution.
 type GetStateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
@@ -2936,12 +2936,12 @@ func (x *GetStateRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// GetStateResponse is what an execution has published.
+// GetStateResponse has the published values of an execution.
 type GetStateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The values, by name. One that was not published, or was taken back, is not there.
+	// The values, by name, without values that were taken back.
 	State []*PublishedState `protobuf:"bytes,1,rep,name=state,proto3" json:"state,omitempty"`
-	// What it is found by, by name.
+	// The attributes for searches, by name.
 	Attributes []*Attribute `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// How far it says that it is.
 	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
@@ -3021,9 +3021,9 @@ type InterruptRequest struct {
 	// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
 	// is resumed.
 	Resume bool `protobuf:"varint,4,opt,name=resume,proto3" json:"resume,omitempty"`
-	// Whether the execution ends at once, without its cleanup: its code does not run again. What it
-	// has called is given up as if it had ended by itself. One that was terminated before may be
-	// terminated again.
+	// Whether the execution ends at once, without its cleanup: its code does not run again. Its
+	// calls are given up as if it had ended by itself. A terminated execution may be terminated
+	// again.
 	Terminate     bool `protobuf:"varint,5,opt,name=terminate,proto3" json:"terminate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3395,8 +3395,8 @@ type MoveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, without its result.
 	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
-	// SHA-256 of the module that it was pinned to before, in hex. If it is that of
-	// the execution, nothing was changed.
+	// SHA-256 of the module that it was pinned to before, in hex. If the execution has
+	// the same, nothing was changed.
 	FromDigest    string `protobuf:"bytes,2,opt,name=from_digest,json=fromDigest,proto3" json:"from_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3454,8 +3454,7 @@ type MoveAllRequest struct {
 	// "deployment/Workflow", or "deployment/" for all of a deployment. It is
 	// required.
 	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// Only executions that are running, or only those that are paused;
-	// unspecified means both.
+	// Only running executions, or only paused ones; unspecified means both.
 	State State `protobuf:"varint,3,opt,name=state,proto3,enum=cruster.v1.State" json:"state,omitempty"`
 	// The module, as in MoveRequest.
 	To            string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
@@ -3521,12 +3520,12 @@ func (x *MoveAllRequest) GetTo() string {
 	return ""
 }
 
-// MoveAllResponse says what became of one execution.
+// MoveAllResponse has the outcome of one execution.
 type MoveAllResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many executions are done, this one included.
 	Done uint32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
-	// What became of the execution.
+	// The outcome of the execution.
 	Result        *MoveResult `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3586,9 +3585,9 @@ type ForkRequest struct {
 	// The sequence number of the last entry that the fork takes over; 0 takes over
 	// none.
 	At uint64 `protobuf:"varint,3,opt,name=at,proto3" json:"at,omitempty"`
-	// The module, as in MoveRequest, but empty means that of the original.
+	// The module, as in MoveRequest, but empty means the module of the original.
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	// The key of the fork, used as it is; empty means one that is made of the
+	// The key of the fork, used as it is; empty means a key that is made of the
 	// original's key.
 	Key           string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3706,14 +3705,14 @@ func (x *ForkResponse) GetExecution() *Execution {
 	return nil
 }
 
-// RestartRequest asks for a new run of an execution whose run is over.
+// RestartRequest asks for a new run of an execution whose run has finished.
 type RestartRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The request of the new run; absent means that of the run that is over.
+	// The request of the new run; absent means the request of the finished run.
 	Input *Payload `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
 	// The module, as in MoveRequest. Empty means "latest".
 	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
@@ -3844,7 +3843,7 @@ func (x *RestartResponse) GetExisted() bool {
 	return false
 }
 
-// DeleteRequest asks to delete an execution whose run is over.
+// DeleteRequest asks to delete an execution whose run has finished.
 type DeleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant; empty means "default".

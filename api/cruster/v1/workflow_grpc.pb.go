@@ -63,7 +63,7 @@ type WorkflowServiceClient interface {
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
 	Wait(ctx context.Context, in *WaitRequest, opts ...grpc.CallOption) (*WaitResponse, error)
-	// Describe answers what an execution is doing and what it waits for.
+	// Describe answers with the state of an execution and its open ops.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// History pages through the journal of an execution.
 	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
@@ -84,12 +84,12 @@ type WorkflowServiceClient interface {
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
-	// Update asks a workflow for a change and answers with what the workflow says to it, once
-	// that is durable. The caller's deadline ends the waiting, never the update: with the same
+	// Update asks a workflow for a change and answers with the workflow's reply, once it is
+	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
 	Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error)
-	// GetState answers with what an execution has published, also if it is over. Its code
-	// does not run for that.
+	// GetState answers with the published values of an execution, also of a finished one. Its
+	// code does not run for that.
 	GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
@@ -104,18 +104,18 @@ type WorkflowServiceClient interface {
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
 	Move(ctx context.Context, in *MoveRequest, opts ...grpc.CallOption) (*MoveResponse, error)
 	// MoveAll is Move for the open executions of a workflow or a deployment. It
-	// answers for one after the other what became of it, and goes on after those
+	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
 	MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error)
 	// Fork starts a new run from a beginning of the journal of an execution, in
-	// whatever state that is. What happened up to there is taken over, not
+	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
 	Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error)
-	// Restart starts a new run of an execution whose run is over, under the same key. The
+	// Restart starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
 	Restart(ctx context.Context, in *RestartRequest, opts ...grpc.CallOption) (*RestartResponse, error)
-	// Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-	// these.
+	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+	// of these.
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
 }
 
@@ -376,7 +376,7 @@ type WorkflowServiceServer interface {
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
 	Wait(context.Context, *WaitRequest) (*WaitResponse, error)
-	// Describe answers what an execution is doing and what it waits for.
+	// Describe answers with the state of an execution and its open ops.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// History pages through the journal of an execution.
 	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
@@ -397,12 +397,12 @@ type WorkflowServiceServer interface {
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(context.Context, *QueryRequest) (*QueryResponse, error)
-	// Update asks a workflow for a change and answers with what the workflow says to it, once
-	// that is durable. The caller's deadline ends the waiting, never the update: with the same
+	// Update asks a workflow for a change and answers with the workflow's reply, once it is
+	// durable. The caller's deadline ends the waiting, never the update: with the same
 	// request id the answer can be asked for again, whatever became of caller or host.
 	Update(context.Context, *UpdateRequest) (*UpdateResponse, error)
-	// GetState answers with what an execution has published, also if it is over. Its code
-	// does not run for that.
+	// GetState answers with the published values of an execution, also of a finished one. Its
+	// code does not run for that.
 	GetState(context.Context, *GetStateRequest) (*GetStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
@@ -417,18 +417,18 @@ type WorkflowServiceServer interface {
 	// shows both sides. If it fits, the execution goes on, also if it was paused.
 	Move(context.Context, *MoveRequest) (*MoveResponse, error)
 	// MoveAll is Move for the open executions of a workflow or a deployment. It
-	// answers for one after the other what became of it, and goes on after those
+	// answers with the outcome of one after the other, and goes on after executions
 	// that could not be moved.
 	MoveAll(*MoveAllRequest, grpc.ServerStreamingServer[MoveAllResponse]) error
 	// Fork starts a new run from a beginning of the journal of an execution, in
-	// whatever state that is. What happened up to there is taken over, not
+	// whatever state that is. The history up to there is taken over, not
 	// repeated. The original stays as it is.
 	Fork(context.Context, *ForkRequest) (*ForkResponse, error)
-	// Restart starts a new run of an execution whose run is over, under the same key. The
+	// Restart starts a new run of an execution whose run has finished, under the same key. The
 	// earlier run stays to be read, by its run id, until retention deletes it.
 	Restart(context.Context, *RestartRequest) (*RestartResponse, error)
-	// Delete deletes an execution whose run is over, with all of its earlier runs, or one of
-	// these.
+	// Delete deletes an execution whose run has finished, with all of its earlier runs, or one
+	// of these.
 	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }

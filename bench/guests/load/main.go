@@ -1,5 +1,5 @@
-// Command load is the guest of the benchmark. Its steps do next to nothing, so that
-// what is measured is the host. The guest in rust/ does the same.
+// Command load is the guest of the benchmark. Its steps do next to nothing, so that what is measured is the host. The
+// guest in rust/ does the same.
 package main
 
 import (
@@ -97,7 +97,9 @@ var (
 		*count += n
 		return *count, nil
 	})
-	Get = cruster.NewReadOnly(Counter, "get", func(_ *cruster.ReadContext, count int64, _ cruster.None) (int64, error) { return count, nil })
+	Get = cruster.NewReadOnly(Counter, "get", func(_ *cruster.ReadContext, count int64, _ cruster.None) (int64, error) {
+		return count, nil
+	})
 )
 
 // MoveRequest is the request of Move.
@@ -107,8 +109,7 @@ type MoveRequest struct {
 	To   string `json:"to"`
 }
 
-// Move moves one from a counter to another while it holds both, and returns what the second
-// is then.
+// Move moves one from a counter to another while it holds both, and returns what the second is then.
 var Move = cruster.NewWorkflow("Move", move, cruster.RawKey(func(req MoveRequest) string { return req.Run }))
 
 func move(ctx cruster.Context, req MoveRequest) (int64, error) {
@@ -127,7 +128,9 @@ var Echo = cruster.NewEntity("Echo", cruster.Concurrency(64))
 // EchoNumber returns its input, and KeptNumber too, having been saved first.
 var (
 	EchoNumber = cruster.NewRPC(Echo, "echo", func(_ *cruster.RPCContext, n int64) (int64, error) { return n, nil })
-	KeptNumber = cruster.NewRPC(Echo, "kept", func(_ *cruster.RPCContext, n int64) (int64, error) { return n, nil }, cruster.Persisted())
+	KeptNumber = cruster.NewRPC(
+		Echo, "kept", func(_ *cruster.RPCContext, n int64) (int64, error) { return n, nil }, cruster.Persisted(),
+	)
 )
 
 // Compute has one step, which computes.

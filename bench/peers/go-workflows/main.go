@@ -1,5 +1,5 @@
-// Command go-workflows is the adapter of cschleiden/go-workflows on SQLite: the
-// library in this process, with its worker, as its users embed it.
+// Command go-workflows is the adapter of cschleiden/go-workflows on SQLite: the library in this process, with its
+// worker, as its users embed it.
 package main
 
 import (
@@ -29,9 +29,10 @@ type peer struct {
 func main() {
 	dir, _ := adapter.Arguments()
 	file := filepath.Join(dir, "store.db")
-	// The monoprocess backend tells workers of new tasks in the process, where the
-	// plain one has them poll.
-	b := monoprocess.NewMonoprocessBackend(sqlite.NewSqliteBackend(file, sqlite.WithBackendOptions(backend.WithLogger(slog.New(slog.DiscardHandler)))))
+	// The monoprocess backend tells workers of new tasks in the process, where the plain one has them poll.
+	b := monoprocess.NewMonoprocessBackend(sqlite.NewSqliteBackend(
+		file, sqlite.WithBackendOptions(backend.WithLogger(slog.New(slog.DiscardHandler))),
+	))
 	adapter.Fail(durable(file))
 
 	options := worker.DefaultOptions
@@ -48,12 +49,13 @@ func main() {
 		adapter.Fail(w.RegisterActivity(f))
 	}
 	adapter.Fail(w.Start(context.Background()))
-	adapter.Fail(adapter.Serve(context.Background(), &peer{client: client.New(b)}, adapter.Hello{Version: "go-workflows v1.4.2"}))
+	adapter.Fail(adapter.Serve(
+		context.Background(), &peer{client: client.New(b)}, adapter.Hello{Version: "go-workflows v1.4.2"},
+	))
 }
 
-// durable checks that the driver that the backend uses flushes every commit, as
-// Cruster does: the backend sets WAL mode and leaves synchronous at the default of
-// the driver, which a new connection of the same driver shows.
+// durable checks that the driver that the backend uses flushes every commit, as Cruster does: the backend sets WAL mode
+// and leaves synchronous at the default of the driver, which a new connection of the same driver shows.
 func durable(file string) error {
 	db, err := sql.Open("sqlite", "file:"+file)
 	if err != nil {
@@ -87,8 +89,7 @@ func (p *peer) Start(ctx context.Context, op adapter.Operation) error {
 	return err
 }
 
-// Wait polls with growing pauses, from a millisecond on: the library's client has no
-// other way.
+// Wait polls with growing pauses, from a millisecond on: the library's client has no other way.
 func (p *peer) Wait(ctx context.Context, op adapter.Operation) (int64, error) {
 	instance, ok := p.started.LoadAndDelete(op.Key)
 	if !ok {

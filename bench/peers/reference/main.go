@@ -1,6 +1,5 @@
-// Command reference is an adapter that runs operations in memory and keeps nothing.
-// It shows what the harness itself costs, and keeps the protocol tested where no peer
-// is installed. It imports the standard library only.
+// Command reference is an adapter that runs operations in memory and keeps nothing. It shows what the harness itself
+// costs, and keeps the protocol tested where no peer is installed. It imports the standard library only.
 package main
 
 import (
@@ -20,7 +19,9 @@ type peer struct {
 }
 
 func main() {
-	adapter.Fail(adapter.Serve(context.Background(), &peer{counters: map[string]int64{}}, adapter.Hello{Version: "in memory"}))
+	adapter.Fail(adapter.Serve(
+		context.Background(), &peer{counters: map[string]int64{}}, adapter.Hello{Version: "in memory"},
+	))
 }
 
 // Start runs the operation on a goroutine.

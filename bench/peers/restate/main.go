@@ -1,6 +1,5 @@
-// Command restate is the adapter of Restate: its server as a process of its own, the
-// services with its Go SDK in this process, and the SDK's client of the ingress.
-// The binary of the server is beside this one: restate-server.
+// Command restate is the adapter of Restate: its server as a process of its own, the services with its Go SDK in this
+// process, and the SDK's client of the ingress. The binary of the server is beside this one: restate-server.
 package main
 
 import (
@@ -44,26 +43,29 @@ func main() {
 	}()
 	services := fmt.Sprintf("127.0.0.1:%d", ports[3])
 	go func() {
-		handlers := server.NewRestate().WithLogger(slog.DiscardHandler, true).Bind(restate.Reflect(Bench{})).Bind(restate.Reflect(Counter{}))
+		handlers := server.NewRestate().WithLogger(slog.DiscardHandler, true).Bind(restate.Reflect(Bench{})).Bind(
+			restate.Reflect(Counter{}),
+		)
 		adapter.Fail(handlers.Start(context.Background(), services))
 	}()
 	if err := register(fmt.Sprintf("http://127.0.0.1:%d", ports[1]), "http://"+services); err != nil {
 		_ = cmd.Process.Kill()
 		adapter.Fail(err)
 	}
-	p := &peer{ingress: ingress.NewClient(fmt.Sprintf("http://127.0.0.1:%d", ports[0]), ingress.WithHttpClient(&http.Client{
-		Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128},
-	}))}
+	p := &peer{
+		ingress: ingress.NewClient(fmt.Sprintf("http://127.0.0.1:%d", ports[0]), ingress.WithHttpClient(&http.Client{
+			Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128},
+		})),
+	}
 	err = adapter.Serve(context.Background(), p, adapter.Hello{Version: version(program), PIDs: []int{cmd.Process.Pid}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// launch starts the server as a single node with all roles. Its log is flushed
-// before a record counts as written (rocksdb-disable-wal-fsync is false), which is
-// the default, stated here. The limit on invocations at work is raised from 1,000,
-// because sleepers count until they are suspended.
+// launch starts the server as a single node with all roles. Its log is flushed before a record counts as written
+// (rocksdb-disable-wal-fsync is false), which is the default, stated here. The limit on invocations at work is raised
+// from 1,000, because sleepers count until they are suspended.
 func launch(program, dir string, ports []int) (*exec.Cmd, error) {
 	config := filepath.Join(dir, "restate.toml")
 	err := os.WriteFile(config, fmt.Appendf(nil, `
@@ -130,10 +132,11 @@ func freePorts(n int) []int {
 	return ports
 }
 
-// Start sends an invocation with the key for idempotency; the server has it in its
-// log when it answers.
+// Start sends an invocation with the key for idempotency; the server has it in its log when it answers.
 func (p *peer) Start(ctx context.Context, op adapter.Operation) error {
-	sent, err := ingress.ServiceSend[adapter.Operation](p.ingress, "Bench", op.Kind).Send(ctx, op, restate.WithIdempotencyKey(op.Key))
+	sent, err := ingress.ServiceSend[adapter.Operation](p.ingress, "Bench", op.Kind).Send(
+		ctx, op, restate.WithIdempotencyKey(op.Key),
+	)
 	if err == nil {
 		p.ids.Store(op.Key, sent.Id())
 	}
@@ -151,13 +154,16 @@ func (p *peer) Wait(ctx context.Context, op adapter.Operation) (int64, error) {
 // Execute is one request, as a user who waits for the result would make it.
 func (p *peer) Execute(ctx context.Context, op adapter.Operation) (int64, error) {
 	if op.Kind == "Add" {
-		return ingress.Object[int64, int64](p.ingress, "Counter", op.Object, op.Kind).Request(ctx, int64(op.N), restate.WithIdempotencyKey(op.Key))
+		return ingress.Object[int64, int64](p.ingress, "Counter", op.Object, op.Kind).Request(
+			ctx, int64(op.N), restate.WithIdempotencyKey(op.Key),
+		)
 	}
-	return ingress.Service[adapter.Operation, int64](p.ingress, "Bench", op.Kind).Request(ctx, op, restate.WithIdempotencyKey(op.Key))
+	return ingress.Service[adapter.Operation, int64](p.ingress, "Bench", op.Kind).Request(
+		ctx, op, restate.WithIdempotencyKey(op.Key),
+	)
 }
 
-// Counter is a virtual object: its state is kept by its key, and its handler runs once at a
-// time for each.
+// Counter is a virtual object: its state is kept by its key, and its handler runs once at a time for each.
 type Counter struct{}
 
 // Add adds to the counter.
@@ -178,7 +184,9 @@ type Bench struct{}
 func (Bench) Sequence(ctx restate.Context, op adapter.Operation) (int64, error) {
 	sum := int64(0)
 	for i := range op.N {
-		n, err := restate.Run(ctx, func(restate.RunContext) (int64, error) { return int64(i), nil }, restate.WithName("step"))
+		n, err := restate.Run(
+			ctx, func(restate.RunContext) (int64, error) { return int64(i), nil }, restate.WithName("step"),
+		)
 		if err != nil {
 			return 0, err
 		}
@@ -191,7 +199,9 @@ func (Bench) Sequence(ctx restate.Context, op adapter.Operation) (int64, error) 
 func (Bench) Parallel(ctx restate.Context, op adapter.Operation) (int64, error) {
 	steps := make([]restate.RunAsyncFuture[int64], op.N)
 	for i := range steps {
-		steps[i] = restate.RunAsync(ctx, func(restate.RunContext) (int64, error) { return int64(i), nil }, restate.WithName("step"))
+		steps[i] = restate.RunAsync(
+			ctx, func(restate.RunContext) (int64, error) { return int64(i), nil }, restate.WithName("step"),
+		)
 	}
 	sum := int64(0)
 	for _, step := range steps {
@@ -206,12 +216,17 @@ func (Bench) Parallel(ctx restate.Context, op adapter.Operation) (int64, error) 
 
 // Sleeper sleeps and then reads the clock.
 func (Bench) Sleeper(ctx restate.Context, op adapter.Operation) (int64, error) {
-	left, err := restate.Run(ctx, func(restate.RunContext) (int64, error) { return time.Until(time.UnixMilli(op.Due)).Milliseconds(), nil }, restate.WithName("left"))
+	left, err := restate.Run(
+		ctx, func(restate.RunContext) (int64, error) { return time.Until(time.UnixMilli(op.Due)).Milliseconds(), nil },
+		restate.WithName("left"),
+	)
 	if err != nil {
 		return 0, err
 	}
 	if err := restate.Sleep(ctx, time.Duration(left)*time.Millisecond); err != nil {
 		return 0, err
 	}
-	return restate.Run(ctx, func(restate.RunContext) (int64, error) { return time.Now().UnixMicro(), nil }, restate.WithName("clock"))
+	return restate.Run(
+		ctx, func(restate.RunContext) (int64, error) { return time.Now().UnixMicro(), nil }, restate.WithName("clock"),
+	)
 }

@@ -23,12 +23,10 @@ type Case struct {
 	// Only names the one language in which the case makes sense.
 	Only  string `json:"only,omitempty"`
 	Input Value  `json:"input,omitzero"`
-	// Steps are what a client does while the workflow runs; Then is what it does
-	// after the end.
+	// Steps are what a client does while the workflow runs; Then is what it does after the end.
 	Steps []Step `json:"steps,omitempty"`
 	Then  []Step `json:"then,omitempty"`
-	// Refused is the code with which the start is refused. Then nothing else is
-	// checked.
+	// Refused is the code with which the start is refused. Then nothing else is checked.
 	Refused abi.Code `json:"refused,omitempty"`
 	// State is how the execution ends; empty means completed.
 	State string `json:"state,omitempty"`
@@ -36,12 +34,10 @@ type Case struct {
 	Want *Value `json:"want,omitempty"`
 	// Error is the error in every other state.
 	Error *Error `json:"error,omitempty"`
-	// Journal lists what was delivered, in order, if the order is certain; nil if it
-	// is not. A line is "activity square", "activity count key a", "sleep"; an error
-	// adds its code, and a failed attempt that is repeated "failed".
+	// Journal lists what was delivered, in order, if the order is certain; nil if it is not. A line is "activity
+	// square", "activity count key a", "sleep"; an error adds its code, and a failed attempt that is repeated "failed".
 	Journal []string `json:"journal,omitzero"`
-	// Last are parts of the message of the last delivery, an error, by language; "any"
-	// is every language.
+	// Last are parts of the message of the last delivery, an error, by language; "any" is every language.
 	Last map[string][]string `json:"last,omitempty"`
 	// Logs are the lines of the log, in any order.
 	Logs []string `json:"logs,omitempty"`
@@ -65,8 +61,7 @@ type Error struct {
 type Step struct {
 	// Op is the op that the execution must wait for, such as "deferred gate".
 	Op string `json:"op,omitempty"`
-	// Delivered is how many deliveries the execution must have seen, and Pending how
-	// many ops it must wait for.
+	// Delivered is how many deliveries the execution must have seen, and Pending how many ops it must wait for.
 	Delivered *int `json:"delivered,omitempty"`
 	Pending   int  `json:"pending,omitempty"`
 	// Alone are the kinds of all ops that the execution must then wait for.
@@ -78,8 +73,8 @@ type Step struct {
 	Interrupt string `json:"interrupt,omitempty"`
 	Signal    string `json:"signal,omitempty"`
 	Query     string `json:"query,omitempty"`
-	// Update sends an update and waits for its answer. With Later it only sends it, and looks
-	// for the answer when the execution is over.
+	// Update sends an update and waits for its answer. With Later it only sends it, and looks for the answer when the
+	// execution is over.
 	Update string `json:"update,omitempty"`
 	Later  bool   `json:"later,omitempty"`
 	// Published is all that can be seen of the execution.
@@ -173,8 +168,7 @@ func (c *Case) LastMessage(language string) []string {
 //go:embed cases/*.json
 var files embed.FS
 
-// Load reads the table. It panics if a file is malformed: it is part of the
-// binary.
+// Load reads the table. It panics if a file is malformed: it is part of the binary.
 func Load() []Case {
 	names, err := fs.Glob(files, "cases/*.json")
 	if err != nil {

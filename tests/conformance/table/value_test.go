@@ -36,7 +36,9 @@ func TestValues(t *testing.T) {
 		p := Places{Outside: "http://here", Execution: "a/b/c"}
 		require.Equal(t, abi.MustMarshal(want), v.Encode(p), text)
 	}
-	for _, text := range []string{`1.5`, `{"$float": "x"}`, `{"$zeros": "3"}`, `{"$time": ["a", 1]}`, `{"$time": [1]}`, `{"$other": 1}`} {
+	for _, text := range []string{
+		`1.5`, `{"$float": "x"}`, `{"$zeros": "3"}`, `{"$time": ["a", 1]}`, `{"$time": [1]}`, `{"$other": 1}`,
+	} {
 		var v Value
 		require.Error(t, json.Unmarshal([]byte(text), &v), text)
 	}

@@ -19,11 +19,17 @@ func Declare[R any](room func(number int64) R) *cruster.Workflow[string, string]
 		h.Booked++
 		return room(h.Booked), nil
 	})
-	cancel := cruster.NewOperation(hotel, "cancel", func(_ *cruster.EntityContext, h *Hotel, _ cruster.None) (bool, error) {
-		h.Booked--
-		return true, nil
+	cancel := cruster.NewOperation(
+		hotel,
+		"cancel",
+		func(_ *cruster.EntityContext, h *Hotel, _ cruster.None) (bool, error) {
+			h.Booked--
+			return true, nil
+		},
+	)
+	cruster.NewReadOnly(hotel, "booked", func(_ *cruster.ReadContext, h Hotel, _ cruster.None) (int64, error) {
+		return h.Booked, nil
 	})
-	cruster.NewReadOnly(hotel, "booked", func(_ *cruster.ReadContext, h Hotel, _ cruster.None) (int64, error) { return h.Booked, nil })
 	gate := cruster.NewDeferred[bool]("gate")
 	return cruster.NewWorkflow("Stay", func(ctx cruster.Context, at string) (string, error) {
 		if _, err := gate.Await(ctx); err != nil {

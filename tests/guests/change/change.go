@@ -1,5 +1,4 @@
-// Package change is a workflow in several versions, for tests that change code under
-// executions that run.
+// Package change is a workflow in several versions, for tests that change code under executions that run.
 package change
 
 import (
@@ -26,7 +25,7 @@ type Report struct {
 	Steps []string `msgpack:"steps"`
 	// UUID was drawn at the start.
 	UUID string `msgpack:"uuid"`
-	// Reminder is what the callee of this execution has drawn.
+	// Reminder is the draw of the callee of this execution.
 	Reminder string `msgpack:"reminder"`
 }
 
@@ -38,11 +37,15 @@ type Args struct {
 }
 
 var (
-	_ = cruster.Migrations(cruster.Migration{Version: 1, Name: "effects", SQL: `CREATE TABLE effects (order_id TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL)`})
+	_ = cruster.Migrations(cruster.Migration{
+		Version: 1,
+		Name:    "effects",
+		SQL:     `CREATE TABLE effects (order_id TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL)`,
+	})
 
 	gate = cruster.NewDeferred[bool]("gate")
 
-	// remind is a callee: it tells what it has drawn, so that two runs of it differ.
+	// remind is a callee: it tells its draw, so that two runs of it differ.
 	remind = cruster.NewWorkflow("Remind", func(ctx cruster.Context, order string) (string, error) {
 		return cruster.UUID(ctx), nil
 	}, cruster.RawKey(func(order string) string { return order }))
@@ -57,7 +60,9 @@ var (
 	}
 
 	count = cruster.NewActivity("count", func(ctx *cruster.ActivityContext, order string) ([]string, error) {
-		rows, err := cruster.Query[string](ctx.Tx(), "SELECT step FROM effects WHERE order_id = $1 ORDER BY step", order)
+		rows, err := cruster.Query[string](
+			ctx.Tx(), "SELECT step FROM effects WHERE order_id = $1 ORDER BY step", order,
+		)
 		return rows, err
 	})
 
@@ -70,7 +75,9 @@ var (
 // step is an activity that leaves a row, exactly once, and tells its key.
 func step(name string) *cruster.Activity[Args, string] {
 	return cruster.NewActivity(name, func(ctx *cruster.ActivityContext, a Args) (string, error) {
-		_, err := ctx.Tx().Exec("INSERT INTO effects (order_id, step, key) VALUES ($1, $2, $3)", a.Order, name, ctx.IdempotencyKey())
+		_, err := ctx.Tx().Exec(
+			"INSERT INTO effects (order_id, step, key) VALUES ($1, $2, $3)", a.Order, name, ctx.IdempotencyKey(),
+		)
 		return ctx.IdempotencyKey(), err
 	})
 }

@@ -15,7 +15,7 @@ var Double = cruster.NewWorkflow("Double", func(ctx cruster.Context, n int) (int
 	return half, err
 })
 
-// KeyedRequest has a field that decides the key and one that does not.
+// KeyedRequest has a field that decides the key and another one.
 type KeyedRequest struct {
 	ID    string `json:"id"`
 	Other int    `json:"other"`
@@ -77,8 +77,7 @@ var CallKeys = cruster.NewWorkflow("CallKeys", func(ctx cruster.Context, key str
 	return append(out, id), err
 })
 
-// Follow starts a child that waits, watches it, lets it go on and takes its
-// result.
+// Follow starts a child that waits, watches it, lets it go on and takes its result.
 var Follow = cruster.NewWorkflow("Follow", func(ctx cruster.Context, key string) ([]any, error) {
 	id, err := Await.Client().Start(ctx, key)
 	if err != nil {

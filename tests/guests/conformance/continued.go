@@ -40,7 +40,7 @@ var AwaitsContinued = cruster.NewWorkflow("AwaitsContinued", func(ctx cruster.Co
 })
 
 // ContinuesUnread continues at the gate with a word that was delivered, and that it did not look
-// at. Its second run looks at it, and sees what the first has published.
+// at. Its second run looks at it, and sees the published values of the first.
 var ContinuesUnread = cruster.NewWorkflow("ContinuesUnread", func(ctx cruster.Context, second bool) ([]any, error) {
 	if second {
 		first, ok, err := wordSignal.TryReceive(ctx)

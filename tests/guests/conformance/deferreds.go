@@ -28,8 +28,7 @@ var Await = cruster.NewWorkflow("Await", func(ctx cruster.Context, _ string) (Se
 	return seen(answer.Await(ctx)), nil
 }, cruster.RawKey(func(key string) string { return key })).Accepts(answer)
 
-// AwaitLate waits for the gate first, so that the answer may be settled before it
-// is awaited.
+// AwaitLate waits for the gate first, so that the answer may be settled before it is awaited.
 var AwaitLate = cruster.NewWorkflow("AwaitLate", func(ctx cruster.Context, _ cruster.None) (Seen, error) {
 	if _, err := gate.Await(ctx); err != nil {
 		return Seen{}, err
@@ -42,8 +41,7 @@ var AwaitTwice = cruster.NewWorkflow("AwaitTwice", func(ctx cruster.Context, _ c
 	return cruster.All(ctx, cruster.Async(ctx, answer.Await), cruster.Async(ctx, answer.Await))
 }).Accepts(answer)
 
-// AwaitNumber awaits a number under the name of the answer: the value may have
-// another type.
+// AwaitNumber awaits a number under the name of the answer: the value may have another type.
 var AwaitNumber = cruster.NewWorkflow("AwaitNumber", func(ctx cruster.Context, _ cruster.None) (Seen, error) {
 	return seen(cruster.NewDeferred[int]("answer").Await(ctx)), nil
 }).Accepts(anything)
@@ -87,14 +85,18 @@ var AwaitTyped = cruster.NewWorkflow("AwaitTyped", func(ctx cruster.Context, by 
 	return []Decision{first, second}, err
 }).Accepts(decision, approvals)
 
-// ResolveTyped settles the decisions of another execution, first with what it does not take.
+// ResolveTyped settles the decisions of another execution, first with unacceptable values.
 var ResolveTyped = cruster.NewWorkflow("ResolveTyped", func(ctx cruster.Context, execution string) ([]Seen, error) {
 	return []Seen{
 		seen(cruster.NewDeferred[Decision]("decison").ResolveIn(ctx, execution, Decision{})),
 		seen(cruster.NewDeferred[Decision]("approve-").RejectIn(ctx, execution, errors.New("no"))),
 		seen(cruster.NewDeferred[bool]("decision").ResolveIn(ctx, execution, true)),
-		seen(cruster.NewDeferred[map[string]bool]("decision").ResolveIn(ctx, execution, map[string]bool{"aproved": true})),
-		seen(cruster.NewDeferred[map[string]string]("approve-bob").ResolveIn(ctx, execution, map[string]string{"note": "x"})),
+		seen(cruster.NewDeferred[map[string]bool]("decision").ResolveIn(ctx, execution, map[string]bool{
+			"aproved": true,
+		})),
+		seen(cruster.NewDeferred[map[string]string]("approve-bob").ResolveIn(ctx, execution, map[string]string{
+			"note": "x",
+		})),
 		seen(decision.ResolveIn(ctx, execution, Decision{Approved: true})),
 		seen(approvals.Named("bob").ResolveIn(ctx, execution, Decision{Note: "no"})),
 	}, nil

@@ -12,9 +12,8 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Chance draws from all random sources of an ordinary program, before and after a
-// step, which takes what was drawn so far: a replay that draws other values does not
-// fit its journal.
+// Chance draws from all random sources of an ordinary program, before and after a step, which takes the draws so far: a
+// replay that draws other values does not fit its journal.
 var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, steps int) ([]string, error) {
 	out := draw(ctx, nil)
 	for range steps {
@@ -51,11 +50,14 @@ func draw(ctx cruster.Context, out []string) []string {
 	}
 	var secret [8]byte
 	_, _ = crand.Read(secret[:])
-	return append(out, cruster.UUID(ctx), fmt.Sprint(cruster.Rand(ctx).Uint64()), fmt.Sprint(rand.Uint64()), hex.EncodeToString(secret[:]), order, picked)
+	return append(
+		out, cruster.UUID(ctx), fmt.Sprint(cruster.Rand(ctx).Uint64()), fmt.Sprint(rand.Uint64()),
+		hex.EncodeToString(secret[:]), order, picked,
+	)
 }
 
-// Clock compares the clock of the Go library with that of the journal, and
-// shows that neither moves while the workflow computes.
+// Clock compares the clock of the Go library with the clock of the journal, and shows that neither moves while the
+// workflow computes.
 var Clock = cruster.NewWorkflow("Clock", func(ctx cruster.Context, _ cruster.None) (map[string]bool, error) {
 	start := cruster.Now(ctx)
 	n := 0
@@ -72,7 +74,7 @@ var Clock = cruster.NewWorkflow("Clock", func(ctx cruster.Context, _ cruster.Non
 	return out, err
 })
 
-// Identity returns its execution and namespace, and what it can see of the machine.
+// Identity returns its execution and namespace, and its view of the machine.
 var Identity = cruster.NewWorkflow("Identity", func(ctx cruster.Context, _ cruster.None) (map[string]string, error) {
 	_, fileErr := os.ReadFile("/etc/passwd")
 	inside, err := identity.Call(ctx, cruster.None{})

@@ -1,10 +1,9 @@
-// Command conformance is a module of many small workflows, one for each promise of
-// an SDK and for each way to misuse it. The same module exists in each language and
-// must behave the same. The tests of tests/conformance run the workflows on every
-// store, with and without eviction.
+// Command conformance is a module of many small workflows, one for each promise of an SDK and for each way to misuse
+// it. The same module exists in each language and must behave the same. The tests of tests/conformance run the
+// workflows on every store, with and without eviction.
 //
-// Where possible, workflows return what they saw as a value instead of failing, so
-// that the tests are a table of expected results.
+// Where possible, workflows return their observations as a value instead of failing, so that the tests are a table of
+// expected results.
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"
@@ -20,8 +19,8 @@ type Seen struct {
 	Value *any `json:"value,omitempty"`
 }
 
-// seen converts a result to a Seen. It keeps the message of an error only if the
-// application wrote it, because messages of the host may change.
+// seen converts a result to a Seen. It keeps the message of an error only if the application wrote it, because messages
+// of the host may change.
 func seen(value any, err error) Seen {
 	if err == nil {
 		return Seen{Value: &value}

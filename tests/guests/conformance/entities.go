@@ -13,31 +13,45 @@ type TallyState struct {
 	N    int64  `json:"n"`
 }
 
-var tally = cruster.NewStatefulEntity[TallyState]("Tally").OnCreate(func(ctx *cruster.EntityContext, s *TallyState) error {
-	if ctx.ID() == "unborn" {
-		return cruster.Errorf("unborn", "there shall be none")
-	}
-	s.Born = ctx.ID()
-	return nil
-})
+var tally = cruster.NewStatefulEntity[TallyState]("Tally").OnCreate(
+	func(ctx *cruster.EntityContext, s *TallyState) error {
+		if ctx.ID() == "unborn" {
+			return cruster.Errorf("unborn", "there shall be none")
+		}
+		s.Born = ctx.ID()
+		return nil
+	},
+)
 
 // tallyAdd adds, and fails too late if the sum is below zero.
-var tallyAdd = cruster.NewOperation(tally, "add", func(_ *cruster.EntityContext, s *TallyState, n int64) (int64, error) {
-	s.N += n
-	if s.N < 0 {
-		return 0, cruster.Errorf("below_zero", "the sum would be %d", s.N)
-	}
-	return s.N, nil
-})
+var tallyAdd = cruster.NewOperation(
+	tally,
+	"add",
+	func(_ *cruster.EntityContext, s *TallyState, n int64) (int64, error) {
+		s.N += n
+		if s.N < 0 {
+			return 0, cruster.Errorf("below_zero", "the sum would be %d", s.N)
+		}
+		return s.N, nil
+	},
+)
 
-var tallyRead = cruster.NewReadOnly(tally, "read", func(_ *cruster.ReadContext, s TallyState, _ cruster.None) (TallyState, error) {
-	return s, nil
-})
+var tallyRead = cruster.NewReadOnly(
+	tally,
+	"read",
+	func(_ *cruster.ReadContext, s TallyState, _ cruster.None) (TallyState, error) {
+		return s, nil
+	},
+)
 
-var tallyDrop = cruster.NewOperation(tally, "drop", func(ctx *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
-	ctx.Destroy()
-	return s.N, nil
-})
+var tallyDrop = cruster.NewOperation(
+	tally,
+	"drop",
+	func(ctx *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
+		ctx.Destroy()
+		return s.N, nil
+	},
+)
 
 // PassRequest names another tally, and how much it gets.
 type PassRequest struct {
@@ -46,27 +60,39 @@ type PassRequest struct {
 }
 
 // tallyPass sends a part to another tally, and fails too late if there is not so much.
-var tallyPass = cruster.NewOperation(tally, "pass", func(ctx *cruster.EntityContext, s *TallyState, r PassRequest) (int64, error) {
-	s.N -= r.N
-	if err := tallyAdd.On(r.To).Send(ctx, r.N); err != nil {
-		return 0, err
-	}
-	if s.N < 0 {
-		return 0, cruster.Errorf("below_zero", "the sum would be %d", s.N)
-	}
-	return s.N, nil
-})
+var tallyPass = cruster.NewOperation(
+	tally,
+	"pass",
+	func(ctx *cruster.EntityContext, s *TallyState, r PassRequest) (int64, error) {
+		s.N -= r.N
+		if err := tallyAdd.On(r.To).Send(ctx, r.N); err != nil {
+			return 0, err
+		}
+		if s.N < 0 {
+			return 0, cruster.Errorf("below_zero", "the sum would be %d", s.N)
+		}
+		return s.N, nil
+	},
+)
 
 // tallyReport starts a workflow that adds a thousand.
-var tallyReport = cruster.NewOperation(tally, "report", func(ctx *cruster.EntityContext, _ *TallyState, _ cruster.None) (bool, error) {
-	return true, TallyReported.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, ctx.ID())
-})
+var tallyReport = cruster.NewOperation(
+	tally,
+	"report",
+	func(ctx *cruster.EntityContext, _ *TallyState, _ cruster.None) (bool, error) {
+		return true, TallyReported.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, ctx.ID())
+	},
+)
 
 // tallyPanic crashes, with a change that no other operation may see.
-var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
-	s.N = -1
-	panic("on purpose")
-})
+var tallyPanic = cruster.NewOperation(
+	tally,
+	"panic",
+	func(_ *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
+		s.N = -1
+		panic("on purpose")
+	},
+)
 
 // Spin never ends if it is asked not to.
 var _ = cruster.NewOperation(tally, "spin", func(_ *cruster.EntityContext, s *TallyState, endless bool) (int64, error) {
@@ -124,7 +150,7 @@ var TallySends = cruster.NewWorkflow("TallySends", func(ctx cruster.Context, id 
 	return tallyRead.On(id).Call(ctx, cruster.None{})
 })
 
-// TallyPasses has a tally pass parts to another one. What is refused has sent nothing.
+// TallyPasses has a tally pass parts to another one. A refused call has sent nothing.
 var TallyPasses = cruster.NewWorkflow("TallyPasses", func(ctx cruster.Context, id string) ([]Seen, error) {
 	other := id + "-other"
 	all := []Seen{seen(tallyAdd.On(id).Call(ctx, 10))}
@@ -157,7 +183,7 @@ func awaitTally(ctx cruster.Context, id string, sum int64) (TallyState, error) {
 	}
 }
 
-// TallyReported is what a tally starts.
+// TallyReported is the workflow that a tally starts.
 var TallyReported = cruster.NewWorkflow("TallyReported", func(ctx cruster.Context, id string) (int64, error) {
 	return tallyAdd.On(id).Call(ctx, 1000)
 })

@@ -9,10 +9,11 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// failure makes an error of the given kind. The modules in other languages make it
-// with the same message.
+// failure makes an error of the given kind. The modules in other languages make it with the same message.
 func failure(how string) error {
-	declined := cruster.WithDetails(cruster.Errorf("card_declined", "the card was declined: %s", how), map[string]int{"cents": 150})
+	declined := cruster.WithDetails(cruster.Errorf(
+		"card_declined", "the card was declined: %s", how,
+	), map[string]int{"cents": 150})
 	switch how {
 	case "plain":
 		return errors.New("plainly wrong")
@@ -58,7 +59,7 @@ func seenDetails(value any, err error) SeenDetails {
 	return SeenDetails{Seen: seen(value, err), Details: details}
 }
 
-// Decline calls an activity that fails, and returns what it saw of the failure.
+// Decline calls an activity that fails, and returns its view of the failure.
 var Decline = cruster.NewWorkflow("Decline", func(ctx cruster.Context, how string) (SeenDetails, error) {
 	return seenDetails(decline.Call(ctx, how)), nil
 })
@@ -110,8 +111,7 @@ func rethrown(ctx cruster.Context, from string) error {
 	return err
 }
 
-// FollowFailed starts a child that fails, waits for it, and looks at it after
-// its end.
+// FollowFailed starts a child that fails, waits for it, and looks at it after its end.
 var FollowFailed = cruster.NewWorkflow("FollowFailed", func(ctx cruster.Context, how string) ([]any, error) {
 	client := Fail.Client().WithKey("followed " + how)
 	id, err := client.Start(ctx, how)

@@ -69,23 +69,26 @@ var GiveUp = cruster.NewWorkflow("GiveUp", func(ctx cruster.Context, _ cruster.N
 
 // GiveUpInterrupted is interrupted while it waits for a child, and waits behind a shield until
 // that has cleaned up.
-var GiveUpInterrupted = cruster.NewWorkflow("GiveUpInterrupted", func(ctx cruster.Context, _ cruster.None) ([]any, error) {
-	call := Tended.Client().Go(ctx, tended(ctx, "stopped"))
-	if _, err := begun["stopped"].Await(ctx); err != nil {
-		return nil, err
-	}
-	_, err := call.Await(ctx)
-	if !errors.Is(err, cruster.ErrInterrupted) {
-		return nil, cruster.Errorf("unexpected", "not interrupted: %v", err)
-	}
-	shielded := cruster.Shield(ctx)
-	why, err := cleaned.Await(shielded)
-	if err != nil {
-		return nil, err
-	}
-	ended := seen(Tended.Client().Execute(shielded, tended(ctx, "stopped")))
-	return []any{strings.HasSuffix(why, "does not wait for it any more: enough"), ended}, nil
-}).Accepts(cleaned, begun["stopped"])
+var GiveUpInterrupted = cruster.NewWorkflow(
+	"GiveUpInterrupted",
+	func(ctx cruster.Context, _ cruster.None) ([]any, error) {
+		call := Tended.Client().Go(ctx, tended(ctx, "stopped"))
+		if _, err := begun["stopped"].Await(ctx); err != nil {
+			return nil, err
+		}
+		_, err := call.Await(ctx)
+		if !errors.Is(err, cruster.ErrInterrupted) {
+			return nil, cruster.Errorf("unexpected", "not interrupted: %v", err)
+		}
+		shielded := cruster.Shield(ctx)
+		why, err := cleaned.Await(shielded)
+		if err != nil {
+			return nil, err
+		}
+		ended := seen(Tended.Client().Execute(shielded, tended(ctx, "stopped")))
+		return []any{strings.HasSuffix(why, "does not wait for it any more: enough"), ended}, nil
+	},
+).Accepts(cleaned, begun["stopped"])
 
 // GiveUpAtItsEnd ends while a child is running.
 var GiveUpAtItsEnd = cruster.NewWorkflow("GiveUpAtItsEnd", func(ctx cruster.Context, end string) (string, error) {

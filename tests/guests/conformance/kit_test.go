@@ -18,8 +18,8 @@ import (
 // outsideURL stands for the HTTP server of the table.
 const outsideURL = "http://outside.test"
 
-// TestKit runs the table of tests/conformance on the test kit of the Go SDK: what
-// the kit says is what a host does. table/kits.json lists what a kit cannot run.
+// TestKit runs the table of tests/conformance on the test kit of the Go SDK: the kit behaves as a host does.
+// table/kits.json lists the cases that a kit cannot run.
 func TestKit(t *testing.T) {
 	t.Parallel()
 	for _, c := range table.ForKit("go") {
@@ -70,15 +70,18 @@ func (c *kitCase) run(t *testing.T) {
 	}
 }
 
-// options are the surroundings of a case: what a host has, and what its client
-// does.
+// options are the surroundings of a case: the resources of a host, and the steps of its client.
 func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Option {
 	opts := []crustertest.Option{
-		crustertest.Deployment("conformance"), crustertest.Namespace("default"), crustertest.ExecutionID(places.Execution),
+		crustertest.Deployment("conformance"),
+		crustertest.Namespace("default"),
+		crustertest.ExecutionID(places.Execution),
 		crustertest.Record(&c.history),
 		crustertest.SQLite(sqltest.Open(t)),
 		crustertest.HandleHTTP(serveOutside),
-		crustertest.Config("greeting", "hello"), crustertest.Config("empty", ""), crustertest.Config("outside", outsideURL),
+		crustertest.Config("greeting", "hello"),
+		crustertest.Config("empty", ""),
+		crustertest.Config("outside", outsideURL),
 		// It would block the process of the test.
 		crustertest.Stub(block, func(ctx *cruster.ActivityContext, _ bool) (int, error) { return ctx.Attempt(), nil }),
 		crustertest.TakesFunc(block, func(ctx *cruster.ActivityContext, once bool) time.Duration {
@@ -87,7 +90,9 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 			}
 			return 0
 		}),
-		crustertest.TakesFunc(pass, func(_ *cruster.ActivityContext, gate string) time.Duration { return c.opens(gate) }),
+		crustertest.TakesFunc(pass, func(_ *cruster.ActivityContext, gate string) time.Duration {
+			return c.opens(gate)
+		}),
 	}
 	for i, s := range c.Steps {
 		at := c.times()[i]
@@ -105,7 +110,10 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 		case s.Update != "":
 			opts = append(opts, c.update(t, at, &s, places))
 		case s.Published != nil:
-			opts = append(opts, crustertest.PublishedAfter(at, func(p *crustertest.Published) { requirePublished(t, s.Published, p) }))
+			opts = append(
+				opts,
+				crustertest.PublishedAfter(at, func(p *crustertest.Published) { requirePublished(t, s.Published, p) }),
+			)
 		case s.Interrupt != "":
 			opts = append(opts, crustertest.InterruptAfter(at, s.Interrupt))
 		}
@@ -115,21 +123,31 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 
 // ask asks the workflow a question, and checks the answer.
 func (c *kitCase) ask(t *testing.T, at time.Duration, s *table.Step, places table.Places) crustertest.Option {
-	return crustertest.QueryAfter(at, cruster.NewQuery[any, any](s.Query), inputOf(s, places), func(answer any, err error) {
-		checkAnswer(t, s, places, answer, err)
-	})
+	return crustertest.QueryAfter(
+		at,
+		cruster.NewQuery[any, any](s.Query),
+		inputOf(s, places),
+		func(answer any, err error) {
+			checkAnswer(t, s, places, answer, err)
+		},
+	)
 }
 
 // update sends the workflow an update, and checks the answer.
 func (c *kitCase) update(t *testing.T, at time.Duration, s *table.Step, places table.Places) crustertest.Option {
 	c.unanswered++
-	return crustertest.UpdateAfter(at, cruster.NewUpdate[any, any](s.Update), inputOf(s, places), func(answer any, err error) {
-		c.unanswered--
-		checkAnswer(t, s, places, answer, err)
-	})
+	return crustertest.UpdateAfter(
+		at,
+		cruster.NewUpdate[any, any](s.Update),
+		inputOf(s, places),
+		func(answer any, err error) {
+			c.unanswered--
+			checkAnswer(t, s, places, answer, err)
+		},
+	)
 }
 
-// inputOf is what a step brings; one that was left out is nothing.
+// inputOf is the input of a step; nothing if it was left out.
 func inputOf(s *table.Step, places table.Places) any {
 	if s.Value.IsZero() {
 		return map[string]any{}
@@ -161,12 +179,14 @@ func requirePublished(t *testing.T, want *table.Published, got *crustertest.Publ
 		require.Nil(t, got.Progress)
 		return
 	}
-	require.Equal(t, &abi.Progress{Done: want.Progress.Done, Note: want.Progress.Note, Total: want.Progress.Total}, got.Progress)
+	require.Equal(
+		t, &abi.Progress{Done: want.Progress.Done, Note: want.Progress.Note, Total: want.Progress.Total}, got.Progress,
+	)
 }
 
-// times are when the client takes its steps, in virtual time since the start. One
-// that waits for something, or comes after one that waits for an answer, comes a second
-// later: the workflows of the table get there in milliseconds, and wait there for an hour.
+// times are when the client takes its steps, in virtual time since the start. A step that waits for something, or comes
+// after a wait for an answer, comes a second later: the workflows of the table get there in milliseconds, and wait
+// there for an hour.
 func (c *kitCase) times() []time.Duration {
 	var all []time.Duration
 	at := time.Duration(0)
@@ -190,11 +210,13 @@ func serveOutside(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
 	if strings.HasSuffix(r.URL, "/missing") || !keyed {
 		return cruster.HTTPResponse{Status: 404, Body: []byte("not here\n")}, nil
 	}
-	return cruster.HTTPResponse{Status: 200, Headers: []cruster.Header{{Name: "X-Answer", Value: r.Method}}, Body: []byte("pong")}, nil
+	return cruster.HTTPResponse{
+		Status: 200, Headers: []cruster.Header{{Name: "X-Answer", Value: r.Method}}, Body: []byte("pong"),
+	}, nil
 }
 
-// checkEnd compares the outcome with the expected one. Where a host pauses the
-// execution, for its operator to look at, a kit fails at once.
+// checkEnd compares the outcome with the expected one. Where a host pauses the execution, for its operator to look at,
+// a kit fails at once.
 func (c *kitCase) checkEnd(t *testing.T, places table.Places) {
 	t.Helper()
 	out := c.history.Outcome
@@ -224,7 +246,7 @@ func (c *kitCase) checkEnd(t *testing.T, places table.Places) {
 	}
 }
 
-// checkStep checks what a step of the client waited for.
+// checkStep checks the object of a wait of the client.
 func (c *kitCase) checkStep(t *testing.T, s *table.Step, at time.Duration) {
 	t.Helper()
 	pending, kinds, delivered := waitsBefore(c.runAt(at))
@@ -267,8 +289,8 @@ func (c *kitCase) runAt(at time.Duration) (*crustertest.History, time.Duration) 
 	return &runs[i], when.Sub(runs[i].Start)
 }
 
-// waitsBefore lists the ops that the workflow waited for right before a time since
-// its start, with their kinds, and counts what had been delivered.
+// waitsBefore lists the ops that the workflow waited for right before a time since its start, with their kinds, and
+// counts the deliveries before.
 func waitsBefore(h *crustertest.History, at time.Duration) (pending, kinds []string, delivered int) {
 	var ops []uint32
 	issued := map[uint32]crustertest.Event{}

@@ -8,7 +8,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Misuse takes one step and then does what a workflow must not do.
+// Misuse takes one step and then does something that a workflow must not do.
 var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string) (string, error) {
 	if _, err := square.Call(ctx, 2); err != nil {
 		return "", err
@@ -19,7 +19,9 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 	case "panic":
 		panic("the workflow panicked as it was told")
 	case "panic in a coroutine":
-		_, err := cruster.Go(ctx, func(cruster.Context) error { panic("the coroutine panicked as it was told") }).Await(ctx)
+		_, err := cruster.Go(ctx, func(cruster.Context) error { panic("the coroutine panicked as it was told") }).Await(
+			ctx,
+		)
 		return "", err
 	case "exit":
 		os.Exit(4)
@@ -67,8 +69,7 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 	return "survived", nil
 })
 
-// Channels shows that goroutines and channels work as long as the goroutines make
-// no durable calls.
+// Channels shows that goroutines and channels work as long as the goroutines make no durable calls.
 var Channels = cruster.NewWorkflow("Channels", func(ctx cruster.Context, n int) (int, error) {
 	numbers, sums := make(chan int), make(chan int)
 	go func() {

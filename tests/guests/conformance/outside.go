@@ -22,8 +22,8 @@ CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISI
 // CountRequest names a counter in SQL, and what to do after adding to it.
 type CountRequest struct {
 	Name string `json:"name"`
-	// Then is what the activity does after its statement: nothing, "fail",
-	// "fail once", "panic once", "handle an error", "commit", "http", "roll back", "begin again".
+	// Then is the act of the activity after its statement: nothing, "fail", "fail once", "panic once", "handle an
+	// error", "commit", "http", "roll back", "begin again".
 	Then string `json:"then,omitempty"`
 }
 
@@ -53,7 +53,12 @@ var CountMany = cruster.NewWorkflow("CountMany", func(ctx cruster.Context, r str
 ) (int64, error) {
 	var all []cruster.Future[int64]
 	for range r.N {
-		all = append(all, count.With(cruster.Retries(50), cruster.ConstantBackoff(time.Millisecond)).Go(ctx, CountRequest{Name: r.Name}))
+		all = append(
+			all,
+			count.With(cruster.Retries(50), cruster.ConstantBackoff(time.Millisecond)).Go(ctx, CountRequest{
+				Name: r.Name,
+			}),
+		)
 	}
 	if _, err := cruster.All(ctx, all...); err != nil {
 		return 0, err
@@ -128,19 +133,23 @@ var kinds = cruster.NewActivity("kinds", func(ctx *cruster.ActivityContext, k Ki
 	if _, err := ctx.Tx().Exec(`DELETE FROM kinds`); err != nil {
 		return nil, err
 	}
-	n, err := ctx.Tx().Exec(`INSERT INTO kinds (name, b, i, f, s, y, t, n) VALUES ('row', $1, $2, $3, $4, $5, $6, $7)`, k.B, k.I, k.F, k.S, k.Y, k.T, nil)
+	n, err := ctx.Tx().Exec(
+		`INSERT INTO kinds (name, b, i, f, s, y, t, n) VALUES ('row', $1, $2, $3, $4, $5, $6, $7)`, k.B, k.I, k.F, k.S,
+		k.Y, k.T, nil,
+	)
 	if err != nil || n != 1 {
 		return nil, err
 	}
-	rows, err := cruster.Query[Kinds](ctx.Tx(), `SELECT b, i, f, s, y, t, n FROM kinds WHERE name = $1 AND n IS NULL`, "row")
+	rows, err := cruster.Query[Kinds](
+		ctx.Tx(), `SELECT b, i, f, s, y, t, n FROM kinds WHERE name = $1 AND n IS NULL`, "row",
+	)
 	for i := range rows {
 		rows[i].T = rows[i].T.UTC()
 	}
 	return rows, err
 })
 
-// SQLWrong tries statements that the database refuses; each is handled in the
-// activity.
+// SQLWrong tries statements that the database refuses; each is handled in the activity.
 var SQLWrong = cruster.NewWorkflow("SQLWrong", func(ctx cruster.Context, statements []string) ([]string, error) {
 	var out []string
 	for _, s := range statements {
@@ -164,7 +173,12 @@ var Fetch = cruster.NewWorkflow("Fetch", func(ctx cruster.Context, url string) (
 })
 
 var fetch = cruster.NewActivity("fetch", func(ctx *cruster.ActivityContext, url string) (string, error) {
-	res, err := ctx.HTTP().Do(cruster.HTTPRequest{Method: "POST", URL: url, Body: []byte("ping"), Headers: []cruster.Header{{Name: "X-Key", Value: ctx.IdempotencyKey()}}})
+	res, err := ctx.HTTP().Do(cruster.HTTPRequest{
+		Method:  "POST",
+		URL:     url,
+		Body:    []byte("ping"),
+		Headers: []cruster.Header{{Name: "X-Key", Value: ctx.IdempotencyKey()}},
+	})
 	if err != nil {
 		return "", cruster.NonRetryable(err)
 	}
@@ -182,7 +196,9 @@ var FetchAll = cruster.NewWorkflow("FetchAll", func(ctx cruster.Context, urls []
 var fetchAll = cruster.NewActivity("fetchAll", func(ctx *cruster.ActivityContext, urls []string) ([]string, error) {
 	var requests []cruster.HTTPRequest
 	for _, url := range urls {
-		requests = append(requests, cruster.HTTPRequest{Method: "PUT", URL: url, Headers: []cruster.Header{{Name: "X-Key", Value: ctx.IdempotencyKey()}}})
+		requests = append(requests, cruster.HTTPRequest{
+			Method: "PUT", URL: url, Headers: []cruster.Header{{Name: "X-Key", Value: ctx.IdempotencyKey()}},
+		})
 	}
 	results, err := ctx.HTTP().DoAll(requests...)
 	if err != nil {

@@ -43,8 +43,8 @@ var First = cruster.NewWorkflow("First", func(ctx cruster.Context, _ cruster.Non
 	return []int{i, n}, err
 }).Accepts(never)
 
-// Race waits for an activity and for a timer; the request says which of them wins.
-// It then waits for a signal, so that a test can see what it still waits for.
+// Race waits for an activity and for a timer; the request says which of them wins. It then waits for a signal, so that
+// a test can see its other waits.
 var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) ([]string, error) {
 	var log []string
 	var loser cruster.Future[int]
@@ -70,8 +70,7 @@ var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) 
 	return append(log, signal), err
 }).Accepts(gate)
 
-// Select takes the first of several cases, in the order of the list if several are
-// ready.
+// Select takes the first of several cases, in the order of the list if several are ready.
 var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var log []string
 	one, two := square.Go(ctx, 1), square.Go(ctx, 2)
@@ -79,11 +78,15 @@ var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.N
 		return nil, err
 	}
 	note := func(what string) func(int, error) { return func(int, error) { log = append(log, what) } }
-	err := cruster.Select(ctx, cruster.On(never.Future(ctx), note("never")), cruster.On(two, note("two")), cruster.On(one, note("one")))
+	err := cruster.Select(
+		ctx, cruster.On(never.Future(ctx), note("never")), cruster.On(two, note("two")), cruster.On(one, note("one")),
+	)
 	if err != nil {
 		return nil, err
 	}
-	err = cruster.Select(ctx, cruster.On(never.Future(ctx), note("never")), cruster.After(0, func() { log = append(log, "after") }))
+	err = cruster.Select(
+		ctx, cruster.On(never.Future(ctx), note("never")), cruster.After(0, func() { log = append(log, "after") }),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +114,7 @@ func nest(ctx cruster.Context, depth int) (int, error) {
 	return both[0] + both[1], nil
 }
 
-// Crowd runs n coroutines one after the other, and tells whether they ran in the
-// order in which they were started.
+// Crowd runs n coroutines one after the other, and tells whether they ran in the order in which they were started.
 var Crowd = cruster.NewWorkflow("Crowd", func(ctx cruster.Context, n int) (map[string]int, error) {
 	order := make([]int, 0, n)
 	var all []cruster.Future[cruster.None]
@@ -144,8 +146,7 @@ var Shared = cruster.NewWorkflow("Shared", func(ctx cruster.Context, _ cruster.N
 	return cruster.All(ctx, cruster.Async(ctx, wait), cruster.Async(ctx, wait), f)
 })
 
-// Sleeps sleeps for each of the durations, in nanoseconds, and tells whether
-// the clock advanced by as much.
+// Sleeps sleeps for each of the durations, in nanoseconds, and tells whether the clock advanced by as much.
 var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations []int64) ([]bool, error) {
 	var out []bool
 	for _, d := range durations {
@@ -159,8 +160,8 @@ var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations [
 	return out, cruster.SleepUntil(ctx, cruster.Now(ctx).Add(-time.Hour))
 })
 
-// Due sleeps for each of the durations, in nanoseconds, at the same time, and returns
-// the order in which the sleeps ended.
+// Due sleeps for each of the durations, in nanoseconds, at the same time, and returns the order in which the sleeps
+// ended.
 var Due = cruster.NewWorkflow("Due", func(ctx cruster.Context, durations []int64) ([]int, error) {
 	order := []int{}
 	var all []cruster.Future[cruster.None]
@@ -175,8 +176,7 @@ var Due = cruster.NewWorkflow("Due", func(ctx cruster.Context, durations []int64
 	return order, err
 })
 
-// Groups squares groups of numbers, all groups and all numbers of a group at
-// the same time.
+// Groups squares groups of numbers, all groups and all numbers of a group at the same time.
 var Groups = cruster.NewWorkflow("Groups", func(ctx cruster.Context, groups [][]int) (Seen, error) {
 	var all []cruster.Future[[]int]
 	for _, group := range groups {
@@ -207,17 +207,17 @@ type OrderRequest struct {
 	By string `json:"by"`
 }
 
-// OrderResult is the order in which the steps ended, and their results in the order
-// in which they began.
+// OrderResult is the order in which the steps ended, and their results in the order in which they began.
 type OrderResult struct {
 	Order  []string `json:"order"`
 	Values []string `json:"values"`
 }
 
-var left, middle, right = cruster.NewDeferred[string]("left"), cruster.NewDeferred[string]("middle"), cruster.NewDeferred[string]("right")
+var left, middle, right = cruster.NewDeferred[string]("left"), cruster.NewDeferred[string](
+	"middle",
+), cruster.NewDeferred[string]("right")
 
-// Order takes three steps at the same time. The test decides in which order they
-// end.
+// Order takes three steps at the same time. The test decides in which order they end.
 var Order = cruster.NewWorkflow("Order", func(ctx cruster.Context, r OrderRequest) (OrderResult, error) {
 	out := OrderResult{}
 	var all []cruster.Future[string]
@@ -250,15 +250,18 @@ var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, gate s
 	return "through " + gate, res.Err()
 })
 
-// Instant begins things in one turn, and returns the order in which they end: those that are ready
-// as they begin, and those that a host has to do.
+// Instant begins things in one turn, and returns the order in which they end: things that are ready
+// as they begin, and others that a host has to do.
 var Instant = cruster.NewWorkflow("Instant", func(ctx cruster.Context, kinds []string) ([]string, error) {
 	if _, err := instant.Resolve(ctx, "there"); err != nil {
 		return nil, err
 	}
 	begin := map[string]func(ctx cruster.Context) error{
 		"activity": func(ctx cruster.Context) error { _, err := square.Call(ctx, 2); return err },
-		"call":     func(ctx cruster.Context) error { _, err := First.Client().Execute(ctx, cruster.None{}); return err },
+		"call": func(ctx cruster.Context) error {
+			_, err := First.Client().Execute(ctx, cruster.None{})
+			return err
+		},
 		"deferred": func(ctx cruster.Context) error { _, err := instant.Await(ctx); return err },
 		"poll": func(ctx cruster.Context) error {
 			_, err := First.Client().Poll(ctx, cruster.ExecutionID(ctx))

@@ -19,7 +19,7 @@ var (
 )
 
 // Publishes publishes everything, changes some of it behind the gate, and takes some away at its
-// end. It returns what it has last set.
+// end. It returns the value that it has last set.
 var Publishes = cruster.NewWorkflow("Publishes", func(ctx cruster.Context, customer string) ([]any, error) {
 	before, ok := stageState.Get(ctx)
 	err := errors.Join(
@@ -41,13 +41,16 @@ var Publishes = cruster.NewWorkflow("Publishes", func(ctx cruster.Context, custo
 	return []any{before, ok, after, cleared}, err
 }).Accepts(gate).Publishes(stageState, partsState, amountAttr, customerAttr, sinceAttr, vipAttr)
 
-// PublishesAndFails leaves behind what it has published.
-var PublishesAndFails = cruster.NewWorkflow("PublishesAndFails", func(ctx cruster.Context, _ cruster.None) (int, error) {
-	if err := stageState.Set(ctx, "failed"); err != nil {
-		return 0, err
-	}
-	return 0, cruster.Errorf("failed", "it failed as it was told")
-}).Publishes(stageState)
+// PublishesAndFails leaves its published values behind.
+var PublishesAndFails = cruster.NewWorkflow(
+	"PublishesAndFails",
+	func(ctx cruster.Context, _ cruster.None) (int, error) {
+		if err := stageState.Set(ctx, "failed"); err != nil {
+			return 0, err
+		}
+		return 0, cruster.Errorf("failed", "it failed as it was told")
+	},
+).Publishes(stageState)
 
 // PublishesWrong is told what cannot be published, and publishes none of it; or it fails with the
 // first of that.

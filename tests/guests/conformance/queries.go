@@ -36,7 +36,7 @@ var Nap = cruster.NewWorkflow("Nap", func(ctx cruster.Context, _ cruster.None) (
 	return naps, nil
 }).Answers(farQuery)
 
-// Track receives words as Collect does, and answers what it has.
+// Track receives words as Collect does, and answers with them.
 var Track = cruster.NewWorkflow("Track", func(ctx cruster.Context, r CollectRequest) ([]string, error) {
 	if r.Late {
 		if _, err := gate.Await(ctx); err != nil {

@@ -7,8 +7,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Sections passes a part from one tally to another under a lock, and tries in the section what
-// is not allowed there.
+// Sections passes a part from one tally to another under a lock, and tries in the section what is not allowed there.
 var Sections = cruster.NewWorkflow("Sections", func(ctx cruster.Context, id string) ([]Seen, error) {
 	from, to, other := id+"-from", id+"-to", id+"-other"
 	all := []Seen{seen(tallyAdd.On(from).Call(ctx, 100))}
@@ -43,8 +42,7 @@ func locks(ctx cruster.Context, first cruster.EntityID, others ...cruster.Entity
 	return told(section.Unlock(ctx))
 }
 
-// SectionsRefused asks for sections that there cannot be. None of them leaves the workflow in
-// one.
+// SectionsRefused asks for sections that there cannot be. None of them leaves the workflow in one.
 var SectionsRefused = cruster.NewWorkflow("SectionsRefused", func(ctx cruster.Context, id string) ([]Seen, error) {
 	return []Seen{
 		locks(ctx, tally.ID(id), tally.ID(id)),
@@ -56,7 +54,7 @@ var SectionsRefused = cruster.NewWorkflow("SectionsRefused", func(ctx cruster.Co
 	}, nil
 })
 
-// SectionEnds has other executions end in a section, each in its way, and locks what they had.
+// SectionEnds has other executions end in a section, each in its way, and locks the same.
 var SectionEnds = cruster.NewWorkflow("SectionEnds", func(ctx cruster.Context, id string) ([]Seen, error) {
 	var all []Seen
 	for _, end := range []string{"value", "error", "continue"} {
@@ -91,8 +89,8 @@ var SectionLeft = cruster.NewWorkflow("SectionLeft", func(ctx cruster.Context, r
 	return sum, nil
 })
 
-// SectionShared sees no change of others in its section: neither of one that locks too, nor of
-// one that only calls. Both go on when it is over.
+// SectionShared sees no change of others in its section: neither of an execution that locks too,
+// nor of a mere caller. Both go on after it.
 var SectionShared = cruster.NewWorkflow("SectionShared", func(ctx cruster.Context, id string) ([]Seen, error) {
 	section, err := cruster.Lock(ctx, tally.ID(id))
 	if err != nil {
@@ -135,19 +133,22 @@ var SectionAdds = cruster.NewWorkflow("SectionAdds", func(ctx cruster.Context, i
 })
 
 // SectionInterrupted is asked to stop in its section, and cleans up there.
-var SectionInterrupted = cruster.NewWorkflow("SectionInterrupted", func(ctx cruster.Context, id string) ([]Seen, error) {
-	section, err := cruster.Lock(ctx, tally.ID(id))
-	if err != nil {
-		return nil, err
-	}
-	all := []Seen{seen(tallyAdd.On(id).Call(ctx, 1))}
-	if _, err := gate.Await(ctx); !errors.Is(err, cruster.ErrInterrupted) {
-		return nil, cruster.Errorf("unexpected", "not interrupted: %v", err)
-	}
-	shielded := cruster.Shield(ctx)
-	return append(all,
-		seen(tallyAdd.On(id).Call(shielded, -1)),
-		told(section.Unlock(ctx)),
-		locks(shielded, tally.ID(id+"-other")),
-	), nil
-}).Accepts(gate)
+var SectionInterrupted = cruster.NewWorkflow(
+	"SectionInterrupted",
+	func(ctx cruster.Context, id string) ([]Seen, error) {
+		section, err := cruster.Lock(ctx, tally.ID(id))
+		if err != nil {
+			return nil, err
+		}
+		all := []Seen{seen(tallyAdd.On(id).Call(ctx, 1))}
+		if _, err := gate.Await(ctx); !errors.Is(err, cruster.ErrInterrupted) {
+			return nil, cruster.Errorf("unexpected", "not interrupted: %v", err)
+		}
+		shielded := cruster.Shield(ctx)
+		return append(all,
+			seen(tallyAdd.On(id).Call(shielded, -1)),
+			told(section.Unlock(ctx)),
+			locks(shielded, tally.ID(id+"-other")),
+		), nil
+	},
+).Accepts(gate)

@@ -59,7 +59,9 @@ var CollectApart = cruster.NewWorkflow("CollectApart", func(ctx cruster.Context,
 // Impatient gives up on a word, and receives it all the same when it asks again.
 var Impatient = cruster.NewWorkflow("Impatient", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var all []string
-	if _, err := cruster.WithTimeout(ctx, time.Millisecond, wordSignal.Future(ctx)); !errors.Is(err, cruster.ErrTimeout) {
+	if _, err := cruster.WithTimeout(
+		ctx, time.Millisecond, wordSignal.Future(ctx),
+	); !errors.Is(err, cruster.ErrTimeout) {
 		return nil, cruster.Errorf("unexpected", "no timeout: %v", err)
 	}
 	if _, err := gate.Await(ctx); err != nil {
@@ -76,12 +78,15 @@ var Impatient = cruster.NewWorkflow("Impatient", func(ctx cruster.Context, _ cru
 }).Accepts(gate, wordSignal)
 
 // InterruptedReceive waits for a word until it is interrupted, and then for the last one.
-var InterruptedReceive = cruster.NewWorkflow("InterruptedReceive", func(ctx cruster.Context, _ cruster.None) (string, error) {
-	if _, err := wordSignal.Receive(ctx); !errors.Is(err, cruster.ErrInterrupted) {
-		return "", cruster.Errorf("unexpected", "not interrupted: %v", err)
-	}
-	return wordSignal.Receive(cruster.Shield(ctx))
-}).Accepts(wordSignal)
+var InterruptedReceive = cruster.NewWorkflow(
+	"InterruptedReceive",
+	func(ctx cruster.Context, _ cruster.None) (string, error) {
+		if _, err := wordSignal.Receive(ctx); !errors.Is(err, cruster.ErrInterrupted) {
+			return "", cruster.Errorf("unexpected", "not interrupted: %v", err)
+		}
+		return wordSignal.Receive(cruster.Shield(ctx))
+	},
+).Accepts(wordSignal)
 
 // Tell sends words to another execution.
 var Tell = cruster.NewWorkflow("Tell", func(ctx cruster.Context, execution string) ([]Seen, error) {
@@ -89,7 +94,9 @@ var Tell = cruster.NewWorkflow("Tell", func(ctx cruster.Context, execution strin
 	for _, text := range []string{"one", "two"} {
 		all = append(all, told(wordSignal.Send(ctx, execution, text)))
 	}
-	return append(all, told(countSignal.Send(ctx, execution, 3)), told(wordSignal.Send(ctx, "conformance/Collect/missing", "x"))), nil
+	return append(
+		all, told(countSignal.Send(ctx, execution, 3)), told(wordSignal.Send(ctx, "conformance/Collect/missing", "x")),
+	), nil
 })
 
 // TellItself sends itself a word.

@@ -23,7 +23,9 @@ var Sequence = cruster.NewWorkflow("Sequence", func(ctx cruster.Context, n int) 
 
 var steps = cruster.NewGroup("Steps", cruster.Retries(2), cruster.ConstantBackoff(time.Millisecond))
 
-var add = cruster.NewGroupActivity(steps, "add", func(_ *cruster.ActivityContext, n []int) (int, error) { return n[0] + n[1], nil })
+var add = cruster.NewGroupActivity(steps, "add", func(_ *cruster.ActivityContext, n []int) (int, error) {
+	return n[0] + n[1], nil
+})
 
 // RetryRequest describes an activity that fails and how it is retried.
 type RetryRequest struct {
@@ -36,8 +38,7 @@ type RetryRequest struct {
 	Final bool `json:"final,omitempty"`
 }
 
-// Retry calls an activity that fails some times; its result is the number of the
-// attempt that succeeded.
+// Retry calls an activity that fails some times; its result is the number of the attempt that succeeded.
 var Retry = cruster.NewWorkflow("Retry", func(ctx cruster.Context, r RetryRequest) (Seen, error) {
 	backoff := cruster.ExponentialBackoff(time.Millisecond)
 	if r.Backoff == "constant" {
@@ -63,8 +64,7 @@ var flaky = cruster.NewActivity("flaky", func(ctx *cruster.ActivityContext, r Re
 	return 0, err
 })
 
-// Idempotent tells whether the attempts of one step share an idempotency key,
-// and whether two steps do not.
+// Idempotent tells whether the attempts of one step share an idempotency key, and whether two steps do not.
 var Idempotent = cruster.NewWorkflow("Idempotent", func(ctx cruster.Context, _ cruster.None) (map[string]bool, error) {
 	_, err := tellKey.With(cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond)).Call(ctx, 2)
 	first, _ := cruster.Details[[]string](err)
@@ -104,10 +104,14 @@ var tellKey = cruster.NewActivity("tellKey", func(ctx *cruster.ActivityContext, 
 // Block calls an activity that blocks; with Once only its first attempt does.
 var Block = cruster.NewWorkflow("Block", func(ctx cruster.Context, once bool) (Seen, error) {
 	if once {
-		n, err := block.With(cruster.Timeout(time.Second), cruster.Retries(20), cruster.ConstantBackoff(time.Millisecond)).Call(ctx, true)
+		n, err := block.With(
+			cruster.Timeout(time.Second), cruster.Retries(20), cruster.ConstantBackoff(time.Millisecond),
+		).Call(ctx, true)
 		return seen(n > 1, err), nil
 	}
-	_, err := block.With(cruster.Timeout(30*time.Millisecond), cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond)).Call(ctx, false)
+	_, err := block.With(
+		cruster.Timeout(30*time.Millisecond), cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond),
+	).Call(ctx, false)
 	return seen(nil, err), nil
 })
 
@@ -124,7 +128,9 @@ var Crash = cruster.NewWorkflow("Crash", func(ctx cruster.Context, how string) (
 	if how == "loop" {
 		timeout = 100 * time.Millisecond
 	}
-	n, err := crash.With(cruster.Timeout(timeout), cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond)).Call(ctx, how)
+	n, err := crash.With(cruster.Timeout(timeout), cruster.Retries(1), cruster.ConstantBackoff(time.Millisecond)).Call(
+		ctx, how,
+	)
 	return seen(n, err), nil
 })
 

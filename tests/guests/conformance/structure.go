@@ -8,7 +8,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// headcount counts who is inside at the same time.
+// headcount counts the coroutines that are inside at the same time.
 type headcount struct{ now, most int }
 
 func (c *headcount) enter() { c.now++; c.most = max(c.most, c.now) }
@@ -27,9 +27,8 @@ func outcome(n int, err error) string {
 	return cruster.ErrorType(err)
 }
 
-// Bounded squares numbers, at most two at the same time: all of them, those that are there at
-// a deadline, and those before the first failure. It then waits for a signal, so that a test can
-// see that it waits for nothing else.
+// Bounded squares numbers, at most two at the same time: all of them, the ones there at a deadline, and the ones before
+// the first failure. It then waits for a signal, so that a test can see that it waits for nothing else.
 var Bounded = cruster.NewWorkflow("Bounded", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var log []string
 	var inside headcount
@@ -63,7 +62,7 @@ var Bounded = cruster.NewWorkflow("Bounded", func(ctx cruster.Context, _ cruster
 	return append(log, signal), err
 }).Accepts(gate, never)
 
-// GivenUp cancels two coroutines: one that waits, and one that does something that it does not leave
+// GivenUp cancels two coroutines: the first waits, the second does something that it does not leave
 // half done.
 var GivenUp = cruster.NewWorkflow("GivenUp", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var log []string
@@ -92,7 +91,7 @@ var GivenUp = cruster.NewWorkflow("GivenUp", func(ctx cruster.Context, _ cruster
 	return append(log, signal), err
 }).Accepts(gate)
 
-// Slots has coroutines wait for a semaphore, and send what they have through a channel.
+// Slots has coroutines wait for a semaphore, and send their values through a channel.
 var Slots = cruster.NewWorkflow("Slots", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var log []string
 	var inside headcount

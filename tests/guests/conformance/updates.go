@@ -20,7 +20,7 @@ type SlowRequest struct {
 
 var sleeps = map[string]time.Duration{"a moment": time.Millisecond, "an hour": time.Hour}
 
-// Updated adds what it is asked to until it is told to finish, behind the gate if it is asked to
+// Updated adds numbers on request until it is told to finish, behind the gate if it is asked to
 // wait, and returns the sums in their order.
 var Updated = cruster.NewWorkflow("Updated", func(ctx cruster.Context, late bool) ([]int64, error) {
 	if late {

@@ -38,10 +38,11 @@ var EchoTyped = cruster.NewWorkflow("EchoTyped", func(ctx cruster.Context, v Eve
 	return echoTyped.Call(ctx, v)
 })
 
-var echoTyped = cruster.NewActivity("echoTyped", func(_ *cruster.ActivityContext, v Everything) (Everything, error) { return v, nil })
+var echoTyped = cruster.NewActivity("echoTyped", func(_ *cruster.ActivityContext, v Everything) (Everything, error) {
+	return v, nil
+})
 
-// Bulk sends many bytes through an activity, and returns how many came back
-// unchanged.
+// Bulk sends many bytes through an activity, and returns how many came back unchanged.
 var Bulk = cruster.NewWorkflow("Bulk", func(ctx cruster.Context, size int) (int, error) {
 	sent := bytes.Repeat([]byte("0123456789abcdef"), size/16)
 	got, err := bulk.Call(ctx, sent)
@@ -60,7 +61,7 @@ var Huge = cruster.NewWorkflow("Huge", func(ctx cruster.Context, where string) (
 	case "result":
 		return strings.Repeat("x", above), nil
 	case "just above":
-		// Within the limit of a body, above that of a value.
+		// Within the limit of a body, above the limit of a value.
 		return strings.Repeat("x", 4<<20-1<<10), nil
 	case "activity input":
 		_, err := bulk.Call(ctx, make([]byte, above))

@@ -1,5 +1,5 @@
-// Command entities has accounts with a state, a directory without one that keeps its rows
-// in SQL, and workflows that call them. Tests call it from outside.
+// Command entities has accounts with a state, a directory without a state that keeps its rows in SQL, and workflows
+// that call them. Tests call it from outside.
 package main
 
 import (
@@ -15,49 +15,77 @@ type Account struct {
 var Accounts = cruster.NewStatefulEntity[Account]("Account", cruster.Concurrency(4))
 
 // Deposit adds to an account; a sum below zero is refused.
-var Deposit = cruster.NewOperation(Accounts, "deposit", func(_ *cruster.EntityContext, a *Account, cents int64) (int64, error) {
-	if a.Cents+cents < 0 {
-		return 0, cruster.Errorf("poor", "the account has %d cents", a.Cents)
-	}
-	a.Cents += cents
-	return a.Cents, nil
-})
+var Deposit = cruster.NewOperation(
+	Accounts,
+	"deposit",
+	func(_ *cruster.EntityContext, a *Account, cents int64) (int64, error) {
+		if a.Cents+cents < 0 {
+			return 0, cruster.Errorf("poor", "the account has %d cents", a.Cents)
+		}
+		a.Cents += cents
+		return a.Cents, nil
+	},
+)
 
 // Balance reads an account.
-var Balance = cruster.NewReadOnly(Accounts, "balance", func(_ *cruster.ReadContext, a Account, _ cruster.None) (int64, error) {
-	return a.Cents, nil
-})
+var Balance = cruster.NewReadOnly(
+	Accounts,
+	"balance",
+	func(_ *cruster.ReadContext, a Account, _ cruster.None) (int64, error) {
+		return a.Cents, nil
+	},
+)
 
 // Give sends all of an account to another.
-var Give = cruster.NewOperation(Accounts, "give", func(ctx *cruster.EntityContext, a *Account, to string) (int64, error) {
-	given := a.Cents
-	a.Cents = 0
-	return given, Deposit.On(to).Send(ctx, given)
-})
+var Give = cruster.NewOperation(
+	Accounts,
+	"give",
+	func(ctx *cruster.EntityContext, a *Account, to string) (int64, error) {
+		given := a.Cents
+		a.Cents = 0
+		return given, Deposit.On(to).Send(ctx, given)
+	},
+)
 
 // Report starts a workflow.
-var Report = cruster.NewOperation(Accounts, "report", func(ctx *cruster.EntityContext, a *Account, _ cruster.None) (bool, error) {
-	return true, Reporting.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, a.Cents)
-})
+var Report = cruster.NewOperation(
+	Accounts,
+	"report",
+	func(ctx *cruster.EntityContext, a *Account, _ cruster.None) (bool, error) {
+		return true, Reporting.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, a.Cents)
+	},
+)
 
 // Panic crashes.
-var Panic = cruster.NewOperation(Accounts, "panic", func(_ *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
-	a.Cents = -1
-	panic("on purpose")
-})
+var Panic = cruster.NewOperation(
+	Accounts,
+	"panic",
+	func(_ *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
+		a.Cents = -1
+		panic("on purpose")
+	},
+)
 
 // Spin never ends.
-var Spin = cruster.NewOperation(Accounts, "spin", func(_ *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
-	for {
-		a.Cents++
-	}
-})
+var Spin = cruster.NewOperation(
+	Accounts,
+	"spin",
+	func(_ *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
+		for {
+			a.Cents++
+		}
+	},
+)
 
 // Close ends an account.
-var Close = cruster.NewOperation(Accounts, "close", func(ctx *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
-	ctx.Destroy()
-	return a.Cents, nil
-})
+var Close = cruster.NewOperation(
+	Accounts,
+	"close",
+	func(ctx *cruster.EntityContext, a *Account, _ cruster.None) (int64, error) {
+		ctx.Destroy()
+		return a.Cents, nil
+	},
+)
 
 // Directory is an entity without a state: SQL has it.
 var Directory = cruster.NewEntity("Directory", cruster.Concurrency(4))
@@ -85,7 +113,7 @@ type Transfer struct {
 	Cents int64  `json:"cents"`
 }
 
-// Transferring moves cents, step by step, and returns what the second account has then.
+// Transferring moves cents, step by step, and returns the balance of the second account then.
 var Transferring = cruster.NewWorkflow("Transfer", func(ctx cruster.Context, t Transfer) (int64, error) {
 	if _, err := Deposit.On(t.From).Call(ctx, -t.Cents); err != nil {
 		return 0, err
@@ -96,8 +124,10 @@ var Transferring = cruster.NewWorkflow("Transfer", func(ctx cruster.Context, t T
 	return Balance.On(t.To).Call(ctx, cruster.None{})
 })
 
-// Reporting returns what it is told.
-var Reporting = cruster.NewWorkflow("Reporting", func(_ cruster.Context, cents int64) (int64, error) { return cents, nil })
+// Reporting returns its input.
+var Reporting = cruster.NewWorkflow("Reporting", func(_ cruster.Context, cents int64) (int64, error) {
+	return cents, nil
+})
 
 var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "names", SQL: `
 CREATE TABLE names (

@@ -37,7 +37,9 @@ func read(res *http.Response, err error) (string, error) {
 	return string(body), err
 }
 
-var _ = cruster.NewWorkflow("Fetch", func(ctx cruster.Context, url string) (string, error) { return fetch.Call(ctx, url) })
+var _ = cruster.NewWorkflow("Fetch", func(ctx cruster.Context, url string) (string, error) {
+	return fetch.Call(ctx, url)
+})
 
 // fetchAll fetches each path in a goroutine of its own.
 var fetchAll = cruster.NewActivity("fetchAll", func(ctx *cruster.ActivityContext, urls []string) ([]string, error) {
@@ -58,6 +60,8 @@ var fetchAll = cruster.NewActivity("fetchAll", func(ctx *cruster.ActivityContext
 	return answers, nil
 })
 
-var _ = cruster.NewWorkflow("FetchAll", func(ctx cruster.Context, urls []string) ([]string, error) { return fetchAll.Call(ctx, urls) })
+var _ = cruster.NewWorkflow("FetchAll", func(ctx cruster.Context, urls []string) ([]string, error) {
+	return fetchAll.Call(ctx, urls)
+})
 
 func main() {}

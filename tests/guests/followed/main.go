@@ -1,5 +1,4 @@
-// Command followed is a module whose workflow logs and has its activities log while tests
-// follow it.
+// Command followed is a module whose workflow logs and has its activities log while tests follow it.
 package main
 
 import (
@@ -13,8 +12,7 @@ var say = cruster.NewActivity("say", func(ctx *cruster.ActivityContext, word str
 	return word, nil
 })
 
-// Later says something, waits for the gate, logs, says something else, and continues as
-// often as it was told to.
+// Later says something, waits for the gate, logs, says something else, and continues as often as it was told to.
 var Later = cruster.NewWorkflow("Later", func(ctx cruster.Context, runs int) (string, error) {
 	if _, err := say.Call(ctx, "first"); err != nil {
 		return "", err

@@ -1,5 +1,4 @@
-// Command greedy is the guest of tests in which one tenant wants all of a host: its cores,
-// or its memory.
+// Command greedy is the guest of tests in which one tenant wants all of a host: its cores, or its memory.
 package main
 
 import (

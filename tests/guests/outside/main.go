@@ -1,4 +1,4 @@
-// Command outside is a module whose activity tries what a sandbox does not have.
+// Command outside is a module whose activity tries things that a sandbox does not have.
 package main
 
 import (
@@ -35,7 +35,9 @@ var tries = map[string]func(ctx context.Context) error{
 	"run a program":          func(ctx context.Context) error { return exec.CommandContext(ctx, "true").Run() },
 	"time zone":              func(context.Context) error { _, err := time.LoadLocation("Europe/Berlin"); return err },
 	"an error of a business": func(context.Context) error { return errors.New("the shop is closed") },
-	"an error of a service":  func(context.Context) error { return errors.New("status 502: [Errno 111] Connection refused") },
+	"an error of a service": func(context.Context) error {
+		return errors.New("status 502: [Errno 111] Connection refused")
+	},
 }
 
 var try = cruster.NewActivity("try", func(ctx *cruster.ActivityContext, what string) (string, error) {
@@ -46,7 +48,9 @@ var try = cruster.NewActivity("try", func(ctx *cruster.ActivityContext, what str
 	return "it worked", do(ctx)
 })
 
-var _ = cruster.NewWorkflow("Try", func(ctx cruster.Context, what string) (string, error) { return try.Call(ctx, what) })
+var _ = cruster.NewWorkflow("Try", func(ctx cruster.Context, what string) (string, error) {
+	return try.Call(ctx, what)
+})
 
 // In a workflow.
 var _ = cruster.NewWorkflow("TryHere", func(_ cruster.Context, what string) (string, error) {

@@ -1,5 +1,5 @@
-// Command races is the module for tests of interleavings: its workflows race
-// activities that use SQL, cancel them, and await and settle deferreds late.
+// Command races is the module for tests of interleavings: its workflows race activities that use SQL, cancel them, and
+// await and settle deferreds late.
 package main
 
 import (
@@ -32,7 +32,7 @@ var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, _ string) (stri
 	return "over", cruster.Sleep(ctx, time.Millisecond)
 }, byKey)
 
-// Late awaits a deferred that is not settled, and then one that may already be.
+// Late awaits an open deferred, and then another one, which may be settled already.
 var Late = cruster.NewWorkflow("Late", func(ctx cruster.Context, _ string) (string, error) {
 	if _, err := gate.Await(ctx); err != nil {
 		return "", err

@@ -99,15 +99,41 @@ func httpAll(ptr unsafe.Pointer, n uint32) int32
 func config(ptr unsafe.Pointer, n uint32) int32
 
 var imports = map[string]func(unsafe.Pointer, uint32) int32{
-	abi.OpSleep: sleep, abi.OpActivity: activity, abi.OpDeferred: deferred, abi.OpResolve: resolve,
-	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted, abi.OpPatched: patched,
-	abi.OpReceive: receive, abi.OpSignal: signal, abi.OpEntityCall: entityCall, abi.OpEntitySend: entitySend,
-	abi.OpLock: lock, abi.OpUnlock: unlock, abi.OpUpdate: update, abi.OpAnswer: answer, abi.OpPublish: publish, abi.OpInterrupt: interrupt,
-	abi.ImportTxExec: txExec, abi.ImportTxQuery: txQuery, abi.ImportTxRollback: txRollback, abi.ImportHTTP: http, abi.ImportHTTPAll: httpAll,
-	abi.ImportConfig: config,
+	abi.OpSleep:          sleep,
+	abi.OpActivity:       activity,
+	abi.OpDeferred:       deferred,
+	abi.OpResolve:        resolve,
+	abi.OpCall:           call,
+	abi.OpSend:           send,
+	abi.OpPoll:           poll,
+	abi.OpInterrupted:    interrupted,
+	abi.OpPatched:        patched,
+	abi.OpReceive:        receive,
+	abi.OpSignal:         signal,
+	abi.OpEntityCall:     entityCall,
+	abi.OpEntitySend:     entitySend,
+	abi.OpLock:           lock,
+	abi.OpUnlock:         unlock,
+	abi.OpUpdate:         update,
+	abi.OpAnswer:         answer,
+	abi.OpPublish:        publish,
+	abi.OpInterrupt:      interrupt,
+	abi.ImportTxExec:     txExec,
+	abi.ImportTxQuery:    txQuery,
+	abi.ImportTxRollback: txRollback,
+	abi.ImportHTTP:       http,
+	abi.ImportHTTPAll:    httpAll,
+	abi.ImportConfig:     config,
 }
 
-var immediate = map[string]bool{abi.ImportTxExec: true, abi.ImportTxQuery: true, abi.ImportTxRollback: true, abi.ImportHTTP: true, abi.ImportHTTPAll: true, abi.ImportConfig: true}
+var immediate = map[string]bool{
+	abi.ImportTxExec:     true,
+	abi.ImportTxQuery:    true,
+	abi.ImportTxRollback: true,
+	abi.ImportHTTP:       true,
+	abi.ImportHTTPAll:    true,
+	abi.ImportConfig:     true,
+}
 
 // take fetches the pending input of n bytes.
 func take(n uint32) []byte {

@@ -1,14 +1,13 @@
 //go:build wasip1
 
-// Command raw is a guest without an SDK. Its request is a script that decides
-// everything, even the pointers that it passes. The tests of tests/hostile use it to
-// pass any bytes to any import, from a workflow, an activity or a key function.
+// Command raw is a guest without an SDK. Its request is a script that decides everything, even the pointers that it
+// passes. The tests of tests/hostile use it to pass any bytes to any import, from a workflow, an activity or a key
+// function.
 package main
 
 // Script is the request: what to do, and where.
 type Script struct {
-	// Await parks until every op that the host accepted has been delivered. Ops that
-	// may never end are cancelled first.
+	// Await parks until every op that the host accepted has been delivered. Ops that may never end are cancelled first.
 	Await bool `msgpack:"await"`
 	// Output, if set, is handed over instead of a proper outcome.
 	Output [][]byte `msgpack:"output"`
@@ -34,8 +33,8 @@ type Step struct {
 
 // Result is the result of a step.
 type Result struct {
-	// Code is that of a refusal.
+	// Code is the code of a refusal.
 	Code string `msgpack:"code"`
-	// N is what the import returned.
+	// N is the result of the import.
 	N int32 `msgpack:"n"`
 }

@@ -1,5 +1,5 @@
-// Package renewals is a workflow that continues as a new run, in versions that differ in which requests they can decode: their
-// types look the same from outside.
+// Package renewals is a workflow that continues as a new run, in versions that differ in which requests they can
+// decode: their types look the same from outside.
 package renewals
 
 import (

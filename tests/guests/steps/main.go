@@ -1,5 +1,4 @@
-// Command steps is a workflow of small steps, one after the other. Tests use it to
-// measure the cost of a step.
+// Command steps is a workflow of small steps, one after the other. Tests use it to measure the cost of a step.
 package main
 
 import (
@@ -68,8 +67,7 @@ type Failure struct {
 	Size int `json:"size"`
 }
 
-// FanOut runs steps at the same time that all fail, each with a message of some bytes,
-// and counts them.
+// FanOut runs steps at the same time that all fail, each with a message of some bytes, and counts them.
 var FanOut = cruster.NewWorkflow("FanOut", func(ctx cruster.Context, req struct{ N, Size int }) (int, error) {
 	var steps []cruster.Future[int]
 	for i := range req.N {

@@ -1,5 +1,5 @@
-// Command storm is the guest of tests that have thousands of executions at the same
-// time. The same module exists in Rust.
+// Command storm is the guest of tests that have thousands of executions at the same time. The same module exists in
+// Rust.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 
 func main() {}
 
-// Gated passes the gate, and returns what it was asked with.
+// Gated passes the gate, and returns its request.
 var Gated = cruster.NewWorkflow("Gated", func(ctx cruster.Context, n int) (int, error) {
 	return pass.Call(ctx, n)
 })
@@ -34,8 +34,7 @@ type Sleep struct {
 	Until int64 `json:"until"`
 }
 
-// pass waits until the gate, a server outside, answers. The host gives a call up after a
-// while; then it is made again.
+// pass waits until the gate, a server outside, answers. The host gives a call up after a while; then it is made again.
 var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, n int) (int, error) {
 	gate, _ := ctx.Config("gate")
 	res, err := ctx.HTTP().Get(gate)

@@ -1,5 +1,5 @@
 // Command tickets numbers requests: updates whose handlers call an activity. A request that is
-// handled twice has two numbers, and one that is never answered none.
+// handled twice has two numbers, and an unanswered one none.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Series is what a run begins with.
+// Series is the input of a run.
 type Series struct {
 	// Last is the number that was handed out last.
 	Last int64  `json:"last"`
@@ -32,7 +32,9 @@ var (
 )
 
 // Tickets hands out numbers for ever.
-var Tickets = cruster.NewWorkflow("Tickets", tickets, cruster.RawKey(func(s Series) string { return s.Name })).Takes(Draw).Publishes(Last)
+var Tickets = cruster.NewWorkflow("Tickets", tickets, cruster.RawKey(func(s Series) string { return s.Name })).Takes(
+	Draw,
+).Publishes(Last)
 
 func tickets(ctx cruster.Context, s Series) (int64, error) {
 	var begun, answered int64
@@ -69,11 +71,13 @@ func note(ctx *cruster.ActivityContext, request string) (bool, error) {
 // Look does nothing.
 var Look = cruster.NewActivity("look", func(*cruster.ActivityContext, string) (bool, error) { return true, nil })
 
-// Noted counts what was written down: rows, and requests.
-var Noted = cruster.NewWorkflow("Noted", func(ctx cruster.Context, _ string) ([]int64, error) { return Count.Call(ctx, cruster.None{}) },
-	cruster.RawKey(func(name string) string { return name }))
+// Noted counts the written notes: rows, and requests.
+var Noted = cruster.NewWorkflow(
+	"Noted", func(ctx cruster.Context, _ string) ([]int64, error) { return Count.Call(ctx, cruster.None{}) },
+	cruster.RawKey(func(name string) string { return name }),
+)
 
-// Count counts what was written down.
+// Count counts the written notes.
 var Count = cruster.NewActivity("count", func(ctx *cruster.ActivityContext, _ cruster.None) ([]int64, error) {
 	rows, err := cruster.QueryRow[int64](ctx.Tx(), `SELECT count(*) FROM noted`)
 	if err != nil {
@@ -83,6 +87,8 @@ var Count = cruster.NewActivity("count", func(ctx *cruster.ActivityContext, _ cr
 	return []int64{rows, requests}, err
 })
 
-var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "noted", SQL: `CREATE TABLE noted (request TEXT NOT NULL)`})
+var _ = cruster.Migrations(cruster.Migration{
+	Version: 1, Name: "noted", SQL: `CREATE TABLE noted (request TEXT NOT NULL)`,
+})
 
 func main() {}

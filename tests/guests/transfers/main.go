@@ -14,16 +14,20 @@ type Account struct {
 // Accounts are entities with a state.
 var Accounts = cruster.NewStatefulEntity[Account]("Account")
 
-// Put writes what an account has, whatever it had.
+// Put writes the balance of an account, whatever it had.
 var Put = cruster.NewOperation(Accounts, "put", func(_ *cruster.EntityContext, a *Account, cents int64) (int64, error) {
 	a.Cents = cents
 	return cents, nil
 })
 
 // Balance reads an account.
-var Balance = cruster.NewReadOnly(Accounts, "balance", func(_ *cruster.ReadContext, a Account, _ cruster.None) (int64, error) {
-	return a.Cents, nil
-})
+var Balance = cruster.NewReadOnly(
+	Accounts,
+	"balance",
+	func(_ *cruster.ReadContext, a Account, _ cruster.None) (int64, error) {
+		return a.Cents, nil
+	},
+)
 
 // Request asks for a transfer.
 type Request struct {

@@ -1,5 +1,5 @@
-// Package adapter is the peers' side of the protocol of the benchmark: lines of JSON
-// on standard input and output. bench/adapter.go of the repository is the other side.
+// Package adapter is the peers' side of the protocol of the benchmark: lines of JSON on standard input and output.
+// bench/adapter.go of the repository is the other side.
 //
 // It imports nothing but the standard library.
 package adapter
@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// An Operation is a workflow to run. Sequence and Parallel take N steps, which
-// return their numbers, and return the sum; Sleeper sleeps until Due (milliseconds
-// since 1970), takes a step that reads the clock, and returns it in microseconds.
+// An Operation is a workflow to run. Sequence and Parallel take N steps, which return their numbers, and return the
+// sum; Sleeper sleeps until Due (milliseconds since 1970), takes a step that reads the clock, and returns it in
+// microseconds.
 type Operation struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
@@ -58,8 +58,8 @@ type answer struct {
 	Error string `json:"error"`
 }
 
-// Serve answers calls until standard input ends. Each runs on a goroutine of its
-// own, and its time is taken here, so that the pipe is no part of it.
+// Serve answers calls until standard input ends. Each runs on a goroutine of its own, and its time is taken here, so
+// that the pipe is no part of it.
 func Serve(ctx context.Context, peer Peer, hello Hello) error {
 	var mu sync.Mutex // guards out
 	out := json.NewEncoder(os.Stdout)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 // askFlags are the flags of commands that ask an execution something and print the answer.
@@ -17,12 +17,16 @@ type askFlags struct {
 }
 
 func (f *askFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required")
+	cmd.Flags().StringVar(
+		&f.input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required",
+	)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
 }
 
 // askWith has ask send the input that the flags give; nil if they give none.
-func (a *app) askWith(cmd *cobra.Command, f askFlags, ask func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error) error {
+func (a *app) askWith(
+	cmd *cobra.Command, f askFlags, ask func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error,
+) error {
 	var input *crusterv1.Payload
 	if cmd.Flags().Changed("input") {
 		text, err := a.readInput(f.input, "")

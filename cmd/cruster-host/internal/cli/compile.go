@@ -18,9 +18,9 @@ func (a *app) compileCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   serve.CompileCommand + " FOLDER",
 		Short: "Compile a module from standard input into a cache",
-		Long: `Compile a module from standard input into the cache in a folder, on all cores. Hosts
-run this for large modules, with what they have checked and rewritten: a module as it
-was pushed is another one.`,
+		Long: `Compile a module from standard input into the cache in a folder, on all cores.
+Hosts run this for large modules, with what they have checked and rewritten: a
+module as it was pushed is another one.`,
 		Example: "  cruster-host compile-module cruster-data/compiled <checked.wasm",
 		Args:    cobra.ExactArgs(1),
 		Hidden:  true,

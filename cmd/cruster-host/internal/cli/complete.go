@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/scaffold"
 )
 
@@ -42,8 +42,8 @@ var fixedWords = map[string][]string{
 	"workflow move state":       {"running", "paused"},
 }
 
-// paths are the flags whose values are files or folders. Where nothing is known of a word it is none of these, and files
-// are not offered.
+// paths are the flags whose values are files or folders. Where nothing is known of a word it is none of these, and
+// files are not offered.
 var paths = map[string]cobra.ShellCompDirective{
 	"cache-dir":  cobra.ShellCompDirectiveFilterDirs,
 	"data-dir":   cobra.ShellCompDirectiveFilterDirs,
@@ -60,9 +60,14 @@ func (a *app) completes(root *cobra.Command) {
 	completeFixed(root, root.PersistentFlags())
 	completeLocal(root)
 	args := map[string]completion{
-		"entity destroy": a.completeEntity, "entity state": a.completeEntity, "entity unlock": a.completeLocked,
-		"entity drop": a.completeParked, "entity retry": a.completeParked,
-		"module describe": a.completeDeployment, "workflow execute": a.completeWorkflow, "workflow start": a.completeWorkflow,
+		"entity destroy":   a.completeEntity,
+		"entity state":     a.completeEntity,
+		"entity unlock":    a.completeLocked,
+		"entity drop":      a.completeParked,
+		"entity retry":     a.completeParked,
+		"module describe":  a.completeDeployment,
+		"workflow execute": a.completeWorkflow,
+		"workflow start":   a.completeWorkflow,
 	}
 	for _, verb := range strings.Fields("describe pause resume trigger backfill") {
 		args["schedule "+verb] = a.completeSchedule
@@ -70,16 +75,21 @@ func (a *app) completes(root *cobra.Command) {
 	for _, verb := range strings.Fields("update delete") {
 		args["schedule "+verb] = a.completeOwnSchedule
 	}
-	for _, verb := range strings.Fields("poll wait describe history follow interrupt terminate move fork restart delete") {
+	for _, verb := range strings.Fields(
+		"poll wait describe history follow interrupt terminate move fork restart delete",
+	) {
 		args["workflow "+verb] = a.completeExecution("")
 	}
 	for _, verb := range strings.Fields("resume fail") {
 		args["workflow "+verb] = a.completeExecution(client.Paused)
 	}
 	named := map[string]workflowNames{
-		"deferred reject": deferredNames, "deferred resolve": deferredNames,
-		"workflow query": namesOf((*crusterv1.WorkflowInfo).GetQueries), "workflow signal": namesOf((*crusterv1.WorkflowInfo).GetSignals),
-		"workflow state": namesOf((*crusterv1.WorkflowInfo).GetState), "workflow update": namesOf((*crusterv1.WorkflowInfo).GetUpdates),
+		"deferred reject":  deferredNames,
+		"deferred resolve": deferredNames,
+		"workflow query":   namesOf((*crusterv1.WorkflowInfo).GetQueries),
+		"workflow signal":  namesOf((*crusterv1.WorkflowInfo).GetSignals),
+		"workflow state":   namesOf((*crusterv1.WorkflowInfo).GetState),
+		"workflow update":  namesOf((*crusterv1.WorkflowInfo).GetUpdates),
 	}
 	flags := map[string]map[string]completion{
 		"entity list": {"type": a.completeEntityType}, "schedule update": {"workflow": a.completeWorkflow},
@@ -99,7 +109,8 @@ func (a *app) completes(root *cobra.Command) {
 		}
 	}
 	inOrder := map[string][]following{
-		"entity call": {always(a.completeEntity), a.completeOperation}, "entity send": {always(a.completeEntity), a.completeOperation},
+		"entity call":     {always(a.completeEntity), a.completeOperation},
+		"entity send":     {always(a.completeEntity), a.completeOperation},
 		"schedule create": {nil, always(a.completeWorkflow)},
 	}
 	for path, each := range inOrder {
@@ -130,7 +141,8 @@ func completeFixed(cmd *cobra.Command, flags *pflag.FlagSet) {
 			how, ok = paths[f.Name]
 		}
 		if ok {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, how)) // it is there, and has none yet
+			// it is there, and has none yet
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, how))
 		}
 	})
 	for _, below := range cmd.Commands() {
@@ -159,7 +171,9 @@ func (a *app) executionAndName(state client.State, names workflowNames) cobra.Co
 
 // completeName offers names of a workflow, or of the workflow of an execution.
 func (a *app) completeName(of string, names workflowNames) completion {
-	return func(ctx context.Context, c *client.Client, word string) (found []string, how cobra.ShellCompDirective, err error) {
+	return func(
+		ctx context.Context, c *client.Client, word string,
+	) (found []string, how cobra.ShellCompDirective, err error) {
 		_, _, err = a.deployed(ctx, c, func(d *crusterv1.Deployment) []string {
 			for _, w := range d.GetWorkflows() {
 				if workflow := d.GetName() + "/" + w.GetName(); of == workflow || strings.HasPrefix(of, workflow+"/") {
@@ -232,11 +246,15 @@ func (a *app) asking(complete completion) cobra.CompletionFunc {
 	}
 }
 
-func (a *app) completeDeployment(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeDeployment(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
 	return a.deployed(ctx, c, func(d *crusterv1.Deployment) []string { return []string{d.GetName()} })
 }
 
-func (a *app) completeWorkflow(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeWorkflow(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
 	return a.deployed(ctx, c, func(d *crusterv1.Deployment) (names []string) {
 		for _, w := range d.GetWorkflows() {
 			names = append(names, d.GetName()+"/"+w.GetName())
@@ -245,7 +263,9 @@ func (a *app) completeWorkflow(ctx context.Context, c *client.Client, _ string) 
 	})
 }
 
-func (a *app) deployed(ctx context.Context, c *client.Client, names func(*crusterv1.Deployment) []string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) deployed(
+	ctx context.Context, c *client.Client, names func(*crusterv1.Deployment) []string,
+) ([]string, cobra.ShellCompDirective, error) {
 	resp, err := c.Modules().List(ctx, &crusterv1.ListModulesRequest{Namespace: a.namespace})
 	var all []string
 	for _, d := range resp.GetDeployments() {
@@ -254,8 +274,7 @@ func (a *app) deployed(ctx context.Context, c *client.Client, names func(*cruste
 	return all, cobra.ShellCompDirectiveDefault, err
 }
 
-// completeExecution offers workflows until one is typed, then its newest executions, of a
-// state or of all.
+// completeExecution offers workflows until one is typed, then its newest executions, of a state or of all.
 func (a *app) completeExecution(state client.State) completion {
 	return func(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error) {
 		parts := strings.SplitN(word, "/", 3)
@@ -270,7 +289,9 @@ func (a *app) completeExecution(state client.State) completion {
 		if err != nil {
 			return nil, 0, err
 		}
-		resp, err := c.Workflows().List(ctx, &crusterv1.ListRequest{Namespace: a.namespace, Workflow: parts[0] + "/" + parts[1], State: wanted, PageSize: completeLimit})
+		resp, err := c.Workflows().List(ctx, &crusterv1.ListRequest{
+			Namespace: a.namespace, Workflow: parts[0] + "/" + parts[1], State: wanted, PageSize: completeLimit,
+		})
 		var names []string
 		for _, e := range resp.GetExecutions() {
 			names = append(names, e.GetName())

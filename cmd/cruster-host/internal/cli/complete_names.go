@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
 // following is the completion of an argument behind others.
@@ -31,9 +31,13 @@ func (a *app) inOrder(each ...following) cobra.CompletionFunc {
 // completeLocal completes arguments that need no host: modules and codes.
 func completeLocal(root *cobra.Command) {
 	modules := cobra.FixedCompletions([]string{"wasm"}, cobra.ShellCompDirectiveFilterFileExt)
-	for path, complete := range map[string]cobra.CompletionFunc{"errors": completeCode, "module check": modules, "module push": modules} {
+	for path, complete := range map[string]cobra.CompletionFunc{
+		"errors": completeCode, "module check": modules, "module push": modules,
+	} {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
-			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			cmd.ValidArgsFunction = func(
+				cmd *cobra.Command, args []string, word string,
+			) ([]string, cobra.ShellCompDirective) {
 				if len(args) > 0 {
 					return nil, cobra.ShellCompDirectiveNoFileComp
 				}
@@ -52,7 +56,9 @@ func completeCode(_ *cobra.Command, _ []string, word string) (codes []string, _ 
 	return codes, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) completeEntityType(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeEntityType(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
 	return a.deployed(ctx, c, func(d *crusterv1.Deployment) (names []string) {
 		for _, e := range d.GetEntities() {
 			names = append(names, d.GetName()+"/"+e.GetName())
@@ -62,7 +68,9 @@ func (a *app) completeEntityType(ctx context.Context, c *client.Client, _ string
 }
 
 // completeEntity offers types until one is typed, then the first of its entities that have a state.
-func (a *app) completeEntity(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeEntity(
+	ctx context.Context, c *client.Client, word string,
+) ([]string, cobra.ShellCompDirective, error) {
 	parts := strings.SplitN(word, "/", 3)
 	if len(parts) < 3 {
 		types, _, err := a.completeEntityType(ctx, c, word)
@@ -71,20 +79,32 @@ func (a *app) completeEntity(ctx context.Context, c *client.Client, word string)
 		}
 		return types, cobra.ShellCompDirectiveNoSpace, err
 	}
-	resp, err := c.Entities().List(ctx, &crusterv1.ListEntitiesRequest{Namespace: a.namespace, Type: parts[0] + "/" + parts[1], PageSize: completeLimit})
+	resp, err := c.Entities().List(ctx, &crusterv1.ListEntitiesRequest{
+		Namespace: a.namespace, Type: parts[0] + "/" + parts[1], PageSize: completeLimit,
+	})
 	return namesIn(resp.GetEntities(), (*crusterv1.Entity).GetName), cobra.ShellCompDirectiveDefault, err
 }
 
 // completeLocked offers entities that are locked.
-func (a *app) completeLocked(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{Namespace: a.namespace, PageSize: completeLimit})
+func (a *app) completeLocked(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
+	resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{
+		Namespace: a.namespace, PageSize: completeLimit,
+	})
 	return namesIn(resp.GetLocks(), (*crusterv1.EntityLock).GetEntity), cobra.ShellCompDirectiveDefault, err
 }
 
 // completeParked offers entities that have parked messages.
-func (a *app) completeParked(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
-	resp, err := c.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{Namespace: a.namespace, PageSize: completeLimit})
-	return slices.Compact(namesIn(resp.GetMessages(), (*crusterv1.ParkedMessage).GetEntity)), cobra.ShellCompDirectiveDefault, err
+func (a *app) completeParked(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
+	resp, err := c.Entities().ListParked(ctx, &crusterv1.ListParkedRequest{
+		Namespace: a.namespace, PageSize: completeLimit,
+	})
+	return slices.Compact(namesIn(
+		resp.GetMessages(), (*crusterv1.ParkedMessage).GetEntity,
+	)), cobra.ShellCompDirectiveDefault, err
 }
 
 // completeOperation offers the operations of the entity that is typed.
@@ -102,13 +122,17 @@ func (a *app) completeOperation(before []string) completion {
 }
 
 // completeSchedule offers the first schedules of the namespace.
-func (a *app) completeSchedule(ctx context.Context, c *client.Client, _ string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeSchedule(
+	ctx context.Context, c *client.Client, _ string,
+) ([]string, cobra.ShellCompDirective, error) {
 	resp, err := c.Schedules().List(ctx, &crusterv1.ListSchedulesRequest{Namespace: a.namespace, PageSize: pageLimit})
 	return namesIn(resp.GetSchedules(), (*crusterv1.Schedule).GetName), cobra.ShellCompDirectiveDefault, err
 }
 
 // completeOwnSchedule leaves out schedules that modules declare, which change with the module.
-func (a *app) completeOwnSchedule(ctx context.Context, c *client.Client, word string) ([]string, cobra.ShellCompDirective, error) {
+func (a *app) completeOwnSchedule(
+	ctx context.Context, c *client.Client, word string,
+) ([]string, cobra.ShellCompDirective, error) {
 	names, how, err := a.completeSchedule(ctx, c, word)
 	return slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "/") }), how, err
 }

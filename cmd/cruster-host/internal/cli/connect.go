@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
@@ -24,7 +24,9 @@ func (a *app) withClient(do func(c *client.Client) error) error {
 			a.say(fmt.Sprintf("no host answers at %s; trying for %v", a.addr, forAtMost.Round(100*time.Millisecond)))
 		})
 	}
-	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor), client.WithNotice(waiting))
+	c, err := client.Dial(
+		a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor), client.WithNotice(waiting),
+	)
 	if err != nil {
 		return err
 	}
@@ -44,8 +46,8 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// whereUnreachable adds the address to the error of a host that does not answer:
-// it may come from the environment and be forgotten.
+// whereUnreachable adds the address to the error of a host that does not answer: it may come from the environment and
+// be forgotten.
 func (a *app) whereUnreachable(err error) error {
 	var coded *abi.Error
 	if !errors.As(err, &coded) || coded.Code != abi.CodeUnreachable {
@@ -60,7 +62,10 @@ func (a *app) whereUnreachable(err error) error {
 		at.Hint = "If it is the HTTP address of a host, name its gRPC address: " + defaultAddr +
 			", unless --grpc-addr of 'dev' or 'serve' says otherwise. A host prints both when it starts."
 	case other:
-		at.Message = fmt.Sprintf("no host answers at %s: what listens there does not speak gRPC (%s)", a.addr, strings.TrimSuffix(cause, `"`))
+		at.Message = fmt.Sprintf(
+			"no host answers at %s: what listens there does not speak gRPC (%s)", a.addr,
+			strings.TrimSuffix(cause, `"`),
+		)
 	}
 	return &at
 }

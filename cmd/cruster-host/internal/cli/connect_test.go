@@ -55,13 +55,18 @@ hint: If it is the HTTP address of a host, name its gRPC address: 127.0.0.1:7600
 	})
 	t.Cleanup(func() { _ = silent.Close(); accepting.Wait() })
 	_, _, stderr = invoke(t, "workflow", "poll", "a/B/c", "--addr", silent.Addr().String(), "--retry-for", "0s")
-	require.Contains(t, stderr, "error: CR-5010: no host answers at "+silent.Addr().String()+": what listens there does not speak gRPC (EOF)\n")
+	require.Contains(
+		t, stderr,
+		"error: CR-5010: no host answers at "+silent.Addr().String()+": what listens there does not speak gRPC (EOF)\n",
+	)
 }
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 
-	for _, addr := range []string{"127.0.0.1:7600", "[::1]:7600", "localhost:7600", ":7600", "unix:/run/cruster.sock", "dns:///cruster:7600"} {
+	for _, addr := range []string{
+		"127.0.0.1:7600", "[::1]:7600", "localhost:7600", ":7600", "unix:/run/cruster.sock", "dns:///cruster:7600",
+	} {
 		require.NoError(t, checkAddr(addr), addr)
 	}
 	for _, addr := range []string{"", "localhost", "localhost:", "https://cruster:7600", "cruster:7600/x:1", "a b:1"} {
@@ -137,8 +142,10 @@ func TestUnreachableHostForCallsMadeOnce(t *testing.T) {
 
 	for _, budget := range []string{"0", "100ms"} {
 		for _, line := range []string{
-			"deferred resolve a/B/c d", "deferred reject a/B/c d --error no", "workflow signal a/B/c s", "workflow resume a/B/c",
-			"workflow fail a/B/c --reason no", "workflow delete a/B/c", "workflow move a/B/c --to latest", "workflow update a/B/c u", "module push " + module + " --name m",
+			"deferred resolve a/B/c d", "deferred reject a/B/c d --error no", "workflow signal a/B/c s",
+			"workflow resume a/B/c",
+			"workflow fail a/B/c --reason no", "workflow delete a/B/c", "workflow move a/B/c --to latest",
+			"workflow update a/B/c u", "module push " + module + " --name m",
 		} {
 			code, _, stderr := invoke(t, append(words(line), "--addr", addr, "--retry-for", budget)...)
 			require.Equal(t, exitUnavailable, code, "%s: %s", line, stderr)

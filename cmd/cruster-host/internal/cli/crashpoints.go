@@ -12,23 +12,24 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/serve"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/internal/undertest"
 )
 
 // underTest reads the test settings of a host. CRUSTER_EVICT_ALWAYS=1 drops every instance after
 // each turn. CRUSTER_MAX_ENTRIES=N bounds journals. CRUSTER_FAULT=POINT@N has the process kill
 // itself at that passing.
 //
-// Only a binary that was built with the tag crashpoints has this code: see
-// nocrashpoints.go.
+// Only a binary that was built with the tag crashpoints has this code: see nocrashpoints.go.
 func underTest(cfg *serve.Config, lookup func(name string) (string, bool)) error {
+	options := undertest.Of(&cfg.UnderTest)
 	evict, _ := lookup("CRUSTER_EVICT_ALWAYS")
-	cfg.EvictAlways = evict == "1"
+	options.EvictAlways = evict == "1"
 	if entries, ok := lookup("CRUSTER_MAX_ENTRIES"); ok {
 		n, err := strconv.ParseUint(entries, 10, 32)
 		if err != nil {
 			return usage.Errorf("CRUSTER_MAX_ENTRIES: %v", err)
 		}
-		cfg.MaxEntries = n
+		options.MaxEntries = n
 	}
 	fault, _ := lookup("CRUSTER_FAULT")
 	if fault == "" {
@@ -38,12 +39,12 @@ func underTest(cfg *serve.Config, lookup func(name string) (string, bool)) error
 	if err != nil {
 		return usage.Errorf("CRUSTER_FAULT: %v", err)
 	}
-	cfg.FaultPoint = killAt(at)
+	options.FaultPoint = killAt(at)
 	return nil
 }
 
-// killAt makes a hook that kills the process the hard way, as a power cut would. It
-// says where on standard error first, so that the test knows which passing it was.
+// killAt makes a hook that kills the process the hard way, as a power cut would. It says where on standard error first,
+// so that the test knows which passing it was.
 func killAt(at faultpoint.Passing) func(point string) {
 	var passed atomic.Int64
 	return func(point string) {

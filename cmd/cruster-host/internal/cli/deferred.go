@@ -4,27 +4,35 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 func (a *app) deferredCommand() *cobra.Command {
-	return group("deferred", "Settle the promises that executions wait for", `Settle the promises that executions wait for. A promise can be settled before the
-workflow awaits it, and only once: the first settlement stands. 'module describe' shows
-the promises of a workflow and their types; nothing else is settled.`,
-		`  cruster-host deferred resolve approvals/Approve/doc-7 decision --value '{"approved":true}'`,
-		a.deferredResolve(), a.deferredReject())
+	return group(
+		"deferred",
+		"Settle the promises that executions wait for",
+		`Settle the promises that executions wait for. A promise can be settled before
+the workflow awaits it, and only once: the first settlement stands.
+'module describe' shows the promises of a workflow and their types; nothing else
+is settled.`,
+		`  cruster-host deferred resolve approvals/Approve/doc-7 decision \
+    --value '{"approved":true}'`,
+		a.deferredResolve(),
+		a.deferredReject(),
+	)
 }
 
 func (a *app) deferredResolve() *cobra.Command {
 	var value string
 	cmd := &cobra.Command{
-		Use:     "resolve EXECUTION NAME",
-		Short:   "Settle a promise with a value",
-		Long:    "Settle a promise of an execution with a value.",
-		Example: `  cruster-host deferred resolve approvals/Approve/doc-7 decision --value '{"approved":true}'`,
-		Args:    cobra.ExactArgs(2),
+		Use:   "resolve EXECUTION NAME",
+		Short: "Settle a promise with a value",
+		Long:  "Settle a promise of an execution with a value.",
+		Example: `  cruster-host deferred resolve approvals/Approve/doc-7 decision \
+    --value '{"approved":true}'`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.ResolveRequest{Namespace: a.namespace, Execution: args[0], Name: args[1]}
 			if cmd.Flags().Changed("value") {
@@ -42,18 +50,21 @@ func (a *app) deferredResolve() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required")
+	cmd.Flags().StringVar(
+		&value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required",
+	)
 	return cmd
 }
 
 func (a *app) deferredReject() *cobra.Command {
 	var message, kind string
 	cmd := &cobra.Command{
-		Use:     "reject EXECUTION NAME",
-		Short:   "Settle a promise with an error",
-		Long:    "Settle a promise of an execution with an error.",
-		Example: `  cruster-host deferred reject approvals/Approve/doc-7 decision --error 'not signed' --type unsigned`,
-		Args:    cobra.ExactArgs(2),
+		Use:   "reject EXECUTION NAME",
+		Short: "Settle a promise with an error",
+		Long:  "Settle a promise of an execution with an error.",
+		Example: `  cruster-host deferred reject approvals/Approve/doc-7 decision \
+    --error 'not signed' --type unsigned`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if message == "" {
 				return usage.Errorf("--error is missing: what does the workflow get?")

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
@@ -37,7 +37,11 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 		var loops sync.WaitGroup
 		for _, s := range sources {
 			loop := &devloop.Loop{
-				Clock: clockwork.NewRealClock(), Source: s, Out: filepath.Join(data, "built"), Ignored: []string{data}, Report: screen.report,
+				Clock:   clockwork.NewRealClock(),
+				Source:  s,
+				Out:     filepath.Join(data, "built"),
+				Ignored: []string{data},
+				Report:  screen.report,
 				Deploy: func(ctx context.Context, s devloop.Source, file string, binary []byte) error {
 					return screen.deploy(ctx, c, s, file, binary)
 				},
@@ -104,7 +108,9 @@ func (w *watchScreen) report(e devloop.Event) {
 		case devloop.Built:
 			return w.writeBuilt(e)
 		case devloop.Unchanged:
-			return w.line(name, "built in %s; it is the module that is deployed already", e.Took.Round(10*time.Millisecond))
+			return w.line(
+				name, "built in %s; it is the module that is deployed already", e.Took.Round(10*time.Millisecond),
+			)
 		}
 		if _, err := fmt.Fprint(w.app.stdout, asLines(v.Output)); err != nil {
 			return err
@@ -118,7 +124,9 @@ func (w *watchScreen) writeBuilt(e devloop.Event) error {
 	module, err := readModule(e.File)
 	size := view.SizeOf(module)
 	if err != nil || size == nil || size.Hint == "" {
-		return w.line(e.Source.Name, "built in %s, %s", e.Took.Round(10*time.Millisecond), terminal.Bytes(int64(e.Size)))
+		return w.line(
+			e.Source.Name, "built in %s, %s", e.Took.Round(10*time.Millisecond), terminal.Bytes(int64(e.Size)),
+		)
 	}
 	return w.line(e.Source.Name, "built in %s, %s\n  %s", e.Took.Round(10*time.Millisecond), size, size.Hint)
 }
@@ -131,19 +139,33 @@ func asLines(s string) string {
 	return s + "\n"
 }
 
-// deploy sees which open executions the module fits, and deploys it also if it fits none: no
-// execution goes on with it unless it is moved. What entities have is another thing: see --yes. A module that is deployed already is left alone.
-func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte) error {
+// deploy sees which open executions the module fits, and deploys it also if it fits none: no execution goes on with it
+// unless it is moved. What entities have is another thing: see --yes. A module that is deployed already is left alone.
+func (w *watchScreen) deploy(
+	ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte,
+) error {
 	digest := fmt.Sprintf("%x", sha256.Sum256(binary))
 	// If the host does not say, the push does.
 	before, err := c.Modules().Describe(ctx, &crusterv1.DescribeModuleRequest{Namespace: w.app.namespace, Name: s.Name})
 	if d := before.GetDeployment(); err == nil && d.GetDigest() == digest {
-		w.say(view.Watched{Deployment: s.Name, Event: devloop.Unchanged, File: file, Version: d.GetVersion(), Digest: d.GetDigest()}, func() error {
-			return view.WriteUnchanged(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
-		})
+		w.say(
+			view.Watched{
+				Deployment: s.Name,
+				Event:      devloop.Unchanged,
+				File:       file,
+				Version:    d.GetVersion(),
+				Digest:     d.GetDigest(),
+			},
+			func() error {
+				return view.WriteUnchanged(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
+			},
+		)
 		return nil
 	}
-	w.say(view.Watched{Deployment: s.Name, Event: "deploying", File: file}, func() error { return w.line(s.Name, "deploying") })
+	w.say(
+		view.Watched{Deployment: s.Name, Event: "deploying", File: file},
+		func() error { return w.line(s.Name, "deploying") },
+	)
 	summary, err := w.check(ctx, c, s.Name, digest, binary)
 	var resp *crusterv1.PushResponse
 	if err == nil {
@@ -163,19 +185,31 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 		return err
 	}
 	d := resp.GetDeployment()
-	w.say(view.Watched{Deployment: s.Name, Event: "deployed", File: file, Version: d.GetVersion(), Digest: d.GetDigest(), Check: summary}, func() error {
-		if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlagAnywhere()); err != nil {
-			return err
-		}
-		return view.WriteRedeployed(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
-	})
+	w.say(
+		view.Watched{
+			Deployment: s.Name,
+			Event:      "deployed",
+			File:       file,
+			Version:    d.GetVersion(),
+			Digest:     d.GetDigest(),
+			Check:      summary,
+		},
+		func() error {
+			if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlagAnywhere()); err != nil {
+				return err
+			}
+			return view.WriteRedeployed(w.app.stdout, d, w.first(s.Name), w.app.addrFlagAnywhere())
+		},
+	)
 	return nil
 }
 
 // check is nil if nothing is open. Executions that are paused because a turn ran for too long are
 // not tried: on the same loop they would have each save wait for that long again. The host has
 // them last, so the check ends before them.
-func (w *watchScreen) check(ctx context.Context, c *client.Client, name, digest string, binary []byte) (*view.Check, error) {
+func (w *watchScreen) check(
+	ctx context.Context, c *client.Client, name, digest string, binary []byte,
+) (*view.Check, error) {
 	summary := view.NewCheck(name)
 	summary.Digest = digest
 	others, err := w.skipSlow(ctx, c, summary)
@@ -213,7 +247,9 @@ func (w *watchScreen) check(ctx context.Context, c *client.Client, name, digest 
 // tells whether others are open.
 func (w *watchScreen) skipSlow(ctx context.Context, c *client.Client, summary *view.Check) (others bool, err error) {
 	for _, state := range []crusterv1.State{crusterv1.State_STATE_PAUSED, crusterv1.State_STATE_RUNNING} {
-		req := &crusterv1.ListRequest{Namespace: w.app.namespace, Workflow: summary.Deployment + "/", State: state, PageSize: pageLimit}
+		req := &crusterv1.ListRequest{
+			Namespace: w.app.namespace, Workflow: summary.Deployment + "/", State: state, PageSize: pageLimit,
+		}
 		for more := true; more; more = req.GetPageToken() != "" {
 			page, err := c.Workflows().List(ctx, req)
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
 )
 
@@ -23,7 +23,9 @@ func TestWatchSaysThatItDeploys(t *testing.T) {
 		a := newApp(Process{LookupEnv: environment("CRUSTER_ADDR=" + addr), Stdout: &screen})
 		a.addr, a.namespace, a.output = addr, defaultNamespace, output
 		require.NoError(t, a.withClient(func(c *client.Client) error {
-			return (&watchScreen{app: a}).deploy(t.Context(), c, devloop.Source{Name: "shop"}, "shop.wasm", []byte("module"))
+			return (&watchScreen{app: a}).deploy(
+				t.Context(), c, devloop.Source{Name: "shop"}, "shop.wasm", []byte("module"),
+			)
 		}))
 		rest := screen.String()
 		for _, part := range want {
@@ -69,9 +71,13 @@ same: unchanged: it is deployed already, as version 2, digest 120970d81283
 func TestWatchSkipsEndlessTurns(t *testing.T) {
 	t.Parallel()
 	screen, asked := watched(t, "slow")
-	require.Contains(t, screen, `slow: 1 of 1 open executions are paused because a turn ran for too long, and were not tried on this code
+	require.Contains(
+		t,
+		screen,
+		`slow: 1 of 1 open executions are paused because a turn ran for too long, and were not tried on this code
   to try one:                 cruster-host workflow move slow/Buy/loop --to latest
-`)
+`,
+	)
 	for _, call := range asked {
 		require.NotContains(t, call, "ModuleService/Check")
 	}

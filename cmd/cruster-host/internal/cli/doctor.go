@@ -14,12 +14,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "See what is missing on this machine, and how to fix it",
-		Long: `See what is missing on this machine, and the command that fixes it: the toolchains of
-Go and Rust with what they need to build modules, the ports and the store of a host,
-the host that answers, and the versions. Nothing is changed.
+		Long: `See what is missing on this machine, and the command that fixes it: the
+toolchains of Go and Rust with what they need to build modules, the ports and
+the store of a host, the host that answers, and the versions. Nothing is
+changed.
 
-One language is enough: what the other lacks is a note. The exit code is not 0 if there
-is a problem.`,
+One language is enough: what the other lacks is a note. The exit code is not 0
+if there is a problem.`,
 		Example: `  cruster-host doctor
   cruster-host doctor --store postgres://cruster@db.internal/cruster -o json`,
 		Args: cobra.NoArgs,
@@ -31,7 +32,9 @@ is a problem.`,
 			found := doctor.Examine(cmd.Context(), doctor.Config{
 				Addr: a.addr, GRPCAddr: grpcAddr, HTTPAddr: httpAddr, Store: spec, Version: version(a.release),
 			})
-			if err := emitAll(a, found, map[string]any{"findings": found}, func() error { return a.writeFindings(found) }); err != nil {
+			if err := emitAll(
+				a, found, map[string]any{"findings": found}, func() error { return a.writeFindings(found) },
+			); err != nil {
 				return err
 			}
 			return problems(found)
@@ -75,5 +78,7 @@ func problems(found []doctor.Finding) error {
 	if n == 0 {
 		return nil
 	}
-	return abi.Errorf(abi.CodeBadConfig, "%d of %d findings are problems", n, len(found)).WithHint("Each has a command that fixes it.")
+	return abi.Errorf(abi.CodeBadConfig, "%d of %d findings are problems", n, len(found)).WithHint(
+		"Each has a command that fixes it.",
+	)
 }

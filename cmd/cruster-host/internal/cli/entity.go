@@ -8,18 +8,30 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 func (a *app) entityCommand() *cobra.Command {
-	return group("entity", "Call entities and look at their states", `Call entities and look at their states. An entity is named DEPLOYMENT/TYPE/ID; it is
-there from its first operation on.`,
+	return group(
+		"entity",
+		"Call entities and look at their states",
+		`Call entities and look at their states. An entity is named DEPLOYMENT/TYPE/ID;
+it is there from its first operation on.`,
 		`  cruster-host entity call bank/Account/ada deposit --input 500
   cruster-host entity state bank/Account/ada`,
-		a.entityCall(), a.entitySend(), a.entityState(), a.entityList(), a.entityDestroy(), a.entityLocks(), a.entityUnlock(),
-		a.entityParked(), a.entityRetry(), a.entityDrop())
+		a.entityCall(),
+		a.entitySend(),
+		a.entityState(),
+		a.entityList(),
+		a.entityDestroy(),
+		a.entityLocks(),
+		a.entityUnlock(),
+		a.entityParked(),
+		a.entityRetry(),
+		a.entityDrop(),
+	)
 }
 
 // operationFlags are the flags of commands that perform an operation.
@@ -28,7 +40,10 @@ type operationFlags struct{ input, inputFile, requestID string }
 func (f *operationFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.input, "input", "", "the input as JSON; - reads it from standard input")
 	cmd.Flags().StringVar(&f.inputFile, "input-file", "", "a file that holds the input as JSON; - reads standard input")
-	cmd.Flags().StringVar(&f.requestID, "request-id", "", "a name of the request: those with the same are performed once, and answered the same")
+	cmd.Flags().StringVar(
+		&f.requestID, "request-id", "",
+		"a name of the request: those with the same are performed once, and answered the same",
+	)
 	cmd.MarkFlagsMutuallyExclusive("input", "input-file")
 }
 
@@ -51,9 +66,9 @@ func (a *app) entityCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call ENTITY OPERATION",
 		Short: "Perform an operation and print its result",
-		Long: `Perform an operation of an entity and print its result. What it changed is durable by
-then. With --request-id the command may be repeated after a lost answer. One whose --timeout
-passes may still be performed.`,
+		Long: `Perform an operation of an entity and print its result. What it changed is
+durable by then. With --request-id the command may be repeated after a lost
+answer. One whose --timeout passes may still be performed.`,
 		Example: `  cruster-host entity call bank/Account/ada deposit --input 500 --timeout 1m
   cruster-host entity call bank/Account/ada balance`,
 		Args: cobra.ExactArgs(2),
@@ -89,9 +104,10 @@ passes may still be performed.`,
 func (a *app) entitySend() *cobra.Command {
 	var f operationFlags
 	cmd := &cobra.Command{
-		Use:     "send ENTITY OPERATION",
-		Short:   "Have an operation performed without waiting for it",
-		Long:    "Have an operation of an entity performed without waiting for it. The command returns\nwhen the message is durable.",
+		Use:   "send ENTITY OPERATION",
+		Short: "Have an operation performed without waiting for it",
+		Long: `Have an operation of an entity performed without waiting for it. The command
+returns when the message is durable.`,
 		Example: "  cruster-host entity send bank/Account/ada deposit --input 500",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,14 +129,17 @@ func (a *app) entitySend() *cobra.Command {
 
 func (a *app) entityState() *cobra.Command {
 	return &cobra.Command{
-		Use:     "state ENTITY",
-		Short:   "Show the state of an entity",
-		Long:    "Show the state of an entity: what all operations that were answered before have left.",
+		Use:   "state ENTITY",
+		Short: "Show the state of an entity",
+		Long: `Show the state of an entity: what all operations that were answered before have
+left.`,
 		Example: "  cruster-host entity state bank/Account/ada -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().State(cmd.Context(), &crusterv1.StateRequest{Namespace: a.namespace, Entity: args[0], Encoding: jsonForm})
+				resp, err := c.Entities().State(cmd.Context(), &crusterv1.StateRequest{
+					Namespace: a.namespace, Entity: args[0], Encoding: jsonForm,
+				})
 				if err != nil {
 					return err
 				}
@@ -138,9 +157,9 @@ func (a *app) entityList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List entities that have a state",
-		Long: `List entities that have a state, by type and id. --type takes DEPLOYMENT/TYPE, or
-DEPLOYMENT/ for all types of a deployment. A type that is neither deployed nor has
-entities is an error.`,
+		Long: `List entities that have a state, by type and id. --type takes DEPLOYMENT/TYPE,
+or DEPLOYMENT/ for all types of a deployment. A type that is neither deployed
+nor has entities is an error.`,
 		Example: "  cruster-host entity list --type bank/Account",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -148,7 +167,10 @@ entities is an error.`,
 				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
 			return a.withClient(func(c *client.Client) error {
-				entities, next, err := a.listEntities(cmd, c, &crusterv1.ListEntitiesRequest{Namespace: a.namespace, Type: entityType, PageToken: after}, limit)
+				entities, next, err := a.listEntities(
+					cmd, c, &crusterv1.ListEntitiesRequest{Namespace: a.namespace, Type: entityType, PageToken: after},
+					limit,
+				)
 				if err != nil {
 					return err
 				}
@@ -164,7 +186,9 @@ entities is an error.`,
 }
 
 // listEntities reads up to limit entities, page by page.
-func (a *app) listEntities(cmd *cobra.Command, c *client.Client, req *crusterv1.ListEntitiesRequest, limit int) ([]*crusterv1.Entity, string, error) {
+func (a *app) listEntities(
+	cmd *cobra.Command, c *client.Client, req *crusterv1.ListEntitiesRequest, limit int,
+) ([]*crusterv1.Entity, string, error) {
 	var entities []*crusterv1.Entity
 	for {
 		req.PageSize = int32(min(limit-len(entities), pageLimit))
@@ -199,13 +223,16 @@ func (a *app) entityDestroy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy ENTITY",
 		Short: "Delete the state of an entity",
-		Long: `Delete the state of an entity. Operations that were called before are performed first;
-none of its code runs for it. A later operation makes another entity of the same name.`,
+		Long: `Delete the state of an entity. Operations that were called before are performed
+first; none of its code runs for it. A later operation makes another entity of
+the same name.`,
 		Example: "  cruster-host entity destroy bank/Account/ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Entities().Destroy(cmd.Context(), &crusterv1.DestroyRequest{Namespace: a.namespace, Entity: args[0], RequestId: requestID})
+				_, err := c.Entities().Destroy(cmd.Context(), &crusterv1.DestroyRequest{
+					Namespace: a.namespace, Entity: args[0], RequestId: requestID,
+				})
 				if err != nil {
 					return err
 				}

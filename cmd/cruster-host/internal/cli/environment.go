@@ -20,8 +20,7 @@ func fromEnvironment(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// applyEnvironment sets the flags that were not given from the environment. An
-// empty variable counts as absent.
+// applyEnvironment sets the flags that were not given from the environment. An empty variable counts as absent.
 func applyEnvironment(flags *pflag.FlagSet, lookup func(name string) (string, bool)) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -34,8 +34,8 @@ const (
 	exitSignal      = 130 // the exit code of shells for a program ended by Ctrl-C
 )
 
-// exits is the one table of exit codes: the help is made of it, and a test holds
-// docs/cli.md and docs/operations.md against it.
+// exits is the one table of exit codes: the help is made of it, and a test holds docs/cli.md and docs/operations.md
+// against it.
 var exits = []struct {
 	code    int
 	meaning string
@@ -60,14 +60,6 @@ var exits = []struct {
 	{exitMisfit, "the module does not fit an open execution, or (module check) what entities have and take", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
-
-var exitHelp = func() string {
-	lines := []string{"Exit codes:"}
-	for _, e := range exits {
-		lines = append(lines, fmt.Sprintf("%3d  %s", e.code, e.meaning))
-	}
-	return strings.Join(lines, "\n")
-}()
 
 // exitByCode are the exit codes of errors whose code says all.
 var exitByCode = map[abi.Code]int{
@@ -148,7 +140,11 @@ func report(w io.Writer, err error, addrFlag string) {
 	}
 	if errors.Is(err, context.Canceled) {
 		// Not "interrupted": executions can be interrupted, and none was.
-		fmt.Fprintln(w, "error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.")
+		fmt.Fprintln(
+			w,
+			"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command "+
+				"again to see how it ends.",
+		)
 		return
 	}
 	coded := abi.AsError(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
@@ -22,8 +22,13 @@ func TestExitCodes(t *testing.T) {
 		exitOK:       {nil},
 		exitInternal: {errors.New("x"), abi.Errorf(abi.CodeInternal, "x")},
 		exitSignal:   {context.Canceled, fmt.Errorf("y: %w", context.Canceled)},
-		exitUsage:    {usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"), abi.Errorf(abi.CodeNotPaused, "x")},
-		exitNotFound: {abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x"))},
+		exitUsage: {
+			usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"),
+			abi.Errorf(abi.CodeNotPaused, "x"),
+		},
+		exitNotFound: {
+			abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x")),
+		},
 		exitFailed: {
 			&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")},
 			&client.RunError{State: client.Interrupted, Cause: abi.Errorf(abi.CodeInterrupted, "x")},
@@ -32,16 +37,25 @@ func TestExitCodes(t *testing.T) {
 			&client.RunError{State: client.Paused, Cause: abi.Errorf(abi.CodeNondeterminism, "x")},
 			abi.Errorf(abi.CodePaused, "x"), abi.Errorf(abi.CodeHostFault, "x"),
 		},
-		exitUnavailable: {abi.Errorf(abi.CodeUnreachable, "x"), abi.Errorf(abi.CodeOverloaded, "x"), abi.Errorf(abi.CodeShuttingDown, "x")},
-		exitDeadline:    {abi.Errorf(abi.CodeDeadline, "x")},
-		exitFenced:      {abi.Errorf(abi.CodeFenced, "x"), errors.Join(abi.Errorf(abi.CodeFenced, "x"), abi.Errorf(abi.CodeStore, "close"))},
-		exitStore:       {abi.Errorf(abi.CodeStore, "x")},
-		exitStoreFull:   {abi.Errorf(abi.CodeStoreFull, "x")},
-		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
-		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
-		exitMisfit:      {abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")}, &foreseenRefusal{abi.Errorf(abi.CodeStateLost, "x")}},
-		exitStoreGone:   {abi.Errorf(abi.CodeStoreGone, "x")},
-		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
+		exitUnavailable: {
+			abi.Errorf(abi.CodeUnreachable, "x"), abi.Errorf(abi.CodeOverloaded, "x"),
+			abi.Errorf(abi.CodeShuttingDown, "x"),
+		},
+		exitDeadline: {abi.Errorf(abi.CodeDeadline, "x")},
+		exitFenced: {
+			abi.Errorf(abi.CodeFenced, "x"),
+			errors.Join(abi.Errorf(abi.CodeFenced, "x"), abi.Errorf(abi.CodeStore, "close")),
+		},
+		exitStore:      {abi.Errorf(abi.CodeStore, "x")},
+		exitStoreFull:  {abi.Errorf(abi.CodeStoreFull, "x")},
+		exitStoreInUse: {abi.Errorf(abi.CodeStoreInUse, "x")},
+		exitAddress:    {abi.Errorf(abi.CodeAddress, "x")},
+		exitMisfit: {
+			abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")},
+			&foreseenRefusal{abi.Errorf(abi.CodeStateLost, "x")},
+		},
+		exitStoreGone: {abi.Errorf(abi.CodeStoreGone, "x")},
+		exitPrivilege: {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {
 		for _, err := range errs {
 			require.Equal(t, want, exitCode(err), "%v", err)
@@ -69,26 +83,31 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		},
 		{
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
-			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c --namespace staging  # once the cause is gone\n",
+			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c --namespace staging  # once the " +
+				"cause is gone\n",
 		},
 		{
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: abi.Errorf(abi.CodeCrashLoop, "no")},
 			"error: CR-2010: a/B/c is paused: no\nhint: " + abi.CodeCrashLoop.Info().Hint + "\n" +
 				"next: cruster-host workflow move a/B/c --to latest --namespace staging  # once the fixed module is pushed\n" +
 				"next: cruster-host workflow resume a/B/c --namespace staging  # if the cause was elsewhere and is gone\n" +
-				"next: cruster-host workflow interrupt a/B/c --resume --namespace staging  # to end it with its cleanup, if its code gets there\n" +
+				"next: cruster-host workflow interrupt a/B/c --resume --namespace staging  # to end it with its " +
+				"cleanup, if its code gets there\n" +
 				"next: cruster-host workflow fail a/B/c --reason WHY --namespace staging  # to end it without\n",
 		},
 		{
 			&client.Misfit{
 				Cause: &abi.Error{Code: abi.CodeDoesNotFit, Message: "it does not fit\nboth sides", Hint: "h"},
-				Diff:  &crusterv1.Diff{Rows: []*crusterv1.DiffRow{{Journal: "sleep", Code: "activity pay", Note: "another step"}}},
+				Diff: &crusterv1.Diff{
+					Rows: []*crusterv1.DiffRow{{Journal: "sleep", Code: "activity pay", Note: "another step"}},
+				},
 			},
 			"error: CR-2031: it does not fit\n    journal   code\n  ≠ sleep     activity pay  (another step)\nhint: h\n",
 		},
 		{
 			context.Canceled,
-			"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.\n",
+			"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command " +
+				"again to see how it ends.\n",
 		},
 		{
 			failed(abi.Errorf(abi.CodeWorkflowFailed, "pay: CR-3201: no")),
@@ -96,7 +115,8 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		},
 		{
 			failed(abi.Errorf(abi.CodeFailedByOperator, "no; CR-2010: it crashes")),
-			"error: CR-2020: a/B/c failed: no; CR-2010: it crashes\nhint: " + abi.CodeFailedByOperator.Info().Hint + "\n",
+			"error: CR-2020: a/B/c failed: no; CR-2010: it crashes\nhint: " + abi.CodeFailedByOperator.Info().Hint +
+				"\n",
 		},
 		{
 			usage.Inputf("no file"),

@@ -29,9 +29,15 @@ func (f fakeEntities) Call(ctx context.Context, req *crusterv1.CallRequest) (*cr
 	case strings.HasSuffix(o.GetEntity(), "/full"):
 		return nil, refused(abi.CodeMailboxFull, "1000 calls of %s wait already", o.GetEntity())
 	case o.GetName() == "withdraw":
-		return &crusterv1.CallResponse{Error: &crusterv1.Error{Code: string(abi.CodeOperationFailed), Message: "the account is empty", Hint: "What to do."}}, nil
+		return &crusterv1.CallResponse{
+			Error: &crusterv1.Error{
+				Code: string(abi.CodeOperationFailed), Message: "the account is empty", Hint: "What to do.",
+			},
+		}, nil
 	}
-	return &crusterv1.CallResponse{Result: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}}, nil
+	return &crusterv1.CallResponse{
+		Result: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}},
+	}, nil
 }
 
 func (fakeEntities) Send(context.Context, *crusterv1.SendRequest) (*crusterv1.SendResponse, error) {
@@ -40,8 +46,13 @@ func (fakeEntities) Send(context.Context, *crusterv1.SendRequest) (*crusterv1.Se
 
 func account(id string) *crusterv1.Entity {
 	return &crusterv1.Entity{
-		Name: "bank/Account/" + id, Namespace: "default", Type: "bank/Account", Id: id, StateVersion: 2,
-		CreatedAt: &timestamppb.Timestamp{Seconds: 1_700_000_000}, UpdatedAt: &timestamppb.Timestamp{Seconds: 1_700_000_100},
+		Name:         "bank/Account/" + id,
+		Namespace:    "default",
+		Type:         "bank/Account",
+		Id:           id,
+		StateVersion: 2,
+		CreatedAt:    &timestamppb.Timestamp{Seconds: 1_700_000_000},
+		UpdatedAt:    &timestamppb.Timestamp{Seconds: 1_700_000_100},
 	}
 }
 
@@ -53,12 +64,20 @@ func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crus
 	if strings.HasSuffix(req.GetEntity(), "/eve") {
 		parked = 2
 	}
-	return &crusterv1.StateResponse{Entity: account("ada"), State: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}, Parked: parked}, nil
+	return &crusterv1.StateResponse{
+		Entity: account("ada"),
+		State:  &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}},
+		Parked: parked,
+	}, nil
 }
 
-func (fakeEntities) List(_ context.Context, req *crusterv1.ListEntitiesRequest) (*crusterv1.ListEntitiesResponse, error) {
+func (fakeEntities) List(
+	_ context.Context, req *crusterv1.ListEntitiesRequest,
+) (*crusterv1.ListEntitiesResponse, error) {
 	if req.GetPageToken() == "" {
-		return &crusterv1.ListEntitiesResponse{Entities: []*crusterv1.Entity{account("ada")}, NextPageToken: "next"}, nil
+		return &crusterv1.ListEntitiesResponse{
+			Entities: []*crusterv1.Entity{account("ada")}, NextPageToken: "next",
+		}, nil
 	}
 	return &crusterv1.ListEntitiesResponse{Entities: []*crusterv1.Entity{account("bob")}}, nil
 }
@@ -67,7 +86,9 @@ func (fakeEntities) Destroy(context.Context, *crusterv1.DestroyRequest) (*cruste
 	return &crusterv1.DestroyResponse{}, nil
 }
 
-func (f fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksRequest) (*crusterv1.ListLocksResponse, error) {
+func (f fakeEntities) ListLocks(
+	_ context.Context, req *crusterv1.ListLocksRequest,
+) (*crusterv1.ListLocksResponse, error) {
 	f.host.look()
 	if req.GetPageToken() != "" {
 		return &crusterv1.ListLocksResponse{}, nil
@@ -76,9 +97,16 @@ func (f fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksReque
 		return &timestamppb.Timestamp{Seconds: 1_700_000_000 + second}
 	}
 	return &crusterv1.ListLocksResponse{NextPageToken: "next", Locks: []*crusterv1.EntityLock{
-		{Entity: "bank/Account/ada", Namespace: "default", Holder: "bank/Transfer/1", Since: at(0), Waiting: 2, Waiters: []*crusterv1.LockWaiter{
-			{Execution: "bank/Transfer/2", Operation: "lock", Since: at(1)}, {Operation: "deposit", Since: at(2)},
-		}},
+		{
+			Entity:    "bank/Account/ada",
+			Namespace: "default",
+			Holder:    "bank/Transfer/1",
+			Since:     at(0),
+			Waiting:   2,
+			Waiters: []*crusterv1.LockWaiter{
+				{Execution: "bank/Transfer/2", Operation: "lock", Since: at(1)}, {Operation: "deposit", Since: at(2)},
+			},
+		},
 		{Entity: "bank/Account/bob", Namespace: "default", Holder: "bank/Transfer/1", Since: at(1)},
 		{
 			Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", Since: at(1), Waiting: 1,
@@ -94,30 +122,56 @@ func (fakeEntities) Unlock(_ context.Context, req *crusterv1.UnlockRequest) (*cr
 	return &crusterv1.UnlockResponse{Holder: "bank/Transfer/1"}, nil
 }
 
-func (fakeEntities) ListParked(_ context.Context, req *crusterv1.ListParkedRequest) (*crusterv1.ListParkedResponse, error) {
+func (fakeEntities) ListParked(
+	_ context.Context, req *crusterv1.ListParkedRequest,
+) (*crusterv1.ListParkedResponse, error) {
 	if req.GetPageToken() != "" {
 		return &crusterv1.ListParkedResponse{}, nil
 	}
 	at := &timestamppb.Timestamp{Seconds: 1_700_000_000}
 	return &crusterv1.ListParkedResponse{NextPageToken: "next", Messages: []*crusterv1.ParkedMessage{
 		{
-			Entity: "bank/Account/ada", Namespace: "default", Position: 17, Kind: "call", Name: "deposit", Sender: "bank/Transfer/1", SentAt: at, ParkedAt: at, Attempts: 1,
-			Bytes: 9, Reason: &crusterv1.Error{Code: string(abi.CodeOperationCrashed), Message: "it crashed", Hint: "What to do."},
+			Entity:    "bank/Account/ada",
+			Namespace: "default",
+			Position:  17,
+			Kind:      "call",
+			Name:      "deposit",
+			Sender:    "bank/Transfer/1",
+			SentAt:    at,
+			ParkedAt:  at,
+			Attempts:  1,
+			Bytes:     9,
+			Reason: &crusterv1.Error{
+				Code: string(abi.CodeOperationCrashed), Message: "it crashed", Hint: "What to do.",
+			},
 		},
 		{
-			Entity: "bank/Account/ada", Namespace: "default", Position: 19, Kind: "start", Name: "Audit", SentAt: at, ParkedAt: at, Attempts: 10,
-			Reason: &crusterv1.Error{Code: string(abi.CodeModuleNotFound), Message: "the module is damaged"},
+			Entity:    "bank/Account/ada",
+			Namespace: "default",
+			Position:  19,
+			Kind:      "start",
+			Name:      "Audit",
+			SentAt:    at,
+			ParkedAt:  at,
+			Attempts:  10,
+			Reason:    &crusterv1.Error{Code: string(abi.CodeModuleNotFound), Message: "the module is damaged"},
 		},
 	}}, nil
 }
 
-func (fakeEntities) RetryParked(_ context.Context, req *crusterv1.RetryParkedRequest) (*crusterv1.RetryParkedResponse, error) {
+func (fakeEntities) RetryParked(
+	_ context.Context, req *crusterv1.RetryParkedRequest,
+) (*crusterv1.RetryParkedResponse, error) {
 	if strings.HasSuffix(req.GetEntity(), "/none") {
-		return nil, refused(abi.CodeNotParked, "no message of %s is parked at position %d", req.GetEntity(), req.GetPositions()[0])
+		return nil, refused(
+			abi.CodeNotParked, "no message of %s is parked at position %d", req.GetEntity(), req.GetPositions()[0],
+		)
 	}
 	return &crusterv1.RetryParkedResponse{Messages: 2}, nil
 }
 
-func (fakeEntities) DropParked(_ context.Context, req *crusterv1.DropParkedRequest) (*crusterv1.DropParkedResponse, error) {
+func (fakeEntities) DropParked(
+	_ context.Context, req *crusterv1.DropParkedRequest,
+) (*crusterv1.DropParkedResponse, error) {
 	return &crusterv1.DropParkedResponse{Messages: int32(len(req.GetPositions()))}, nil
 }

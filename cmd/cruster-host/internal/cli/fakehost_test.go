@@ -73,8 +73,8 @@ func words(line string) []string {
 	return all
 }
 
-// fakeHost answers as a host would that has one deployment, shop, and a few
-// executions of its workflow Buy. Their keys say what state they are in.
+// fakeHost answers as a host would that has one deployment, shop, and a few executions of its workflow Buy. Their keys
+// say what state they are in.
 type fakeHost struct {
 	mu    sync.Mutex
 	asked []string      // the calls since forget, guarded by mu
@@ -136,7 +136,9 @@ func (f *fakeHost) start(t *testing.T) (addr string) {
 }
 
 // record notes a call with its request, in a form that does not vary.
-func (f *fakeHost) record(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (f *fakeHost) record(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
 	raw, err := protojson.Marshal(req.(proto.Message))
 	if err != nil {
 		return nil, err

@@ -23,13 +23,19 @@ type fakeModules struct {
 func shopDeployment() *crusterv1.Deployment {
 	return &crusterv1.Deployment{
 		Namespace: "default", Name: "shop", Digest: "0123456789abcdef", Version: 2, UpdatedAt: timestamppb.New(noon),
-		Workflows: []*crusterv1.WorkflowInfo{{Name: "Buy", Key: "request", Input: &crusterv1.Schema{Type: "struct", Fields: []*crusterv1.Field{
-			{Name: "price", Required: true, Schema: &crusterv1.Schema{Type: "float"}},
-		}}}},
+		Workflows: []*crusterv1.WorkflowInfo{{
+			Name: "Buy",
+			Key:  "request",
+			Input: &crusterv1.Schema{Type: "struct", Fields: []*crusterv1.Field{
+				{Name: "price", Required: true, Schema: &crusterv1.Schema{Type: "float"}},
+			}},
+		}},
 	}
 }
 
-func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+func (m *fakeModules) PushStream(
+	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+) error {
 	size := 0
 	var options *crusterv1.PushMetadata
 	for {
@@ -50,7 +56,10 @@ func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.Pus
 }
 
 // answerPush refuses a push that must fit, and moves three executions of five.
-func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+func (m *fakeModules) answerPush(
+	options *crusterv1.PushMetadata,
+	stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse],
+) error {
 	resp := &crusterv1.PushResponse{Deployment: shopDeployment()}
 	if options.GetCheck() {
 		m.host.note("ModuleService/PushStream must fit")
@@ -63,8 +72,8 @@ func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.Cl
 	return stream.SendAndClose(resp)
 }
 
-// Check finds an execution that fits and two that do not; none of the deployment
-// idle. The deployment none does not exist. The types of hotel and motel do not fit.
+// Check finds an execution that fits and two that do not; none of the deployment idle. The deployment none does not
+// exist. The types of hotel and motel do not fit.
 func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
 	size, name := 0, ""
 	for {
@@ -87,7 +96,12 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 	case "none":
 		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
 	case "mixed":
-		fits := &crusterv1.CheckResponse{Done: 1, Total: 2, Execution: &crusterv1.Execution{Name: "mixed/Buy/running", Workflow: "mixed/Buy"}, Fits: true}
+		fits := &crusterv1.CheckResponse{
+			Done:      1,
+			Total:     2,
+			Execution: &crusterv1.Execution{Name: "mixed/Buy/running", Workflow: "mixed/Buy"},
+			Fits:      true,
+		}
 		if err := stream.Send(fits); err != nil {
 			return err
 		}
@@ -114,7 +128,9 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 }
 
 func payDiff() *crusterv1.Diff {
-	return &crusterv1.Diff{Before: 1, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Note: "the code leaves out what has run"}}}
+	return &crusterv1.Diff{
+		Before: 1, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Note: "the code leaves out what has run"}},
+	}
 }
 
 // unfit is the error of a module that does not fit.
@@ -126,7 +142,10 @@ func unfit(execution string) error {
 func unmoved(key string) *crusterv1.MoveResult {
 	e, _ := execution("shop/Buy/" + key)
 	return &crusterv1.MoveResult{
-		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2031", Message: "the module does not fit\n  both sides"}, Diff: payDiff(),
+		Execution:  e,
+		FromDigest: e.GetDigest(),
+		Error:      &crusterv1.Error{Code: "CR-2031", Message: "the module does not fit\n  both sides"},
+		Diff:       payDiff(),
 	}
 }
 
@@ -134,7 +153,9 @@ func unmoved(key string) *crusterv1.MoveResult {
 func pausedThere() *crusterv1.MoveResult {
 	e, _ := execution("shop/Buy/paused")
 	return &crusterv1.MoveResult{
-		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2015", Message: "it is there already", Hint: "Resume it."},
+		Execution:  e,
+		FromDigest: e.GetDigest(),
+		Error:      &crusterv1.Error{Code: "CR-2015", Message: "it is there already", Hint: "Resume it."},
 	}
 }
 
@@ -149,10 +170,16 @@ func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (
 		d := shopDeployment()
 		w := d.GetWorkflows()[0]
 		w.Deferreds = []*crusterv1.DeferredInfo{{Name: "approved"}, {Name: "vote-", Dynamic: true}}
-		w.Signals, w.Queries = []*crusterv1.SignalInfo{{Name: "paid"}, {Name: "packed"}}, []*crusterv1.QueryInfo{{Name: "price"}}
+		w.Signals, w.Queries = []*crusterv1.SignalInfo{
+			{Name: "paid"}, {Name: "packed"},
+		}, []*crusterv1.QueryInfo{{Name: "price"}}
 		w.Updates, w.State = []*crusterv1.UpdateInfo{{Name: "reprice"}}, []*crusterv1.StateInfo{{Name: "cart"}}
 		bank := &crusterv1.Deployment{Namespace: wordyNamespace, Name: "bank", Entities: []*crusterv1.EntityInfo{
-			{Name: "Account", Operations: []*crusterv1.OperationInfo{{Name: "balance"}, {Name: "deposit"}, {Name: "withdraw"}}}, {Name: "AccountBook"},
+			{
+				Name:       "Account",
+				Operations: []*crusterv1.OperationInfo{{Name: "balance"}, {Name: "deposit"}, {Name: "withdraw"}},
+			},
+			{Name: "AccountBook"},
 		}}
 		return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{bank, d}}, nil
 	}
@@ -162,7 +189,9 @@ func (*fakeModules) List(_ context.Context, req *crusterv1.ListModulesRequest) (
 	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
 }
 
-func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+func (*fakeModules) Describe(
+	_ context.Context, req *crusterv1.DescribeModuleRequest,
+) (*crusterv1.DescribeModuleResponse, error) {
 	if req.GetName() == "same" { // its module is the text "module"
 		d := shopDeployment()
 		d.Name, d.Digest = "same", fmt.Sprintf("%x", sha256.Sum256([]byte("module")))
@@ -177,7 +206,8 @@ func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleReq
 // pushText describes the request of a push.
 func pushText(m *crusterv1.PushMetadata) string {
 	text := fmt.Sprintf("name %s, config %v, allow %v", m.GetName(), m.GetConfig(), m.GetAllowHttp())
-	if len(m.GetUnsetConfig())+len(m.GetRevokeHttp()) > 0 || m.GetReplaceConfig() || m.GetReplaceHttp() || m.GetTakeAway() {
+	if len(m.GetUnsetConfig())+len(m.GetRevokeHttp()) > 0 || m.GetReplaceConfig() || m.GetReplaceHttp() ||
+		m.GetTakeAway() {
 		text += fmt.Sprintf(", unset %v, replace %t, revoke %v, replace %t, anyway %t",
 			m.GetUnsetConfig(), m.GetReplaceConfig(), m.GetRevokeHttp(), m.GetReplaceHttp(), m.GetTakeAway())
 	}

@@ -21,17 +21,29 @@ type fakeWorkflows struct {
 
 // execution makes the execution of a name.
 func execution(name string) (*crusterv1.Execution, error) {
-	e := &crusterv1.Execution{Name: name, Namespace: "default", Workflow: "shop/Buy", Digest: "0123456789abcdef", CreatedAt: timestamppb.New(noon)}
+	e := &crusterv1.Execution{
+		Name:      name,
+		Namespace: "default",
+		Workflow:  "shop/Buy",
+		Digest:    "0123456789abcdef",
+		CreatedAt: timestamppb.New(noon),
+	}
 	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
 	switch e.GetKey() {
 	case "computing", "running", "waiting":
 		e.State = crusterv1.State_STATE_RUNNING
 	case "completed":
-		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`}}
+		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{
+			Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`},
+		}
 	case "failed":
-		e.State, e.Error = crusterv1.State_STATE_FAILED, &crusterv1.Error{Code: "CR-2006", Message: "no money", Type: "broke", Hint: "See the error."}
+		e.State, e.Error = crusterv1.State_STATE_FAILED, &crusterv1.Error{
+			Code: "CR-2006", Message: "no money", Type: "broke", Hint: "See the error.",
+		}
 	case "paused":
-		e.State, e.Error = crusterv1.State_STATE_PAUSED, &crusterv1.Error{Code: "CR-2010", Message: "it crashes", Hint: "Fix it."}
+		e.State, e.Error = crusterv1.State_STATE_PAUSED, &crusterv1.Error{
+			Code: "CR-2010", Message: "it crashes", Hint: "Fix it.",
+		}
 	default:
 		return nil, refused(abi.CodeExecutionNotFound, "there is no execution %q", name)
 	}
@@ -83,7 +95,9 @@ func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*cru
 	return &crusterv1.WaitResponse{Execution: e}, err
 }
 
-func (f fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+func (f fakeWorkflows) Describe(
+	_ context.Context, req *crusterv1.DescribeRequest,
+) (*crusterv1.DescribeResponse, error) {
 	e, err := execution(req.GetExecution())
 	pending := &crusterv1.PendingOp{Number: 2, Kind: "sleep"}
 	switch e.GetKey() {
@@ -104,7 +118,9 @@ func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (
 			resp.Next = seq - 1
 			break
 		}
-		resp.Entries = append(resp.Entries, &crusterv1.HistoryEntry{Seq: seq, Turn: seq, Kind: "delivery", Op: uint32(seq), OpKind: "sleep"})
+		resp.Entries = append(resp.Entries, &crusterv1.HistoryEntry{
+			Seq: seq, Turn: seq, Kind: "delivery", Op: uint32(seq), OpKind: "sleep",
+		})
 	}
 	return resp, nil
 }
@@ -114,8 +130,13 @@ func endless(deployment string, state crusterv1.State) *crusterv1.ListResponse {
 	resp := &crusterv1.ListResponse{}
 	switch {
 	case state == crusterv1.State_STATE_PAUSED:
-		late := abi.Errorf(abi.CodeCrashLoop, "the workflow crashed 3 times in a row; last: %v", abi.Errorf(abi.CodeGuestTimeout, "it did not return"))
-		resp.Executions = append(resp.Executions, &crusterv1.Execution{Name: deployment + "Buy/loop", State: state, Error: rpcerror.ToProto(late)})
+		late := abi.Errorf(
+			abi.CodeCrashLoop, "the workflow crashed 3 times in a row; last: %v",
+			abi.Errorf(abi.CodeGuestTimeout, "it did not return"),
+		)
+		resp.Executions = append(resp.Executions, &crusterv1.Execution{
+			Name: deployment + "Buy/loop", State: state, Error: rpcerror.ToProto(late),
+		})
 	case deployment == "mixed/":
 		resp.Executions = append(resp.Executions, &crusterv1.Execution{Name: deployment + "Buy/running", State: state})
 	}
@@ -152,17 +173,25 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 
 func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
 	_, err := execution(req.GetExecution())
-	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
+	return &crusterv1.QueryResponse{
+		Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}},
+	}, err
 }
 
 func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
 	switch req.GetName() {
 	case "add":
-		return &crusterv1.UpdateResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"total":3}`}}}, nil
+		return &crusterv1.UpdateResponse{
+			Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"total":3}`}},
+		}, nil
 	case "refused":
-		return &crusterv1.UpdateResponse{Error: rpcerror.ToProto(abi.Errorf(abi.CodeUpdateRefused, "it is negative"))}, nil
+		return &crusterv1.UpdateResponse{
+			Error: rpcerror.ToProto(abi.Errorf(abi.CodeUpdateRefused, "it is negative")),
+		}, nil
 	default:
-		return nil, rpcerror.Status(abi.Errorf(abi.CodeUnknownUpdate, "workflow Buy has no update %q", req.GetName()), 0).Err()
+		return nil, rpcerror.Status(
+			abi.Errorf(abi.CodeUnknownUpdate, "workflow Buy has no update %q", req.GetName()), 0,
+		).Err()
 	}
 }
 
@@ -177,7 +206,9 @@ func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest)
 		Progress: &crusterv1.Progress{Done: 1, Total: 3, Note: "packing"},
 	}
 	if req.GetName() != "later" {
-		resp.State = []*crusterv1.PublishedState{{Name: "stage", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `"packed"`}}}}
+		resp.State = []*crusterv1.PublishedState{{
+			Name: "stage", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `"packed"`}},
+		}}
 	}
 	return resp, nil
 }
@@ -185,18 +216,24 @@ func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest)
 func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
 	_, err := execution(req.GetExecution())
 	if err == nil && req.GetSignal().GetName() != "paid" {
-		err = rpcerror.Status(abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0).Err()
+		err = rpcerror.Status(
+			abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0,
+		).Err()
 	}
 	return &crusterv1.SignalResponse{}, err
 }
 
-func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+func (fakeWorkflows) SignalWithStart(
+	_ context.Context, req *crusterv1.SignalWithStartRequest,
+) (*crusterv1.SignalWithStartResponse, error) {
 	e, err := execution(req.GetStart().GetWorkflow() + "/" + req.GetStart().GetRawKey())
 	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
 }
 
 // Interrupt answers at once; for a computing execution after two looks at its work.
-func (f fakeWorkflows) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+func (f fakeWorkflows) Interrupt(
+	ctx context.Context, req *crusterv1.InterruptRequest,
+) (*crusterv1.InterruptResponse, error) {
 	e, err := execution(req.GetExecution())
 	if e.GetKey() == "computing" {
 		err = f.host.awaitLooks(ctx)
@@ -232,7 +269,9 @@ func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crust
 // MoveAll moves paused executions; running ones do not fit. It fails half-way for a workflow named
 // after that, and at once for an unknown one. The deployment idle has no open executions, and those
 // of stuck are paused where they are.
-func (f fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
+func (f fakeWorkflows) MoveAll(
+	req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse],
+) error {
 	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
 	switch req.GetWorkflow() {
 	case "shop/By":
@@ -274,7 +313,8 @@ func (fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crust
 	if e.Key == "" {
 		e.Key = "made-up"
 	}
-	e.Name, e.State, e.Error, e.Result, e.RunId = "shop/Buy/"+e.GetKey(), crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
+	e.Name, e.State, e.Error, e.Result, e.RunId = "shop/Buy/"+
+		e.GetKey(), crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
 	return &crusterv1.ForkResponse{Execution: e}, nil
 }
 
@@ -288,7 +328,9 @@ func needPaused(name string) error {
 
 // Follow tells an entry and two lines, and the execution as it is. A running execution is paused,
 // continues as another run, and completes. A waiting one completes after two looks at its waits.
-func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse]) error {
+func (f fakeWorkflows) Follow(
+	req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse],
+) error {
 	f.host.note("WorkflowService/Follow %s after %d", req.GetExecution(), req.GetAfter())
 	e, err := execution(req.GetExecution())
 	if err != nil {
@@ -303,11 +345,23 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: other}}
 	}
 	five := &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: "5"}}
-	entry := &crusterv1.HistoryEntry{Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay", Value: five}
+	entry := &crusterv1.HistoryEntry{
+		Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay", Value: five,
+	}
 	all := []*crusterv1.FollowResponse{
 		{Event: &crusterv1.FollowResponse_Entry{Entry: entry}},
-		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3}}},
-		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "so far", Crashed: true}}},
+		{
+			Event: &crusterv1.FollowResponse_Line{
+				Line: &crusterv1.LogLine{
+					At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3,
+				},
+			},
+		},
+		{
+			Event: &crusterv1.FollowResponse_Line{
+				Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "so far", Crashed: true},
+			},
+		},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
 	}
 	if e.GetKey() == "waiting" {
@@ -323,7 +377,9 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 		running, paused := crusterv1.State_STATE_RUNNING, crusterv1.State_STATE_PAUSED
 		all = append([]*crusterv1.FollowResponse{as(running, e.GetRunId())}, all...)
 		all = append(all, as(paused, e.GetRunId()), as(running, e.GetRunId()), as(running, "8899aabbccddeeff"))
-		e.State, e.RunId, e.Result = crusterv1.State_STATE_COMPLETED, "8899aabbccddeeff", &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5}`}}
+		e.State, e.RunId, e.Result = crusterv1.State_STATE_COMPLETED, "8899aabbccddeeff", &crusterv1.Payload{
+			Data: &crusterv1.Payload_Json{Json: `{"paid":5}`},
+		}
 	}
 	for _, m := range append(all, &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: e}}) {
 		if err := stream.Send(m); err != nil {

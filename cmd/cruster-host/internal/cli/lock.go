@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -15,9 +15,10 @@ func (a *app) entityLocks() *cobra.Command {
 	var after string
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "locks",
-		Short:   "List entities that are locked, and who waits for them",
-		Long:    "List entities that executions have locked for a critical section: who has each lock,\nsince when, and who waits for it.",
+		Use:   "locks",
+		Short: "List entities that are locked, and who waits for them",
+		Long: `List entities that executions have locked for a critical section: who has each
+lock, since when, and who waits for it.`,
 		Example: "  cruster-host entity locks\n  cruster-host entity locks -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +41,9 @@ func (a *app) entityLocks() *cobra.Command {
 }
 
 // listLocks reads up to limit locks, page by page.
-func (a *app) listLocks(cmd *cobra.Command, c *client.Client, after string, limit int) ([]*crusterv1.EntityLock, string, error) {
+func (a *app) listLocks(
+	cmd *cobra.Command, c *client.Client, after string, limit int,
+) ([]*crusterv1.EntityLock, string, error) {
 	var locks []*crusterv1.EntityLock
 	req := &crusterv1.ListLocksRequest{Namespace: a.namespace, PageToken: after}
 	for {
@@ -75,15 +78,17 @@ func (a *app) entityUnlock() *cobra.Command {
 	return &cobra.Command{
 		Use:   "unlock ENTITY",
 		Short: "Take the lock of an entity away from its holder",
-		Long: `Take the lock of an entity away from the execution that has it, for good. Others go on
-with the entity, in the middle of what its holder does: the holder's next call of the
-entity fails. A lock never outlives its execution, so that 'workflow interrupt' and
-'workflow fail' are the better way in most cases.`,
+		Long: `Take the lock of an entity away from the execution that has it, for good. Others
+go on with the entity, in the middle of what its holder does: the holder's next
+call of the entity fails. A lock never outlives its execution, so that
+'workflow interrupt' and 'workflow fail' are the better way in most cases.`,
 		Example: "  cruster-host entity unlock bank/Account/ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Entities().Unlock(cmd.Context(), &crusterv1.UnlockRequest{Namespace: a.namespace, Entity: args[0]})
+				resp, err := c.Entities().Unlock(cmd.Context(), &crusterv1.UnlockRequest{
+					Namespace: a.namespace, Entity: args[0],
+				})
 				if err != nil {
 					return err
 				}

@@ -17,13 +17,13 @@ func (a *app) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the schema of a store up to date, or print its SQL",
-		Long: `Bring the schema of a store up to date. A host does so itself when it starts; use
-this where the host's own user may not change the schema. --print writes the SQL
-instead, for the given store or else for both kinds.
+		Long: `Bring the schema of a store up to date. A host does so itself when it starts;
+use this where the host's own user may not change the schema. --print writes the
+SQL instead, for the given store or else for both kinds.
 
---accept-lost-log accepts an embedded store whose log is missing (CR-5014), as it
-is: without what was committed last. Where the loss is only apparent, because another
-program has opened the store since the host ended, nothing is lost.`,
+--accept-lost-log accepts an embedded store whose log is missing (CR-5014), as
+it is: without what was committed last. Where the loss is only apparent, because
+another program has opened the store since the host ended, nothing is lost.`,
 		Example: `  cruster-host migrate --print --store postgres://owner@db.internal/cruster
   cruster-host migrate --store postgres://owner@db.internal/cruster
   cruster-host migrate --store sqlite:/var/lib/cruster --accept-lost-log`,
@@ -64,7 +64,9 @@ program has opened the store since the host ended, nothing is lost.`,
 	}
 	s.logLevel, s.logFormat = "info", "text"
 	cmd.Flags().BoolVar(&show, "print", false, "print the SQL instead of applying it")
-	cmd.Flags().BoolVar(&acceptLostLog, "accept-lost-log", false, "accept an embedded store whose log is missing, as it is")
+	cmd.Flags().BoolVar(
+		&acceptLostLog, "accept-lost-log", false, "accept an embedded store whose log is missing, as it is",
+	)
 	s.addStore(cmd.Flags())
 	return cmd
 }

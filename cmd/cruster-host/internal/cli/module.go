@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// maxUploadFile keeps a mistaken path from being read into memory whole; the
-// host has the last word on the size of modules.
+// maxUploadFile keeps a mistaken path from being read into memory whole; the host has the last word on the size of
+// modules.
 const maxUploadFile = 1 << 30
 
 func (a *app) moduleCommand() *cobra.Command {
@@ -35,24 +35,26 @@ func (a *app) modulePush() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Upload a module and point a deployment at it",
-		Long: `Upload a module and point a deployment at it. New executions use it. Open ones stay
-on the module that they are on, unless --move-open moves them. If the module is not
-acceptable, nothing is stored.
+		Long: `Upload a module and point a deployment at it. New executions use it. Open ones
+stay on the module that they are on, unless --move-open moves them. If the
+module is not acceptable, nothing is stored.
 
---check replays the open executions first, as 'module check' does, and refuses the
-module if it does not fit one of them. --move-open moves those that fit, also paused
-ones, which then go on; those that do not fit stay as they are, and the exit code
-says so.
+--check replays the open executions first, as 'module check' does, and refuses
+the module if it does not fit one of them. --move-open moves those that fit,
+also paused ones, which then go on; those that do not fit stay as they are, and
+the exit code says so.
 
-Configuration and HTTP grants stay as they are, but for what the push sets or takes
-away: --config and --allow-http add to them, --unset-config and --revoke-http take one
-away, --replace-config and --replace-http all that are not given. If the deployment has
-open executions, which may use what is taken away, that is refused without --yes. So is
-code that has no place any more for a field of the states of entities.
+Configuration and HTTP grants stay as they are, but for what the push sets or
+takes away: --config and --allow-http add to them, --unset-config and
+--revoke-http take one away, --replace-config and --replace-http all that are
+not given. If the deployment has open executions, which may use what is taken
+away, that is refused without --yes. So is code that has no place any more for a
+field of the states of entities.
 
 ` + exitHelp,
 		Example: `  cruster-host module push orders.wasm --name orders
-  cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com
+  cruster-host module push pay.wasm --name pay --config API_KEY=secret \
+    --allow-http api.example.com
   cruster-host module push pay.wasm --name pay --unset-config API_KEY --yes
   cruster-host module push orders.wasm --name orders --check --move-open`,
 		Args: cobra.ExactArgs(1),
@@ -76,7 +78,9 @@ code that has no place any more for a field of the states of entities.
 				if err != nil {
 					return a.showMisfit(err)
 				}
-				err = a.emit(view.PushOf(resp, size, req.MoveOpen), func() error { return view.WritePush(a.stdout, resp, size, req.MoveOpen, a.addrFlag()) })
+				err = a.emit(view.PushOf(resp, size, req.MoveOpen), func() error {
+					return view.WritePush(a.stdout, resp, size, req.MoveOpen, a.addrFlag())
+				})
 				if err != nil {
 					return err
 				}
@@ -94,7 +98,11 @@ code that has no place any more for a field of the states of entities.
 	flags.StringArrayVar(&req.AllowHTTP, "allow-http", nil, "a host that activities may call; may be repeated")
 	flags.StringArrayVar(&req.RevokeHTTP, "revoke-http", nil, "a host that they may not call any more; may be repeated")
 	flags.BoolVar(&req.ReplaceHTTP, "replace-http", false, "take away the grants that are not given with --allow-http")
-	flags.BoolVar(&req.TakeAway, "yes", false, "deploy it although it takes away settings that open executions may use, or does not fit states of entities or what is sent to them")
+	flags.BoolVar(
+		&req.TakeAway, "yes", false,
+		"deploy it although it takes away settings that open executions may use, or does not fit states of entities "+
+			"or what is sent to them",
+	)
 	return cmd
 }
 
@@ -140,9 +148,10 @@ func readModule(path string) ([]byte, error) {
 
 func (a *app) moduleList() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List deployments",
-		Long:    "List the deployments of the namespace, by name. A namespace is there from its first\npush on: one without deployments lists nothing, and is no error.",
+		Use:   "list",
+		Short: "List deployments",
+		Long: `List the deployments of the namespace, by name. A namespace is there from its
+first push on: one without deployments lists nothing, and is no error.`,
 		Example: "  cruster-host module list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -159,7 +168,9 @@ func (a *app) moduleList() *cobra.Command {
 					views = append(views, view.DeploymentOf(d))
 				}
 				whole := map[string]any{"deployments": views}
-				return emitAll(a, views, whole, func() error { return view.WriteDeployments(a.stdout, resp.GetDeployments()) })
+				return emitAll(a, views, whole, func() error {
+					return view.WriteDeployments(a.stdout, resp.GetDeployments())
+				})
 			})
 		},
 	}
@@ -170,13 +181,15 @@ func (a *app) moduleDescribe() *cobra.Command {
 		Use:   "describe NAME",
 		Short: "Show what a deployment contains",
 		Long: `Show what a deployment contains: its workflows and activities with the types of
-their requests and results, the schedules that its module declares, its grants, and
-what its module imports.`,
+their requests and results, the schedules that its module declares, its grants,
+and what its module imports.`,
 		Example: "  cruster-host module describe orders",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Modules().Describe(cmd.Context(), &crusterv1.DescribeModuleRequest{Namespace: a.namespace, Name: args[0]})
+				resp, err := c.Modules().Describe(cmd.Context(), &crusterv1.DescribeModuleRequest{
+					Namespace: a.namespace, Name: args[0],
+				})
 				if err != nil {
 					return err
 				}
@@ -188,7 +201,9 @@ what its module imports.`,
 				v := view.DeploymentOf(d)
 				v.Schedules = view.SchedulesOf(declared)
 				return a.emit(v, func() error {
-					return errors.Join(view.WriteDeployment(a.stdout, d, a.addrFlag()), view.WriteDeclared(a.stdout, declared))
+					return errors.Join(
+						view.WriteDeployment(a.stdout, d, a.addrFlag()), view.WriteDeclared(a.stdout, declared),
+					)
 				})
 			})
 		},
@@ -197,13 +212,17 @@ what its module imports.`,
 
 // declaredSchedules returns the schedules that the module of a deployment declares, as they are
 // now. Schedules are listed by name, and theirs begin with the deployment's.
-func (a *app) declaredSchedules(cmd *cobra.Command, c *client.Client, deployment string) (declared []*crusterv1.Schedule, err error) {
+func (a *app) declaredSchedules(
+	cmd *cobra.Command, c *client.Client, deployment string,
+) (declared []*crusterv1.Schedule, err error) {
 	for after := deployment + "/"; after != ""; {
 		page, next, err := a.listSchedules(cmd, c, after, pageLimit)
 		if err != nil {
 			return nil, err
 		}
-		others := slices.IndexFunc(page, func(s *crusterv1.Schedule) bool { return !strings.HasPrefix(s.GetName(), deployment+"/") })
+		others := slices.IndexFunc(page, func(s *crusterv1.Schedule) bool {
+			return !strings.HasPrefix(s.GetName(), deployment+"/")
+		})
 		if others >= 0 {
 			return append(declared, page[:others]...), nil
 		}

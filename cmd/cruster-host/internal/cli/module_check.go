@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -17,17 +17,18 @@ func (a *app) moduleCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "See which open executions a module would fit",
 		Long: `See which open executions of a deployment a module would fit, before it is
-pushed. The host replays each of them, running or paused, on the module. It stores
-nothing and performs nothing. Then it compares the types of entities with the states
-that there are, and with what open executions may send, as 'module push' does.
+pushed. The host replays each of them, running or paused, on the module. It
+stores nothing and performs nothing. Then it compares the types of entities with
+the states that there are, and with what open executions may send, as
+'module push' does.
 
 The table counts per workflow how many fit. Below it stands what differs: the
 journal beside what the code does, once for each kind of difference. -o json has
-the same; -o jsonl has one line an execution. What a push would be refused for is also
-written to standard error.
+the same; -o jsonl has one line an execution. What a push would be refused for
+is also written to standard error.
 
-Before the first push of a deployment nothing is open, so nothing differs: the module
-alone is checked, as 'module push' would.
+Before the first push of a deployment nothing is open, so nothing differs: the
+module alone is checked, as 'module push' would.
 
 ` + exitHelp,
 		Example: "  cruster-host module check orders.wasm --name orders",
@@ -40,7 +41,9 @@ alone is checked, as 'module push' would.
 			if err != nil {
 				return err
 			}
-			return a.withClient(func(c *client.Client) error { return a.check(cmd, c, client.CheckRequest{Name: name, Binary: binary}) })
+			return a.withClient(func(c *client.Client) error {
+				return a.check(cmd, c, client.CheckRequest{Name: name, Binary: binary})
+			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name of the deployment")
@@ -83,8 +86,12 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 	if summary.Differ == 0 {
 		return nil
 	}
-	differ := abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %d of %d open executions of %s", summary.Differ, summary.Fit+summary.Differ, req.Name).
-		WithHint("Keep the steps that have run as they were, or guard the change with Patched. Those that do not fit stay on the module that they are on.")
+	differ := abi.Errorf(
+		abi.CodeDoesNotFit, "the module does not fit %d of %d open executions of %s", summary.Differ,
+		summary.Fit+summary.Differ, req.Name,
+	).
+		WithHint("Keep the steps that have run as they were, or guard the change with Patched. Those that do not fit " +
+			"stay on the module that they are on.")
 	if refusal != nil {
 		differ.Message += "; a push of it is refused without --yes: " + summary.Types
 		differ.Hint += " " + abi.AsError(refusal).Hint

@@ -5,12 +5,11 @@ import (
 	"fmt"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 )
 
-// noteEmptyNamespace says on standard error that a list is empty because nothing is deployed
-// in the namespace, whose name may be mistyped. That is no error: a namespace is there from its
-// first push on, and scripts may look before it.
+// noteEmptyNamespace says on standard error that a list is empty because nothing is deployed in the namespace, whose
+// name may be mistyped. That is no error: a namespace is there from its first push on, and scripts may look before it.
 func (a *app) noteEmptyNamespace(ctx context.Context, c *client.Client, listed int) {
 	if listed > 0 || a.namespace == defaultNamespace {
 		return

@@ -32,7 +32,13 @@ func TestNewRefusesToOverwrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	for _, args := range [][]string{{"new"}, {"new", "x"}, {"new", "x", "--lang", "cobol"}, {"new", "x", "y", "--lang", "go"}, {"new", "../x", "--lang", "go"}} {
+	for _, args := range [][]string{
+		{"new"},
+		{"new", "x"},
+		{"new", "x", "--lang", "cobol"},
+		{"new", "x", "y", "--lang", "go"},
+		{"new", "../x", "--lang", "go"},
+	} {
 		code, _, _ = invoke(t, args...)
 		require.Equal(t, exitUsage, code, "%v", args)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -32,8 +32,7 @@ func (a *app) showMisfit(err error) error {
 	return err
 }
 
-// emitAll prints many things: jsonl has one a line, json has whole, which holds
-// them all.
+// emitAll prints many things: jsonl has one a line, json has whole, which holds them all.
 func emitAll[T any](a *app, items []T, whole any, table func() error) error {
 	switch a.output {
 	case "json":

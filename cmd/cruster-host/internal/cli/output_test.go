@@ -12,7 +12,10 @@ func TestOutputs(t *testing.T) {
 	items := []map[string]string{{"a": "<1>"}, {"a": "2"}}
 	for output, want := range map[string]struct{ one, all string }{
 		"table": {"text\n", "text\n"},
-		"json":  {"{\n  \"a\": \"<1>\"\n}\n", "{\n  \"items\": [\n    {\n      \"a\": \"<1>\"\n    },\n    {\n      \"a\": \"2\"\n    }\n  ]\n}\n"},
+		"json": {
+			"{\n  \"a\": \"<1>\"\n}\n",
+			"{\n  \"items\": [\n    {\n      \"a\": \"<1>\"\n    },\n    {\n      \"a\": \"2\"\n    }\n  ]\n}\n",
+		},
 		"jsonl": {"{\"a\":\"<1>\"}\n", "{\"a\":\"<1>\"}\n{\"a\":\"2\"}\n"},
 	} {
 		t.Run(output, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -19,12 +19,14 @@ func (a *app) entityParked() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parked [TYPE|ENTITY]",
 		Short: "List messages that could not be performed",
-		Long: `List messages that were acknowledged and could not be performed: their operation crashed,
-their code is missing, the workflow that they start was refused. They are kept, with the reason,
-until they are retried with 'entity retry' or given up with 'entity drop'. Name a deployment
-with a slash at its end, a type, or an entity to see its messages alone.`,
-		Example: "  cruster-host entity parked\n  cruster-host entity parked bank/Account\n  cruster-host entity parked bank/Account/ada -o json",
-		Args:    cobra.MaximumNArgs(1),
+		Long: `List messages that were acknowledged and could not be performed: their operation
+crashed, their code is missing, the workflow that they start was refused. They
+are kept, with the reason, until they are retried with 'entity retry' or given
+up with 'entity drop'. Name a deployment with a slash at its end, a type, or an
+entity to see its messages alone.`,
+		Example: "  cruster-host entity parked\n  cruster-host entity parked bank/Account\n  cruster-host entity " +
+			"parked bank/Account/ada -o json",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return usage.Errorf("--limit is %d, not 1 or more", limit)
@@ -45,7 +47,9 @@ with a slash at its end, a type, or an entity to see its messages alone.`,
 }
 
 // listParked reads up to limit messages, page by page.
-func (a *app) listParked(cmd *cobra.Command, c *client.Client, args []string, after string, limit int) ([]*crusterv1.ParkedMessage, string, error) {
+func (a *app) listParked(
+	cmd *cobra.Command, c *client.Client, args []string, after string, limit int,
+) ([]*crusterv1.ParkedMessage, string, error) {
 	var messages []*crusterv1.ParkedMessage
 	req := &crusterv1.ListParkedRequest{Namespace: a.namespace, PageToken: after}
 	if len(args) > 0 && strings.Count(args[0], "/") > 1 {
@@ -88,7 +92,9 @@ type parkedFlags struct {
 }
 
 func (f *parkedFlags) add(cmd *cobra.Command) {
-	cmd.Flags().UintSliceVar(&f.positions, "position", nil, "the position of a message, as 'entity parked' shows it; may be repeated")
+	cmd.Flags().UintSliceVar(
+		&f.positions, "position", nil, "the position of a message, as 'entity parked' shows it; may be repeated",
+	)
 	cmd.Flags().BoolVar(&f.all, "all", false, "all parked messages of the entity, or of the type")
 }
 
@@ -107,14 +113,18 @@ func (a *app) entityRetry() *cobra.Command {
 	return a.unparkCommand("retried", &cobra.Command{
 		Use:   "retry ENTITY|TYPE",
 		Short: "Have parked messages performed, of an entity or of a type",
-		Long: `Have parked messages of an entity performed, after the reason for which they were parked is
-removed: push fixed code first. They keep their places before messages that were sent after them and
-wait still. One that cannot be performed is parked again. Name a type, or a deployment with a slash at
-its end, to have those of all of its entities performed.`,
-		Example: "  cruster-host entity retry bank/Account/ada --all\n  cruster-host entity retry bank/Account/ada --position 17\n" +
+		Long: `Have parked messages of an entity performed, after the reason for which they
+were parked is removed: push fixed code first. They keep their places before
+messages that were sent after them and wait still. One that cannot be performed
+is parked again. Name a type, or a deployment with a slash at its end, to have
+those of all of its entities performed.`,
+		Example: "  cruster-host entity retry bank/Account/ada --all\n  cruster-host entity retry bank/Account/ada " +
+			"--position 17\n" +
 			"  cruster-host entity retry bank/Account --all",
 	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
-		req := &crusterv1.RetryParkedRequest{Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0}
+		req := &crusterv1.RetryParkedRequest{
+			Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0,
+		}
 		resp, err := c.Entities().RetryParked(ctx, req)
 		return resp.GetMessages(), err
 	})
@@ -124,12 +134,15 @@ func (a *app) entityDrop() *cobra.Command {
 	return a.unparkCommand("dropped", &cobra.Command{
 		Use:   "drop ENTITY|TYPE",
 		Short: "Give parked messages up for good, of an entity or of a type",
-		Long: `Give parked messages of an entity up, for good: they are never performed. A sender that
-repeats one under its request id is told that it was dropped. Name a type, or a deployment with a
-slash at its end, to give those of all of its entities up.`,
+		Long: `Give parked messages of an entity up, for good: they are never performed. A
+sender that repeats one under its request id is told that it was dropped. Name a
+type, or a deployment with a slash at its end, to give those of all of its
+entities up.`,
 		Example: "  cruster-host entity drop bank/Account/ada --position 17\n  cruster-host entity drop bank/Account --all",
 	}, func(ctx context.Context, c *client.Client, entity string, places []uint64) (int32, error) {
-		req := &crusterv1.DropParkedRequest{Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0}
+		req := &crusterv1.DropParkedRequest{
+			Namespace: a.namespace, Entity: entity, Positions: places, All: len(places) == 0,
+		}
 		resp, err := c.Entities().DropParked(ctx, req)
 		return resp.GetMessages(), err
 	})

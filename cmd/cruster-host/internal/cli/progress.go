@@ -13,8 +13,8 @@ import (
 // progressEvery is how many items pass between two updates of a progress line.
 const progressEvery = 10
 
-// A progress line tells people who watch a terminal how far a long command is. In a
-// file or a pipe it would be noise, and is left out.
+// A progress line tells people who watch a terminal how far a long command is. In a file or a pipe it would be noise,
+// and is left out.
 type progress struct {
 	w    io.Writer
 	verb string
@@ -44,7 +44,10 @@ func (p *progress) sent(total int) func(bytes int) {
 		switch {
 		case !isTerminal(p.w):
 		case bytes < total:
-			fmt.Fprintf(p.w, "\rpushing %s %s of %s\x1b[K", bar(int64(bytes), int64(total)), terminal.Bytes(int64(bytes)), terminal.Bytes(int64(total)))
+			fmt.Fprintf(
+				p.w, "\rpushing %s %s of %s\x1b[K", bar(int64(bytes), int64(total)), terminal.Bytes(int64(bytes)),
+				terminal.Bytes(int64(total)),
+			)
 		default:
 			p.count("pushed " + terminal.Bytes(int64(total)) + "; the host compiles and checks it")
 		}

@@ -32,7 +32,10 @@ func TestProgressIsForTerminals(t *testing.T) {
 	require.Empty(t, file.String())
 	terminal := &screen{}
 	watch(newProgress(terminal, "checked"), 20)
-	require.Equal(t, "\rchecked [#...................] 1 of 20\x1b[K\rchecked [###########.........] 11 of 20\x1b[K\r\x1b[K", terminal.String())
+	require.Equal(
+		t, "\rchecked [#...................] 1 of 20\x1b[K\rchecked [###########.........] 11 of 20\x1b[K\r\x1b[K",
+		terminal.String(),
+	)
 	terminal = &screen{}
 	watch(newProgress(terminal, "moved"), 0)
 	require.Equal(t, "\rmoved 1\x1b[K\rmoved 11\x1b[K\r\x1b[K", terminal.String())
@@ -49,8 +52,10 @@ func TestProgressOfAnUpload(t *testing.T) {
 		then()
 		p.end()
 	}
-	const shown = "\rpushing [#####...............] 1.0 MB of 4.0 MB\x1b[K" + "\rpushed 4.0 MB; the host compiles and checks it\x1b[K" +
-		"\rpushed 4.0 MB; the host compiles and checks it, for 1 s\x1b[K" + "\rpushed 4.0 MB; the host compiles and checks it, for 2 s\x1b[K"
+	const shown = "\rpushing [#####...............] 1.0 MB of 4.0 MB\x1b[K" +
+		"\rpushed 4.0 MB; the host compiles and checks it\x1b[K" +
+		"\rpushed 4.0 MB; the host compiles and checks it, for 1 s\x1b[K" +
+		"\rpushed 4.0 MB; the host compiles and checks it, for 2 s\x1b[K"
 	synctest.Test(t, func(t *testing.T) {
 		var file strings.Builder
 		upload(newProgress(&file, ""), func() {})

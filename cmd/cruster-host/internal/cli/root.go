@@ -45,8 +45,9 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 
-	now   func() time.Time // the clock; nil means the machine's
-	quiet time.Duration    // after which a following command describes the wait, and others after twice that; 0 means a second
+	now func() time.Time // the clock; nil means the machine's
+	// after which a following command describes the wait, and others after twice that; 0 means a second
+	quiet time.Duration
 }
 
 // Run runs the program and returns its exit code.
@@ -81,7 +82,13 @@ type app struct {
 
 func newApp(p Process) *app {
 	a := &app{
-		stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release, now: p.now, quiet: cmp.Or(p.quiet, time.Second),
+		stdin:     p.Stdin,
+		stdout:    p.Stdout,
+		stderr:    p.Stderr,
+		lookupEnv: p.LookupEnv,
+		release:   p.Release,
+		now:       p.now,
+		quiet:     cmp.Or(p.quiet, time.Second),
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -95,8 +102,8 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "Durable workflows in WebAssembly",
 		Long: `cruster-host runs workflows that survive crashes, and talks to hosts that do.
 
-Start a host with its store in a folder, push a module to it, run a workflow: the
-examples below do just that.
+Start a host with its store in a folder, push a module to it, run a workflow:
+the examples below do just that.
 
 ` + exitHelp,
 		Example: `  cruster-host dev
@@ -112,26 +119,27 @@ examples below do just that.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
-	root.SetUsageTemplate(root.UsageTemplate() + precedence)
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
 	flags.StringVarP(&a.namespace, "namespace", "n", defaultNamespace, "tenant to work in")
 	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
-	flags.DurationVar(&a.retryFor, "retry-for", defaultRetryFor, "how long to try again when the host does not answer or is full; workflow execute, wait and follow: 30s")
+	flags.DurationVar(
+		&a.retryFor, "retry-for", defaultRetryFor,
+		"how long to try again when the host does not answer or is full; workflow execute, wait and follow: 30s",
+	)
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
-	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
-		a.migrateCommand(), a.compileCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
+	root.AddCommand(
+		a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(),
+		a.deferredCommand(), a.scheduleCommand(),
+		a.migrateCommand(), a.compileCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand(),
+	)
 	usageArgs(root)
 	a.completes(root)
 	return root
 }
-
-// precedence ends the help of every command.
-const precedence = `
-A flag wins over its [VARIABLE] in the environment, which wins over the default.
-`
 
 // prepare runs before every command.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
@@ -193,8 +201,8 @@ func flagsOf(cmd *cobra.Command) (flags []abi.Spelling) {
 	return flags
 }
 
-// usageArgs makes usage errors of a wrong number of arguments and of unknown
-// commands, for cmd and all commands below it.
+// usageArgs makes usage errors of a wrong number of arguments and of unknown commands, for cmd and all commands below
+// it.
 func usageArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -238,7 +246,13 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 
 // group is a command that only holds others.
 func group(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{
+		Use:     use,
+		Short:   short,
+		Long:    long,
+		Example: example,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -7,19 +7,31 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 func (a *app) scheduleCommand() *cobra.Command {
-	return group("schedule", "Start workflows at their times", `Start workflows at their times. Each tick of a schedule is one execution, whatever
-happens to the host meanwhile.`,
-		`  cruster-host schedule create nightly reports/Nightly --cron '30 4 * * *' --zone Europe/Berlin
+	return group(
+		"schedule",
+		"Start workflows at their times",
+		`Start workflows at their times. Each tick of a schedule is one execution,
+whatever happens to the host meanwhile.`,
+		`  cruster-host schedule create nightly reports/Nightly --cron '30 4 * * *' \
+    --zone Europe/Berlin
   cruster-host schedule describe nightly`,
-		a.scheduleCreate(), a.scheduleList(), a.scheduleDescribe(), a.schedulePause(), a.scheduleResume(), a.scheduleTrigger(),
-		a.scheduleBackfill(), a.scheduleUpdate(), a.scheduleDelete())
+		a.scheduleCreate(),
+		a.scheduleList(),
+		a.scheduleDescribe(),
+		a.schedulePause(),
+		a.scheduleResume(),
+		a.scheduleTrigger(),
+		a.scheduleBackfill(),
+		a.scheduleUpdate(),
+		a.scheduleDelete(),
+	)
 }
 
 func (a *app) scheduleCreate() *cobra.Command {
@@ -31,8 +43,10 @@ func (a *app) scheduleCreate() *cobra.Command {
 		Short: "Create a schedule",
 		Long: `Create a schedule that starts a workflow at the times of a cron expression or an
 interval, or always: again when the run before is over.`,
-		Example: `  cruster-host schedule create nightly reports/Nightly --cron '30 4 * * MON-FRI' --zone Europe/Berlin
-  cruster-host schedule create poll feeds/Poll --every 15m --jitter 1m --overlap queue --input '{"feed":"news"}'
+		Example: `  cruster-host schedule create nightly reports/Nightly \
+    --cron '30 4 * * MON-FRI' --zone Europe/Berlin
+  cruster-host schedule create poll feeds/Poll --every 15m --jitter 1m \
+    --overlap queue --input '{"feed":"news"}'
   cruster-host schedule create leader jobs/Lead --always`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,7 +103,9 @@ Ticks of new times begin after this moment.`,
 				if err := a.applySpec(&f, cmd, spec); err != nil {
 					return err
 				}
-				resp, err := c.Schedules().Update(cmd.Context(), &crusterv1.UpdateScheduleRequest{Namespace: a.namespace, Name: args[0], Spec: spec})
+				resp, err := c.Schedules().Update(cmd.Context(), &crusterv1.UpdateScheduleRequest{
+					Namespace: a.namespace, Name: args[0], Spec: spec,
+				})
 				if err != nil {
 					return err
 				}
@@ -131,7 +147,9 @@ func (a *app) scheduleList() *cobra.Command {
 }
 
 // listSchedules reads up to limit schedules, page by page.
-func (a *app) listSchedules(cmd *cobra.Command, c *client.Client, after string, limit int) (all []*crusterv1.Schedule, next string, err error) {
+func (a *app) listSchedules(
+	cmd *cobra.Command, c *client.Client, after string, limit int,
+) (all []*crusterv1.Schedule, next string, err error) {
 	for {
 		resp, err := c.Schedules().List(cmd.Context(), &crusterv1.ListSchedulesRequest{
 			Namespace: a.namespace, PageSize: int32(min(limit-len(all), pageLimit)), PageToken: after,
@@ -188,9 +206,10 @@ func (a *app) scheduleDescribe() *cobra.Command {
 func (a *app) schedulePause() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
-		Use:     "pause NAME",
-		Short:   "Start no tick until the schedule is resumed",
-		Long:    "Start no tick until the schedule is resumed. Ticks of the time between are gone;\n'schedule backfill' brings them back. Runs that are not over go on.",
+		Use:   "pause NAME",
+		Short: "Start no tick until the schedule is resumed",
+		Long: "Start no tick until the schedule is resumed. Ticks of the time between are gone;\n'schedule " +
+			"backfill' brings them back. Runs that are not over go on.",
 		Example: "  cruster-host schedule pause nightly --note 'the warehouse moves'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -249,11 +268,15 @@ func (a *app) scheduleTrigger() *cobra.Command {
 				request = rand.Text()
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Schedules().Trigger(cmd.Context(), &crusterv1.TriggerScheduleRequest{Namespace: a.namespace, Name: args[0], RequestId: request})
+				resp, err := c.Schedules().Trigger(cmd.Context(), &crusterv1.TriggerScheduleRequest{
+					Namespace: a.namespace, Name: args[0], RequestId: request,
+				})
 				if err != nil {
 					return err
 				}
-				return a.emit(view.ScheduleRunOf(resp.GetRun()), func() error { return view.WriteScheduleRuns(a.stdout, []*crusterv1.ScheduleRun{resp.GetRun()}) })
+				return a.emit(view.ScheduleRunOf(resp.GetRun()), func() error {
+					return view.WriteScheduleRuns(a.stdout, []*crusterv1.ScheduleRun{resp.GetRun()})
+				})
 			})
 		},
 	}
@@ -268,8 +291,9 @@ func (a *app) scheduleBackfill() *cobra.Command {
 		Short: "Start the ticks of a range of times",
 		Long: `Start the ticks of a range of times that have not been started: one after the
 other with --overlap queue, all at once with --overlap allow.`,
-		Example: "  cruster-host schedule backfill nightly --from 2026-01-01T00:00:00Z --to 2026-01-31T00:00:00Z",
-		Args:    cobra.ExactArgs(1),
+		Example: `  cruster-host schedule backfill nightly --from 2026-01-01T00:00:00Z \
+    --to 2026-01-31T00:00:00Z`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.BackfillScheduleRequest{Namespace: a.namespace, Name: args[0]}
 			var err error
@@ -294,7 +318,10 @@ other with --overlap queue, all at once with --overlap allow.`,
 				}
 				ticks := resp.GetTicks()
 				return a.emit(view.ScheduleDone{Done: "backfill", Schedule: args[0], Ticks: &ticks}, func() error {
-					_, err := fmt.Fprintf(a.stdout, "%d ticks are to be started that have not been: %s\n", ticks, terminal.OneLine(args[0]))
+					_, err := fmt.Fprintf(
+						a.stdout, "%d ticks are to be started that have not been: %s\n", ticks,
+						terminal.OneLine(args[0]),
+					)
 					return err
 				})
 			})
@@ -302,15 +329,18 @@ other with --overlap queue, all at once with --overlap allow.`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the first time, such as 2026-01-31T12:00:00Z")
 	cmd.Flags().StringVar(&to, "to", "", "the last time")
-	cmd.Flags().StringVar(&overlap, "overlap", "", "queue or allow; queue if it is not given, or allow if the schedule allows it")
+	cmd.Flags().StringVar(
+		&overlap, "overlap", "", "queue or allow; queue if it is not given, or allow if the schedule allows it",
+	)
 	return cmd
 }
 
 func (a *app) scheduleDelete() *cobra.Command {
 	return &cobra.Command{
-		Use:     "delete NAME",
-		Short:   "Delete a schedule",
-		Long:    "Delete a schedule. Runs that are not over go on; 'workflow interrupt' stops them.",
+		Use:   "delete NAME",
+		Short: "Delete a schedule",
+		Long: `Delete a schedule. Runs that are not over go on; 'workflow interrupt' stops
+them.`,
 		Example: "  cruster-host schedule delete nightly",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

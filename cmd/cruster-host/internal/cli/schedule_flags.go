@@ -29,15 +29,27 @@ func (f *specFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "the request as JSON; - reads it from standard input")
 	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
-	flags.StringVar(&f.cron, "cron", "", "when, as a cron expression of five fields, or @hourly, @daily, @weekly, @monthly, @yearly")
-	flags.StringVar(&f.zone, "zone", "", "time zone of the cron expression, such as Europe/Berlin; UTC if there is none")
+	flags.StringVar(
+		&f.cron, "cron", "",
+		"when, as a cron expression of five fields, or @hourly, @daily, @weekly, @monthly, @yearly",
+	)
+	flags.StringVar(
+		&f.zone, "zone", "", "time zone of the cron expression, such as Europe/Berlin; UTC if there is none",
+	)
 	flags.DurationVar(&f.every, "every", 0, "when, as an interval that is counted from 1970 on")
 	flags.DurationVar(&f.offset, "offset", 0, "how much later than that")
 	flags.BoolVar(&f.always, "always", false, "no times: the next run begins when the one before is over")
-	flags.DurationVar(&f.minPause, "min-pause", 0, "shortest pause between two runs, for --always; 1s if it is not given")
+	flags.DurationVar(
+		&f.minPause, "min-pause", 0, "shortest pause between two runs, for --always; 1s if it is not given",
+	)
 	flags.DurationVar(&f.maxPause, "max-pause", 0, "longest pause after failures, for --always; 5m if it is not given")
-	flags.StringVar(&f.overlap, "overlap", "", "what happens to a tick while an earlier run is not over: skip, queue, cancel or allow; skip if it is not given")
-	flags.Int32Var(&f.maxQueued, "max-queued", 0, "how many ticks wait at most, for --overlap queue; 10 if it is not given")
+	flags.StringVar(
+		&f.overlap, "overlap", "",
+		"what happens to a tick while an earlier run is not over: skip, queue, cancel or allow; skip if it is not given",
+	)
+	flags.Int32Var(
+		&f.maxQueued, "max-queued", 0, "how many ticks wait at most, for --overlap queue; 10 if it is not given",
+	)
 	flags.DurationVar(&f.jitter, "jitter", 0, "by how much a tick is started later at most")
 	flags.DurationVar(&f.catchUp, "catch-up", 0, "how old a tick may be when it is started; 1h if it is not given")
 	flags.StringVar(&f.notBefore, "not-before", "", "no tick is before this time, such as 2026-01-31T12:00:00Z")
@@ -99,9 +111,13 @@ func (f *specFlags) applyTimes(given func(string) bool, spec *crusterv1.Schedule
 	case given("cron"):
 		spec.Times = &crusterv1.ScheduleSpec_Cron{Cron: f.cron}
 	case given("every") || given("offset"):
-		spec.Times = &crusterv1.ScheduleSpec_Interval{Interval: &crusterv1.Interval{Every: durationpb.New(f.every), Offset: durationpb.New(f.offset)}}
+		spec.Times = &crusterv1.ScheduleSpec_Interval{
+			Interval: &crusterv1.Interval{Every: durationpb.New(f.every), Offset: durationpb.New(f.offset)},
+		}
 	case f.always || given("min-pause") || given("max-pause"):
-		spec.Times = &crusterv1.ScheduleSpec_Always{Always: &crusterv1.Always{MinPause: durationpb.New(f.minPause), MaxPause: durationpb.New(f.maxPause)}}
+		spec.Times = &crusterv1.ScheduleSpec_Always{
+			Always: &crusterv1.Always{MinPause: durationpb.New(f.minPause), MaxPause: durationpb.New(f.maxPause)},
+		}
 	}
 	return nil
 }

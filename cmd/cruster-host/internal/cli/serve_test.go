@@ -34,8 +34,15 @@ func TestFirstScreen(t *testing.T) {
 		// The first line that the host writes ends it: everything is up by then.
 		screen := &firstWrite{then: stop}
 		code := Run(ctx, Process{
-			Args:      []string{"dev", "-o", output, "--data-dir", data, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "error"},
-			LookupEnv: environment(), Release: "v9.9.9", Stderr: screen.stderr(), Stdin: strings.NewReader(""), Stdout: screen,
+			Args: []string{
+				"dev", "-o", output, "--data-dir", data, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0",
+				"--log-level", "error",
+			},
+			LookupEnv: environment(),
+			Release:   "v9.9.9",
+			Stderr:    screen.stderr(),
+			Stdin:     strings.NewReader(""),
+			Stdout:    screen,
 		})
 		require.Equal(t, exitOK, code, screen.errors.String())
 		require.Contains(t, screen.text.String(), want)
@@ -92,7 +99,10 @@ func TestHostIsStoppedBeforeItRuns(t *testing.T) {
 	stop()
 	var out, errs strings.Builder
 	code := Run(ctx, Process{
-		Args:      []string{"serve", "--store", "sqlite:" + t.TempDir(), "--grpc-addr", taken.Addr().String(), "--http-addr", "127.0.0.1:0"},
+		Args: []string{
+			"serve", "--store", "sqlite:" + t.TempDir(), "--grpc-addr", taken.Addr().String(), "--http-addr",
+			"127.0.0.1:0",
+		},
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Stdin:     strings.NewReader(""), Stdout: &out, Stderr: &errs,
 	})

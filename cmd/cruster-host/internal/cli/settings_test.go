@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSettings shows the configuration of a host for flags and variables. The
-// command is
+// TestSettings shows the configuration of a host for flags and variables. The command is
 //
 //	config [env=(NAME=VALUE, …)]
 //
@@ -74,7 +73,9 @@ func settingsOf(args []string, env ...string) ([]string, error) {
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
-	for format, want := range map[string]string{"text": "level=WARN msg=hot\n", "json": `"level":"WARN","msg":"hot"}` + "\n"} {
+	for format, want := range map[string]string{
+		"text": "level=WARN msg=hot\n", "json": `"level":"WARN","msg":"hot"}` + "\n",
+	} {
 		var out strings.Builder
 		log, err := (&settings{logFormat: format, logLevel: "warn"}).logger(&out)
 		require.NoError(t, err)

@@ -9,7 +9,9 @@ import (
 func TestSizes(t *testing.T) {
 	t.Parallel()
 
-	for text, want := range map[string]int64{"64MiB": 64 << 20, "32M": 32 << 20, "1GiB": 1 << 30, "2K": 2048, "1000": 1000} {
+	for text, want := range map[string]int64{
+		"64MiB": 64 << 20, "32M": 32 << 20, "1GiB": 1 << 30, "2K": 2048, "1000": 1000,
+	} {
 		var s size
 		require.NoError(t, s.Set(text))
 		require.EqualValues(t, want, s)

@@ -23,17 +23,26 @@ type startFlags struct {
 
 func (f *startFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.input, "input", "", "the request as JSON; - reads it from standard input; not needed if no field is required")
+	flags.StringVar(
+		&f.input, "input", "",
+		"the request as JSON; - reads it from standard input; not needed if no field is required",
+	)
 	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
 	flags.StringVar(&f.key, "key", "", "idempotency key, hashed by the host, instead of the workflow's own")
 	flags.StringVar(&f.rawKey, "raw-key", "", "idempotency key that is used as it is")
-	flags.StringVar(&f.ifFinished, "if-finished", "return", "what to do with a finished run under the key: return, restart, restart-failed (unless it completed) or refuse")
+	flags.StringVar(
+		&f.ifFinished, "if-finished", "return",
+		"what to do with a finished run under the key: return, restart, restart-failed (unless it completed) or refuse",
+	)
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
 }
 
 // addRequestID adds the flag of commands that have no other request id.
 func (f *startFlags) addRequestID(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.requestID, "request-id", "", "makes it safe to repeat the command with --if-finished: those with the same id start one run")
+	cmd.Flags().StringVar(
+		&f.requestID, "request-id", "",
+		"makes it safe to repeat the command with --if-finished: those with the same id start one run",
+	)
 }
 
 // startOptions makes the request of a start.
@@ -69,8 +78,7 @@ func (a *app) startOptions(f *startFlags, cmd *cobra.Command, workflow string) (
 	return start, nil
 }
 
-// readInput returns the JSON that was given as text, in a file or on standard
-// input; empty if there was none.
+// readInput returns the JSON that was given as text, in a file or on standard input; empty if there was none.
 func (a *app) readInput(input, inputFile string) (string, error) {
 	switch {
 	case input == "-" || inputFile == "-":

@@ -24,9 +24,10 @@ func version(release string) string {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Long:    "Print the version of this binary, of the guest ABI it speaks and of its toolchain.",
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version of this binary, of the guest ABI it speaks and of its
+toolchain.`,
 		Example: "  cruster-host version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

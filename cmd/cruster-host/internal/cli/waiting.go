@@ -6,7 +6,7 @@ import (
 	"time"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -53,7 +53,9 @@ func (a *app) say(line string) {
 // lookAtTurn says that the code of an execution computes.
 func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
-		d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+		d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{
+			Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
+		})
 		if err != nil {
 			return ""
 		}
@@ -64,7 +66,9 @@ func (a *app) lookAtTurn(c *client.Client, execution string) func(ctx context.Co
 // lookAtLock names the holder of an entity's lock, if it is among the first that are locked.
 func (a *app) lookAtLock(c *client.Client, entity string) func(ctx context.Context) string {
 	return func(ctx context.Context) string {
-		resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{Namespace: a.namespace, PageSize: pageLimit})
+		resp, err := c.Entities().ListLocks(ctx, &crusterv1.ListLocksRequest{
+			Namespace: a.namespace, PageSize: pageLimit,
+		})
 		if err != nil {
 			return ""
 		}

@@ -15,12 +15,14 @@ func TestCommandsSayWhatTheyWaitFor(t *testing.T) {
 	for _, c := range []struct{ command, waiting, out string }{
 		{
 			"workflow interrupt shop/Buy/computing",
-			"waiting: the code of shop/Buy/computing has been computing since 2026-01-31 12:00:00.000Z; the request is taken when its turn ends\n",
+			"waiting: the code of shop/Buy/computing has been computing since 2026-01-31 12:00:00.000Z; the request " +
+				"is taken when its turn ends\n",
 			"asked to stop: shop/Buy/computing\n",
 		},
 		{
 			"entity call bank/Account/eve deposit",
-			"waiting: bank/Account/eve has been locked by bank/Transfer/3 since 2023-11-14 22:13:21.000Z; the call is performed when the lock is released\n",
+			"waiting: bank/Account/eve has been locked by bank/Transfer/3 since 2023-11-14 22:13:21.000Z; the call is " +
+				"performed when the lock is released\n",
 			"{\n  \"cents\": 500\n}\n",
 		},
 	} {

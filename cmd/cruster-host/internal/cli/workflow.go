@@ -9,24 +9,43 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 const jsonForm = crusterv1.Encoding_ENCODING_JSON
 
 func (a *app) workflowCommand() *cobra.Command {
-	return group("workflow", "Run workflows and look at executions", `Run workflows and look at executions.
+	return group("workflow",
+		"Run workflows and look at executions",
+		`Run workflows and look at executions.
 
 Workflows are named DEPLOYMENT/WORKFLOW, executions DEPLOYMENT/WORKFLOW/KEY. The
-key decides what is the same execution: a second start with it finds the first, unless
---if-finished says what else to do with one that is over.`,
+key decides what is the same execution: a second start with it finds the first,
+unless --if-finished says what else to do with one that is over.`,
 		`  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
   cruster-host workflow list --state paused`,
-		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(), a.workflowFollow(),
-		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(),
-		a.workflowInterrupt(), a.workflowTerminate(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork(),
-		a.workflowRestart(), a.workflowDelete())
+		a.workflowExecute(),
+		a.workflowStart(),
+		a.workflowPoll(),
+		a.workflowWait(),
+		a.workflowDescribe(),
+		a.workflowHistory(),
+		a.workflowFollow(),
+		a.workflowList(),
+		a.workflowSignal(),
+		a.workflowQuery(),
+		a.workflowUpdate(),
+		a.workflowState(),
+		a.workflowInterrupt(),
+		a.workflowTerminate(),
+		a.workflowResume(),
+		a.workflowFail(),
+		a.workflowMove(),
+		a.workflowFork(),
+		a.workflowRestart(),
+		a.workflowDelete(),
+	)
 }
 
 // bounded derives the context of a call from the --timeout flag.
@@ -43,12 +62,14 @@ func (a *app) workflowExecute() *cobra.Command {
 		Use:   "execute WORKFLOW",
 		Short: "Run a workflow and print its result",
 		Long: `Run a workflow and print its result. If it was run with the same key before, the
-result of that execution is printed, and a note says so. When the timeout passes or the command is
-interrupted the workflow goes on: run the command again to wait for it.
+result of that execution is printed, and a note says so. When the timeout passes
+or the command is interrupted the workflow goes on: run the command again to
+wait for it.
 
 ` + exitHelp,
 		Example: `  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
-  cruster-host workflow execute orders/ProcessOrder --input-file order.json --raw-key order-42 --timeout 30s`,
+  cruster-host workflow execute orders/ProcessOrder --input-file order.json \
+    --raw-key order-42 --timeout 30s`,
 		Annotations: map[string]string{waitsAnnotation: "execution"},
 		Args:        cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,10 +85,13 @@ interrupted the workflow goes on: run the command again to wait for it.
 				if err != nil {
 					return err
 				}
-				if note := view.ExistedNote(resp.GetExecution(), began, a.addrFlag()); resp.GetExisted() && note != "" && a.output == "table" {
+				if note := view.ExistedNote(resp.GetExecution(), began, a.addrFlag()); resp.GetExisted() &&
+					note != "" && a.output == "table" {
 					fmt.Fprintln(a.stderr, note)
 				}
-				return a.printOutcome(view.StartedExecutionOf(resp.GetExecution(), resp.GetExisted()), resp.GetExecution().GetError())
+				return a.printOutcome(
+					view.StartedExecutionOf(resp.GetExecution(), resp.GetExisted()), resp.GetExecution().GetError(),
+				)
 			})
 		},
 	}
@@ -140,11 +164,15 @@ func (a *app) workflowPoll() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Poll(cmd.Context(), &crusterv1.PollRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
+				resp, err := c.Workflows().Poll(cmd.Context(), &crusterv1.PollRequest{
+					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
+				})
 				if err != nil {
 					return err
 				}
-				return a.emit(view.ExecutionOf(resp.GetExecution()), func() error { return view.WriteExecution(a.stdout, resp.GetExecution(), a.addrFlag()) })
+				return a.emit(view.ExecutionOf(resp.GetExecution()), func() error {
+					return view.WriteExecution(a.stdout, resp.GetExecution(), a.addrFlag())
+				})
 			})
 		},
 	}
@@ -166,7 +194,9 @@ func (a *app) workflowWait() *cobra.Command {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
+				resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{
+					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
+				})
 				if err != nil {
 					return err
 				}

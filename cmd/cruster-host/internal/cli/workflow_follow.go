@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -18,10 +18,11 @@ func (a *app) workflowFollow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "follow EXECUTION",
 		Short: "See what happens to an execution, as it happens",
-		Long: `See what happens to an execution, as it happens: the entries of its journal, and what
-its workflow and its activities log from now on. When nothing happens for a while it says
-what is waited for. It ends with the execution, and prints
-the result. A paused execution is followed on, and so is the run that another continues as.
+		Long: `See what happens to an execution, as it happens: the entries of its journal, and
+what its workflow and its activities log from now on. When nothing happens for a
+while it says what is waited for. It ends with the execution, and prints the
+result. A paused execution is followed on, and so is the run that another
+continues as.
 
 ` + exitHelp,
 		Example: `  cruster-host workflow follow orders/ProcessOrder/order-42
@@ -133,7 +134,9 @@ func (f *follower) printWaiting(ctx context.Context, c *client.Client, req clien
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm})
+	d, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{
+		Namespace: f.namespace, Execution: req.Execution, RunId: f.last.GetRunId(), Encoding: jsonForm,
+	})
 	if err != nil {
 		return nil //nolint:nilerr // the stream of events tells what is wrong
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -20,18 +20,23 @@ const pageLimit = 1000
 func (a *app) workflowDescribe() *cobra.Command {
 	var run string
 	cmd := &cobra.Command{
-		Use:     "describe EXECUTION",
-		Short:   "Show what an execution is doing and what it waits for",
-		Long:    "Show an execution with its request, the ops that it waits for, its settled\ndeferreds and its earlier runs. For a paused one the error says why.",
+		Use:   "describe EXECUTION",
+		Short: "Show what an execution is doing and what it waits for",
+		Long: "Show an execution with its request, the ops that it waits for, its settled\ndeferreds and its " +
+			"earlier runs. For a paused one the error says why.",
 		Example: "  cruster-host workflow describe orders/ProcessOrder/order-42",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Describe(cmd.Context(), &crusterv1.DescribeRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
+				resp, err := c.Workflows().Describe(cmd.Context(), &crusterv1.DescribeRequest{
+					Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm,
+				})
 				if err != nil {
 					return err
 				}
-				return a.emit(view.DescriptionOf(resp), func() error { return view.WriteDescription(a.stdout, resp, a.addrFlag()) })
+				return a.emit(view.DescriptionOf(resp), func() error {
+					return view.WriteDescription(a.stdout, resp, a.addrFlag())
+				})
 			})
 		},
 	}
@@ -47,8 +52,8 @@ func (a *app) workflowHistory() *cobra.Command {
 		Use:   "history EXECUTION",
 		Short: "Show the journal of an execution",
 		Long: `Show the journal of an execution: what was delivered to it, in order, and which
-attempts of its activities failed. A journal has a hash of the arguments of a step,
-not the arguments; 'workflow describe' shows the request of a child.`,
+attempts of its activities failed. A journal has a hash of the arguments of a
+step, not the arguments; 'workflow describe' shows the request of a child.`,
 		Example: "  cruster-host workflow history orders/ProcessOrder/order-42 -o jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,7 +61,13 @@ not the arguments; 'workflow describe' shows the request of a child.`,
 				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
 			return a.withClient(func(c *client.Client) error {
-				entries, next, err := a.history(cmd, c, &crusterv1.HistoryRequest{Namespace: a.namespace, Execution: args[0], RunId: run, After: after, Encoding: jsonForm}, limit)
+				entries, next, err := a.history(
+					cmd, c,
+					&crusterv1.HistoryRequest{
+						Namespace: a.namespace, Execution: args[0], RunId: run, After: after, Encoding: jsonForm,
+					},
+					limit,
+				)
 				if err != nil && len(entries) == 0 {
 					return err
 				}
@@ -72,7 +83,9 @@ not the arguments; 'workflow describe' shows the request of a child.`,
 
 // history reads up to limit entries, page by page. If one of them does not decode, the entries
 // before it come with the error.
-func (a *app) history(cmd *cobra.Command, c *client.Client, req *crusterv1.HistoryRequest, limit int) ([]*crusterv1.HistoryEntry, uint64, error) {
+func (a *app) history(
+	cmd *cobra.Command, c *client.Client, req *crusterv1.HistoryRequest, limit int,
+) ([]*crusterv1.HistoryEntry, uint64, error) {
 	var entries []*crusterv1.HistoryEntry
 	for {
 		req.PageSize = int32(min(limit-len(entries), pageLimit))
@@ -113,15 +126,17 @@ func (a *app) workflowList() *cobra.Command {
 		Use:   "list",
 		Short: "List executions, newest first",
 		Long: `List executions, newest first. --workflow takes DEPLOYMENT/WORKFLOW, or
-DEPLOYMENT/ for all workflows of a deployment. A name that is neither deployed nor has
-executions is an error. --where selects by an attribute that
-executions publish: NAME=VALUE, or < <= > >= instead of =. Up to 4 of them can be
-given, and all must hold. With --workflow DEPLOYMENT/WORKFLOW a value is of the type
-that the workflow declares; otherwise it is what it looks like, and a text in double
-quotes is a text.`,
+DEPLOYMENT/ for all workflows of a deployment. A name that is neither deployed
+nor has executions is an error. --where selects by an attribute that executions
+publish: NAME=VALUE, or < <= > >= instead of =. Up to 4 of them can be given,
+and all must hold. With --workflow DEPLOYMENT/WORKFLOW a value is of the type
+that the workflow declares; otherwise it is what it looks like, and a text in
+double quotes is a text.`,
 		Example: `  cruster-host workflow list --state paused
-  cruster-host workflow list --workflow orders/ProcessOrder --where customer=ada --where 'amount>=100'
-  cruster-host workflow list --workflow orders/ProcessOrder --limit 1000 -o jsonl`,
+  cruster-host workflow list --workflow orders/ProcessOrder \
+    --where customer=ada --where 'amount>=100'
+  cruster-host workflow list --workflow orders/ProcessOrder --limit 1000 \
+    -o jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wanted, err := parseState(state)
@@ -136,7 +151,9 @@ quotes is a text.`,
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				req := &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after}
+				req := &crusterv1.ListRequest{
+					Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after,
+				}
 				executions, next, err := a.list(cmd, c, req, limit)
 				if err != nil {
 					return err
@@ -147,8 +164,13 @@ quotes is a text.`,
 		},
 	}
 	cmd.Flags().StringVar(&workflow, "workflow", "", "only executions of this workflow or deployment")
-	cmd.Flags().StringVar(&state, "state", "", "only executions in this state: running, paused, completed, failed or interrupted")
-	cmd.Flags().StringArrayVar(&where, "where", nil, "only executions whose attribute is so, such as customer=ada or 'amount>=100'; may be repeated")
+	cmd.Flags().StringVar(
+		&state, "state", "", "only executions in this state: running, paused, completed, failed or interrupted",
+	)
+	cmd.Flags().StringArrayVar(
+		&where, "where", nil,
+		"only executions whose attribute is so, such as customer=ada or 'amount>=100'; may be repeated",
+	)
 	cmd.Flags().StringVar(&after, "after", "", "where the page before ended")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many executions at most")
 	return cmd
@@ -166,7 +188,9 @@ func parseState(s string) (crusterv1.State, error) {
 }
 
 // list reads up to limit executions, page by page.
-func (a *app) list(cmd *cobra.Command, c *client.Client, req *crusterv1.ListRequest, limit int) ([]*crusterv1.Execution, string, error) {
+func (a *app) list(
+	cmd *cobra.Command, c *client.Client, req *crusterv1.ListRequest, limit int,
+) ([]*crusterv1.Execution, string, error) {
 	var executions []*crusterv1.Execution
 	for {
 		req.PageSize = int32(min(limit-len(executions), pageLimit))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -20,14 +20,15 @@ func (a *app) workflowMove() *cobra.Command {
 		Use:   "move [EXECUTION]",
 		Short: "Have executions go on with another module",
 		Long: `Have a running or paused execution go on with another module: the one that the
-deployment points at (latest), or one by its digest, of which the first digits are
-enough if only one module has them. The host replays the journal on it first. If the module does not fit what the execution has done, nothing is changed
-and both sides are shown. If it fits, the execution goes on there, also if it was
-paused.
+deployment points at (latest), or one by its digest, of which the first digits
+are enough if only one module has them. The host replays the journal on it
+first. If the module does not fit what the execution has done, nothing is
+changed and both sides are shown. If it fits, the execution goes on there, also
+if it was paused.
 
---workflow moves all open executions of a workflow, or of a deployment (DEPLOYMENT/),
-and --state only those that are running or paused. Each is moved or left as it is,
-and the table says which.
+--workflow moves all open executions of a workflow, or of a deployment
+(DEPLOYMENT/), and --state only those that are running or paused. Each is moved
+or left as it is, and the table says which.
 
 ` + exitHelp,
 		Example: `  cruster-host workflow move orders/ProcessOrder/order-42 --to latest
@@ -47,7 +48,9 @@ and the table says which.
 				return usage.Errorf("EXECUTION is missing; --workflow moves many")
 			default:
 				return a.withClient(func(c *client.Client) error {
-					return a.moveAll(cmd, c, client.MoveAllRequest{Workflow: workflow, State: client.StateOf(wanted), To: to})
+					return a.moveAll(cmd, c, client.MoveAllRequest{
+						Workflow: workflow, State: client.StateOf(wanted), To: to,
+					})
 				})
 			}
 		},
@@ -59,7 +62,9 @@ and the table says which.
 }
 
 func (a *app) moveOne(cmd *cobra.Command, c *client.Client, execution, to string) error {
-	resp, err := c.Workflows().Move(cmd.Context(), &crusterv1.MoveRequest{Namespace: a.namespace, Execution: execution, To: to})
+	resp, err := c.Workflows().Move(cmd.Context(), &crusterv1.MoveRequest{
+		Namespace: a.namespace, Execution: execution, To: to,
+	})
 	var misfit *client.Misfit
 	if errors.As(err, &misfit) && a.output != "table" {
 		if failed := a.emit(view.UnmovedOf(execution, misfit), nil); failed != nil {
@@ -97,7 +102,12 @@ func (a *app) moveAll(cmd *cobra.Command, c *client.Client, req client.MoveAllRe
 	if stopped != nil && len(results) == 0 {
 		return stopped // the request is wrong: there is nothing to show
 	}
-	whole := map[string]any{"executions": views, "moved": moved, "unmoved": causes.misfits + causes.others, "unchanged": len(results) - moved - causes.misfits - causes.others}
+	whole := map[string]any{
+		"executions": views,
+		"moved":      moved,
+		"unmoved":    causes.misfits + causes.others,
+		"unchanged":  len(results) - moved - causes.misfits - causes.others,
+	}
 	err := emitAll(a, views, whole, func() error { return view.WriteMoves(a.stdout, results) })
 	switch {
 	case err != nil:
@@ -134,7 +144,11 @@ func (u *unmovedCauses) err(all int, what string) error {
 	}
 	code, hints := abi.CodeDoesNotFit, []string(nil)
 	if u.misfits > 0 {
-		hints = append(hints, "Those that do not fit stay on the module that they are on. Keep the steps that have run as they were, or guard the change with Patched.")
+		hints = append(
+			hints,
+			"Those that do not fit stay on the module that they are on. Keep the steps that have run as they were, or "+
+				"guard the change with Patched.",
+		)
 	} else {
 		code = abi.Code(u.other.GetCode())
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -33,12 +33,13 @@ func (a *app) workflowRestart() *cobra.Command {
 		Use:   "restart EXECUTION",
 		Short: "Start a new run of a finished execution",
 		Long: `Start a new run of an execution whose run is over, under the same key: with the
-same request unless --input says otherwise, on the module that is deployed now unless
---to does. The run that is over stays to be read by its run id ('workflow describe'
-lists them) until retention deletes it. One that is not over is refused: interrupt it
-first.`,
+same request unless --input says otherwise, on the module that is deployed now
+unless --to does. The run that is over stays to be read by its run id
+('workflow describe' lists them) until retention deletes it. One that is not
+over is refused: interrupt it first.`,
 		Example: `  cruster-host workflow restart orders/ProcessOrder/order-42
-  cruster-host workflow restart orders/ProcessOrder/order-42 --input '{"order_id":"42","express":true}'`,
+  cruster-host workflow restart orders/ProcessOrder/order-42 \
+    --input '{"order_id":"42","express":true}'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("input") && cmd.Flags().Changed("input-file") {
@@ -65,10 +66,15 @@ first.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&input, "input", "", "the request as JSON (default: that of the run that is over); - reads it from standard input")
+	cmd.Flags().StringVar(
+		&input, "input", "",
+		"the request as JSON (default: that of the run that is over); - reads it from standard input",
+	)
 	cmd.Flags().StringVar(&inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
 	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest or the beginning of one")
-	cmd.Flags().StringVar(&requestID, "request-id", "", "makes it safe to repeat the command: those with the same id start one run")
+	cmd.Flags().StringVar(
+		&requestID, "request-id", "", "makes it safe to repeat the command: those with the same id start one run",
+	)
 	return cmd
 }
 
@@ -77,15 +83,17 @@ func (a *app) workflowDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete EXECUTION",
 		Short: "Delete a finished execution",
-		Long: `Delete an execution whose run is over, with its journal, all of its earlier runs, what
-it was sent and what it is found by; or one run alone, by its id (--run). One that is
-not over is refused. Its key is as good as new afterwards. A workflow that still waits
-to read its result gets an error that says so.`,
+		Long: `Delete an execution whose run is over, with its journal, all of its earlier
+runs, what it was sent and what it is found by; or one run alone, by its id
+(--run). One that is not over is refused. Its key is as good as new afterwards.
+A workflow that still waits to read its result gets an error that says so.`,
 		Example: "  cruster-host workflow delete orders/ProcessOrder/order-42",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				if _, err := c.Workflows().Delete(cmd.Context(), &crusterv1.DeleteRequest{Namespace: a.namespace, Execution: args[0], RunId: run}); err != nil {
+				if _, err := c.Workflows().Delete(cmd.Context(), &crusterv1.DeleteRequest{
+					Namespace: a.namespace, Execution: args[0], RunId: run,
+				}); err != nil {
 					return err
 				}
 				return a.done(view.Done{Done: "deleted", Execution: args[0], Run: run}, "deleted")
@@ -98,5 +106,7 @@ to read its result gets an error that says so.`,
 
 // addRun adds the flag that names a run of an execution.
 func addRun(cmd *cobra.Command, run *string) {
-	cmd.Flags().StringVar(run, "run", "", "the id of one of its runs, as 'workflow describe' lists them (default: the newest)")
+	cmd.Flags().StringVar(
+		run, "run", "", "the id of one of its runs, as 'workflow describe' lists them (default: the newest)",
+	)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
@@ -21,14 +21,16 @@ func (a *app) workflowSignal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "signal EXECUTION NAME",
 		Short: "Send a signal to an execution",
-		Long: `Send a signal to an execution. The command returns when the signal is durable; the
-workflow receives it when it asks for it, in the order in which signals were sent.
-'module describe' shows which signals a workflow can be sent.
+		Long: `Send a signal to an execution. The command returns when the signal is durable;
+the workflow receives it when it asks for it, in the order in which signals were
+sent. 'module describe' shows which signals a workflow can be sent.
 
-With --start, the execution is named by its workflow and its key, and is started if
-it is not there: then start and signal are durable together, or neither is.`,
-		Example: `  cruster-host workflow signal orders/ProcessOrder/order-42 paid --value '{"cents":300}'
-  cruster-host workflow signal paid --start orders/ProcessOrder --raw-key order-42 --input '{"order_id":"42"}' --value '{"cents":300}'`,
+With --start, the execution is named by its workflow and its key, and is started
+if it is not there: then start and signal are durable together, or neither is.`,
+		Example: `  cruster-host workflow signal orders/ProcessOrder/order-42 paid \
+    --value '{"cents":300}'
+  cruster-host workflow signal paid --start orders/ProcessOrder \
+    --raw-key order-42 --input '{"order_id":"42"}' --value '{"cents":300}'`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -45,7 +47,9 @@ it is not there: then start and signal are durable together, or neither is.`,
 			defer cancel()
 			if workflow == "" {
 				return a.withClient(func(c *client.Client) error {
-					if _, err := c.Workflows().Signal(ctx, &crusterv1.SignalRequest{Namespace: a.namespace, Execution: args[0], Signal: signal}); err != nil {
+					if _, err := c.Workflows().Signal(ctx, &crusterv1.SignalRequest{
+						Namespace: a.namespace, Execution: args[0], Signal: signal,
+					}); err != nil {
 						return err
 					}
 					return a.done(view.Done{Done: "signalled", Execution: args[0], Signal: args[1]}, "sent")
@@ -60,7 +64,9 @@ it is not there: then start and signal are durable together, or neither is.`,
 				signal.RequestId = rand.Text()
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().SignalWithStart(ctx, &crusterv1.SignalWithStartRequest{Start: options, Signal: signal, Encoding: jsonForm})
+				resp, err := c.Workflows().SignalWithStart(ctx, &crusterv1.SignalWithStartRequest{
+					Start: options, Signal: signal, Encoding: jsonForm,
+				})
 				if err != nil {
 					return err
 				}
@@ -69,8 +75,13 @@ it is not there: then start and signal are durable together, or neither is.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required")
-	cmd.Flags().StringVar(&f.requestID, "request-id", "", "makes it safe to repeat the command: a signal with the same id is received once")
+	cmd.Flags().StringVar(
+		&f.value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required",
+	)
+	cmd.Flags().StringVar(
+		&f.requestID, "request-id", "",
+		"makes it safe to repeat the command: a signal with the same id is received once",
+	)
 	cmd.Flags().StringVar(&workflow, "start", "", "the workflow to start if there is no execution with the key")
 	start.add(cmd)
 	return cmd

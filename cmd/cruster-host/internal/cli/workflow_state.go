@@ -7,7 +7,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -15,9 +15,10 @@ func (a *app) workflowState() *cobra.Command {
 	return &cobra.Command{
 		Use:   "state EXECUTION [NAME]",
 		Short: "Show what an execution has published",
-		Long: `Show what an execution has published: its state, the attributes that it is found by,
-and how far it is. With NAME, print that value of its state alone. The execution does
-not run for that, and may be over. 'module describe' shows what a workflow publishes.`,
+		Long: `Show what an execution has published: its state, the attributes that it is found
+by, and how far it is. With NAME, print that value of its state alone. The
+execution does not run for that, and may be over. 'module describe' shows what a
+workflow publishes.`,
 		Example: `  cruster-host workflow state orders/ProcessOrder/order-42
   cruster-host workflow state orders/ProcessOrder/order-42 stage -o json`,
 		Args: cobra.RangeArgs(1, 2),
@@ -34,7 +35,9 @@ not run for that, and may be over. 'module describe' shows what a workflow publi
 				case len(args) == 1:
 					return a.emit(view.PublishedOf(resp), func() error { return view.WritePublished(a.stdout, resp) })
 				case len(resp.GetState()) == 0:
-					return abi.Errorf(abi.CodeUnknownState, "%s has not published %q", args[0], args[1]).WithHint("It may do so later, or has taken it back.")
+					return abi.Errorf(abi.CodeUnknownState, "%s has not published %q", args[0], args[1]).WithHint(
+						"It may do so later, or has taken it back.",
+					)
 				}
 				return a.printValue(json.RawMessage(resp.GetState()[0].GetValue().GetJson()))
 			})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
@@ -21,20 +21,25 @@ func (a *app) workflowInterrupt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interrupt EXECUTION",
 		Short: "Ask an execution to stop",
-		Long: `Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.
-The command returns when the request is durable: while the code computes it waits for
-the turn to end, and says so.
-With --resume one that is paused goes on for that: it cleans up and ends. If its code
-cannot get there it is paused again, which is shown if it happens within two seconds;
-move it to code that can, or fail it.`,
-		Example: `  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'
-  cruster-host workflow interrupt orders/ProcessOrder/order-43 --resume --reason 'its journal is too long'`,
+		Long: `Ask an execution to stop. It may clean up first; 'workflow wait' returns when it
+has. The command returns when the request is durable: while the code computes it
+waits for the turn to end, and says so.
+
+With --resume one that is paused goes on for that: it cleans up and ends. If its
+code cannot get there it is paused again, which is shown if it happens within
+two seconds; move it to code that can, or fail it.`,
+		Example: `  cruster-host workflow interrupt orders/ProcessOrder/order-42 \
+    --reason 'customer changed their mind'
+  cruster-host workflow interrupt orders/ProcessOrder/order-43 --resume \
+    --reason 'its journal is too long'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
 				wasPaused := resume && a.isPaused(cmd.Context(), c, args[0])
 				err := a.explaining(cmd.Context(), a.lookAtTurn(c, args[0]), func() error {
-					_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume})
+					_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{
+						Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume,
+					})
 					return err
 				})
 				if err != nil {
@@ -62,7 +67,9 @@ move it to code that can, or fail it.`,
 // warnPaused warns that a paused execution receives its interrupt only once it goes on, and says how
 // it does.
 func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string) error {
-	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{
+		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
+	})
 	if err != nil {
 		return err
 	}
@@ -76,7 +83,9 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 
 // isPaused tells whether an execution is known to be paused.
 func (a *app) isPaused(ctx context.Context, c *client.Client, execution string) bool {
-	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{
+		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
+	})
 	return err == nil && client.StateOf(resp.GetExecution().GetState()) == client.Paused
 }
 
@@ -88,7 +97,9 @@ const looksAfterResume = 2 * time.Second
 func (a *app) warnPausedAgain(ctx context.Context, c *client.Client, execution string) {
 	ctx, cancel := context.WithTimeout(ctx, looksAfterResume)
 	defer cancel()
-	resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{
+		Namespace: a.namespace, Execution: execution, Encoding: jsonForm,
+	})
 	if err != nil || client.StateOf(resp.GetExecution().GetState()) != client.Paused {
 		return // it takes its time to clean up, and was asked to
 	}
@@ -106,14 +117,17 @@ func (a *app) suggest(steps []string) {
 
 func (a *app) workflowResume() *cobra.Command {
 	return &cobra.Command{
-		Use:     "resume EXECUTION",
-		Short:   "Continue a paused execution",
-		Long:    "Continue a paused execution. 'workflow describe' says why it is paused; unless\nthe cause is gone it will be paused again.",
+		Use:   "resume EXECUTION",
+		Short: "Continue a paused execution",
+		Long: "Continue a paused execution. 'workflow describe' says why it is paused; unless\nthe cause is gone " +
+			"it will be paused again.",
 		Example: "  cruster-host workflow resume orders/ProcessOrder/order-42",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Resume(cmd.Context(), &crusterv1.ResumeRequest{Namespace: a.namespace, Execution: args[0]})
+				_, err := c.Workflows().Resume(cmd.Context(), &crusterv1.ResumeRequest{
+					Namespace: a.namespace, Execution: args[0],
+				})
 				if err != nil {
 					return err
 				}
@@ -131,14 +145,17 @@ func (a *app) workflowFail() *cobra.Command {
 		Long: `End a paused execution for good. Its code does not run again, so that nothing is
 cleaned up; its journal stays readable. Clients and workflows that wait for its
 result get the reason. To stop a running execution, interrupt it.`,
-		Example: "  cruster-host workflow fail orders/ProcessOrder/order-42 --reason 'started anew as order-42b'",
-		Args:    cobra.ExactArgs(1),
+		Example: `  cruster-host workflow fail orders/ProcessOrder/order-42 \
+    --reason 'started anew as order-42b'`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
 			}
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
+				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{
+					Namespace: a.namespace, Execution: args[0], Reason: reason,
+				})
 				if err != nil {
 					return err
 				}

@@ -9,7 +9,7 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -19,17 +19,20 @@ func (a *app) workflowUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update EXECUTION NAME",
 		Short: "Ask an execution for a change and print the answer",
-		Long: `Ask an execution for a change and print what its workflow answers. What it has done is
-durable by then. The workflow may refuse the update; then nothing is changed.
-'module describe' shows which updates a workflow takes.
+		Long: `Ask an execution for a change and print what its workflow answers. What it has
+done is durable by then. The workflow may refuse the update; then nothing is
+changed. 'module describe' shows which updates a workflow takes.
 
-An update that was accepted takes effect, also if this command does not wait for the
-answer. With --request-id the command can be repeated: the update takes effect once,
-and the answer is the same.`,
-		Example: `  cruster-host workflow update orders/ProcessOrder/order-42 change-address --input '{"street":"Main St 1"}'`,
-		Args:    cobra.ExactArgs(2),
+An update that was accepted takes effect, also if this command does not wait for
+the answer. With --request-id the command can be repeated: the update takes
+effect once, and the answer is the same.`,
+		Example: `  cruster-host workflow update orders/ProcessOrder/order-42 change-address \
+    --input '{"street":"Main St 1"}'`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &crusterv1.UpdateRequest{Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm}
+			req := &crusterv1.UpdateRequest{
+				Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm,
+			}
 			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
 				req.Input = input
 				resp, err := c.Workflows().Update(ctx, req)
@@ -43,7 +46,10 @@ and the answer is the same.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&requestID, "request-id", "", "makes it safe to repeat the command: an update with the same id takes effect once, and has the same answer")
+	cmd.Flags().StringVar(
+		&requestID, "request-id", "",
+		"makes it safe to repeat the command: an update with the same id takes effect once, and has the same answer",
+	)
 	ask.add(cmd)
 	return cmd
 }

@@ -40,8 +40,8 @@ func Build(ctx context.Context, s Source, out string) error {
 		_, err := run(ctx, s, nil, "./build.sh", out)
 		return err
 	default:
-		// As the guides say, but for the state of version control: with it the same code
-		// would be another module after each commit.
+		// As the guides say, but for the state of version control: with it the same code would be another module after
+		// each commit.
 		_, err := run(ctx, s, []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"},
 			"go", "build", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, ".")
 		return err
@@ -50,7 +50,10 @@ func Build(ctx context.Context, s Source, out string) error {
 
 // buildRust asks Cargo which file it has built: target folders and workspaces differ.
 func buildRust(ctx context.Context, s Source, out string) error {
-	stdout, err := run(ctx, s, nil, "cargo", "build", "--release", "--target", "wasm32-wasip1", "--message-format=json-render-diagnostics")
+	stdout, err := run(
+		ctx, s, nil, "cargo", "build", "--release", "--target", "wasm32-wasip1",
+		"--message-format=json-render-diagnostics",
+	)
 	if err != nil {
 		return err
 	}
@@ -91,8 +94,8 @@ func builtModule(folder string, messages []byte) (string, error) {
 func run(ctx context.Context, s Source, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = s.Folder, append(os.Environ(), env...)
-	// A group of its own: compilers have children, which would go on. They get the signal
-	// after which they remove their temporary files.
+	// A group of its own: compilers have children, which would go on. They get the signal after which they remove their
+	// temporary files.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = stopTimeout

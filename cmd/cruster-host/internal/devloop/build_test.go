@@ -45,7 +45,9 @@ func TestBuildByScript(t *testing.T) {
 func TestBuildGoShowsTheCompilersErrors(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	write(t, folder, map[string]string{"go.mod": "module example.com/m\n", "main.go": "package main\n\nfunc main() { nothing() }\n"})
+	write(t, folder, map[string]string{
+		"go.mod": "module example.com/m\n", "main.go": "package main\n\nfunc main() { nothing() }\n",
+	})
 	err := Build(t.Context(), Source{Folder: folder, Kind: KindGo, Name: "m"}, filepath.Join(t.TempDir(), "m.wasm"))
 	var failed *BuildError
 	require.ErrorAs(t, err, &failed)

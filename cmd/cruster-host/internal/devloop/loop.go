@@ -11,8 +11,8 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// LookEvery is the time between two looks at a folder. A change is built at the first
-// look that finds nothing new, so that an editor or git has written all of its files.
+// LookEvery is the time between two looks at a folder. A change is built at the first look that finds nothing new, so
+// that an editor or git has written all of its files.
 const LookEvery = 250 * time.Millisecond
 
 // Kinds of an [Event].
@@ -39,13 +39,11 @@ type Event struct {
 	Took time.Duration
 }
 
-// A Loop builds the module of one source again and again. All fields are required but
-// Ignored.
+// A Loop builds the module of one source again and again. All fields are required but Ignored.
 type Loop struct {
 	Clock clockwork.Clock
-	// Deploy is handed each module that was built. The context ends when the source has
-	// changed again. An error is Deploy's to tell people about; the module is handed over
-	// again after the next build.
+	// Deploy is handed each module that was built. The context ends when the source has changed again. An error is
+	// Deploy's to tell people about; the module is handed over again after the next build.
 	Deploy func(ctx context.Context, s Source, file string, binary []byte) error
 	// Ignored lists folders that are not looked at.
 	Ignored []string
@@ -85,8 +83,7 @@ type watcher struct {
 	job    *job   // the last that was started; nil if there is none
 }
 
-// look starts a build if the folder has other content than the one before, and nothing
-// has changed since the last look.
+// look starts a build if the folder has other content than the one before, and nothing has changed since the last look.
 func (w *watcher) look(ctx context.Context) {
 	l := w.loop
 	files, err := scan(l.Source.Folder, l.ignored())

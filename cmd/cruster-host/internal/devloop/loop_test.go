@@ -33,7 +33,10 @@ func newBench(t *testing.T, lines string) *bench {
 	t.Helper()
 	b := &bench{t: t, events: make(chan Event, 100), deployed: make(chan string, 100)}
 	b.Loop = &Loop{
-		Clock: clockwork.NewFakeClock(), Out: t.TempDir(), Source: script(t, lines), Report: func(e Event) { b.events <- e },
+		Clock:  clockwork.NewFakeClock(),
+		Out:    t.TempDir(),
+		Source: script(t, lines),
+		Report: func(e Event) { b.events <- e },
 		Deploy: func(_ context.Context, _ Source, _ string, binary []byte) error {
 			b.deployed <- string(binary)
 			if b.refuse {

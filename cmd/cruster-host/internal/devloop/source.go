@@ -66,7 +66,9 @@ func ParseSources(texts []string) ([]Source, error) {
 			return nil, err
 		}
 		if seen[s.Name] {
-			return nil, usage.Errorf("--watch %s: there are two folders for the deployment %q: write NAME=DIR", text, s.Name)
+			return nil, usage.Errorf(
+				"--watch %s: there are two folders for the deployment %q: write NAME=DIR", text, s.Name,
+			)
 		}
 		seen[s.Name] = true
 		all = append(all, s)

@@ -23,7 +23,14 @@ func TestParseSources(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	write(t, top, map[string]string{
-		"orders/main.go": "", "pay/Cargo.toml": "", "pay/build.rs": "", "own/build.sh": "", "own/main.go": "", "docs/README.md": "", "more/orders/main.go": "", "file": "",
+		"orders/main.go":      "",
+		"pay/Cargo.toml":      "",
+		"pay/build.rs":        "",
+		"own/build.sh":        "",
+		"own/main.go":         "",
+		"docs/README.md":      "",
+		"more/orders/main.go": "",
+		"file":                "",
 	})
 	at := func(name string) string { return filepath.Join(top, name) }
 

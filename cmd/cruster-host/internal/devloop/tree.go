@@ -15,8 +15,7 @@ import (
 const (
 	// maxFiles bounds a folder that is looked at several times a second.
 	maxFiles = 20_000
-	// maxContent is the size up to which a file is compared by its content; a larger
-	// one by its size and its time.
+	// maxContent is the size up to which a file is compared by its content; a larger one by its size and its time.
 	maxContent = 8 << 20
 )
 
@@ -63,7 +62,8 @@ func scan(folder string, ignored []string) (tree, error) {
 
 // isNoise tells names that editors, version control and package managers write.
 func isNoise(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") || name == "node_modules"
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") ||
+		name == "node_modules"
 }
 
 // isCache tells folders that tools fill: they say so by a file, as Cargo does in target.
@@ -73,7 +73,9 @@ func isCache(folder string) bool {
 }
 
 func (t tree) equal(other tree) bool {
-	return slices.EqualFunc(t, other, func(a, b file) bool { return a.path == b.path && a.size == b.size && a.modified.Equal(b.modified) })
+	return slices.EqualFunc(t, other, func(a, b file) bool {
+		return a.path == b.path && a.size == b.size && a.modified.Equal(b.modified)
+	})
 }
 
 // A content is the hash of all that a build may read.
@@ -87,7 +89,8 @@ func (t tree) read(folder string) content {
 		if f.size > maxContent {
 			fmt.Fprint(own, f.modified.UnixNano())
 		} else if opened, err := os.Open(filepath.Join(folder, f.path)); err == nil {
-			_, _ = io.Copy(own, io.LimitReader(opened, maxContent+1)) // a file that cannot be read is the compiler's to complain about
+			// a file that cannot be read is the compiler's to complain about
+			_, _ = io.Copy(own, io.LimitReader(opened, maxContent+1))
 			opened.Close()
 		}
 		fmt.Fprintf(all, "%q %d %x\n", f.path, f.size, own.Sum(nil))

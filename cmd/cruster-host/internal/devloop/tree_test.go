@@ -14,8 +14,17 @@ func TestScanLeavesOutWhatToolsWrite(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	write(t, folder, map[string]string{
-		"main.go": "a", "inner/b.sql": "b", ".git/HEAD": "", "main.go~": "", ".main.go.swp": "", "#main.go#": "", "out.wasm": "",
-		"target/CACHEDIR.TAG": "", "target/debug/x.rs": "", "node_modules/x.js": "", "cruster-data/db": "",
+		"main.go":             "a",
+		"inner/b.sql":         "b",
+		".git/HEAD":           "",
+		"main.go~":            "",
+		".main.go.swp":        "",
+		"#main.go#":           "",
+		"out.wasm":            "",
+		"target/CACHEDIR.TAG": "",
+		"target/debug/x.rs":   "",
+		"node_modules/x.js":   "",
+		"cruster-data/db":     "",
 	})
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(folder, "broken")))
 	require.NoError(t, os.Symlink("inner/b.sql", filepath.Join(folder, "link")))

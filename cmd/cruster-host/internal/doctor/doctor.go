@@ -54,7 +54,11 @@ type Config struct {
 func Examine(ctx context.Context, cfg Config) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, 3*askTimeout)
 	defer cancel()
-	all := []Finding{{What: "cruster-host", Status: OK, Text: fmt.Sprintf("%s, ABI %d, %s/%s", cfg.Version, abi.Version, runtime.GOOS, runtime.GOARCH)}}
+	all := []Finding{{
+		What:   "cruster-host",
+		Status: OK,
+		Text:   fmt.Sprintf("%s, ABI %d, %s/%s", cfg.Version, abi.Version, runtime.GOOS, runtime.GOARCH),
+	}}
 	all = append(all, languages(examineGo(ctx), examineRust(ctx))...)
 	host := examineHost(ctx, cfg.Addr, startCommand(cfg))
 	return append(all, host,

@@ -16,7 +16,15 @@ import (
 func TestAtLeast(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"go1.26.0": true, "go1.26": true, "go1.26.8": true, "go1.27rc1": true, "go2.0": true, "go1.25.9": false, "go1.9": false, "devel +abc": true, "go1.26-x": true,
+		"go1.26.0":   true,
+		"go1.26":     true,
+		"go1.26.8":   true,
+		"go1.27rc1":  true,
+		"go2.0":      true,
+		"go1.25.9":   false,
+		"go1.9":      false,
+		"devel +abc": true,
+		"go1.26-x":   true,
 	} {
 		require.Equal(t, want, atLeast(text, "1.26.0"), text)
 	}
@@ -31,7 +39,8 @@ func TestToolchains(t *testing.T) {
 	require.Equal(t, OK, judgeTarget(true, true).Status)
 	for _, f := range []Finding{
 		judgeGo("", true, nil), judgeGo("", false, errors.New("exit status 1")), judgeGo("go1.20", false, nil),
-		judgeRust("", true, nil), judgeRust("", false, errors.New("exit status 1")), judgeRust("rustc 1.70.0", false, nil),
+		judgeRust("", true, nil), judgeRust("", false, errors.New("exit status 1")),
+		judgeRust("rustc 1.70.0", false, nil),
 		judgeTarget(false, true), judgeTarget(false, false),
 	} {
 		require.Equal(t, Problem, f.Status, f)
@@ -96,14 +105,18 @@ func TestStores(t *testing.T) {
 	require.Equal(t, "psql -h 127.0.0.1 -p 1 -U ada cruster", f.Fix)
 
 	f = judgeStore(serve.StoreProbe{Text: "/data", Free: 5e6}, false, nil)
-	require.Equal(t, Finding{What: "store", Status: Problem, Text: "/data: only 5.0 MB are free", Fix: "df -h /data"}, f)
+	require.Equal(
+		t, Finding{What: "store", Status: Problem, Text: "/data: only 5.0 MB are free", Fix: "df -h /data"}, f,
+	)
 	require.Equal(t, OK, judgeStore(serve.StoreProbe{Text: "postgres", Free: -1}, false, nil).Status)
 }
 
 func TestNoHost(t *testing.T) {
 	t.Parallel()
 	f := examineHost(t.Context(), "127.0.0.1:1", "cruster-host dev")
-	require.Equal(t, Finding{What: "host", Status: Note, Text: "none answers at 127.0.0.1:1", Fix: "cruster-host dev"}, f)
+	require.Equal(
+		t, Finding{What: "host", Status: Note, Text: "none answers at 127.0.0.1:1", Fix: "cruster-host dev"}, f,
+	)
 }
 
 // TestStoreInUse: no second host can have it.

@@ -19,14 +19,19 @@ import (
 // lowDisk is how much room a store should find at least.
 const lowDisk = 1 << 30
 
-// examineHost asks the host that commands would talk to how it is. That none answers is
-// a note: none may have been started. Start is the command that does.
+// examineHost asks the host that commands would talk to how it is. That none answers is a note: none may have been
+// started. Start is the command that does.
 func examineHost(ctx context.Context, addr, start string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return Finding{What: "host", Status: Problem, Text: fmt.Sprintf("%q is not an address of a host", addr), Fix: "export CRUSTER_ADDR=127.0.0.1:7600"}
+		return Finding{
+			What:   "host",
+			Status: Problem,
+			Text:   fmt.Sprintf("%q is not an address of a host", addr),
+			Fix:    "export CRUSTER_ADDR=127.0.0.1:7600",
+		}
 	}
 	defer conn.Close() // nothing is pending any more
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{})
@@ -34,14 +39,18 @@ func examineHost(ctx context.Context, addr, start string) Finding {
 	case err != nil:
 		return Finding{What: "host", Status: Note, Text: "none answers at " + addr, Fix: start}
 	case answer.GetStatus() != healthv1.HealthCheckResponse_SERVING:
-		return Finding{What: "host", Status: Problem, Text: "the one at " + addr + " makes no progress: its log says why", Fix: "cruster-host workflow list --addr " + addr}
+		return Finding{
+			What:   "host",
+			Status: Problem,
+			Text:   "the one at " + addr + " makes no progress: its log says why",
+			Fix:    "cruster-host workflow list --addr " + addr,
+		}
 	default:
 		return Finding{What: "host", Status: OK, Text: "answers at " + addr}
 	}
 }
 
-// examinePort tries to listen where a host would. A port that is in use is as it should
-// be if a host answers.
+// examinePort tries to listen where a host would. A port that is in use is as it should be if a host answers.
 func examinePort(what, flag, addr string, answers bool) Finding {
 	l, err := net.Listen("tcp", addr)
 	switch {
@@ -51,7 +60,12 @@ func examinePort(what, flag, addr string, answers bool) Finding {
 	case errors.Is(err, syscall.EADDRINUSE) && answers:
 		return Finding{What: what, Status: OK, Text: addr + " is in use, and a host answers"}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return Finding{What: what, Status: Problem, Text: addr + " is in use by another program", Fix: "cruster-host dev " + flag + " " + nextPort(addr)}
+		return Finding{
+			What:   what,
+			Status: Problem,
+			Text:   addr + " is in use by another program",
+			Fix:    "cruster-host dev " + flag + " " + nextPort(addr),
+		}
 	default:
 		return Finding{What: what, Status: Problem, Text: err.Error(), Fix: "cruster-host dev " + flag + " 127.0.0.1:0"}
 	}
@@ -82,9 +96,15 @@ func judgeStore(p serve.StoreProbe, answers bool, err error) Finding {
 	case err != nil:
 		f.Text = err.Error()
 	case p.Free >= 0 && p.Free < lowDisk:
-		f.Text, f.Fix = fmt.Sprintf("%s: only %s are free", p.Text, terminal.Bytes(p.Free)), "df -h "+terminal.QuoteWord(p.Text)
+		f.Text, f.Fix = fmt.Sprintf(
+			"%s: only %s are free", p.Text, terminal.Bytes(p.Free),
+		), "df -h "+terminal.QuoteWord(p.Text)
 	case p.InUse && answers:
-		return Finding{What: "store", Status: Note, Text: p.Text + " is in use, and a host answers; a second host needs a folder of its own"}
+		return Finding{
+			What:   "store",
+			Status: Note,
+			Text:   p.Text + " is in use, and a host answers; a second host needs a folder of its own",
+		}
 	case p.InUse:
 		f.Text = p.Text + " is in use by another process, and no host answers"
 	default:

@@ -20,7 +20,11 @@ const (
 )
 
 func installGo() string {
-	return fmt.Sprintf("curl -fsSL https://go.dev/dl/go%s.%s-%s.tar.gz | sudo tar -C /usr/local -xz && export PATH=/usr/local/go/bin:$PATH", leastGo, runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf(
+		"curl -fsSL https://go.dev/dl/go%s.%s-%s.tar.gz | sudo tar -C /usr/local -xz && export "+
+			"PATH=/usr/local/go/bin:$PATH",
+		leastGo, runtime.GOOS, runtime.GOARCH,
+	)
 }
 
 func examineGo(ctx context.Context) Finding {
@@ -78,7 +82,12 @@ func judgeRust(text string, missing bool, err error) Finding {
 
 // judgeTarget makes a finding of whether Rust has the standard library for modules.
 func judgeTarget(there, noRustup bool) Finding {
-	f := Finding{What: "Rust target", Status: Problem, Text: "Rust cannot build for " + target, Fix: "rustup target add " + target}
+	f := Finding{
+		What:   "Rust target",
+		Status: Problem,
+		Text:   "Rust cannot build for " + target,
+		Fix:    "rustup target add " + target,
+	}
 	switch {
 	case there:
 		return Finding{What: "Rust target", Status: OK, Text: target}
@@ -90,8 +99,8 @@ func judgeTarget(there, noRustup bool) Finding {
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?`)
 
-// atLeast tells whether the version in a text is the least one or a newer one. A text
-// without a version, as of a compiler that was built from source, is new enough.
+// atLeast tells whether the version in a text is the least one or a newer one. A text without a version, as of a
+// compiler that was built from source, is new enough.
 func atLeast(text, least string) bool {
 	has, wants := versionNumber.FindStringSubmatch(text), strings.Split(least, ".")
 	if has == nil {

@@ -51,9 +51,13 @@ func readGoDependencies(root string) (*goDependencies, error) {
 		return nil, usage.Inputf("--sdk: %w", err)
 	}
 	module := func(path string) (goModule, error) {
-		found := regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(path) + ` (v[0-9A-Za-z.+-]+)(?:\s|$)`).FindSubmatch(mod)
+		found := regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(path) + ` (v[0-9A-Za-z.+-]+)(?:\s|$)`).FindSubmatch(
+			mod,
+		)
 		if found == nil {
-			return goModule{}, usage.Inputf("--sdk: %s is not a clone of this version of Cruster: its go.mod does not require %s", root, path)
+			return goModule{}, usage.Inputf(
+				"--sdk: %s is not a clone of this version of Cruster: its go.mod does not require %s", root, path,
+			)
 		}
 		return goModule{path, string(found[1])}, nil
 	}

@@ -38,7 +38,9 @@ func TestGoDependencies(t *testing.T) {
 func TestClonesOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	_, err := readGoDependencies(goClone(t, "module m\n"))
-	require.ErrorContains(t, err, "is not a clone of this version of Cruster: its go.mod does not require "+goTestModule)
+	require.ErrorContains(
+		t, err, "is not a clone of this version of Cruster: its go.mod does not require "+goTestModule,
+	)
 	require.True(t, isMistake(err))
 	_, err = readGoDependencies(t.TempDir())
 	require.True(t, isMistake(err))

@@ -17,15 +17,13 @@ var Languages = []string{"go", "rust"}
 
 // A Request describes the project to make.
 type Request struct {
-	// Clone is the path of a clone of Cruster's source to take the SDK from; empty
-	// means the SDK of the release.
+	// Clone is the path of a clone of Cruster's source to take the SDK from; empty means the SDK of the release.
 	Clone string
 	// Language is one of Languages.
 	Language string
 	// Name is the name of the project and of its folder.
 	Name string
-	// Parent is the folder that the project's folder is made in. Defaults to the
-	// current folder.
+	// Parent is the folder that the project's folder is made in. Defaults to the current folder.
 	Parent string
 	// Release is the version of this binary; empty if it is no release.
 	Release string
@@ -61,7 +59,11 @@ func New(req Request) (*Project, error) {
 		return nil, fmt.Errorf("the current folder: %w", err)
 	}
 	p := &Project{
-		Name: req.Name, Language: req.Language, Folder: folder, Version: sdkVersion(req.Release), unreleased: !releaseVersion.MatchString(req.Release),
+		Name:       req.Name,
+		Language:   req.Language,
+		Folder:     folder,
+		Version:    sdkVersion(req.Release),
+		unreleased: !releaseVersion.MatchString(req.Release),
 	}
 	if req.Clone != "" {
 		if err := p.useClone(req.Clone); err != nil {
@@ -89,17 +91,16 @@ func (p *Project) SDKText() string {
 		return "that in " + p.SDK
 	}
 	if p.unreleased {
-		return p.Version + ", which is not released yet: to build the project now, write it with --sdk and a clone of the source"
+		return p.Version +
+			", which is not released yet: to build the project now, write it with --sdk and a clone of the source"
 	}
 	return p.Version
 }
 
-// Table begins with the name of the project: the modules of a namespace
-// share its tables.
+// Table begins with the name of the project: the modules of a namespace share its tables.
 func (p *Project) Table() string { return strings.ReplaceAll(p.Name, "-", "_") + "_visits" }
 
-// Crate is the name of the project inside Rust code, and of the file that Cargo
-// builds.
+// Crate is the name of the project inside Rust code, and of the file that Cargo builds.
 func (p *Project) Crate() string { return strings.ReplaceAll(p.Name, "-", "_") }
 
 // Go is the version for go.mod.
@@ -118,8 +119,8 @@ func (p *Project) GoReplacement(module string) string {
 	return at
 }
 
-// Cargo is the command that calls Cargo to build for Wasm: a clone has a script
-// that prepares a toolchain which lacks the target.
+// Cargo is the command that calls Cargo to build for Wasm: a clone has a script that prepares a toolchain which lacks
+// the target.
 func (p *Project) Cargo() string {
 	if p.SDK != "" {
 		return terminal.QuoteWord(path.Join(p.SDK, "scripts/rust.sh")) + " cargo"

@@ -17,7 +17,9 @@ func clone(t *testing.T, name string) string {
 		require.NoError(t, os.WriteFile(filepath.Join(root, file), nil, 0o644))
 	}
 	for _, file := range []string{"go.mod", "go.sum"} {
-		require.NoError(t, os.WriteFile(filepath.Join(root, file), []byte(read(t, "..", "..", "..", "..", file)), 0o644))
+		require.NoError(
+			t, os.WriteFile(filepath.Join(root, file), []byte(read(t, "..", "..", "..", "..", file)), 0o644),
+		)
 	}
 	return root
 }
@@ -65,7 +67,9 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	t.Parallel()
 	published := filepath.Join(t.TempDir(), "p")
 	newIn(t, published, "go", "")
-	require.Contains(t, read(t, published, "go.mod"), "require github.com/cruster/cruster/guest-sdk/go v"+unreleasedSDK+"\n")
+	require.Contains(
+		t, read(t, published, "go.mod"), "require github.com/cruster/cruster/guest-sdk/go v"+unreleasedSDK+"\n",
+	)
 	require.NotContains(t, read(t, published, "go.mod"), "replace")
 
 	sdk := clone(t, "my clone")
@@ -83,7 +87,10 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	// By its repository: in the public registry the name belongs to another's crate.
 	tagged := filepath.Join(t.TempDir(), "p")
 	newIn(t, tagged, "rust", "")
-	require.Contains(t, read(t, tagged, "Cargo.toml"), `cruster = { git = "https://github.com/cruster/cruster", tag = "v`+unreleasedSDK+`" }`)
+	require.Contains(
+		t, read(t, tagged, "Cargo.toml"),
+		`cruster = { git = "https://github.com/cruster/cruster", tag = "v`+unreleasedSDK+`" }`,
+	)
 }
 
 func TestRequestsAreChecked(t *testing.T) {
@@ -95,7 +102,10 @@ func TestRequestsAreChecked(t *testing.T) {
 		"Name":     {Request{Name: "No", Language: "go"}, `"No" cannot be the name of a project`},
 		"Missing":  {Request{Name: "x"}, "--lang is missing: choose go or rust"},
 		"Language": {Request{Name: "x", Language: "cobol"}, `there is no language "cobol": choose go or rust`},
-		"Clone":    {Request{Name: "x", Language: "go", Clone: "nowhere"}, "--sdk: nowhere is not a clone of Cruster: it has no guest-sdk/go/go.mod"},
+		"Clone": {
+			Request{Name: "x", Language: "go", Clone: "nowhere"},
+			"--sdk: nowhere is not a clone of Cruster: it has no guest-sdk/go/go.mod",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,9 +9,8 @@ import (
 	"text/template"
 )
 
-// The templates of projects, a folder for each language. They end in .tmpl, so
-// that no tool takes them for parts of this tree, and a "dot-" begins the names
-// of hidden files.
+// The templates of projects, a folder for each language. They end in .tmpl, so that no tool takes them for parts of
+// this tree, and a "dot-" begins the names of hidden files.
 //
 //go:embed templates
 var templates embed.FS

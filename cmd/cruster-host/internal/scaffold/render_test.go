@@ -21,7 +21,9 @@ func TestRender(t *testing.T) {
 		d.MaybeScanArgs(t, "sdk", &p.SDK)
 		if p.SDK != "" && p.Language == "go" {
 			p.GoDependencies = &goDependencies{
-				Test: goModule{"example.com/test", "v1.0.0"}, Indirect: []goModule{{"example.com/a", "v1.1.0"}, {"example.com/b", "v1.2.0"}}, sums: []byte("sums\n"),
+				Test:     goModule{"example.com/test", "v1.0.0"},
+				Indirect: []goModule{{"example.com/a", "v1.1.0"}, {"example.com/b", "v1.2.0"}},
+				sums:     []byte("sums\n"),
 			}
 		}
 		files, err := p.Render()

@@ -9,35 +9,30 @@ import (
 
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/undertest"
 )
 
-// Config configures a host. Zero means the default of the package that uses the
-// value, so that each default is written down once.
+// Config configures a host. Zero means the default of the package that uses the value, so that each default is written
+// down once.
 type Config struct {
-	// ActivityFuel is how much fuel an attempt of an activity may use; 0 means without a
-	// limit.
+	// ActivityFuel is how much fuel an attempt of an activity may use; 0 means without a limit.
 	ActivityFuel int64
-	// ActivityTimeout is how long an attempt of an activity may take that names no
-	// timeout of its own.
+	// ActivityTimeout is how long an attempt of an activity may take that names no timeout of its own.
 	ActivityTimeout time.Duration
-	// CacheDir is the folder for compiled modules. Defaults to one beside the
-	// embedded store, or in the user's cache folder.
+	// CacheDir is the folder for compiled modules. Defaults to one beside the embedded store, or in the user's cache
+	// folder.
 	CacheDir string
 
 	// CacheSize bounds the compiled modules in that folder, in bytes.
 	CacheSize int64
 	// DrainTimeout is how long running activities may take to finish in Stop.
 	DrainTimeout time.Duration
-	// EvictAlways drops every instance after each turn. For tests.
-	EvictAlways bool
-	// FaultPoint, if set, is called at the points that host/faultpoint names. For tests.
-	FaultPoint func(point string)
 	// GRPCAddr is where to listen for gRPC.
 	GRPCAddr string
 	// GuestMemory is how much memory one instance of a module may have, in bytes.
 	GuestMemory int64
-	// HibernateAfter is how many entries of a journal are worth saving the state of a guest
-	// that gives up its instance. Negative means never.
+	// HibernateAfter is how many entries of a journal are worth saving the state of a guest that gives up its instance.
+	// Negative means never.
 	HibernateAfter int
 	// HTTPAddr is where to listen for probes and metrics.
 	HTTPAddr string
@@ -45,8 +40,6 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Logger receives the logs of the host, workflows and activities. It is required.
 	Logger *slog.Logger
-	// MaxEntries is how many entries a journal may have; 0 means the default. For tests.
-	MaxEntries uint64
 	// MaxActivities is how many attempts of activities run at the same time.
 	MaxActivities int
 	// MaxConnections is how many gRPC connections may be open.
@@ -70,11 +63,12 @@ type Config struct {
 	Schema string
 	// Store is "sqlite:DIR" or "postgres://USER@HOST/DATABASE". It is required.
 	Store string
-	// TurnFuel is how much fuel a workflow may use between two durable calls; 0 means
-	// without a limit.
+	// TurnFuel is how much fuel a workflow may use between two durable calls; 0 means without a limit.
 	TurnFuel int64
 	// TurnTimeout is how long a workflow may compute between two durable calls.
 	TurnTimeout time.Duration
+	// UnderTest has settings for tests. Nil is none.
+	UnderTest *undertest.Options
 }
 
 // engine is the engine's part; the caller adds the store and the registry.
@@ -83,13 +77,10 @@ func (c *Config) engine() host.Config {
 		ActivityFuel:    c.ActivityFuel,
 		ActivityTimeout: c.ActivityTimeout,
 		DrainTimeout:    c.DrainTimeout,
-		EvictAlways:     c.EvictAlways,
-		FaultPoint:      c.FaultPoint,
 		HibernateAfter:  c.HibernateAfter,
 		IdleTimeout:     c.IdleTimeout,
 		Logger:          c.Logger,
 		MaxActivities:   c.MaxActivities,
-		MaxEntries:      c.MaxEntries,
 		MaxExecutions:   c.MaxExecutions,
 		Memory:          c.Memory,
 		Name:            c.Name,
@@ -97,6 +88,7 @@ func (c *Config) engine() host.Config {
 		Retention:       c.Retention,
 		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,
+		UnderTest:       c.UnderTest,
 		Wasm: wasm.Config{
 			Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), CacheSize: c.CacheSize,
 			MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory,
@@ -104,9 +96,8 @@ func (c *Config) engine() host.Config {
 	}
 }
 
-// compiledDir is where compiled modules are kept. It holds native code that the
-// host will run, so it never lies where others may write. It is empty, and the
-// modules are compiled anew at each start, if the user has no home.
+// compiledDir is where compiled modules are kept. It holds native code that the host will run, so it never lies where
+// others may write. It is empty, and the modules are compiled anew at each start, if the user has no home.
 func (c *Config) compiledDir() string {
 	if c.CacheDir != "" {
 		return c.CacheDir

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/undertest"
 )
 
 // Every setting reaches the engine.
@@ -18,18 +19,46 @@ func TestConfigOfTheEngine(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	cfg := Config{
-		ActivityFuel: 11, ActivityTimeout: 1 * time.Second, CacheDir: "cache", CacheSize: 16, DrainTimeout: 2 * time.Second, EvictAlways: true, GuestMemory: 3,
-		HibernateAfter: 13, IdleTimeout: 4 * time.Second, Logger: log, MaxActivities: 5, MaxEntries: 15, MaxExecutions: 6, MaxModuleSize: 7, Memory: 8, Name: "n",
-		RequestWindow: 14 * time.Second, Retention: 9 * time.Second, TurnFuel: 12, TurnTimeout: 10 * time.Second,
+		ActivityFuel:    11,
+		ActivityTimeout: 1 * time.Second,
+		CacheDir:        "cache",
+		CacheSize:       16,
+		DrainTimeout:    2 * time.Second,
+		GuestMemory:     3,
+		HibernateAfter:  13,
+		IdleTimeout:     4 * time.Second,
+		Logger:          log,
+		MaxActivities:   5,
+		MaxExecutions:   6,
+		MaxModuleSize:   7,
+		Memory:          8,
+		Name:            "n",
+		RequestWindow:   14 * time.Second,
+		Retention:       9 * time.Second,
+		TurnFuel:        12,
+		TurnTimeout:     10 * time.Second,
+		UnderTest:       &undertest.Options{EvictAlways: true, MaxEntries: 15},
 	}
 	engine := cfg.engine()
 	require.NotNil(t, engine.Wasm.Aside)
 	engine.Wasm.Aside = nil // functions cannot be compared
 	require.Equal(t, host.Config{
-		ActivityFuel: 11, ActivityTimeout: 1 * time.Second, DrainTimeout: 2 * time.Second, EvictAlways: true, HibernateAfter: 13, IdleTimeout: 4 * time.Second,
-		Logger: log, MaxActivities: 5, MaxEntries: 15, MaxExecutions: 6, Memory: 8, Name: "n", RequestWindow: 14 * time.Second, Retention: 9 * time.Second,
-		TurnFuel: 12, TurnTimeout: 10 * time.Second,
-		Wasm: wasm.Config{CacheDir: "cache", CacheSize: 16, MaxModuleSize: 7, MemoryLimit: 3},
+		ActivityFuel:    11,
+		ActivityTimeout: 1 * time.Second,
+		DrainTimeout:    2 * time.Second,
+		HibernateAfter:  13,
+		IdleTimeout:     4 * time.Second,
+		Logger:          log,
+		MaxActivities:   5,
+		MaxExecutions:   6,
+		Memory:          8,
+		Name:            "n",
+		RequestWindow:   14 * time.Second,
+		Retention:       9 * time.Second,
+		TurnFuel:        12,
+		TurnTimeout:     10 * time.Second,
+		UnderTest:       &undertest.Options{EvictAlways: true, MaxEntries: 15},
+		Wasm:            wasm.Config{CacheDir: "cache", CacheSize: 16, MaxModuleSize: 7, MemoryLimit: 3},
 	}, engine)
 }
 

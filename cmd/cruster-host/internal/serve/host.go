@@ -26,16 +26,15 @@ const (
 	// nothing, yet it answers calls that wait for the new owner's results.
 	lostInterval  = 500 * time.Millisecond
 	ownerInterval = 5 * time.Second
-	// hangUpTimeout is how long calls may take to end when the host stops; the
-	// drain timeout of the engine comes on top.
+	// hangUpTimeout is how long calls may take to end when the host stops; the drain timeout of the engine comes on
+	// top.
 	hangUpTimeout = 5 * time.Second
 	// endTimeout is how long the host may take behind both, to journal the work it gives up and to
 	// close the store. Then it ends as it is.
 	endTimeout = 10 * time.Second
 )
 
-// A Host is a host that runs: the engine with its two servers. Make one with
-// [Start], then [Host.Wait] and [Host.Stop].
+// A Host is a host that runs: the engine with its two servers. Make one with [Start], then [Host.Wait] and [Host.Stop].
 type Host struct {
 	clock        clockwork.Clock
 	drainTimeout time.Duration
@@ -58,7 +57,11 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, endTimeout: endTimeout, log: cfg.Logger, lost: make(chan error, 1),
+		clock:        clockwork.NewRealClock(),
+		drainTimeout: cfg.DrainTimeout,
+		endTimeout:   endTimeout,
+		log:          cfg.Logger,
+		lost:         make(chan error, 1),
 	}
 	// The addresses come first: a host that cannot be reached must not take over the shards of a
 	// reachable host.
@@ -95,19 +98,29 @@ func (h *Host) Deployments(ctx context.Context, namespace string) (names []strin
 
 func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	engine := cfg.engine()
 	engine.Clock, engine.Store, engine.Registerer = h.clock, h.store, registry
 	if h.engine, err = host.New(engine); err != nil {
 		return err
 	}
 	h.rpc, err = grpcserver.New(grpcserver.Config{
-		Clock: h.clock, Engine: h.engine, Logger: h.log, MaxConnections: cfg.MaxConnections, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry, RequestMemory: h.engine,
+		Clock:          h.clock,
+		Engine:         grpcserver.EngineOf(h.engine),
+		Logger:         h.log,
+		MaxConnections: cfg.MaxConnections,
+		MaxModuleSize:  cfg.MaxModuleSize,
+		Registerer:     registry,
+		RequestMemory:  h.engine.Memory(),
 	})
 	if err != nil {
 		return err
 	}
-	if h.probes, err = probes.New(probes.Config{Gatherer: registry, Profiling: cfg.Profiling, Ready: h.rpc.Ready}); err != nil {
+	if h.probes, err = probes.New(probes.Config{
+		Gatherer: registry, Profiling: cfg.Profiling, Ready: h.rpc.Ready,
+	}); err != nil {
 		return err
 	}
 	if err := h.engine.Start(ctx); err != nil {
@@ -134,8 +147,8 @@ func (h *Host) fail(err error) {
 	}
 }
 
-// Wait waits until ctx is done, and returns nil then. It returns an error when a
-// server fails, when another host has taken over the store, or when the store is gone.
+// Wait waits until ctx is done, and returns nil then. It returns an error when a server fails, when another host has
+// taken over the store, or when the store is gone.
 func (h *Host) Wait(ctx context.Context) error {
 	ticker, owner := h.clock.NewTicker(lostInterval), h.clock.NewTicker(ownerInterval)
 	defer ticker.Stop()
@@ -181,7 +194,9 @@ func (h *Host) Stop() error {
 	case err := <-stopped:
 		return err
 	case <-limit.Chan():
-		return abi.Errorf(abi.CodeShuttingDown, "the host did not come to its end within the drain timeout, and ends as it is").
+		return abi.Errorf(
+			abi.CodeShuttingDown, "the host did not come to its end within the drain timeout, and ends as it is",
+		).
 			WithHint("Nothing that was acknowledged is lost: executions go on when a host starts on the same store.")
 	}
 }

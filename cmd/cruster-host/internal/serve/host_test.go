@@ -16,9 +16,10 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/leaktest"
+	"github.com/cruster/cruster/internal/undertest"
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
@@ -27,7 +28,11 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	return Config{
-		DrainTimeout: time.Second, GRPCAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler), Store: "sqlite:" + t.TempDir(),
+		DrainTimeout: time.Second,
+		GRPCAddr:     "127.0.0.1:0",
+		HTTPAddr:     "127.0.0.1:0",
+		Logger:       slog.New(slog.DiscardHandler),
+		Store:        "sqlite:" + t.TempDir(),
 	}
 }
 
@@ -63,15 +68,14 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	require.NoError(t, again.Stop())
 }
 
-// TestStopReturnsWhateverHangs: a part of the host that never comes to its end does not
-// keep the process.
+// TestStopReturnsWhateverHangs: a part of the host that never comes to its end does not keep the process.
 func TestStopReturnsWhateverHangs(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
 	cfg.DrainTimeout, cfg.Retention = time.Millisecond, time.Millisecond
 	hangs, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	cfg.FaultPoint = func(point string) {
+	undertest.Of(&cfg.UnderTest).FaultPoint = func(point string) {
 		if point == faultpoint.SweepBeforeCommit {
 			once.Do(func() {
 				close(hangs)
@@ -135,8 +139,7 @@ func TestHostEndsWhenItsFilesAreGone(t *testing.T) {
 	require.NoError(t, h.Stop())
 }
 
-// A host that cannot start leaves nothing behind: neither its store nor its
-// addresses are taken.
+// A host that cannot start leaves nothing behind: neither its store nor its addresses are taken.
 func TestHostsThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

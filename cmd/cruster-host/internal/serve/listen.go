@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// listenTimeout is how long addresses may be in use before a host gives up, and
-	// listenInterval the time between two tries. A process that was killed holds its
-	// addresses until the kernel has taken it down, which is after kill has returned.
+	// listenTimeout is how long addresses may be in use before a host gives up, and listenInterval the time between two
+	// tries. A process that was killed holds its addresses until the kernel has taken it down, which is after kill has
+	// returned.
 	listenTimeout  = 2 * time.Second
 	listenInterval = 50 * time.Millisecond
 )

@@ -19,7 +19,9 @@ type listened struct {
 }
 
 // listening starts to listen on an address that is taken, and returns once it waits to try again.
-func listening(ctx context.Context, t *testing.T) (taken net.Listener, clock *clockwork.FakeClock, result chan listened) {
+func listening(
+	ctx context.Context, t *testing.T,
+) (taken net.Listener, clock *clockwork.FakeClock, result chan listened) {
 	t.Helper()
 	taken, err := net.Listen("tcp", addrtest.Reserve(t)) // none has it when this one is closed
 	require.NoError(t, err)

@@ -26,8 +26,7 @@ type StoreProbe struct {
 	Fix string
 }
 
-// Probe looks whether a host could use the store. It opens no store and changes nothing:
-// a host may be using it.
+// Probe looks whether a host could use the store. It opens no store and changes nothing: a host may be using it.
 func (s StoreSpec) Probe(ctx context.Context) (StoreProbe, error) {
 	p := StoreProbe{Text: s.String(), Free: -1}
 	if s.Dialect == abi.DialectPostgres {
@@ -36,7 +35,10 @@ func (s StoreSpec) Probe(ctx context.Context) (StoreProbe, error) {
 		if err != nil {
 			return p, fmt.Errorf("%s: %w", p.Text, err)
 		}
-		p.Fix = fmt.Sprintf("psql -h %s -p %d -U %s %s", terminal.QuoteWord(cfg.Host), cfg.Port, terminal.QuoteWord(cfg.User), terminal.QuoteWord(cfg.Database))
+		p.Fix = fmt.Sprintf(
+			"psql -h %s -p %d -U %s %s", terminal.QuoteWord(cfg.Host), cfg.Port, terminal.QuoteWord(cfg.User),
+			terminal.QuoteWord(cfg.Database),
+		)
 		conn, err := pgx.ConnectConfig(ctx, cfg)
 		if err != nil {
 			return p, fmt.Errorf("%s: %w", p.Text, err)

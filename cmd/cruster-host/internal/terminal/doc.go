@@ -2,6 +2,5 @@
 // words that a shell takes as they are. Text from a module or a client cannot break a line or move
 // the cursor.
 //
-// It imports nothing of Cruster, and knows nothing of executions: that is package
-// view.
+// It imports nothing of Cruster, and knows nothing of executions: that is package view.
 package terminal

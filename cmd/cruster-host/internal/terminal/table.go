@@ -38,7 +38,9 @@ func Lines(w io.Writer, all ...Line) error {
 		if l.Value == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%-*s%s\n", width, l.Name+":", strings.ReplaceAll(l.Value, "\n", margin)); err != nil {
+		if _, err := fmt.Fprintf(
+			w, "%-*s%s\n", width, l.Name+":", strings.ReplaceAll(l.Value, "\n", margin),
+		); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// TestTable writes tables and lines. In the input "|" separates cells, "\n" is a
-// line break, and every line of the input is a row or a line.
+// TestTable writes tables and lines. In the input "|" separates cells, "\n" is a line break, and every line of the
+// input is a row or a line.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/table", func(t *testing.T, d *datadriven.TestData) string {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// OneLine replaces control characters, which would break a table or move the
-// cursor of a terminal, with spaces. An empty text becomes "-".
+// OneLine replaces control characters, which would break a table or move the cursor of a terminal, with spaces. An
+// empty text becomes "-".
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {

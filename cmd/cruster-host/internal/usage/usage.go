@@ -15,8 +15,7 @@ func Errorf(format string, args ...any) error {
 	return &Error{err: fmt.Errorf(format, args...)}
 }
 
-// Inputf is the mistake of a command line that names something unfit: a file that
-// is missing, a folder that exists.
+// Inputf is the mistake of a command line that names something unfit: a file that is missing, a folder that exists.
 func Inputf(format string, args ...any) error {
 	return &Error{err: fmt.Errorf(format, args...), input: true}
 }

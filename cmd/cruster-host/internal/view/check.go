@@ -9,7 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -25,12 +25,15 @@ type Checked struct {
 // CheckedOf returns the shape of a check's finding for one execution.
 func CheckedOf(r *crusterv1.CheckResponse) Checked {
 	return Checked{
-		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Fits: r.GetFits(), Reason: r.GetReason(), Diff: DiffOf(r.GetDiff()),
+		Execution: r.GetExecution().GetName(),
+		State:     client.StateOf(r.GetExecution().GetState()),
+		Fits:      r.GetFits(),
+		Reason:    r.GetReason(),
+		Diff:      DiffOf(r.GetDiff()),
 	}
 }
 
-// Check is the JSON of a whole check. It does not grow with the number of
-// executions.
+// Check is the JSON of a whole check. It does not grow with the number of executions.
 type Check struct {
 	Deployment string          `json:"deployment"`
 	Deployed   bool            `json:"deployed"`
@@ -70,7 +73,9 @@ func NewCheck(deployment string) *Check {
 // Add counts a check's finding for one execution.
 func (c *Check) Add(r *crusterv1.CheckResponse) {
 	workflow := r.GetExecution().GetWorkflow()
-	i, found := slices.BinarySearchFunc(c.Workflows, workflow, func(w CheckWorkflow, name string) int { return strings.Compare(w.Workflow, name) })
+	i, found := slices.BinarySearchFunc(c.Workflows, workflow, func(w CheckWorkflow, name string) int {
+		return strings.Compare(w.Workflow, name)
+	})
 	if !found {
 		c.Workflows = slices.Insert(c.Workflows, i, CheckWorkflow{Workflow: workflow})
 	}

@@ -98,5 +98,8 @@ func restartCommand(execution, addrFlag string) string {
 
 // executeCommand runs a workflow with a sample request, ready to be edited.
 func executeCommand(d *crusterv1.Deployment, w *crusterv1.WorkflowInfo, addrFlag string) string {
-	return fmt.Sprintf("cruster-host workflow execute %s/%s%s --input %s", d.GetName(), w.GetName(), addrFlag, terminal.QuoteWord(sampleInput(w.GetInput())))
+	return fmt.Sprintf(
+		"cruster-host workflow execute %s/%s%s --input %s", d.GetName(), w.GetName(), addrFlag,
+		terminal.QuoteWord(sampleInput(w.GetInput())),
+	)
 }

@@ -14,5 +14,8 @@ func TestSuggestedCommands(t *testing.T) {
 	require.Equal(t, "cruster-host workflow resume 'a/B/two lines'", ResumeCommand("a/B/two\nlines"))
 	require.Equal(t, "cruster-host workflow wait 'a/B/$HOME' --addr h:1", WaitCommand("a/B/$HOME", " --addr h:1"))
 	workflow := &crusterv1.WorkflowInfo{Name: "Buy", Input: &crusterv1.Schema{Type: "string"}}
-	require.Equal(t, `cruster-host workflow execute shop/Buy --input '"…"'`, executeCommand(&crusterv1.Deployment{Name: "shop"}, workflow, ""))
+	require.Equal(
+		t, `cruster-host workflow execute shop/Buy --input '"…"'`,
+		executeCommand(&crusterv1.Deployment{Name: "shop"}, workflow, ""),
+	)
 }

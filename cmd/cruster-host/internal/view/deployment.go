@@ -99,24 +99,43 @@ type Activity struct {
 // DeploymentOf is the shape of a deployment.
 func DeploymentOf(d *crusterv1.Deployment) Deployment {
 	v := Deployment{
-		Namespace: d.GetNamespace(), Name: d.GetName(), Digest: d.GetDigest(), Version: d.GetVersion(), UpdatedAt: timeOf(d.GetUpdatedAt()),
-		ConfigKeys: d.GetConfigKeys(), AllowHTTP: d.GetAllowHttp(), Imports: d.GetImports(), SDK: d.GetSdk(),
-		Workflows: []Workflow{}, Activities: []Activity{},
+		Namespace:  d.GetNamespace(),
+		Name:       d.GetName(),
+		Digest:     d.GetDigest(),
+		Version:    d.GetVersion(),
+		UpdatedAt:  timeOf(d.GetUpdatedAt()),
+		ConfigKeys: d.GetConfigKeys(),
+		AllowHTTP:  d.GetAllowHttp(),
+		Imports:    d.GetImports(),
+		SDK:        d.GetSdk(),
+		Workflows:  []Workflow{},
+		Activities: []Activity{},
 	}
 	for _, w := range d.GetWorkflows() {
-		workflow := Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())}
+		workflow := Workflow{
+			Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput()),
+		}
 		for _, s := range w.GetSignals() {
 			workflow.Signals = append(workflow.Signals, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
 		}
 		workflow.AnyDeferred = w.GetAnyDeferred()
 		for _, d := range w.GetDeferreds() {
-			workflow.Deferreds = append(workflow.Deferreds, Deferred{Name: d.GetName(), Value: SchemaOf(d.GetValue()), Dynamic: d.GetDynamic()})
+			workflow.Deferreds = append(workflow.Deferreds, Deferred{
+				Name: d.GetName(), Value: SchemaOf(d.GetValue()), Dynamic: d.GetDynamic(),
+			})
 		}
 		for _, q := range w.GetQueries() {
-			workflow.Queries = append(workflow.Queries, Query{Name: q.GetName(), Input: SchemaOf(q.GetInput()), Output: SchemaOf(q.GetOutput())})
+			workflow.Queries = append(workflow.Queries, Query{
+				Name: q.GetName(), Input: SchemaOf(q.GetInput()), Output: SchemaOf(q.GetOutput()),
+			})
 		}
 		for _, u := range w.GetUpdates() {
-			workflow.Updates = append(workflow.Updates, Update{Name: u.GetName(), Input: SchemaOf(u.GetInput()), Output: SchemaOf(u.GetOutput()), Validated: u.GetValidated()})
+			workflow.Updates = append(workflow.Updates, Update{
+				Name:      u.GetName(),
+				Input:     SchemaOf(u.GetInput()),
+				Output:    SchemaOf(u.GetOutput()),
+				Validated: u.GetValidated(),
+			})
 		}
 		for _, s := range w.GetState() {
 			workflow.State = append(workflow.State, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
@@ -130,7 +149,13 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		v.Entities = append(v.Entities, entityTypeOf(e))
 	}
 	for _, a := range d.GetActivities() {
-		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries(), Backoff: a.GetBackoff()}
+		activity := Activity{
+			Name:    a.GetName(),
+			Input:   SchemaOf(a.GetInput()),
+			Output:  SchemaOf(a.GetOutput()),
+			Retries: a.GetRetries(),
+			Backoff: a.GetBackoff(),
+		}
 		if a.GetFirstPause() != nil {
 			activity.FirstPause = a.GetFirstPause().AsDuration().String()
 		}
@@ -146,13 +171,16 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 func WriteDeployments(w io.Writer, deployments []*crusterv1.Deployment) error {
 	var rows [][]string
 	for _, d := range deployments {
-		rows = append(rows, []string{d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), timeText(d.GetUpdatedAt()), workflowNames(d)})
+		rows = append(rows, []string{
+			d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), timeText(d.GetUpdatedAt()),
+			workflowNames(d),
+		})
 	}
 	return terminal.Table(w, []string{"NAME", "VERSION", "DIGEST", "UPDATED", "WORKFLOWS"}, rows)
 }
 
-// WriteDeployment writes all that is known of a deployment: its settings, then its
-// workflows and activities with their types.
+// WriteDeployment writes all that is known of a deployment: its settings, then its workflows and activities with their
+// types.
 func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) error {
 	err := terminal.Lines(w,
 		terminal.Line{Name: "name", Value: d.GetName()},
@@ -169,8 +197,11 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		return err
 	}
 	for _, f := range d.GetWorkflows() {
-		fmt.Fprintf(w, "\nworkflow %s/%s\n  key:     %s\n  request: %s\n  result:  %s\n  run:     %s\n", d.GetName(), f.GetName(), keyText(f.GetKey()),
-			schemaText(f.GetInput(), "  "), schemaText(f.GetOutput(), "  "), executeCommand(d, f, addrFlag))
+		fmt.Fprintf(
+			w, "\nworkflow %s/%s\n  key:     %s\n  request: %s\n  result:  %s\n  run:     %s\n", d.GetName(),
+			f.GetName(), keyText(f.GetKey()),
+			schemaText(f.GetInput(), "  "), schemaText(f.GetOutput(), "  "), executeCommand(d, f, addrFlag),
+		)
 		for _, s := range f.GetSignals() {
 			fmt.Fprintf(w, "  signal %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
 		}
@@ -178,10 +209,16 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 			fmt.Fprintf(w, "  deferred %s: %s\n", deferredName(d), schemaText(d.GetValue(), "  "))
 		}
 		for _, q := range f.GetQueries() {
-			fmt.Fprintf(w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "), schemaText(q.GetOutput(), "  "))
+			fmt.Fprintf(
+				w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "),
+				schemaText(q.GetOutput(), "  "),
+			)
 		}
 		for _, u := range f.GetUpdates() {
-			fmt.Fprintf(w, "  update %s: %s, answered with %s\n", u.GetName(), schemaText(u.GetInput(), "  "), schemaText(u.GetOutput(), "  "))
+			fmt.Fprintf(
+				w, "  update %s: %s, answered with %s\n", u.GetName(), schemaText(u.GetInput(), "  "),
+				schemaText(u.GetOutput(), "  "),
+			)
 		}
 		for _, s := range f.GetState() {
 			fmt.Fprintf(w, "  state %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
@@ -198,7 +235,9 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		if a.GetTimeout() != nil {
 			fmt.Fprintf(w, "  timeout: %v an attempt\n", a.GetTimeout().AsDuration())
 		}
-		fmt.Fprintf(w, "  request: %s\n  result:  %s\n", schemaText(a.GetInput(), "  "), schemaText(a.GetOutput(), "  "))
+		fmt.Fprintf(
+			w, "  request: %s\n  result:  %s\n", schemaText(a.GetInput(), "  "), schemaText(a.GetOutput(), "  "),
+		)
 	}
 	return nil
 }
@@ -211,7 +250,10 @@ func retriesText(a *crusterv1.ActivityInfo) string {
 	case a.GetBackoff() == abi.BackoffConstant:
 		return fmt.Sprintf("%d, each after %v", a.GetRetries(), a.GetFirstPause().AsDuration())
 	default:
-		return fmt.Sprintf("%d, the first after %v, then after twice as long each, at most %v", a.GetRetries(), a.GetFirstPause().AsDuration(), abi.MaxBackoff)
+		return fmt.Sprintf(
+			"%d, the first after %v, then after twice as long each, at most %v", a.GetRetries(),
+			a.GetFirstPause().AsDuration(), abi.MaxBackoff,
+		)
 	}
 }
 

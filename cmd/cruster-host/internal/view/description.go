@@ -11,7 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -113,8 +113,15 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	}
 	for _, p := range d.GetPending() {
 		op := PendingOp{
-			Number: p.GetNumber(), Kind: p.GetKind(), Name: p.GetName(), Key: p.GetKey(), Since: timeOf(p.GetSince()),
-			DueAt: timeOf(p.GetDueAt()), Attempt: p.GetAttempt(), LastError: ErrorOf(p.GetLastError()), Callee: p.GetCallee(),
+			Number:    p.GetNumber(),
+			Kind:      p.GetKind(),
+			Name:      p.GetName(),
+			Key:       p.GetKey(),
+			Since:     timeOf(p.GetSince()),
+			DueAt:     timeOf(p.GetDueAt()),
+			Attempt:   p.GetAttempt(),
+			LastError: ErrorOf(p.GetLastError()),
+			Callee:    p.GetCallee(),
 		}
 		if op.Callee != "" {
 			op.CalleeState = client.StateOf(p.GetCalleeState())
@@ -123,7 +130,11 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	}
 	for _, s := range d.GetDeferreds() {
 		v.Deferreds = append(v.Deferreds, SettledDeferred{
-			Name: s.GetName(), At: timeOf(s.GetAt()), Value: payloadJSON(s.GetValue()), Error: ErrorOf(s.GetError()), Omitted: s.GetOmittedBytes(),
+			Name:    s.GetName(),
+			At:      timeOf(s.GetAt()),
+			Value:   payloadJSON(s.GetValue()),
+			Error:   ErrorOf(s.GetError()),
+			Omitted: s.GetOmittedBytes(),
 		})
 	}
 	return v
@@ -148,13 +159,15 @@ func (v *Description) journal() string {
 	}
 }
 
-// WriteDescription writes an execution, the ops that it waits for and its settled
-// deferreds.
+// WriteDescription writes an execution, the ops that it waits for and its settled deferreds.
 func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag string) error {
 	v := DescriptionOf(d)
-	all := append(executionLines(d.GetExecution(), addrFlag), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
+	all := append(
+		executionLines(d.GetExecution(), addrFlag), terminal.Line{Name: "run", Value: v.RunID},
+		terminal.Line{Name: "input", Value: Pretty(v.Input)},
 		terminal.Line{Name: "journal", Value: v.journal()},
-		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
+		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)},
+	)
 	if v.Fuel > 0 {
 		all = append(all, terminal.Line{Name: "fuel", Value: strconv.FormatInt(v.Fuel, 10)})
 	}
@@ -171,7 +184,10 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	if err := writePatches(w, v.Patches); err != nil {
 		return err
 	}
-	if err := errors.Join(writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished()), writeEarlier(w, d)); err != nil {
+	if err := errors.Join(
+		writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished()),
+		writeEarlier(w, d),
+	); err != nil {
 		return err
 	}
 	if len(v.Deferreds) == 0 {
@@ -180,7 +196,9 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag strin
 	fmt.Fprintln(w, "\nsettled deferreds")
 	var rows [][]string
 	for i, s := range v.Deferreds {
-		rows = append(rows, []string{s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error, s.Omitted)})
+		rows = append(rows, []string{
+			s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error, s.Omitted),
+		})
 	}
 	if err := terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows); err != nil {
 		return err
@@ -195,7 +213,8 @@ func circleText(circle []string) string {
 	for _, name := range circle {
 		path += terminal.OneLine(name) + " -> "
 	}
-	return path + terminal.OneLine(circle[0]) + "\neach waits for the result of the next: interrupt one of them to end it"
+	return path + terminal.OneLine(circle[0]) +
+		"\neach waits for the result of the next: interrupt one of them to end it"
 }
 
 // writeEarlier writes the earlier runs.
@@ -207,7 +226,10 @@ func writeEarlier(w io.Writer, d *crusterv1.DescribeResponse) error {
 	var rows [][]string
 	for _, e := range d.GetEarlier() {
 		v := ExecutionOf(e)
-		rows = append(rows, []string{v.RunID, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()), terminal.Clip(FirstLine(v.Error.Text()), 60)})
+		rows = append(rows, []string{
+			v.RunID, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()),
+			terminal.Clip(FirstLine(v.Error.Text()), 60),
+		})
 	}
 	if err := terminal.Table(w, []string{"RUN", "STATE", "STARTED", "FINISHED", "ERROR"}, rows); err != nil {
 		return err
@@ -239,8 +261,10 @@ func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 			continue
 		}
 		row := []string{
-			strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40), terminal.Clip(p.GetKey(), 24),
-			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()), terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60),
+			strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40),
+			terminal.Clip(p.GetKey(), 24),
+			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()),
+			terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60),
 		}
 		switch {
 		case p.GetCallee() != "":

@@ -50,7 +50,9 @@ func WriteDiff(w io.Writer, d *crusterv1.Diff) error {
 	}
 	var out strings.Builder
 	line := func(mark, journal, code string) {
-		text := fmt.Sprintf("  %s %s%s   %s", mark, journal, strings.Repeat(" ", width-utf8.RuneCountInString(journal)), code)
+		text := fmt.Sprintf(
+			"  %s %s%s   %s", mark, journal, strings.Repeat(" ", width-utf8.RuneCountInString(journal)), code,
+		)
 		fmt.Fprintln(&out, strings.TrimRight(text, " "))
 	}
 	line(" ", heading, "code")

@@ -52,7 +52,10 @@ func WriteEntity(w io.Writer, s *crusterv1.StateResponse) error {
 		{Name: "updated", Value: timeText(e.GetUpdatedAt())},
 	}
 	if n := s.GetParked(); n > 0 {
-		lines = append(lines, terminal.Line{Name: "parked", Value: fmt.Sprintf("%d messages; see 'cruster-host entity parked %s'", n, terminal.OneLine(e.GetName()))})
+		lines = append(lines, terminal.Line{
+			Name:  "parked",
+			Value: fmt.Sprintf("%d messages; see 'cruster-host entity parked %s'", n, terminal.OneLine(e.GetName())),
+		})
 	}
 	return terminal.Lines(w, append(lines, terminal.Line{Name: "state", Value: Pretty(payloadJSON(s.GetState()))})...)
 }
@@ -61,7 +64,9 @@ func WriteEntity(w io.Writer, s *crusterv1.StateResponse) error {
 func WriteEntities(w io.Writer, entities []*crusterv1.Entity) error {
 	var rows [][]string
 	for _, e := range entities {
-		rows = append(rows, []string{e.GetName(), strconv.Itoa(int(e.GetStateVersion())), timeText(e.GetCreatedAt()), timeText(e.GetUpdatedAt())})
+		rows = append(rows, []string{
+			e.GetName(), strconv.Itoa(int(e.GetStateVersion())), timeText(e.GetCreatedAt()), timeText(e.GetUpdatedAt()),
+		})
 	}
 	return terminal.Table(w, []string{"ENTITY", "VERSION", "CREATED", "UPDATED"}, rows)
 }

@@ -31,7 +31,11 @@ func entityTypeOf(e *crusterv1.EntityInfo) EntityType {
 	}
 	for _, o := range e.GetOperations() {
 		v.Operations = append(v.Operations, Operation{
-			Name: o.GetName(), Input: SchemaOf(o.GetInput()), Output: SchemaOf(o.GetOutput()), Persisted: o.GetPersisted(), ReadOnly: o.GetReadOnly(),
+			Name:      o.GetName(),
+			Input:     SchemaOf(o.GetInput()),
+			Output:    SchemaOf(o.GetOutput()),
+			Persisted: o.GetPersisted(),
+			ReadOnly:  o.GetReadOnly(),
 		})
 	}
 	return v
@@ -50,6 +54,9 @@ func writeEntityType(w io.Writer, deployment string, e *crusterv1.EntityInfo) {
 		case o.GetPersisted():
 			kind = ", persisted"
 		}
-		fmt.Fprintf(w, "  operation %s%s\n    input:  %s\n    result: %s\n", o.GetName(), kind, schemaText(o.GetInput(), "    "), schemaText(o.GetOutput(), "    "))
+		fmt.Fprintf(
+			w, "  operation %s%s\n    input:  %s\n    result: %s\n", o.GetName(), kind,
+			schemaText(o.GetInput(), "    "), schemaText(o.GetOutput(), "    "),
+		)
 	}
 }

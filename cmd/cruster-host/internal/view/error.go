@@ -28,7 +28,9 @@ func ErrorOf(e *crusterv1.Error) *Error {
 	if e == nil {
 		return nil
 	}
-	v := &Error{Code: e.GetCode(), Message: e.GetMessage(), Hint: e.GetHint(), Type: e.GetType(), Retryable: e.GetRetryable()}
+	v := &Error{
+		Code: e.GetCode(), Message: e.GetMessage(), Hint: e.GetHint(), Type: e.GetType(), Retryable: e.GetRetryable(),
+	}
 	var details map[string]any
 	if e.GetCode() == string(abi.CodeHostFault) && abi.Unmarshal(e.GetDetails(), &details) == nil {
 		v.Details = details
@@ -69,8 +71,7 @@ func FirstLine(message string) string {
 	return first
 }
 
-// lines is the error for a value below a name: in one line, but for codes whose
-// message shows two sides in columns.
+// lines is the error for a value below a name: in one line, but for codes whose message shows two sides in columns.
 func (e *Error) lines() string {
 	if code := abi.Code(e.Code); code != abi.CodeNondeterminism && code != abi.CodeDoesNotFit {
 		return terminal.OneLine(e.Text())

@@ -16,7 +16,9 @@ func TestErrorTexts(t *testing.T) {
 	require.Nil(t, view.ErrorOf(nil))
 	require.Empty(t, view.ErrorOf(nil).Text())
 	require.Equal(t, "no", view.ErrorOf(&crusterv1.Error{Message: "no"}).Text())
-	require.Equal(t, "CR-2006: no (broke)", view.ErrorOf(&crusterv1.Error{Code: "CR-2006", Message: "no", Type: "broke"}).Text())
+	require.Equal(
+		t, "CR-2006: no (broke)", view.ErrorOf(&crusterv1.Error{Code: "CR-2006", Message: "no", Type: "broke"}).Text(),
+	)
 }
 
 func TestFailureHints(t *testing.T) {
@@ -32,8 +34,11 @@ func TestFailureHints(t *testing.T) {
 		"UnknownCode": {abi.CodeWorkflowFailed, "CR-9999: no", ""},
 		"NotACode":    {abi.CodeWorkflowFailed, "XCR-32011", ""},
 		"Crash":       {abi.CodeCrashLoop, "crashed; last: " + string(abi.CodeGuestTrap) + ": no", ""},
-		"TooLong":     {abi.CodeCrashLoop, "crashed; last: " + string(abi.CodeGuestTimeout) + ": no", abi.CodeGuestTimeout.Info().Hint},
-		"Operator":    {abi.CodeFailedByOperator, "gone; " + string(cause) + ": no", ""},
+		"TooLong": {
+			abi.CodeCrashLoop, "crashed; last: " + string(abi.CodeGuestTimeout) + ": no",
+			abi.CodeGuestTimeout.Info().Hint,
+		},
+		"Operator": {abi.CodeFailedByOperator, "gone; " + string(cause) + ": no", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

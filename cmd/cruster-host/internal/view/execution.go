@@ -11,7 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -66,8 +66,8 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 	}
 }
 
-// StartedExecutionOf is ExecutionOf for an answer to a start, which tells whether
-// the execution had been started before.
+// StartedExecutionOf is ExecutionOf for an answer to a start, which tells whether the execution had been started
+// before.
 func StartedExecutionOf(e *crusterv1.Execution, existed bool) Execution {
 	v := ExecutionOf(e)
 	v.Existed = &existed
@@ -101,10 +101,14 @@ func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 		all = append(all, terminal.Line{Name: "interrupt", Value: asked})
 	}
 	if v.Continued > 0 {
-		all = append(all, terminal.Line{Name: "continued", Value: fmt.Sprintf("%d times, since run %s", v.Continued, v.ChainID)})
+		all = append(all, terminal.Line{
+			Name: "continued", Value: fmt.Sprintf("%d times, since run %s", v.Continued, v.ChainID),
+		})
 	}
 	if v.State == client.Paused {
-		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name, addrFlag), "\n")})
+		all = append(all, terminal.Line{
+			Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name, addrFlag), "\n"),
+		})
 	}
 	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)
 	if parent := cmp.Or(v.Parent, v.ParentID); parent != "" {
@@ -141,8 +145,10 @@ func ExistedNote(e *crusterv1.Execution, began time.Time, addrFlag string) strin
 	name, state := terminal.OneLine(e.GetName()), client.StateOf(e.GetState())
 	switch {
 	case state.Final() && e.GetFinishedAt().AsTime().Before(began):
-		return fmt.Sprintf("note: %s had finished before (%s %s); this is its outcome. A new run: '%s' or --if-finished restart",
-			name, state, timeText(e.GetFinishedAt()), restartCommand(name, addrFlag))
+		return fmt.Sprintf(
+			"note: %s had finished before (%s %s); this is its outcome. A new run: '%s' or --if-finished restart",
+			name, state, timeText(e.GetFinishedAt()), restartCommand(name, addrFlag),
+		)
 	case e.GetContinued() == 0 && !e.GetCreatedAt().AsTime().Before(began):
 		return ""
 	case state == client.Paused:
@@ -155,7 +161,11 @@ func ExistedNote(e *crusterv1.Execution, began time.Time, addrFlag string) strin
 // WriteRestart writes which execution a restart began again. That it existed is plain; only a request
 // that was repeated found a run that it had started before.
 func WriteRestart(w io.Writer, v Execution, addrFlag string) error {
-	lines := []terminal.Line{{Name: "execution", Value: terminal.OneLine(v.Name)}, {Name: "state", Value: string(v.State)}, {Name: "run", Value: v.RunID}}
+	lines := []terminal.Line{
+		{Name: "execution", Value: terminal.OneLine(v.Name)},
+		{Name: "state", Value: string(v.State)},
+		{Name: "run", Value: v.RunID},
+	}
 	if v.Existed != nil && *v.Existed {
 		lines = append(lines, terminal.Line{Name: "restarted", Value: "before, by the same request"})
 	}
@@ -166,7 +176,9 @@ func WriteRestart(w io.Writer, v Execution, addrFlag string) error {
 // them.
 func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	var rows [][]string
-	publish := slices.ContainsFunc(executions, func(e *crusterv1.Execution) bool { return e.GetProgress() != nil || len(e.GetAttributes()) > 0 })
+	publish := slices.ContainsFunc(executions, func(e *crusterv1.Execution) bool {
+		return e.GetProgress() != nil || len(e.GetAttributes()) > 0
+	})
 	header := []string{"EXECUTION", "STATE", "CREATED", "FINISHED"}
 	if publish {
 		header = append(header, "PROGRESS", "ATTRIBUTES")
@@ -175,7 +187,9 @@ func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 		v := ExecutionOf(e)
 		row := []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt())}
 		if publish {
-			row = append(row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60))
+			row = append(
+				row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60),
+			)
 		}
 		rows = append(rows, append(row, terminal.Clip(v.Error.cause(), 60)))
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// Followed is the JSON of something that happened to an execution: one of its fields is
-// set.
+// Followed is the JSON of something that happened to an execution: one of its fields is set.
 type Followed struct {
 	Entry     *Entry     `json:"entry,omitempty"`
 	Line      *LogLine   `json:"line,omitempty"`
@@ -39,8 +38,13 @@ func FollowedOf(r *crusterv1.FollowResponse) Followed {
 	case r.GetLine() != nil:
 		l := r.GetLine()
 		return Followed{Line: &LogLine{
-			At: timeOf(l.GetAt()), Level: slog.Level(l.GetLevel()).String(), Message: l.GetMessage(), Activity: l.GetActivity(), Attempt: l.GetAttempt(), Dropped: l.GetDropped(),
-			Crashed: l.GetCrashed(),
+			At:       timeOf(l.GetAt()),
+			Level:    slog.Level(l.GetLevel()).String(),
+			Message:  l.GetMessage(),
+			Activity: l.GetActivity(),
+			Attempt:  l.GetAttempt(),
+			Dropped:  l.GetDropped(),
+			Crashed:  l.GetCrashed(),
 		}}
 	default:
 		e := ExecutionOf(r.GetExecution())
@@ -58,7 +62,10 @@ func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
 		if v.OpKind != "" {
 			what += " of " + strings.TrimSpace(v.OpKind+" "+v.Name)
 		}
-		_, err := fmt.Fprintf(w, "%s  %4d  %s: %s\n", timeText(e.GetAt()), v.Seq, terminal.OneLine(terminal.Clip(what, 80)), terminal.OneLine(entryText(v)))
+		_, err := fmt.Fprintf(
+			w, "%s  %4d  %s: %s\n", timeText(e.GetAt()), v.Seq, terminal.OneLine(terminal.Clip(what, 80)),
+			terminal.OneLine(entryText(v)),
+		)
 		return err
 	case r.GetLine() != nil:
 		return writeLine(w, r.GetLine())
@@ -69,14 +76,18 @@ func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
 		if v.Error != nil {
 			text += ": " + FirstLine(v.Error.Text())
 		}
-		_, err := fmt.Fprintf(w, "%s  run %s is %s\n", terminal.OneLine(v.Name), terminal.OneLine(terminal.Clip(e.GetRunId(), 8)), terminal.OneLine(text))
+		_, err := fmt.Fprintf(
+			w, "%s  run %s is %s\n", terminal.OneLine(v.Name), terminal.OneLine(terminal.Clip(e.GetRunId(), 8)),
+			terminal.OneLine(text),
+		)
 		return err
 	}
 }
 
 func writeLine(w io.Writer, l *crusterv1.LogLine) error {
 	if l.GetDropped() > 0 {
-		if _, err := fmt.Fprintf(w, "(%d lines are left out: they came too fast)\n", l.GetDropped()); err != nil || l.GetMessage() == "" {
+		if _, err := fmt.Fprintf(w, "(%d lines are left out: they came too fast)\n", l.GetDropped()); err != nil ||
+			l.GetMessage() == "" {
 			return err
 		}
 	}
@@ -87,6 +98,9 @@ func writeLine(w io.Writer, l *crusterv1.LogLine) error {
 	if l.GetActivity() != "" {
 		from = fmt.Sprintf("%s, attempt %d", l.GetActivity(), l.GetAttempt())
 	}
-	_, err := fmt.Fprintf(w, "%s  %4s  %s: %s\n", timeText(l.GetAt()), slog.Level(l.GetLevel()), terminal.OneLine(from), terminal.OneLine(l.GetMessage()))
+	_, err := fmt.Fprintf(
+		w, "%s  %4s  %s: %s\n", timeText(l.GetAt()), slog.Level(l.GetLevel()), terminal.OneLine(from),
+		terminal.OneLine(l.GetMessage()),
+	)
 	return err
 }

@@ -32,9 +32,19 @@ type Entry struct {
 // EntryOf is the shape of an entry.
 func EntryOf(e *crusterv1.HistoryEntry) Entry {
 	return Entry{
-		Seq: e.GetSeq(), Turn: e.GetTurn(), Kind: e.GetKind(), At: timeOf(e.GetAt()), Op: e.GetOp(), OpKind: e.GetOpKind(), Name: e.GetName(),
-		Key: e.GetKey(), Attempts: e.GetAttempts(), NextAt: timeOf(e.GetNextAt()), Value: payloadJSON(e.GetValue()), Error: ErrorOf(e.GetError()),
-		Omitted: e.GetOmittedBytes(),
+		Seq:      e.GetSeq(),
+		Turn:     e.GetTurn(),
+		Kind:     e.GetKind(),
+		At:       timeOf(e.GetAt()),
+		Op:       e.GetOp(),
+		OpKind:   e.GetOpKind(),
+		Name:     e.GetName(),
+		Key:      e.GetKey(),
+		Attempts: e.GetAttempts(),
+		NextAt:   timeOf(e.GetNextAt()),
+		Value:    payloadJSON(e.GetValue()),
+		Error:    ErrorOf(e.GetError()),
+		Omitted:  e.GetOmittedBytes(),
 	}
 }
 
@@ -48,7 +58,9 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), entryText(v),
 		})
 	}
-	return terminal.Table(w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
+	return terminal.Table(
+		w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows,
+	)
 }
 
 // entryText returns the content of an entry, for a column.

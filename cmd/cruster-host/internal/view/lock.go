@@ -30,10 +30,17 @@ type LockWaiter struct {
 // LockOf is the shape of a lock.
 func LockOf(l *crusterv1.EntityLock) Lock {
 	v := Lock{
-		Entity: l.GetEntity(), Namespace: l.GetNamespace(), Holder: l.GetHolder(), Since: timeOf(l.GetSince()), Waiters: []LockWaiter{}, Waiting: l.GetWaiting(),
+		Entity:    l.GetEntity(),
+		Namespace: l.GetNamespace(),
+		Holder:    l.GetHolder(),
+		Since:     timeOf(l.GetSince()),
+		Waiters:   []LockWaiter{},
+		Waiting:   l.GetWaiting(),
 	}
 	for _, w := range l.GetWaiters() {
-		v.Waiters = append(v.Waiters, LockWaiter{Execution: w.GetExecution(), Operation: w.GetOperation(), Since: timeOf(w.GetSince())})
+		v.Waiters = append(v.Waiters, LockWaiter{
+			Execution: w.GetExecution(), Operation: w.GetOperation(), Since: timeOf(w.GetSince()),
+		})
 	}
 	return v
 }
@@ -42,7 +49,9 @@ func LockOf(l *crusterv1.EntityLock) Lock {
 func WriteLocks(w io.Writer, locks []*crusterv1.EntityLock) error {
 	var rows [][]string
 	for _, l := range locks {
-		rows = append(rows, []string{l.GetEntity(), l.GetHolder(), timeText(l.GetSince()), strconv.Itoa(int(l.GetWaiting())), firstWaiter(l)})
+		rows = append(rows, []string{
+			l.GetEntity(), l.GetHolder(), timeText(l.GetSince()), strconv.Itoa(int(l.GetWaiting())), firstWaiter(l),
+		})
 	}
 	return terminal.Table(w, []string{"ENTITY", "HOLDER", "SINCE", "WAITING", "FIRST"}, rows)
 }

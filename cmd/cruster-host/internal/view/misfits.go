@@ -32,11 +32,13 @@ type Misfit struct {
 
 // MisfitOf is the shape of such an error.
 func MisfitOf(m *rpcerror.Misfit) Misfit {
-	return Misfit{Error: &Error{Code: string(m.Cause.Code), Message: FirstLine(m.Cause.Message), Hint: m.Cause.Hint}, Diff: DiffOf(m.Diff)}
+	return Misfit{
+		Error: &Error{Code: string(m.Cause.Code), Message: FirstLine(m.Cause.Message), Hint: m.Cause.Hint},
+		Diff:  DiffOf(m.Diff),
+	}
 }
 
-// MisfitKind is the JSON of the executions of one workflow that a module does not
-// fit for the same reason.
+// MisfitKind is the JSON of the executions of one workflow that a module does not fit for the same reason.
 type MisfitKind struct {
 	Workflow string `json:"workflow"`
 	Count    int    `json:"count"`
@@ -61,7 +63,15 @@ func (m *Misfits) Add(e *crusterv1.Execution, reason string, diff *crusterv1.Dif
 		m.other++
 		return
 	}
-	m.kinds = append(m.kinds, &MisfitKind{Workflow: e.GetWorkflow(), Count: 1, First: e.GetName(), Reason: reason, Diff: DiffOf(diff), sign: sign, diff: diff})
+	m.kinds = append(m.kinds, &MisfitKind{
+		Workflow: e.GetWorkflow(),
+		Count:    1,
+		First:    e.GetName(),
+		Reason:   reason,
+		Diff:     DiffOf(diff),
+		sign:     sign,
+		diff:     diff,
+	})
 }
 
 // ownPart is the part of a step specific to its execution: its place, and the hash of its

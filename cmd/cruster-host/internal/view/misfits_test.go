@@ -15,7 +15,9 @@ func TestKindsOfMisfitsAreBounded(t *testing.T) {
 	t.Parallel()
 	var m Misfits
 	for i := range 100 {
-		m.Add(&crusterv1.Execution{Name: fmt.Sprint("shop/Buy/", i), Workflow: "shop/Buy"}, fmt.Sprint("reason ", i), nil)
+		m.Add(
+			&crusterv1.Execution{Name: fmt.Sprint("shop/Buy/", i), Workflow: "shop/Buy"}, fmt.Sprint("reason ", i), nil,
+		)
 	}
 	m.Add(&crusterv1.Execution{Name: "shop/Buy/more", Workflow: "shop/Buy"}, "reason 7", nil)
 	require.Len(t, m.Kinds(), maxKinds)

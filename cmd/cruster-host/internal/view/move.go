@@ -5,7 +5,7 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -23,8 +23,13 @@ type Moved struct {
 // MovedOf is the shape of a result.
 func MovedOf(r *crusterv1.MoveResult) Moved {
 	return Moved{
-		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Moved: r.GetError() == nil && !stayed(r),
-		From: r.GetFromDigest(), Digest: r.GetExecution().GetDigest(), Error: ErrorOf(r.GetError()), Diff: DiffOf(r.GetDiff()),
+		Execution: r.GetExecution().GetName(),
+		State:     client.StateOf(r.GetExecution().GetState()),
+		Moved:     r.GetError() == nil && !stayed(r),
+		From:      r.GetFromDigest(),
+		Digest:    r.GetExecution().GetDigest(),
+		Error:     ErrorOf(r.GetError()),
+		Diff:      DiffOf(r.GetDiff()),
 	}
 }
 

@@ -30,9 +30,19 @@ type Parked struct {
 // ParkedOf is the shape of a parked message.
 func ParkedOf(m *crusterv1.ParkedMessage) Parked {
 	return Parked{
-		Entity: m.GetEntity(), Namespace: m.GetNamespace(), Position: m.GetPosition(), Kind: m.GetKind(), Name: m.GetName(), Sender: m.GetSender(),
-		SentAt: timeOf(m.GetSentAt()), ParkedAt: timeOf(m.GetParkedAt()), Attempts: m.GetAttempts(), Bytes: m.GetBytes(),
-		Code: m.GetReason().GetCode(), Reason: m.GetReason().GetMessage(), Hint: m.GetReason().GetHint(),
+		Entity:    m.GetEntity(),
+		Namespace: m.GetNamespace(),
+		Position:  m.GetPosition(),
+		Kind:      m.GetKind(),
+		Name:      m.GetName(),
+		Sender:    m.GetSender(),
+		SentAt:    timeOf(m.GetSentAt()),
+		ParkedAt:  timeOf(m.GetParkedAt()),
+		Attempts:  m.GetAttempts(),
+		Bytes:     m.GetBytes(),
+		Code:      m.GetReason().GetCode(),
+		Reason:    m.GetReason().GetMessage(),
+		Hint:      m.GetReason().GetHint(),
 	}
 }
 
@@ -45,7 +55,8 @@ func WriteParked(w io.Writer, messages []*crusterv1.ParkedMessage) error {
 			name = "start " + name
 		}
 		rows = append(rows, []string{
-			m.GetEntity(), strconv.FormatUint(m.GetPosition(), 10), name, timeText(m.GetParkedAt()), strconv.Itoa(int(m.GetAttempts())),
+			m.GetEntity(), strconv.FormatUint(m.GetPosition(), 10), name, timeText(m.GetParkedAt()),
+			strconv.Itoa(int(m.GetAttempts())),
 			m.GetReason().GetCode() + ": " + m.GetReason().GetMessage(),
 		})
 	}

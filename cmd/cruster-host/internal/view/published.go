@@ -29,7 +29,12 @@ type Progress struct {
 
 // PublishedOf returns the shape of an execution's published values.
 func PublishedOf(p *crusterv1.GetStateResponse) Published {
-	return Published{State: stateOf(p.GetState()), Attributes: attributesOf(p.GetAttributes()), Progress: progressOf(p.GetProgress()), At: timeOf(p.GetAt())}
+	return Published{
+		State:      stateOf(p.GetState()),
+		Attributes: attributesOf(p.GetAttributes()),
+		Progress:   progressOf(p.GetProgress()),
+		At:         timeOf(p.GetAt()),
+	}
 }
 
 func stateOf(state []*crusterv1.PublishedState) map[string]json.RawMessage {
@@ -103,7 +108,9 @@ func publishedLines(attributes []*crusterv1.Attribute, progress *crusterv1.Progr
 
 // WritePublished writes an execution's published values.
 func WritePublished(w io.Writer, p *crusterv1.GetStateResponse) error {
-	lines := append(publishedLines(p.GetAttributes(), p.GetProgress()), terminal.Line{Name: "changed", Value: timeText(p.GetAt())})
+	lines := append(publishedLines(p.GetAttributes(), p.GetProgress()), terminal.Line{
+		Name: "changed", Value: timeText(p.GetAt()),
+	})
 	if err := terminal.Lines(w, lines...); err != nil {
 		return err
 	}
@@ -117,7 +124,9 @@ func writeState(w io.Writer, state []*crusterv1.PublishedState) error {
 	fmt.Fprintln(w, "\nstate")
 	var rows [][]string
 	for _, s := range state {
-		rows = append(rows, []string{terminal.Clip(s.GetName(), 40), terminal.Clip(string(payloadJSON(s.GetValue())), 100)})
+		rows = append(rows, []string{
+			terminal.Clip(s.GetName(), 40), terminal.Clip(string(payloadJSON(s.GetValue())), 100),
+		})
 	}
 	return terminal.Table(w, []string{"NAME", "VALUE"}, rows)
 }

@@ -20,8 +20,7 @@ type Push struct {
 	FirstUnmoved *Moved      `json:"first_unmoved,omitempty"`
 }
 
-// PushOf is the shape of a push; moveOpen says that open executions were to be
-// moved.
+// PushOf is the shape of a push; moveOpen says that open executions were to be moved.
 func PushOf(r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool) Push {
 	v := Push{Deployment: DeploymentOf(r.GetDeployment()), Size: size}
 	if !moveOpen {
@@ -50,14 +49,19 @@ func WritePush(w io.Writer, r *crusterv1.PushResponse, size *ModuleSize, moveOpe
 	}
 	all = append(all, size.lines()...)
 	if moveOpen {
-		all = append(all, terminal.Line{Name: "moved", Value: fmt.Sprintf("%d of %d open executions", r.GetMoved(), r.GetMoved()+r.GetUnmoved())})
+		all = append(all, terminal.Line{
+			Name: "moved", Value: fmt.Sprintf("%d of %d open executions", r.GetMoved(), r.GetMoved()+r.GetUnmoved()),
+		})
 	}
 	if err := terminal.Lines(w, all...); err != nil {
 		return err
 	}
 	if first := r.GetFirstUnmoved(); first != nil {
 		v := MovedOf(first)
-		fmt.Fprintf(w, "\nThe first that stays where it is: %s\n  %s\n", terminal.OneLine(v.Execution), terminal.OneLine(FirstLine(v.Error.Text())))
+		fmt.Fprintf(
+			w, "\nThe first that stays where it is: %s\n  %s\n", terminal.OneLine(v.Execution),
+			terminal.OneLine(FirstLine(v.Error.Text())),
+		)
 		if first.GetDiff() != nil {
 			if err := WriteDiff(w, first.GetDiff()); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -60,12 +60,32 @@ type ScheduleRun struct {
 func ScheduleOf(s *crusterv1.Schedule) Schedule {
 	spec := s.GetSpec()
 	v := Schedule{
-		Name: s.GetName(), Namespace: s.GetNamespace(), Workflow: spec.GetWorkflow(), Input: payloadJSON(spec.GetInput()), Times: timesText(spec),
-		TimeZone: spec.GetTimeZone(), Overlap: lastWord(spec.GetOverlap().String(), "OVERLAP_"), MaxQueued: spec.GetMaxQueued(),
-		Jitter: lengthText(spec.GetJitter()), CatchUp: lengthText(spec.GetCatchUp()), NotBefore: timeOf(spec.GetNotBefore()), NotAfter: timeOf(spec.GetNotAfter()),
-		MaxRuns: spec.GetMaxRuns(), Paused: s.GetPaused(), Note: s.GetNote(), CreatedAt: timeOf(s.GetCreatedAt()), UpdatedAt: timeOf(s.GetUpdatedAt()),
-		Next: []time.Time{}, Recent: []ScheduleRun{}, Open: append([]string{}, s.GetOpen()...), Waiting: len(s.GetWaiting()), Backfills: s.GetBackfills(),
-		Started: s.GetStarted(), Skipped: s.GetSkipped(), Missed: s.GetMissed(), Refused: s.GetRefused(),
+		Name:      s.GetName(),
+		Namespace: s.GetNamespace(),
+		Workflow:  spec.GetWorkflow(),
+		Input:     payloadJSON(spec.GetInput()),
+		Times:     timesText(spec),
+		TimeZone:  spec.GetTimeZone(),
+		Overlap:   lastWord(spec.GetOverlap().String(), "OVERLAP_"),
+		MaxQueued: spec.GetMaxQueued(),
+		Jitter:    lengthText(spec.GetJitter()),
+		CatchUp:   lengthText(spec.GetCatchUp()),
+		NotBefore: timeOf(spec.GetNotBefore()),
+		NotAfter:  timeOf(spec.GetNotAfter()),
+		MaxRuns:   spec.GetMaxRuns(),
+		Paused:    s.GetPaused(),
+		Note:      s.GetNote(),
+		CreatedAt: timeOf(s.GetCreatedAt()),
+		UpdatedAt: timeOf(s.GetUpdatedAt()),
+		Next:      []time.Time{},
+		Recent:    []ScheduleRun{},
+		Open:      append([]string{}, s.GetOpen()...),
+		Waiting:   len(s.GetWaiting()),
+		Backfills: s.GetBackfills(),
+		Started:   s.GetStarted(),
+		Skipped:   s.GetSkipped(),
+		Missed:    s.GetMissed(),
+		Refused:   s.GetRefused(),
 	}
 	for _, at := range s.GetUpcoming() {
 		v.Next = append(v.Next, at.AsTime())
@@ -79,8 +99,13 @@ func ScheduleOf(s *crusterv1.Schedule) Schedule {
 // ScheduleRunOf returns the shape of the outcome of a start.
 func ScheduleRunOf(run *crusterv1.ScheduleRun) ScheduleRun {
 	return ScheduleRun{
-		At: timeOf(run.GetAt()), Cause: lastWord(run.GetCause().String(), "START_CAUSE_"), Outcome: startText(run.GetOutcome()), Count: run.GetCount(),
-		Execution: run.GetExecution(), State: client.StateOf(run.GetState()), Error: ErrorOf(run.GetError()),
+		At:        timeOf(run.GetAt()),
+		Cause:     lastWord(run.GetCause().String(), "START_CAUSE_"),
+		Outcome:   startText(run.GetOutcome()),
+		Count:     run.GetCount(),
+		Execution: run.GetExecution(),
+		State:     client.StateOf(run.GetState()),
+		Error:     ErrorOf(run.GetError()),
 	}
 }
 
@@ -106,7 +131,9 @@ func timesText(spec *crusterv1.ScheduleSpec) string {
 		}
 		return text
 	case *crusterv1.ScheduleSpec_Always:
-		return fmt.Sprintf("always, %s to %s apart", lengthText(t.Always.GetMinPause()), lengthText(t.Always.GetMaxPause()))
+		return fmt.Sprintf(
+			"always, %s to %s apart", lengthText(t.Always.GetMinPause()), lengthText(t.Always.GetMaxPause()),
+		)
 	default:
 		return ""
 	}
@@ -152,7 +179,12 @@ func WriteSchedule(w io.Writer, s *crusterv1.Schedule) error {
 		{Name: "max runs", Value: countText(v.MaxRuns)},
 		{Name: "state", Value: state},
 		{Name: "note", Value: noteText(v.Note)},
-		{Name: "counts", Value: fmt.Sprintf("%d started, %d skipped, %d missed, %d refused", v.Started, v.Skipped, v.Missed, v.Refused)},
+		{
+			Name: "counts",
+			Value: fmt.Sprintf(
+				"%d started, %d skipped, %d missed, %d refused", v.Started, v.Skipped, v.Missed, v.Refused,
+			),
+		},
 		{Name: "waiting", Value: countText(int64(v.Waiting))},
 		{Name: "backfills", Value: countText(int64(v.Backfills))},
 		{Name: "next", Value: strings.Join(next, "\n")},
@@ -184,7 +216,9 @@ func WriteDeclared(w io.Writer, schedules []*crusterv1.Schedule) error {
 			next = "paused"
 		}
 		if _, err := fmt.Fprintf(w, "\nschedule %s\n  workflow: %s\n  times:    %s (%s)\n  next:     %s\n",
-			terminal.OneLine(v.Name), terminal.OneLine(v.Workflow), terminal.OneLine(v.Times), terminal.OneLine(v.TimeZone), next); err != nil {
+			terminal.OneLine(v.Name), terminal.OneLine(v.Workflow), terminal.OneLine(v.Times),
+			terminal.OneLine(v.TimeZone), next,
+		); err != nil {
 			return err
 		}
 	}
@@ -223,7 +257,9 @@ func WriteScheduleRuns(w io.Writer, runs []*crusterv1.ScheduleRun) error {
 		if v.Count > 1 {
 			outcome += " ×" + strconv.FormatInt(v.Count, 10)
 		}
-		rows = append(rows, []string{timeText(run.GetAt()), v.Cause, outcome, string(v.State), v.Execution, terminal.Clip(v.Error.Text(), 60)})
+		rows = append(rows, []string{
+			timeText(run.GetAt()), v.Cause, outcome, string(v.State), v.Execution, terminal.Clip(v.Error.Text(), 60),
+		})
 	}
 	return terminal.Table(w, []string{"AT", "CAUSE", "OUTCOME", "STATE", "EXECUTION", "ERROR"}, rows)
 }

@@ -33,13 +33,15 @@ func SchemaOf(s *crusterv1.Schema) *Schema {
 	}
 	v := &Schema{Type: s.GetType(), Bits: s.GetBits(), Nullable: s.GetNullable(), Elem: SchemaOf(s.GetElem())}
 	for _, f := range s.GetFields() {
-		v.Fields = append(v.Fields, Field{Name: f.GetName(), Required: f.GetRequired(), Schema: SchemaOf(f.GetSchema())})
+		v.Fields = append(v.Fields, Field{
+			Name: f.GetName(), Required: f.GetRequired(), Schema: SchemaOf(f.GetSchema()),
+		})
 	}
 	return v
 }
 
-// schemaText writes a type the way a person would: structs with their fields
-// on lines of their own, optional ones marked with '?'.
+// schemaText writes a type the way a person would: structs with their fields on lines of their own, optional ones
+// marked with '?'.
 func schemaText(s *crusterv1.Schema, indent string) string {
 	if s == nil {
 		return abi.TypeAny
@@ -67,8 +69,7 @@ func schemaText(s *crusterv1.Schema, indent string) string {
 	return text
 }
 
-// elemText sets the type of an element apart if it is the element that may be
-// null.
+// elemText sets the type of an element apart if it is the element that may be null.
 func elemText(s *crusterv1.Schema, indent string) string {
 	text := schemaText(s, indent)
 	if s.GetNullable() {
@@ -94,8 +95,8 @@ func fieldsText(fields []*crusterv1.Field, indent string) string {
 	return b.String()
 }
 
-// sampleInput makes JSON that fits a type, for people to start from. Field names
-// come from a module, so it is built and not printed.
+// sampleInput makes JSON that fits a type, for people to start from. Field names come from a module, so it is built and
+// not printed.
 func sampleInput(s *crusterv1.Schema) string {
 	raw, err := json.Marshal(sampleOf(s))
 	if err != nil {

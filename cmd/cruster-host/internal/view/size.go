@@ -21,8 +21,7 @@ type ModuleSize struct {
 	Bytes int `json:"bytes"`
 	Code  int `json:"code"`
 	Data  int `json:"data"`
-	// Largest are the packages or crates with the most code; nil if the module does not name
-	// its functions.
+	// Largest are the packages or crates with the most code; nil if the module does not name its functions.
 	Largest []binary.Part `json:"largest,omitempty"`
 	Hint    string        `json:"hint,omitempty"`
 }
@@ -53,7 +52,8 @@ func SizeOf(module []byte) *ModuleSize {
 func sizeHint(uses map[string]bool, named bool) string {
 	switch {
 	case !named:
-		return "Build it with the names of its functions (Rust: CARGO_PROFILE_RELEASE_STRIP=none, C: without -s) to see what makes it large."
+		return "Build it with the names of its functions (Rust: CARGO_PROFILE_RELEASE_STRIP=none, C: without -s) to " +
+			"see what makes it large."
 	case uses["net/http"]:
 		return "net/http brings TLS along, which a module never uses: ctx.HTTP() does without. See docs/libraries.md."
 	case uses["database/sql"]:
@@ -65,7 +65,10 @@ func sizeHint(uses map[string]bool, named bool) string {
 
 // String says it for people, in a line.
 func (s *ModuleSize) String() string {
-	text := fmt.Sprintf("%s (code %s, data %s)", terminal.Bytes(int64(s.Bytes)), terminal.Bytes(int64(s.Code)), terminal.Bytes(int64(s.Data)))
+	text := fmt.Sprintf(
+		"%s (code %s, data %s)", terminal.Bytes(int64(s.Bytes)), terminal.Bytes(int64(s.Code)),
+		terminal.Bytes(int64(s.Data)),
+	)
 	var causes []string
 	for _, p := range s.Largest {
 		causes = append(causes, terminal.OneLine(terminal.Clip(p.Name, 80))+" "+terminal.Bytes(int64(p.Bytes)))

@@ -40,6 +40,11 @@ func TestSizeWithoutNames(t *testing.T) {
 
 func TestSizeForPeople(t *testing.T) {
 	t.Parallel()
-	s := &ModuleSize{Bytes: 12_100_000, Code: 8_000_000, Data: 4_000, Largest: []binary.Part{{Name: "net/http", Bytes: 3_100_000}, {Name: "a\nb", Bytes: 999}}}
+	s := &ModuleSize{
+		Bytes:   12_100_000,
+		Code:    8_000_000,
+		Data:    4_000,
+		Largest: []binary.Part{{Name: "net/http", Bytes: 3_100_000}, {Name: "a\nb", Bytes: 999}},
+	}
 	require.Equal(t, "12.1 MB (code 8.0 MB, data 4 KB): net/http 3.1 MB, a b 999 bytes", s.String())
 }

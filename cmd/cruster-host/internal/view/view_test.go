@@ -63,7 +63,9 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		return shapes, view.WriteHistory(w, entries)
 	case "push":
 		response := parse(t, d, &crusterv1.PushResponse{})
-		return view.PushOf(response, nil, d.HasArg("moved")), view.WritePush(w, response, nil, d.HasArg("moved"), addrFlag(d))
+		return view.PushOf(response, nil, d.HasArg("moved")), view.WritePush(
+			w, response, nil, d.HasArg("moved"), addrFlag(d),
+		)
 	case "deployment":
 		deployment := parse(t, d, &crusterv1.Deployment{})
 		return view.DeploymentOf(deployment), view.WriteDeployment(w, deployment, addrFlag(d))
@@ -127,11 +129,12 @@ func addrFlag(d *datadriven.TestData) string {
 	return ""
 }
 
-// A shape without executions or entries has an empty list, not null: scripts
-// iterate over it.
+// A shape without executions or entries has an empty list, not null: scripts iterate over it.
 func TestEmptyListsAreLists(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []any{view.DescriptionOf(&crusterv1.DescribeResponse{}), view.DeploymentOf(&crusterv1.Deployment{})} {
+	for _, shape := range []any{
+		view.DescriptionOf(&crusterv1.DescribeResponse{}), view.DeploymentOf(&crusterv1.Deployment{}),
+	} {
 		raw, err := json.Marshal(shape)
 		require.NoError(t, err)
 		require.False(t, bytes.Contains(raw, []byte("null")), "%s", raw)

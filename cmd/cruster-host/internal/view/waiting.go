@@ -6,7 +6,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/client"
+	client "github.com/cruster/cruster/clients/go"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -42,12 +42,15 @@ func WaitsFor(d *crusterv1.DescribeResponse) string {
 	return text
 }
 
-// WaitsForTurn says in a line that a request to an execution waits for its code, which computes; nothing if it does not.
+// WaitsForTurn says in a line that a request to an execution waits for its code, which computes; nothing if it does
+// not.
 func WaitsForTurn(d *crusterv1.DescribeResponse) string {
 	for _, p := range d.GetPending() {
 		if p.GetKind() == turnKind {
-			return terminal.OneLine(fmt.Sprintf("the code of %s has been computing since %s; the request is taken when its turn ends",
-				d.GetExecution().GetName(), timeText(p.GetSince())))
+			return terminal.OneLine(fmt.Sprintf(
+				"the code of %s has been computing since %s; the request is taken when its turn ends",
+				d.GetExecution().GetName(), timeText(p.GetSince()),
+			))
 		}
 	}
 	return ""
@@ -57,8 +60,10 @@ func WaitsForTurn(d *crusterv1.DescribeResponse) string {
 func WaitsForLock(locks []*crusterv1.EntityLock, entity string) string {
 	for _, l := range locks {
 		if l.GetEntity() == entity {
-			return terminal.OneLine(fmt.Sprintf("%s has been locked by %s since %s; the call is performed when the lock is released",
-				entity, l.GetHolder(), timeText(l.GetSince())))
+			return terminal.OneLine(fmt.Sprintf(
+				"%s has been locked by %s since %s; the call is performed when the lock is released",
+				entity, l.GetHolder(), timeText(l.GetSince()),
+			))
 		}
 	}
 	return ""

@@ -33,19 +33,32 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 		if err := WriteCheck(w, c); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s: %d of %d open executions do not fit this code, and stay on the module that they are on\n", name, c.Differ, c.Open())
+		fmt.Fprintf(
+			w, "\n%s: %d of %d open executions do not fit this code, and stay on the module that they are on\n", name,
+			c.Differ, c.Open(),
+		)
 		c.writeMisfitSteps(w, addrFlag)
 	}
 	if c.Skipped > 0 {
-		fmt.Fprintf(w, "%s: %d of %d open executions are paused because a turn ran for too long, and were not tried on this code\n", name, c.Skipped, c.Open())
+		fmt.Fprintf(
+			w,
+			"%s: %d of %d open executions are paused because a turn ran for too long, and were not tried on this code\n",
+			name, c.Skipped, c.Open(),
+		)
 		writeStep(w, "to try one", moveCommand(c.skipped)+addrFlag)
 	}
 	if c.There > 0 {
 		fmt.Fprintf(w, "%s: %d of %d open executions are on this module already\n", name, c.There, c.Open())
 	}
 	if c.Fit > c.There {
-		fmt.Fprintf(w, "%s: %d of %d open executions fit this code, and stay on the module that they are on\n", name, c.Fit-c.There, c.Open())
-		writeStep(w, "to move them to it", "cruster-host workflow move --workflow "+terminal.QuoteWord(c.Deployment+"/")+addrFlag)
+		fmt.Fprintf(
+			w, "%s: %d of %d open executions fit this code, and stay on the module that they are on\n", name,
+			c.Fit-c.There, c.Open(),
+		)
+		writeStep(
+			w, "to move them to it",
+			"cruster-host workflow move --workflow "+terminal.QuoteWord(c.Deployment+"/")+addrFlag,
+		)
 	}
 	return nil
 }
@@ -62,9 +75,16 @@ func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
 	if c.paused != "" {
 		writeStep(w, "to have paused ones fit", "fix what they are paused for, keep the steps that have run, and save")
 	}
-	writeStep(w, "to run one from a step on", "cruster-host workflow fork "+terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))+" --at SEQ --to latest"+addrFlag)
+	writeStep(
+		w, "to run one from a step on",
+		"cruster-host workflow fork "+terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))+" --at SEQ --to latest"+
+			addrFlag,
+	)
 	if c.running != "" {
-		writeStep(w, "to end one", "cruster-host workflow interrupt "+terminal.QuoteWord(terminal.OneLine(c.running))+addrFlag)
+		writeStep(
+			w, "to end one",
+			"cruster-host workflow interrupt "+terminal.QuoteWord(terminal.OneLine(c.running))+addrFlag,
+		)
 	}
 	if c.paused != "" {
 		fail := "to end a paused one"
@@ -78,12 +98,21 @@ func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
 
 // WriteRedeployed writes the new deployment and, the first time, a command that runs it.
 func WriteRedeployed(w io.Writer, d *crusterv1.Deployment, first bool, addrFlag string) error {
-	return writeDeployed(w, d, fmt.Sprintf("deployed version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first, addrFlag)
+	return writeDeployed(
+		w, d, fmt.Sprintf("deployed version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first,
+		addrFlag,
+	)
 }
 
 // WriteUnchanged is WriteRedeployed for a module that was deployed before.
 func WriteUnchanged(w io.Writer, d *crusterv1.Deployment, first bool, addrFlag string) error {
-	return writeDeployed(w, d, fmt.Sprintf("unchanged: it is deployed already, as version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest())), first, addrFlag)
+	return writeDeployed(
+		w, d,
+		fmt.Sprintf(
+			"unchanged: it is deployed already, as version %d, digest %s", d.GetVersion(), shortDigest(d.GetDigest()),
+		),
+		first, addrFlag,
+	)
 }
 
 func writeDeployed(w io.Writer, d *crusterv1.Deployment, what string, first bool, addrFlag string) error {

@@ -10,7 +10,9 @@ type args struct {
 }
 
 func step(name string) *cruster.Activity[args, string] {
-	return cruster.NewActivity(name, func(ctx *cruster.ActivityContext, _ args) (string, error) { return ctx.IdempotencyKey(), nil })
+	return cruster.NewActivity(name, func(ctx *cruster.ActivityContext, _ args) (string, error) {
+		return ctx.IdempotencyKey(), nil
+	})
 }
 
 var (

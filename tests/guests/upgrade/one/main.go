@@ -1,5 +1,5 @@
-// Command one is version one of a deployment: its workflow waits for a signal and
-// then tells its version, and what the configuration says.
+// Command one is version one of a deployment: its workflow waits for a signal and then tells its version, and the
+// configured value.
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"

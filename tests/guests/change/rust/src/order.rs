@@ -21,7 +21,7 @@ const GATE: Deferred<bool> = Deferred::new("gate");
 pub struct Report {
     /// The idempotency keys of the steps, by name.
     keys: BTreeMap<String, String>,
-    /// What the callee of this execution has drawn.
+    /// The draw of the callee of this execution.
     reminder: String,
     /// In the order in which the workflow saw them.
     steps: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Args {
     step: String,
 }
 
-/// A callee: it tells what it has drawn, so that two runs of it differ.
+/// A callee: it tells its draw, so that two runs of it differ.
 #[workflow]
 pub struct Remind;
 

@@ -22,7 +22,7 @@ impl Double {
     }
 }
 
-/// A field that decides the key and one that does not.
+/// A field that decides the key and another one.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct KeyedRequest {
     id: String,

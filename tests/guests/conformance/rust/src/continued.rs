@@ -64,7 +64,7 @@ impl AwaitsContinued {
 }
 
 /// Continues at the gate with a word that was delivered, and that it did not look at. Its second
-/// run looks at it, and sees what the first has published.
+/// run looks at it, and sees the published values of the first.
 #[workflow]
 pub struct ContinuesUnread;
 

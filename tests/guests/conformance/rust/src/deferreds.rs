@@ -57,7 +57,7 @@ impl AwaitTwice {
     }
 }
 
-/// Awaits a number under the name of the answer: what it is given may not fit.
+/// Awaits a number under the name of the answer: the given value may not fit.
 #[workflow]
 pub struct AwaitNumber;
 
@@ -108,7 +108,7 @@ impl ResolveOther {
     }
 }
 
-/// Returns what the answer was resolved with, whatever it is.
+/// Returns the value of the answer, whatever it is.
 #[workflow]
 pub struct AwaitAnything;
 
@@ -132,7 +132,7 @@ impl AwaitTyped {
     }
 }
 
-/// Settles the decisions of another execution, first with what it does not take.
+/// Settles the decisions of another execution, first with unacceptable values.
 #[workflow]
 pub struct ResolveTyped;
 

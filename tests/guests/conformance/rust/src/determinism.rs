@@ -10,7 +10,7 @@ use crate::MILLISECOND;
 use crate::interrupts::Notes;
 
 /// Draws from everything that is random in an ordinary program, before and after a step, which
-/// takes what was drawn so far: a replay that draws other values does not fit its journal.
+/// takes the draws so far: a replay that draws other values does not fit its journal.
 #[workflow]
 pub struct Chance;
 
@@ -44,7 +44,7 @@ impl Chance {
     }
 }
 
-/// Compares the clock of the standard library with that of the journal, and shows that both stand
+/// Compares the clock of the standard library with the journal's, and shows that both stand
 /// still while the workflow computes.
 #[workflow]
 pub struct Clock;
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// Tells who it is, and what it can see of the machine.
+/// Tells its identity, and its view of the machine.
 #[workflow]
 pub struct Identity;
 

@@ -179,7 +179,7 @@ impl TallySends {
     }
 }
 
-/// Has a tally pass parts to another one. What is refused has sent nothing.
+/// Has a tally pass parts to another one. A refused call has sent nothing.
 #[workflow]
 pub struct TallyPasses;
 
@@ -233,7 +233,7 @@ impl TallyReports {
     }
 }
 
-/// What a tally starts.
+/// The workflow that a tally starts.
 #[workflow]
 pub struct TallyReported;
 

@@ -1,4 +1,4 @@
-//! Workflows and activities that fail, and those that pass failures on.
+//! Workflows and activities that fail, and others that pass failures on.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Fail {
     }
 }
 
-/// What became of a call, with the details of its error.
+/// The outcome of a call, with the details of its error.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct SeenDetails {
     seen: Seen,
@@ -72,7 +72,7 @@ fn seen_details(result: Result<impl Into<Value>>) -> SeenDetails {
     }
 }
 
-/// Calls an activity that fails, and tells what it saw of the failure.
+/// Calls an activity that fails, and tells its view of the failure.
 #[workflow]
 pub struct Decline;
 

@@ -66,7 +66,7 @@ impl Unhandled {
     }
 }
 
-/// Is interrupted while a shielded wait is under way: the next wait is over at once.
+/// Is interrupted while a shielded wait is under way: the next wait ends at once.
 #[workflow]
 pub struct InterruptedEarly;
 

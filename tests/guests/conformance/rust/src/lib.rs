@@ -69,7 +69,7 @@ cruster::module! {
     migrations: [outside::COUNTERS, outside::KINDS_SQLITE, outside::KINDS_POSTGRES],
 }
 
-/// What became of a call, in a form that tests can compare.
+/// The outcome of a call, in a form that tests can compare.
 #[derive(Default, Clone, Serialize, Deserialize, Schema)]
 pub struct Seen {
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,11 +1,11 @@
-//! What a workflow must not do.
+//! Acts that are forbidden to workflows.
 
 use cruster::prelude::*;
 
 use crate::parallel::Numbers;
 use crate::steps::{deeper, hog, spin};
 
-/// Takes one step and then does what a workflow must not do.
+/// Takes one step and then does something that a workflow must not do.
 #[workflow]
 pub struct Misuse;
 

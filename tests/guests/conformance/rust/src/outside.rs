@@ -35,7 +35,7 @@ CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISI
 #[derive(Clone, Serialize, Deserialize, Schema)]
 pub struct CountRequest {
     name: String,
-    /// What the activity does after its statement: nothing, "fail", "fail once", "panic once",
+    /// The act of the activity after its statement: nothing, "fail", "fail once", "panic once",
     /// "handle an error", "commit", "http", "roll back", "begin again".
     #[serde(default, skip_serializing_if = "String::is_empty")]
     then: String,

@@ -85,7 +85,7 @@ impl First {
 }
 
 /// Waits for an activity and for a timer: which of them wins is the request. It then waits for a
-/// signal, so that a test can see what it still waits for.
+/// signal, so that a test can see its other waits.
 #[workflow]
 pub struct Race;
 
@@ -260,13 +260,13 @@ impl Two {
     }
 }
 
-/// Says by what the steps of [`Order`] wait.
+/// The kind of wait of the steps of [`Order`].
 #[derive(Serialize, Deserialize, Schema)]
 pub struct OrderRequest {
     by: String,
 }
 
-/// In what order the steps ended, and what they yielded in the order in which they were begun.
+/// The order in which the steps ended, and their results in the order in which they were begun.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct OrderResult {
     order: Vec<String>,
@@ -322,8 +322,8 @@ impl Order {
 /// Settled before anyone waits for it.
 pub const INSTANT: Deferred<String> = Deferred::new("instant");
 
-/// Begins things in one turn, and returns the order in which they end: those that are ready as they
-/// begin, and those that a host has to do.
+/// Begins things in one turn, and returns the order in which they end: things that are ready as
+/// they begin, and others that a host has to do.
 #[workflow]
 pub struct Instant;
 

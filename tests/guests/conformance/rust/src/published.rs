@@ -33,7 +33,7 @@ pub fn stage(text: &str) -> Stage {
 }
 
 /// Publishes everything, changes some of it behind the gate, and takes some away at its end. It
-/// returns what it has last set.
+/// returns the value that it has last set.
 #[workflow]
 pub struct Publishes;
 
@@ -65,7 +65,7 @@ impl Publishes {
     }
 }
 
-/// Leaves behind what it has published.
+/// Leaves its published values behind.
 #[workflow]
 pub struct PublishesAndFails;
 

@@ -53,7 +53,7 @@ impl Nap {
     }
 }
 
-/// Receives words as Collect does, and answers what it has.
+/// Receives words as Collect does, and answers with them.
 #[workflow]
 pub struct Track;
 

@@ -10,8 +10,8 @@ use crate::entities::{Tally, TallyReported};
 use crate::signals::told;
 use crate::{Seen, seen};
 
-/// Passes a part from one tally to another under a lock, and tries in the section what is not
-/// allowed there.
+/// Passes a part from one tally to another under a lock, and tries in the section things that are
+/// not allowed there.
 #[workflow]
 pub struct Sections;
 
@@ -76,7 +76,7 @@ impl SectionsRefused {
     }
 }
 
-/// Has other executions end in a section, each in its way, and locks what they had.
+/// Has other executions end in a section, each in its way, and locks the same.
 #[workflow]
 pub struct SectionEnds;
 
@@ -111,7 +111,7 @@ pub struct SectionLeft;
 impl SectionLeft {
     async fn execute(&self, request: SectionLeftRequest) -> Result<i64> {
         let SectionLeftRequest { end, id } = request;
-        // It is not dropped, which would end the section before the execution is over.
+        // It is not dropped, which would end the section before the execution ends.
         std::mem::forget(self.lock(Tally::id(id.clone())).await?);
         let sum = Tally::client(self, id.as_str()).add(1).await?;
         match end.as_str() {
@@ -125,8 +125,8 @@ impl SectionLeft {
     }
 }
 
-/// Sees no change of others in its section: neither of one that locks too, nor of one that only
-/// calls. Both go on when it is over.
+/// Sees no change of others in its section: neither of an execution that locks too, nor of a mere
+/// caller. Both go on after it.
 #[workflow]
 pub struct SectionShared;
 

@@ -1,4 +1,4 @@
-//! Workflows of which parts are bounded, joined and given up.
+//! Workflows whose parts are bounded, joined and given up.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use crate::parallel::{NEVER, Numbers};
 use crate::steps::Blocking;
 use crate::{HOUR, MILLISECOND};
 
-/// Counts who is inside at the same time.
+/// Counts the tasks that are inside at the same time.
 #[derive(Default)]
 struct Headcount {
     now: Cell<usize>,
     most: Cell<usize>,
 }
 
-/// One who is inside until this is dropped.
+/// A task that is inside until this is dropped.
 struct Inside<'a>(&'a Headcount);
 
 impl Headcount {
@@ -45,8 +45,8 @@ fn outcome(result: Result<i64>) -> String {
     }
 }
 
-/// Squares numbers, at most two at the same time: all of them, those that are there at a deadline,
-/// and those before the first failure. It then waits for a signal, so that a test can see that it
+/// Squares numbers, at most two at once: all of them, the ones there at a deadline, and
+/// the ones before the first failure. It then waits for a signal, so that a test can see that it
 /// waits for nothing else.
 #[workflow]
 pub struct Bounded {
@@ -91,7 +91,7 @@ impl Bounded {
     }
 }
 
-/// Cancels two tasks: one that waits, and one that does something that it does not leave half done.
+/// Cancels two tasks: the first waits, the second does something that it does not leave half done.
 #[workflow]
 pub struct GivenUp;
 
@@ -124,7 +124,7 @@ impl GivenUp {
     }
 }
 
-/// Has tasks wait for a semaphore, and send what they have through a channel.
+/// Has tasks wait for a semaphore, and send their values through a channel.
 #[workflow]
 pub struct Slots;
 

@@ -24,12 +24,12 @@ pub struct Slow {
 #[update(answer = String)]
 pub struct Finish;
 
-/// Adds what it is asked to until it is told to finish, behind the gate if it is asked to wait, and
+/// Adds numbers on request until it is told to finish, behind the gate if it is asked to wait, and
 /// returns the sums in their order.
 #[workflow]
 pub struct Updated;
 
-/// The sum, and those that it has been.
+/// The sum, and the earlier ones.
 #[derive(Default)]
 struct Sums {
     sum: Cell<i64>,

@@ -104,7 +104,7 @@ impl Huge {
         };
         match place.as_str() {
             "result" => Ok("x".repeat(ABOVE as usize)),
-            // Within the limit of a body, above that of a value.
+            // Within the limit of a body, above the limit of a value.
             "just above" => Ok("x".repeat((4 << 20) - (1 << 10))),
             "activity input" => Ok(code(self.bulk(Bytes(vec![0; ABOVE as usize])).await)),
             "activity result" => Ok(code(self.make_bytes(ABOVE).await)),

@@ -22,7 +22,7 @@ pub struct Counter;
 
 #[entity_impl(rpc_groups(Health))]
 impl Counter {
-    /// Adds to the counter, and returns what it is then.
+    /// Adds to the counter, and returns its value then.
     #[rpc(persisted)]
     async fn increment(&self, n: i64) -> Result<i64> {
         if n == 0 {
@@ -36,7 +36,7 @@ impl Counter {
         Ok(n)
     }
 
-    /// What the counter is.
+    /// The value of the counter.
     #[rpc]
     async fn get(&self) -> Result<i64> {
         let (n,) = self.transaction().query_one(
@@ -78,7 +78,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads what is under a key.
+    /// Reads the value under a key.
     #[rpc]
     async fn get(&self, key: String) -> Result<Found> {
         let row: Option<(String,)> = self.transaction().query_optional(

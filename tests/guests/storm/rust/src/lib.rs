@@ -7,7 +7,7 @@ cruster::module! {
     workflows: [Gated, Parent, Sleeper],
 }
 
-/// Passes the gate, and returns what it was asked with.
+/// Passes the gate, and returns its request.
 #[workflow]
 pub struct Gated;
 

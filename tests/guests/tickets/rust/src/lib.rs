@@ -1,12 +1,12 @@
 //! Numbers requests: updates whose handlers call an activity. A request that is handled twice has
-//! two numbers, and one that is never answered none.
+//! two numbers, and an unanswered one none.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use cruster::prelude::*;
 
-/// What a run begins with.
+/// The input of a run.
 #[derive(Clone, Serialize, Deserialize, Schema)]
 pub struct Series {
     /// The number that was handed out last.
@@ -83,7 +83,7 @@ impl Tickets {
     }
 }
 
-/// Counts what was written down: rows, and requests.
+/// Counts the written notes: rows, and requests.
 #[workflow]
 pub struct Noted;
 
@@ -93,7 +93,7 @@ impl Noted {
         self.count().await
     }
 
-    /// Counts what was written down.
+    /// Counts the written notes.
     #[activity]
     async fn count(&self) -> Result<Vec<i64>> {
         let tx = self.transaction();

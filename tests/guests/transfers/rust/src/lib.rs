@@ -12,7 +12,7 @@ pub struct Account {
 
 #[operations]
 impl Account {
-    /// Writes what the account has, whatever it had.
+    /// Writes the balance of the account, whatever it had.
     fn put(&mut self, cents: i64) -> i64 {
         self.cents = cents;
         cents

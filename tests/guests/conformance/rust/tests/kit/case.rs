@@ -20,12 +20,15 @@ use crate::history::{deliveries, waits_before};
 use crate::messages::{Open, check_published, update};
 use crate::value::{Places, same, value};
 
+/// A limit that no machine is too slow for.
+const UNHURRIED: Duration = Duration::from_secs(15 * 60);
+
 /// When all executions of the table are over.
 const AFTERWARDS: Duration = Duration::from_secs(1_000_000);
 
 const OUTSIDE: &str = "http://outside.test";
 
-/// One workflow, started once, and its expected end. `table/case.go` says what the fields mean.
+/// One workflow, started once, and its expected end. `table/case.go` explains the fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -75,7 +78,7 @@ struct Failure {
     details: Option<Json>,
 }
 
-/// What a client does.
+/// A step of a client.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -199,7 +202,7 @@ impl Step {
 }
 
 impl Case {
-    /// Runs the case and compares what became of it with the table.
+    /// Runs the case and compares its outcome with the table.
     pub fn check(&self) {
         let execution = format!(
             "conformance/{}/{}",
@@ -239,7 +242,7 @@ impl Case {
         }
     }
 
-    /// What a host has, and what its client does.
+    /// The resources of a host, and the steps of its client.
     fn surroundings(&self, places: &Places, open: &Open) -> Test {
         let opens: BTreeMap<String, Duration> = self
             .times()
@@ -247,6 +250,8 @@ impl Case {
             .filter_map(|(at, step)| step.open.clone().map(|gate| (gate, at)))
             .collect();
         let mut test = Test::new(&MODULE)
+            .turn_limit(UNHURRIED)
+            .transaction_limit(UNHURRIED)
             .deployment("conformance")
             .namespace("default")
             .execution_id(&places.execution)
@@ -311,7 +316,7 @@ impl Case {
         test
     }
 
-    /// When the client takes its steps, in virtual time since the start. One that waits for
+    /// When the client takes its steps, in virtual time since the start. A step that waits for
     /// something comes a second later, and so does one behind an update with an answer: the
     /// workflows get there in milliseconds, and wait there for an hour.
     fn times(&self) -> impl Iterator<Item = Duration> + '_ {
@@ -371,7 +376,7 @@ impl Case {
         }
     }
 
-    /// Checks what the history says.
+    /// Checks the history.
     fn check_traces(&self, finished: &Finished<Value>) {
         let history = &finished.history;
         if let Some(journal) = &self.journal {

@@ -1,4 +1,4 @@
-//! What a history says, in the words of the table.
+//! A history, in the words of the table.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub fn deliveries(history: &History) -> Vec<String> {
     lines
 }
 
-/// What the workflow waited for right before a time since its start.
+/// The waits of the workflow right before a time since its start.
 pub struct Waits {
     pub ops: Vec<String>,
     pub kinds: Vec<String>,

@@ -1,5 +1,5 @@
-//! Runs the table of tests/conformance on the test kit of the Rust SDK: what the kit says is what a
-//! host does. `table/kits.json` lists what a kit cannot run.
+//! Runs the table of tests/conformance on the test kit of the Rust SDK: the kit behaves as a host
+//! does. `table/kits.json` lists the cases that a kit cannot run.
 
 mod case;
 mod database;

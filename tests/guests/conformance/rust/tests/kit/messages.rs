@@ -1,4 +1,4 @@
-//! What a client sends to an execution, and what it sees of it.
+//! The messages of a client to an execution, and its view of it.
 
 use std::cell::Cell;
 use std::rc::Rc;
