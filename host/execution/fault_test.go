@@ -20,7 +20,7 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row, nil)
+		_, err := f.x.Starter.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		f.panicAt = faultpoint.TurnBeforeCommit

@@ -1,10 +1,8 @@
 package execution
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/ledger"
@@ -52,7 +50,7 @@ const childrenPage = 100
 // given up.
 func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journal.Sent, err error) {
 	everything := false
-	r.ledger.with(func(l *ledger.Ledger) {
+	r.ledger.With(func(l *ledger.Ledger) {
 		var steps []journal.StepID
 		steps, everything = l.GivesUp(turn, r.row.MovedAt != 0)
 		unwanted = append(slices.Clip(unwanted), steps...)
@@ -66,14 +64,14 @@ func (r *run) stopsOf(turn guest.Turn, unwanted []journal.StepID) (sent []journa
 // stopSteps returns the requests to the callees of steps.
 func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error) {
 	for _, step := range steps {
-		r.tasks.end(step)
+		r.tasks.End(step)
 	}
 	for _, step := range steps {
 		caller := journal.Caller{ID: r.id, Run: r.row.Run, Step: step}
-		if err := r.execs.starts.await(r.execs.Host.Context(), caller); err != nil {
+		if err := r.deps.tasks.AwaitStarts(r.deps.Host.Context(), caller); err != nil {
 			return nil, err
 		}
-		child, err := r.execs.Store.Callee(r.execs.Host.Context(), caller)
+		child, err := r.deps.Store.Callee(r.deps.Host.Context(), caller)
 		switch {
 		case errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrSwept):
 		case err != nil:
@@ -88,13 +86,13 @@ func (r *run) stopSteps(steps []journal.StepID) (sent []journal.Sent, err error)
 
 // stopAll returns the requests to all callees of the run.
 func (r *run) stopAll() (sent []journal.Sent, err error) {
-	r.tasks.endAll()
-	if err := r.execs.starts.await(r.execs.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
+	r.tasks.EndAll()
+	if err := r.deps.tasks.AwaitStarts(r.deps.Host.Context(), journal.Caller{ID: r.id, Run: r.row.Run}); err != nil {
 		return nil, err
 	}
 	var after journal.ID
 	for more := true; more; {
-		children, err := r.execs.Store.Children(r.execs.Host.Context(), r.row.Run, after, childrenPage)
+		children, err := r.deps.Store.Children(r.deps.Host.Context(), r.row.Run, after, childrenPage)
 		if err != nil {
 			return nil, journal.Coded("look for the children of a run", err)
 		}
@@ -119,7 +117,7 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 		return sent
 	}
 	m := request.StopMessage(kind, child.Chain, journal.Interrupt{
-		At: r.execs.now(), GivenUp: true, Reason: givesUpBecause(r.row),
+		At: r.deps.now(), GivenUp: true, Reason: givesUpBecause(r.row),
 	})
 	m.From = child.Parent
 	return append(sent, journal.Sent{To: child.ID, Chain: child.Chain, Message: m})
@@ -128,7 +126,7 @@ func (r *run) appendStop(sent []journal.Sent, child *journal.Execution) []journa
 // passStops tells the injector that callees are about to be given up, if there are any.
 func (r *run) passStops(sent []journal.Sent) {
 	if len(sent) > 0 {
-		r.execs.Fault.Pass(faultpoint.GiveUpBefore)
+		r.deps.Fault.Pass(faultpoint.GiveUpBefore)
 	}
 }
 
@@ -139,62 +137,4 @@ func givesUpBecause(row *journal.Execution) string {
 		reason += ": " + i.Reason
 	}
 	return abi.ClampReason(reason)
-}
-
-// starts are the tasks that may be starting a callee.
-type starts struct {
-	mu  sync.Mutex
-	all map[journal.Caller]chan struct{} // guarded by mu; closed when the task has ended
-}
-
-// begin notes a task of a step, before it works. The caller calls end when the task has ended. A
-// step has one task at a time, but a given-up task may still be running: the next one follows it.
-func (s *starts) begin(step journal.Caller) (end func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[journal.Caller]chan struct{}{}
-	}
-	before, over := s.all[step], make(chan struct{})
-	s.all[step] = over
-	return func() {
-		if before != nil {
-			<-before
-		}
-		close(over)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.all[step] == over {
-			delete(s.all, step)
-		}
-	}
-}
-
-// await waits until no task is at work for a step, or for any of a run if there is no step.
-func (s *starts) await(ctx context.Context, of journal.Caller) error {
-	for _, over := range s.of(of) {
-		select {
-		case <-over:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-func (s *starts) of(of journal.Caller) (all []<-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if of.Step != (journal.StepID{}) {
-		if over := s.all[of]; over != nil {
-			return []<-chan struct{}{over}
-		}
-		return nil
-	}
-	for step, over := range s.all {
-		if step.Run == of.Run {
-			all = append(all, over)
-		}
-	}
-	return all
 }

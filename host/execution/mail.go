@@ -2,9 +2,11 @@ package execution
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution/largevalue"
 	"github.com/cruster/cruster/host/execution/ledger"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
@@ -25,7 +27,7 @@ type mail struct {
 
 func newMail() mail {
 	return mail{
-		deferreds: newSettlements(), received: message.NewArrivals(maxInHand),
+		deferreds: newSettlements(), received: message.NewArrivals(largevalue.MaxInHand),
 		results: map[journal.Origin]journal.Message{}, heeded: map[uint64]bool{},
 	}
 }
@@ -125,4 +127,26 @@ func (m *mail) unreadBytes(b *ledger.Batch) (bytes int64) {
 		}
 	}
 	return bytes
+}
+
+// deliverInto puts the payload of a message into an entry.
+func deliverInto(en *journal.Entry, m *journal.Message) error {
+	if m.Kind != journal.ResultMessage {
+		en.Value = message.Delivery(*m)
+		return nil
+	}
+	var outcome abi.Outcome
+	if err := abi.Unmarshal(m.Value, &outcome); err != nil {
+		return fmt.Errorf("%w: the result of %s does not decode: %w", journal.ErrCorrupt, m.From.ID, err)
+	}
+	en.Value, en.Error = outcome.Value, outcome.Error
+	return nil
+}
+
+// records are the records of an execution except its journal.
+type records struct {
+	row     *journal.Execution
+	settled []journal.Settlement
+	inbox   []journal.Envelope
+	reading uint64 // of the inbox
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/cruster/cruster/host/execution/task"
 	"github.com/stretchr/testify/require"
 )
 
@@ -27,11 +28,11 @@ func TestRefuse(t *testing.T) {
 	for _, m := range []notice{
 		started{},
 		wake{},
-		opDone{},
-		attemptFailed{},
-		txCommitted{},
-		txVoid{},
-		opDropped{},
+		ofTask{task.Done{}},
+		ofTask{task.AttemptFailed{}},
+		ofTask{task.Committed{}},
+		ofTask{task.Void{}},
+		ofTask{task.Dropped{}},
 		messageArrived{},
 		lookForMail{},
 	} {
