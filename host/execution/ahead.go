@@ -111,7 +111,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	r.ledger.With(func(l *ledger.Ledger) { l.Void(entry.Seq) }) // it is neither undecided nor to be delivered
 	r.tasks.End(entry.Op.Step())
 	r.applyUpdate(d.Update)
-	r.tookPublish(&d.Write)
+	r.published.Took(&d.Write)
 	if d.Write.Update != nil {
 		r.rowWrites++
 	}
@@ -146,9 +146,8 @@ func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
 	if !computed {
 		return turn, false
 	}
-	if err == nil &&
-		(turn.Continues() ||
-			sharedledger.Look(r.ledger, func(l *ledger.Ledger) bool { return l.GivesUpAny(turn, r.row.MovedAt != 0) })) {
+	givesUp := func(l *ledger.Ledger) bool { return l.GivesUpAny(turn, r.row.MovedAt != 0) }
+	if err == nil && (turn.Continues() || sharedledger.Look(r.ledger, givesUp)) {
 		// The store has the code with which it goes on, and the callees of the calls that it gives
 		// up.
 		r.instance.Drop()

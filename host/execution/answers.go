@@ -46,9 +46,11 @@ func (as *answers) askCopy(
 		return queryReply{err: err}
 	}
 	var copied *instance.Admitted
+	keep := func(g *instance.Admitted) { copied = g }
+	nothing := func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil }
 	_, err = as.instances.Guests.Admit(
-		ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), as.instances.Resident.Admit, func(g *instance.Admitted) { copied = g },
-		opening.Restoring(saved), func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil },
+		ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), as.instances.Resident.Admit, keep,
+		opening.Restoring(saved), nothing,
 	)
 	if copied != nil {
 		defer copied.Close()

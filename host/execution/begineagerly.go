@@ -43,7 +43,8 @@ func (st *Starter) takeTurn(ctx context.Context, h *eagerStart, row *journal.Exe
 			g.Close()
 		}
 	}()
-	turn, err := st.deps.instances.Guests.Start(ctx, row, st.deps.Programs.Open, st.admitNow, func(made *instance.Admitted) { g = made })
+	guests, keep := st.deps.instances.Guests, func(made *instance.Admitted) { g = made }
+	turn, err := guests.Start(ctx, row, st.deps.Programs.Open, st.admitNow, keep)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {

@@ -36,7 +36,7 @@ func (r *run) retryPending() bool {
 		if o.write.Update != nil || o.write.Continue != nil || len(o.write.Hold) > 0 {
 			r.rowWrites++
 		}
-		r.tookPublish(&o.write)
+		r.published.Took(&o.write)
 		r.mail.acknowledged(&o.write)
 		r.deps.stopped.tellStopped(o.write.Send)
 		return o.then()

@@ -75,7 +75,7 @@ type Deps struct {
 	Clock      clockwork.Clock
 	Committer  Committer
 	// Delivering is the budget of large values on their way from the store to a guest: see
-	// input.go. Defaults to as much as Queued.
+	// package largevalue. Defaults to as much as Queued.
 	Delivering *budget.Budget
 	// CompareRestored, if set, is handed the state of every restored guest, and the state of the
 	// same guest replayed. It is for tests.

@@ -24,7 +24,7 @@ func (r *run) fail(m failRequest) error {
 	u := journal.Update{
 		State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting,
 	}
-	stops, err := r.stopAll()
+	stops, err := r.callees().stopAll()
 	if err != nil {
 		return err
 	}

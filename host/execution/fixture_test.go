@@ -60,7 +60,7 @@ type fixture struct {
 	scanned  chan struct{} // closed when the scans have ended; nil if there are none
 
 	guests      Opener
-	maxOutcomes int64
+	maxOutcomes int64 // see [Deps]; 0 is no limit
 	programs    *scriptedPrograms
 	activities  Activities
 

@@ -11,8 +11,8 @@ import (
 // batch at most, and a batch of the smallest outcomes has some 16,000 ([ledger.MaxBatchBytes]).
 const roomToStop = 20_000
 
-// entryLimit bounds the journal of an execution, which has a limit as a rule. The replay of a recovery is bounded by saved
-// states (host/execution/rebuild), as long as there are any; and a state grows with the steps it knows of.
+// entryLimit bounds the journal of an execution; limit is the rule. The replay of a recovery is bounded by saved states
+// (host/execution/rebuild), as long as there are any; and a state grows with the steps it knows of.
 func entryLimit(row *journal.Execution, limit uint64) uint64 {
 	if row.Interrupt != nil {
 		return limit + roomToStop

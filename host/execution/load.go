@@ -64,19 +64,6 @@ func (r *run) adopt(row *journal.Execution) {
 	r.ledger.With(func(l *ledger.Ledger) { l.Tick(max(row.CreatedAt, row.Pinned.Time)) })
 }
 
-// beginAnew drops all state of another run of the same name. Its tasks are ended, and their late
-// notices are ignored: see ofRun.
-func (r *run) beginAnew(run journal.RunID) {
-	r.stopTasks()
-	r.run = run
-	r.life.beginAnew()
-	r.instance.BeginAnew()
-	r.mail.beginAnew(journal.SettlementsOf(r.id, run))
-	r.stuck, r.failures.crashes, r.published = nil, 0, nil
-	r.requested, r.behind = false, false
-	r.ledger.Replace()
-}
-
 // load brings an execution from the store into memory: its row, which deferreds are settled and, if it is running, its
 // guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
@@ -143,11 +130,13 @@ func (d *runDeps) readRecords(ctx context.Context, id journal.ID) (found records
 // failure of the store is returned.
 func (r *run) replayAll(ctx context.Context) error {
 	var c caused
-	reader, player, turn, err := r.deps.states.Rebuilder(r.row, r.log, r.instance).Rebuild(ctx, rebuild.All, r.row.Waiting, func(player *replay.Player) rebuild.TookTurn {
+	setUp := func(player *replay.Player) rebuild.TookTurn {
 		c = caused{}
 		player.Recovers(r.row.Waiting)
 		return func(turn guest.Turn) { c.note(player, turn) }
-	})
+	}
+	rebuilder := r.deps.states.Rebuilder(r.row, r.log, r.instance)
+	reader, player, turn, err := rebuilder.Rebuild(ctx, rebuild.All, r.row.Waiting, setUp)
 	r.ledger.With(func(l *ledger.Ledger) { l.ReadTo(reader.Position()) })
 	if err != nil {
 		if r.wasCanceled(ctx) {

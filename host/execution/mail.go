@@ -18,7 +18,7 @@ type mail struct {
 	received  message.Arrivals                   // with their values
 	results   map[journal.Origin]journal.Message // in the inbox, and not in the ledger
 	due       bool                               // there may be more in the inbox
-	reading   uint64                             // the last reading of the inbox: see inboxLocks
+	reading   uint64                             // the last reading of the inbox: see [request.InboxLocks]
 	heeded    map[uint64]bool                    // the positions of all requests to stop that the run has obeyed
 	asked     []uint64                           // those that no write has acknowledged yet
 	undecided []journal.Sent                     // messages of commits whose answer was lost

@@ -106,7 +106,7 @@ func (r *run) commitMove(digest string, trial recode.Trial, did ledger.Effects) 
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Chain: r.row.Chain, Entries: []journal.Entry{moved}, Update: &u}
 	did.WriteTo(&w, r.deps.now())
-	stops, err := r.stopSteps(did.Unwanted)
+	stops, err := r.callees().stopSteps(did.Unwanted)
 	if err != nil {
 		return err
 	}

@@ -76,3 +76,12 @@ func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
 	}
 	return abi.Outcome{Value: value}
 }
+
+// publish adds to the values that a turn publishes. Refused tells the reason if not.
+func (r *run) publish(did *ledger.Effects, body *abi.Publish) (refused *abi.Error, err error) {
+	changed, refused, err := r.published.Changed(r.deps.Host.Context(), r.row, did.Publish, body)
+	if changed != nil {
+		did.Publish = changed
+	}
+	return refused, err
+}

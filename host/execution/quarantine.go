@@ -43,7 +43,8 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 		}
 	}
 	r.instance.Abandon()
-	r.row, r.published = nil, nil
+	r.row = nil
+	r.published.Forget()
 	r.pendingWrite, r.stuck, r.failures.crashes = nil, nil, 0
 	r.pauseFaulty()
 	r.deps.stopped.tellStopped(r.mail.undecided)

@@ -7,7 +7,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/execution/ledger"
-	"github.com/cruster/cruster/host/execution/sharedledger"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
@@ -97,7 +96,8 @@ func (r *run) recoverTurns(c *caused, last guest.Turn) error {
 // settleEarlier gives outcomes to ops of the run's own that were issued in turns with a commit.
 // They have taken effect, or were refused, and were not delivered.
 func (r *run) settleEarlier(others map[journal.StepID]abi.Outcome) error {
-	earlier := sharedledger.Look(r.ledger, func(l *ledger.Ledger) map[journal.StepID]any { return l.OwnBesides(others) })
+	var earlier map[journal.StepID]any
+	r.ledger.With(func(l *ledger.Ledger) { earlier = l.OwnBesides(others) })
 	for step, body := range earlier {
 		var refused *abi.Error
 		if b, is := body.(*abi.Publish); is {

@@ -21,7 +21,8 @@ func (r *run) unload() {
 	r.instance.Drop()
 	r.instance.ReleaseOps()
 	r.releaseInput()
-	r.row, r.published = nil, nil
+	r.row = nil
+	r.published.Forget()
 	r.life.unload()
 	r.rowWrites++
 	r.ledger.With((*ledger.Ledger).Forget)
@@ -82,4 +83,18 @@ func (r *run) resolveReserved(notices []notice) (rest []notice) {
 		rest = append(rest, m)
 	}
 	return rest
+}
+
+// beginAnew drops all state of another run of the same name. Its tasks are ended, and their late
+// notices are ignored: see ofRun.
+func (r *run) beginAnew(run journal.RunID) {
+	r.stopTasks()
+	r.run = run
+	r.life.beginAnew()
+	r.instance.BeginAnew()
+	r.mail.beginAnew(journal.SettlementsOf(r.id, run))
+	r.stuck, r.failures.crashes = nil, 0
+	r.published.Forget()
+	r.requested, r.behind = false, false
+	r.ledger.Replace()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/execution/instance"
 	"github.com/cruster/cruster/host/execution/ledger"
+	"github.com/cruster/cruster/host/execution/publish"
 	"github.com/cruster/cruster/host/execution/sharedledger"
 	"github.com/cruster/cruster/host/execution/task"
 	"github.com/cruster/cruster/journal"
@@ -22,19 +23,19 @@ type run struct {
 	chain journal.RunID
 	log   *slog.Logger
 
-	life     lifetime
-	row      *journal.Execution // nil until loaded
-	ledger   *sharedledger.Ledger
-	instance *instance.Instance
-	progress progress
-	failures failures
-	hand     hand
-	tasks    *task.Set
-	mail     mail
-	length   lengthWarning
+	life      lifetime
+	row       *journal.Execution // nil until loaded
+	ledger    *sharedledger.Ledger
+	instance  *instance.Instance
+	progress  progress
+	failures  failures
+	hand      hand
+	tasks     *task.Set
+	mail      mail
+	length    lengthWarning
+	published *publish.Values
 
 	input        *budget.Permit     // of the input in the row; or nil
-	published    *journal.Published // its published values, if known: see publishedNow
 	carried      ledger.CarriedOver // outcomes and attempts, during a reload
 	eagerStart   *eagerStart        // the first turn, begun before the start was durable; or nil
 	pendingWrite *pendingWrite      // a write that the store has not taken yet
@@ -49,11 +50,12 @@ func newRun(deps *runDeps, id journal.ID) *run {
 	l := sharedledger.New()
 	return &run{
 		deps: deps, id: id, log: deps.Logger,
-		ledger:   l,
-		instance: instance.New(deps.instances, id),
-		tasks:    deps.tasks.NewSet(id, l),
-		mail:     newMail(),
-		carried:  ledger.NewCarriedOver(),
+		ledger:    l,
+		instance:  instance.New(deps.instances, id),
+		tasks:     deps.tasks.NewSet(id, l),
+		mail:      newMail(),
+		published: publish.NewValues(deps.publisher, deps.rows),
+		carried:   ledger.NewCarriedOver(),
 	}
 }
 

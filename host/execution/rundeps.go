@@ -32,7 +32,7 @@ type runDeps struct {
 	updates   *request.Updates
 }
 
-// stopListener hears of requests to stop that are in inboxes.
+// stopListener is told of requests to stop that are in inboxes.
 type stopListener interface {
 	// tellStopped tells the executions that they are asked to stop.
 	tellStopped(sent []journal.Sent)

@@ -103,7 +103,9 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		r := newRun(f.x.shared, row.ID)
 		r.Receive([]notice{started{row: row}})
 		arrived := []notice{
-			f.settled(t, r, journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*largevalue.MaxInHand))}),
+			f.settled(t, r, journal.Deferred{
+				Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*largevalue.MaxInHand)),
+			}),
 			f.settled(t, r, journal.Deferred{Name: "e", Value: abi.Nil}),
 		}
 		f.noLoads = 3

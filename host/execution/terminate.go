@@ -14,7 +14,7 @@ func (r *run) end(i journal.Interrupt) {
 	if r.row.Interrupt == nil { // the first request stands
 		r.row.Interrupt = &i
 	}
-	stops, err := r.stopAll()
+	stops, err := r.callees().stopAll()
 	if err != nil {
 		r.rollBack(ledger.Batch{}, err)
 		return

@@ -14,8 +14,8 @@ const (
 	KeptInput = 64 << 10
 	// InputCopies is how often an input is in memory while a guest is given it.
 	InputCopies = 2
-	// DeliveryCopies is how often a delivered value is in memory: as it was read, as it is handed over, and in the write
-	// of the turn.
+	// DeliveryCopies is how often a delivered value is in memory: as it was read, as it is handed over, and in the
+	// write of the turn.
 	DeliveryCopies = 3
 	// GuestCopies is about how often a guest has a large input while it decodes it.
 	GuestCopies = 4

@@ -11,8 +11,8 @@ import (
 )
 
 // Pages reads the journal of a run for a replay, page by page, and pays for the page in hand out of Delivering: see
-// package largevalue. A page is a mebibyte, or one entry, which may have several; there are as many replays as instances fit into
-// memory.
+// package largevalue. A page is a mebibyte, or one entry, which may have several; there are as many replays as
+// instances fit into memory.
 //
 // Invariant: a large page is in hand only while the replay has its instance and waits for nothing but the store and a
 // slot to compute in. A turn whose entries are on two pages is paid for like the second one, so that the wait for that

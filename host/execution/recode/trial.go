@@ -114,13 +114,14 @@ func (c *Recoder) try(ctx context.Context, row *journal.Execution, of part, open
 	player.Recovers(row.Waiting)
 	did := replayed{unanswered: of.unanswered}
 	var opened instance.Opening
-	turn, err := c.tryGuest(ctx, row, player, func(ctx context.Context, row *journal.Execution) (instance.Opening, error) {
-		var err error
+	noting := func(ctx context.Context, row *journal.Execution) (_ instance.Opening, err error) {
 		opened, err = open(ctx, row)
 		return opened, err
-	}, &did, func(ctx context.Context, due []journal.Entry) context.Context {
+	}
+	handing := func(ctx context.Context, due []journal.Entry) context.Context {
 		return pages.HandingOver(ctx, reader, due)
-	})
+	}
+	turn, err := c.tryGuest(ctx, row, player, noting, &did, handing)
 	t := Trial{Declined: player.Declined(), did: did, End: reader.Position()}
 	before := player.Waited(row.Waiting)
 	switch {

@@ -11,6 +11,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// Which attempts count as lost: see host/execution/lostattempts.go.
+
 // LostLimit is how many hosts may end during the same attempt of an activity before its execution is paused.
 const LostLimit = 3
 
@@ -78,7 +80,8 @@ func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
 			return
 		}
 		defer t.performer.alone.Release(1)
-		if timer.Wait(ctx, t.performer.Clock, time.Duration(t.performer.born-t.performer.now())+suspectDelay); ctx.Err() != nil {
+		age := time.Duration(t.performer.now() - t.performer.born)
+		if timer.Wait(ctx, t.performer.Clock, suspectDelay-age); ctx.Err() != nil {
 			return
 		}
 	}

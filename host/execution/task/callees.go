@@ -12,7 +12,7 @@ import (
 )
 
 // call starts another workflow for a workflow. A send is answered with the name of the execution, a call with its
-// outcome: see results.go.
+// outcome: see host/execution/results.go.
 func (t *task) call(ctx context.Context, b *abi.Call) {
 	t.performer.Fault.Pass(faultpoint.CallBefore)
 	var child *journal.Execution
